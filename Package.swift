@@ -1,0 +1,116 @@
+// swift-tools-version:6.1
+import PackageDescription
+
+/// Every target: Swift 6 mode (by the tools version), warnings are errors.
+let strict: [SwiftSetting] = [
+    .unsafeFlags(["-warnings-as-errors"]),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+    name: "receiptd",
+    platforms: [.macOS(.v15)],
+    products: [
+        .executable(name: "receiptd", targets: ["receiptd"]),
+        .executable(name: "AppStoreSimulator", targets: ["AppStoreSimulator"]),
+        .library(name: "Kafka", targets: ["Kafka"]),
+        .library(name: "Postgres", targets: ["Postgres"]),
+        .library(name: "AppStoreSimulation", targets: ["AppStoreSimulation"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+        .package(url: "https://github.com/apple/swift-crypto", "3.10.0"..<"5.0.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.10.0"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.0.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.25.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
+    ],
+    targets: [
+        // What wraps C.
+        .systemLibrary(name: "CRDKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
+        .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .target(name: "Kafka", dependencies: ["CRDKafka"], swiftSettings: strict),
+        .target(name: "Postgres", dependencies: ["CLibPQ"], swiftSettings: strict),
+
+        // What decides.
+        .target(
+            name: "Fulfillment",
+            dependencies: [.product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: strict),
+
+        // What moves.
+        .target(
+            name: "AppStore",
+            dependencies: [
+                "Fulfillment",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: strict),
+        .target(name: "Ledger", dependencies: ["Fulfillment", "Postgres"], swiftSettings: strict),
+        .target(
+            name: "Operations",
+            dependencies: [
+                "Fulfillment",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "Pipeline",
+            dependencies: [
+                "Fulfillment", "Kafka", "Operations",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+
+        // The simulated App Store: a library for tests and the demo, and a program for operators.
+        .target(
+            name: "AppStoreSimulation",
+            dependencies: [
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "AppStoreSimulator",
+            dependencies: [
+                "AppStoreSimulation",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict),
+
+        .executableTarget(
+            name: "receiptd",
+            dependencies: [
+                "AppStore", "AppStoreSimulation", "EmbeddedPostgres", "Fulfillment", "Kafka", "Ledger", "Operations", "Pipeline", "Postgres",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "Yams", package: "Yams"),
+            ],
+            swiftSettings: strict),
+
+        // Parts that a test or the demo runs on.
+        .target(name: "EmbeddedPostgres", swiftSettings: strict),
+        .testTarget(name: "FulfillmentTests", dependencies: ["Fulfillment"], swiftSettings: strict),
+        .testTarget(name: "KafkaTests", dependencies: ["Kafka"], swiftSettings: strict),
+        .testTarget(name: "PostgresTests", dependencies: ["Postgres", "EmbeddedPostgres"], swiftSettings: strict),
+        .testTarget(
+            name: "AppStoreTests", dependencies: ["AppStore", "AppStoreSimulation", "Fulfillment"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "LedgerTests", dependencies: ["Ledger", "Postgres", "EmbeddedPostgres", "Fulfillment"],
+            swiftSettings: strict),
+        .testTarget(name: "OperationsTests", dependencies: ["Operations"], swiftSettings: strict),
+        .testTarget(name: "AppStoreSimulationTests", dependencies: ["AppStoreSimulation"], swiftSettings: strict),
+    ]
+)

@@ -1,0 +1,71 @@
+public enum StoreEnvironment: String, Sendable, CaseIterable {
+    case production = "Production"
+    case sandbox = "Sandbox"
+}
+
+/// One transaction as Apple tells it.
+public struct StorePurchase: Sendable, Equatable {
+    public var transactionID: StoreTransactionID
+    public var originalTransactionID: StoreTransactionID
+    public var productID: ProductID
+    /// At least 1: one transaction of a consumable can be worth several.
+    public var quantity: Int32
+    public var purchasedAt: Timestamp
+    public var expiresAt: Timestamp?
+    public var cancelledAt: Timestamp?
+    public var isFamilyShared: Bool
+    /// Lower case.
+    public var appAccountToken: String?
+    /// Upper case, where Apple tells it.
+    public var currency: String?
+
+    public init(
+        transactionID: StoreTransactionID, originalTransactionID: StoreTransactionID, productID: ProductID,
+        quantity: Int32 = 1, purchasedAt: Timestamp, expiresAt: Timestamp? = nil, cancelledAt: Timestamp? = nil,
+        isFamilyShared: Bool = false, appAccountToken: String? = nil, currency: String? = nil
+    ) {
+        self.transactionID = transactionID
+        self.originalTransactionID = originalTransactionID
+        self.productID = productID
+        self.quantity = quantity
+        self.purchasedAt = purchasedAt
+        self.expiresAt = expiresAt
+        self.cancelledAt = cancelledAt
+        self.isFamilyShared = isFamilyShared
+        self.appAccountToken = appAccountToken
+        self.currency = currency
+    }
+
+    /// The order in which purchases are decided and published: `purchased_at`, then the id's bytes.
+    public static func isBefore(_ left: StorePurchase, _ right: StorePurchase) -> Bool {
+        left.purchasedAt != right.purchasedAt
+            ? left.purchasedAt < right.purchasedAt : left.transactionID < right.transactionID
+    }
+}
+
+/// A receipt that Apple calls genuine. That is all it says: status 0 alone sells nothing.
+public struct GenuineReceipt: Sendable, Equatable {
+    public var bundleID: BundleID
+    /// Nil or 0 where Apple does not tell it, as in the sandbox.
+    public var appAppleID: Int64?
+    public var environment: StoreEnvironment
+    /// In purchase order, one for each transaction id.
+    public var purchases: [StorePurchase]
+    /// 21006: the one subscription period of an iOS 6 receipt is over.
+    public var isExpiredSubscription: Bool
+    /// New periods appear behind the same bytes, so that the answer must not be remembered.
+    public var holdsAutoRenewable: Bool
+
+    public init(
+        bundleID: BundleID, appAppleID: Int64? = nil, environment: StoreEnvironment, purchases: [StorePurchase],
+        isExpiredSubscription: Bool = false, holdsAutoRenewable: Bool = false
+    ) {
+        self.bundleID = bundleID
+        self.appAppleID = appAppleID
+        self.environment = environment
+        var seen: Set<StoreTransactionID> = []
+        self.purchases = purchases.filter { seen.insert($0.transactionID).inserted }.sorted(by: StorePurchase.isBefore)
+        self.isExpiredSubscription = isExpiredSubscription
+        self.holdsAutoRenewable = holdsAutoRenewable
+    }
+}

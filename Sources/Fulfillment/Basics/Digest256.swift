@@ -1,0 +1,14 @@
+import Crypto
+
+/// A SHA-256 digest.
+public struct Digest256: Sendable, Hashable {
+    public let bytes: [UInt8]
+
+    public init(bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    public init(hashing data: [UInt8]) {
+        bytes = Array(SHA256.hash(data: data))
+    }
+}

@@ -1,0 +1,35 @@
+/// A name from outside (player, bundle, product, transaction, submission), compared as its UTF-8 bytes.
+///
+/// Swift compares `String`s by canonical equivalence, so that two players whose names differ only in how an accent is
+/// composed would be one player. An identifier is its bytes and nothing else, as it is in PostgreSQL and in Kafka.
+public struct Identifier: Sendable, Hashable, Comparable, ExpressibleByStringLiteral, CustomStringConvertible {
+    public let text: String
+
+    public init(_ text: String) {
+        self.text = text
+    }
+
+    public init(stringLiteral value: String) {
+        self.init(value)
+    }
+
+    public static func == (left: Identifier, right: Identifier) -> Bool {
+        left.text.utf8.count == right.text.utf8.count && left.text.utf8.elementsEqual(right.text.utf8)
+    }
+
+    public static func < (left: Identifier, right: Identifier) -> Bool {
+        left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        var copy = text
+        copy.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
+
+    public var description: String { text }
+}
+
+public typealias PlayerID = Identifier
+public typealias BundleID = Identifier
+public typealias ProductID = Identifier
+public typealias StoreTransactionID = Identifier

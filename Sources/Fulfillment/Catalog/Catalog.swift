@@ -1,0 +1,113 @@
+/// What the studio sells: its apps, their policies and their products.
+public struct Catalog: Sendable, Equatable {
+    /// Counts imports. 0 is no catalog at all.
+    public let version: Int64
+    public let apps: [BundleID: AppPolicy]
+
+    public init(version: Int64, apps: [AppPolicy]) {
+        self.version = version
+        self.apps = Dictionary(apps.map { ($0.bundleID, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+}
+
+/// One app of the catalog: section 10 of the contract, with its defaults.
+public struct AppPolicy: Sendable, Equatable {
+    public var bundleID: BundleID
+    /// Apple's number of the app (`adam_id`), compared in Production where both are told.
+    public var appAppleID: Int64?
+    /// Names the setting that holds the shared secret.
+    public var sharedSecretSetting: String?
+    public var serverAPI: ServerAPICredentials?
+    public var verification = Verification.apple
+    public var sandbox = SandboxPolicy.reject
+    public var accountToken = AccountTokenPolicy.compare
+    /// Purchases before it that the ledger does not know are held.
+    public var cutover: Timestamp?
+    public var acceptsFamilyShared = false
+    /// Nil admits all. Upper case.
+    public var currencies: Set<String>?
+    public var risk = RiskThresholds()
+    public var products: [ProductID: Product] = [:]
+
+    public init(bundleID: BundleID) {
+        self.bundleID = bundleID
+    }
+
+    public enum Verification: String, Sendable, CaseIterable {
+        case apple
+        case local
+    }
+
+    public enum SandboxPolicy: Sendable, Equatable {
+        case reject
+        case allowlist(Set<PlayerID>)
+        case accept
+
+        public func admits(_ player: PlayerID) -> Bool {
+            switch self {
+            case .reject: false
+            case .allowlist(let players): players.contains(player)
+            case .accept: true
+            }
+        }
+    }
+
+    public enum AccountTokenPolicy: String, Sendable, CaseIterable {
+        case compare
+        case require
+    }
+}
+
+public struct ServerAPICredentials: Sendable, Equatable {
+    public var issuerID: String
+    public var keyID: String
+    /// Names the setting that holds the private key.
+    public var privateKeySetting: String
+
+    public init(issuerID: String, keyID: String, privateKeySetting: String) {
+        self.issuerID = issuerID
+        self.keyID = keyID
+        self.privateKeySetting = privateKeySetting
+    }
+}
+
+public struct RiskThresholds: Sendable, Equatable {
+    public var sharedDevicePlayers = 5
+    public var manyAccounts = 5
+    public var smallPurchasesPerDay = 20
+
+    public init() {}
+}
+
+public struct Product: Sendable, Equatable {
+    public var id: ProductID
+    public var kind: ProductKind
+    public var isRetired = false
+    public var onRetired = RetiredAction.hold
+    /// Granted transactions for each player and UTC day of purchase.
+    public var dailyLimit: Int?
+    /// A JSON object, copied into granted events as it stands.
+    public var payload: String?
+
+    public init(id: ProductID, kind: ProductKind) {
+        self.id = id
+        self.kind = kind
+    }
+
+    public enum RetiredAction: String, Sendable, CaseIterable {
+        case hold
+        case grant
+        case reject
+    }
+}
+
+/// What Apple calls the product's type.
+public enum ProductKind: String, Sendable, CaseIterable {
+    case consumable
+    case nonConsumable = "non_consumable"
+    case nonRenewingSubscription = "non_renewing_subscription"
+    case autoRenewableSubscription = "auto_renewable_subscription"
+
+    /// Whether the original transaction belongs to one player, whatever ids it comes back under.
+    public var isOwnedByOriginal: Bool { self != .consumable }
+}

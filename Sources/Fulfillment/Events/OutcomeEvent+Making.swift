@@ -1,0 +1,129 @@
+extension OutcomeEvent {
+    /// The most transactions that an event lists; `transactions_total` counts all.
+    public static let maximumListedTransactions = 100
+
+    /// The first revision of a transaction: its grant.
+    static func granted(
+        _ purchase: StorePurchase, payload: String?, to submission: Submission, environment: StoreEnvironment,
+        at now: Timestamp, transactions: [TransactionOutcome]
+    ) -> OutcomeEvent {
+        let kind = Kind.granted
+        let id = eventID(kind, transaction: purchase.transactionID, revision: 1)
+        var json = JSONWriter()
+        json.beginObject()
+        json.begin(kind, id: id, at: now)
+        json.write(submission)
+        json.member("transaction_id", purchase.transactionID.text)
+        json.member("original_transaction_id", purchase.originalTransactionID.text)
+        json.member("product_id", purchase.productID.text)
+        json.name("quantity")
+        json.number(purchase.quantity)
+        json.member("environment", environment.rawValue)
+        json.member("purchased_at", purchase.purchasedAt.rfc3339)
+        json.member("expires_at", ifPresent: purchase.expiresAt?.rfc3339)
+        json.name("revision")
+        json.number(1)
+        if let payload {
+            json.name("payload")
+            json.raw(payload)
+        }
+        json.name("risk")
+        json.beginArray()
+        json.endArray()
+        json.write(transactions, first: purchase.transactionID)
+        json.endObject()
+        return OutcomeEvent(
+            eventID: id, kind: kind, reason: nil, playerID: submission.playerID, subject: purchase.transactionID,
+            occurredAt: now, value: json.bytes)
+    }
+
+    /// A rejection or a hold of a submission, at this record.
+    static func answer(
+        _ kind: Kind, reason: Reason, to submission: Submission, identity: NameBasedUUID, position: RecordPosition,
+        at now: Timestamp, transactions: [TransactionOutcome]
+    ) -> OutcomeEvent {
+        let id = eventID(kind, submission: identity, position: position)
+        let first = transactions.last { $0.reason == reason }?.transactionID
+        var json = JSONWriter()
+        json.beginObject()
+        json.begin(kind, id: id, at: now)
+        json.write(submission)
+        json.member("reason", reason.rawValue)
+        json.member("detail", reason.detail)
+        if kind == .held {
+            json.name("risk")
+            json.beginArray()
+            json.endArray()
+        }
+        json.write(transactions, first: first)
+        json.endObject()
+        return OutcomeEvent(
+            eventID: id, kind: kind, reason: reason, playerID: submission.playerID, subject: submission.submissionID,
+            occurredAt: now, value: json.bytes)
+    }
+
+    /// What is decided locally occurs at the record's own time, so that deciding it again gives the same bytes.
+    public static func rejectedLocally(
+        _ reason: Reason, submission: Submission, proof: Digest256?, position: RecordPosition
+    ) -> OutcomeEvent {
+        let identity = submission.identity(proof: proof ?? position.content)
+        return answer(
+            .rejected, reason: reason, to: submission, identity: identity, position: position,
+            at: position.timestamp, transactions: [])
+    }
+
+    /// The answer to a record that is a dead letter, for a sender that could be read.
+    public static func malformed(_ sender: DeadLetter.Sender, position: RecordPosition) -> OutcomeEvent {
+        let id = eventID(.rejected, submission: sender.identity, position: position)
+        var json = JSONWriter()
+        json.beginObject()
+        json.begin(.rejected, id: id, at: position.timestamp)
+        json.member("submission_id", sender.submissionID.text)
+        json.member("player_id", sender.playerID.text)
+        json.member("bundle_id", ifPresent: sender.bundleID?.text)
+        json.member("order_id", ifPresent: sender.orderID)
+        json.member("reason", Reason.malformedSubmission.rawValue)
+        json.member("detail", Reason.malformedSubmission.detail)
+        json.write([], first: nil)
+        json.endObject()
+        return OutcomeEvent(
+            eventID: id, kind: .rejected, reason: .malformedSubmission, playerID: sender.playerID,
+            subject: sender.submissionID, occurredAt: position.timestamp, value: json.bytes)
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func begin(_ kind: OutcomeEvent.Kind, id: NameBasedUUID, at time: Timestamp) {
+        member("event_id", id.description)
+        member("type", kind.rawValue)
+        member("occurred_at", time.rfc3339)
+    }
+
+    fileprivate mutating func write(_ submission: Submission) {
+        member("submission_id", submission.submissionID.text)
+        member("player_id", submission.playerID.text)
+        member("bundle_id", submission.bundleID.text)
+        member("order_id", ifPresent: submission.orderID)
+    }
+
+    /// The event's own first, then those newly decided, then the ones granted before.
+    fileprivate mutating func write(_ transactions: [TransactionOutcome], first: StoreTransactionID?) {
+        let own = transactions.filter { $0.transactionID == first }
+        let others = transactions.filter { $0.transactionID != first }
+        let ordered = own + others.filter { $0.outcome != .alreadyGranted } + others.filter { $0.outcome == .alreadyGranted }
+        name("transactions")
+        beginArray()
+        for transaction in ordered.prefix(OutcomeEvent.maximumListedTransactions) {
+            beginObject()
+            member("transaction_id", transaction.transactionID.text)
+            member("product_id", transaction.productID.text)
+            member("outcome", transaction.outcome.rawValue)
+            name("reason")
+            if let reason = transaction.reason { string(reason.rawValue) } else { null() }
+            endObject()
+        }
+        endArray()
+        name("transactions_total")
+        number(transactions.count)
+    }
+}

@@ -1,0 +1,26 @@
+extension OutcomeEvent {
+    /// Takes an event up again from its stored bytes. Nil where they are not an event's: a fault of the store.
+    public init?(stored value: [UInt8]) {
+        guard let json = try? JSONParser.parse(value).value,
+            let id = json["event_id"]?.string.flatMap(NameBasedUUID.init(text:)),
+            let kind = json["type"]?.string.flatMap(Kind.init(rawValue:)),
+            let playerID = json["player_id"]?.string,
+            let occurredAt = json["occurred_at"]?.string.flatMap({ Timestamp(rfc3339: $0) }),
+            let subject = json["transaction_id"]?.string ?? json["submission_id"]?.string
+        else { return nil }
+        self.init(
+            eventID: id, kind: kind, reason: json["reason"]?.string.flatMap(Reason.init(rawValue:)),
+            playerID: PlayerID(playerID), subject: Identifier(subject), occurredAt: occurredAt, value: value)
+    }
+}
+
+extension NameBasedUUID {
+    public init?(text: String) {
+        guard let normalized = UUIDText.normalized(text) else { return nil }
+        let digits = normalized.utf8.compactMap(HexDigit.value(of:))
+        guard digits.count == 32 else { return nil }
+        self.init(
+            high: digits[..<16].reduce(0) { $0 << 4 | UInt64($1) },
+            low: digits[16...].reduce(0) { $0 << 4 | UInt64($1) })
+    }
+}

@@ -1,0 +1,86 @@
+/// An event of section 3 as it is published: its bytes are made once and never again.
+public struct OutcomeEvent: Sendable, Equatable {
+    public enum Kind: String, Sendable, CaseIterable {
+        case granted = "receipt.granted"
+        case rejected = "receipt.rejected"
+        case held = "receipt.held"
+        case revoked = "receipt.revoked"
+        case reinstated = "receipt.reinstated"
+    }
+
+    public let eventID: NameBasedUUID
+    public let kind: Kind
+    /// Nil for a granted one.
+    public let reason: Reason?
+    public let playerID: PlayerID
+    /// The transaction, else the submission: the CloudEvents subject.
+    public let subject: Identifier
+    public let occurredAt: Timestamp
+    /// The record's value: UTF-8 JSON.
+    public let value: [UInt8]
+
+    public init(
+        eventID: NameBasedUUID, kind: Kind, reason: Reason?, playerID: PlayerID, subject: Identifier,
+        occurredAt: Timestamp, value: [UInt8]
+    ) {
+        self.eventID = eventID
+        self.kind = kind
+        self.reason = reason
+        self.playerID = playerID
+        self.subject = subject
+        self.occurredAt = occurredAt
+        self.value = value
+    }
+
+    /// CloudEvents 1.0, Kafka protocol binding, binary mode.
+    public func headers(traceparent: String?) -> [(name: String, value: String)] {
+        var headers = [
+            ("ce_specversion", "1.0"), ("ce_id", eventID.description), ("ce_type", kind.rawValue),
+            ("ce_source", "receiptd"), ("ce_subject", subject.text), ("ce_time", occurredAt.rfc3339),
+            ("content-type", "application/json"),
+        ]
+        if let traceparent { headers.append(("traceparent", traceparent)) }
+        return headers.map { (name: $0.0, value: $0.1) }
+    }
+
+    /// Granted, revoked and reinstated events: one for each revision of a transaction.
+    public static func eventID(_ kind: Kind, transaction: StoreTransactionID, revision: Int32) -> NameBasedUUID {
+        NameBasedUUID("transaction event", kind.rawValue, transaction.text, String(revision))
+    }
+
+    /// Rejected and held events: one for each record of a submission.
+    public static func eventID(_ kind: Kind, submission: NameBasedUUID, position: RecordPosition) -> NameBasedUUID {
+        NameBasedUUID(
+            "submission event", kind.rawValue, submission.description, position.topic, String(position.partition),
+            String(position.offset))
+    }
+}
+
+/// What became of one transaction of a submission, as events list it.
+public struct TransactionOutcome: Sendable, Equatable {
+    public enum Outcome: String, Sendable {
+        case granted
+        case alreadyGranted = "already_granted"
+        case rejected
+        case held
+    }
+
+    public let transactionID: StoreTransactionID
+    public let productID: ProductID
+    public let outcome: Outcome
+    /// Nil where it was granted.
+    public let reason: Reason?
+
+    public init(transactionID: StoreTransactionID, productID: ProductID, outcome: Outcome, reason: Reason?) {
+        self.transactionID = transactionID
+        self.productID = productID
+        self.outcome = outcome
+        self.reason = reason
+    }
+
+    public init(_ purchase: StorePurchase, rejectedFor reason: Reason) {
+        self.init(
+            transactionID: purchase.transactionID, productID: purchase.productID,
+            outcome: reason == .alreadyGranted ? .alreadyGranted : .rejected, reason: reason)
+    }
+}

@@ -1,0 +1,99 @@
+extension JSONParser {
+    /// Reads a string, the index on its opening quote.
+    mutating func string() throws(JSONFault) -> String {
+        index += 1
+        let start = index
+        while index < bytes.count {
+            let byte = bytes[index]
+            if byte == UInt8(ascii: "\"") {
+                defer { index += 1 }
+                return String(decoding: bytes[start..<index], as: UTF8.self)
+            }
+            if byte == UInt8(ascii: "\\") { return try escapedString(from: start) }
+            guard byte >= 0x20 else { throw fault("a control character stands in a string") }
+            index += 1
+        }
+        throw fault("a string is not closed")
+    }
+
+    /// The slow path: the index on the first backslash.
+    private mutating func escapedString(from start: Int) throws(JSONFault) -> String {
+        var text = Array(bytes[start..<index])
+        while index < bytes.count {
+            let byte = bytes[index]
+            index += 1
+            if byte == UInt8(ascii: "\"") { return String(decoding: text, as: UTF8.self) }
+            guard byte >= 0x20 else { throw fault("a control character stands in a string") }
+            guard byte == UInt8(ascii: "\\") else {
+                text.append(byte)
+                continue
+            }
+            let escape = current
+            index += 1
+            switch escape {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): text.append(escape)
+            case UInt8(ascii: "b"): text.append(0x08)
+            case UInt8(ascii: "f"): text.append(0x0C)
+            case UInt8(ascii: "n"): text.append(0x0A)
+            case UInt8(ascii: "r"): text.append(0x0D)
+            case UInt8(ascii: "t"): text.append(0x09)
+            case UInt8(ascii: "u"): text.append(contentsOf: String(try unicodeEscape()).utf8)
+            default: throw fault("an unknown escape stands in a string")
+            }
+        }
+        throw fault("a string is not closed")
+    }
+
+    /// Reads `XXXX`, or a surrogate pair `XXXX\uXXXX`; half a pair is no character.
+    private mutating func unicodeEscape() throws(JSONFault) -> Unicode.Scalar {
+        let first = try fourHexDigits()
+        guard (0xD800...0xDBFF).contains(first) else {
+            guard let scalar = Unicode.Scalar(first) else { throw fault("half a surrogate pair stands in a string") }
+            return scalar
+        }
+        guard current == UInt8(ascii: "\\"), index + 1 < bytes.count, bytes[index + 1] == UInt8(ascii: "u") else {
+            throw fault("half a surrogate pair stands in a string")
+        }
+        index += 2
+        let second = try fourHexDigits()
+        guard (0xDC00...0xDFFF).contains(second),
+            let scalar = Unicode.Scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
+        else { throw fault("half a surrogate pair stands in a string") }
+        return scalar
+    }
+
+    private mutating func fourHexDigits() throws(JSONFault) -> UInt32 {
+        var value: UInt32 = 0
+        for _ in 0..<4 {
+            guard let digit = HexDigit.value(of: current) else { throw fault("a \\u escape is not four hex digits") }
+            value = value << 4 | UInt32(digit)
+            index += 1
+        }
+        return value
+    }
+}
+
+enum HexDigit {
+    static func value(of character: UInt8) -> UInt8? {
+        switch character {
+        case 0x30...0x39: character - 0x30
+        case 0x41...0x46: character - 0x37
+        case 0x61...0x66: character - 0x57
+        default: nil
+        }
+    }
+}
+
+enum UTF8Validation {
+    /// ASCII is checked a word at a time; the standard library judges the rest.
+    static func isValid(_ bytes: [UInt8]) -> Bool {
+        bytes.withUnsafeBytes { raw in
+            var index = 0
+            while index + 8 <= raw.count {
+                if raw.loadUnaligned(fromByteOffset: index, as: UInt64.self) & 0x8080_8080_8080_8080 != 0 { return false }
+                index += 8
+            }
+            return raw[index...].allSatisfy { $0 < 0x80 }
+        } || String(validating: bytes, as: UTF8.self) != nil
+    }
+}

@@ -1,0 +1,36 @@
+/// A JSON value as it was written: numbers keep their text, objects keep the order of their members.
+public indirect enum JSONValue: Sendable, Equatable {
+    case null
+    case bool(Bool)
+    /// The number as written: no precision is lost on the way.
+    case number(String)
+    case string(String)
+    case array([JSONValue])
+    case object([JSONMember])
+
+    /// The last member of that name, nil where this is no object or has none.
+    public subscript(name: String) -> JSONValue? {
+        guard case .object(let members) = self else { return nil }
+        return members.last { $0.name == name }?.value
+    }
+
+    public var string: String? {
+        if case .string(let text) = self { text } else { nil }
+    }
+
+    public var array: [JSONValue]? {
+        if case .array(let elements) = self { elements } else { nil }
+    }
+}
+
+public struct JSONMember: Sendable, Equatable {
+    public let name: String
+    public let value: JSONValue
+}
+
+/// Why bytes are not JSON. Never holds the bytes themselves.
+public struct JSONFault: Error, Sendable, Equatable {
+    public let message: String
+    /// Byte offset at which reading stopped.
+    public let offset: Int
+}

@@ -1,0 +1,80 @@
+/// The seam to the database: who was granted what, and what was answered.
+public protocol PurchaseLedger: Sendable {
+    /// What is known of a record and of its proof, before Apple is asked. Many callers share one round trip.
+    /// Waits while the database is out of reach; throws only `LedgerClosed`.
+    func recall(_ query: RecallQuery) async throws(LedgerClosed) -> Recollection
+
+    /// Settles a decision against the ledger and makes it durable, with its events, in one SQL transaction shared with
+    /// others. Returns after COMMIT. Waits while the database is out of reach; throws only `LedgerClosed`.
+    func record(_ decision: PendingDecision) async throws(LedgerClosed) -> RecordedOutcome
+
+    /// The events were acknowledged by the broker: their outbox rows go with the next transaction.
+    func published(_ eventIDs: [NameBasedUUID])
+}
+
+/// The ledger is shutting down: the work is left undone, and its record will come again.
+public struct LedgerClosed: Error, Sendable {
+    public init() {}
+}
+
+public struct RecallQuery: Sendable {
+    public let position: RecordPosition
+    public let proof: Digest256
+    /// False where this record's offset lies behind all that were ever decided: then it cannot have an answer yet.
+    public let mayBeRedelivered: Bool
+    public let submission: Submission
+
+    public init(position: RecordPosition, proof: Digest256, mayBeRedelivered: Bool, submission: Submission) {
+        self.position = position
+        self.proof = proof
+        self.mayBeRedelivered = mayBeRedelivered
+        self.submission = submission
+    }
+}
+
+public enum Recollection: Sendable, Equatable {
+    case nothing
+    /// This very record was answered before: these are its events, byte for byte.
+    case answered([OutcomeEvent])
+    /// Every purchase behind this proof stands in the ledger: the answer follows without Apple.
+    case provenBefore(GenuineReceipt)
+}
+
+/// A ruling on its way into the ledger.
+public struct PendingDecision: Sendable {
+    public let submission: Submission
+    public let position: RecordPosition
+    public let proof: Digest256
+    public let identity: NameBasedUUID
+    public let ruling: Ruling
+    public let environment: StoreEnvironment
+    /// What is remembered behind the proof, nil where it must not be.
+    public let evidence: GenuineReceipt?
+    public let decidedAt: Timestamp
+    public let catalogVersion: Int64
+    public let traceparent: String?
+
+    public init(
+        submission: Submission, position: RecordPosition, proof: Digest256, ruling: Ruling,
+        environment: StoreEnvironment, evidence: GenuineReceipt?, decidedAt: Timestamp, catalogVersion: Int64,
+        traceparent: String?
+    ) {
+        self.submission = submission
+        self.position = position
+        self.proof = proof
+        self.identity = submission.identity(proof: proof)
+        self.ruling = ruling
+        self.environment = environment
+        self.evidence = evidence
+        self.decidedAt = decidedAt
+        self.catalogVersion = catalogVersion
+        self.traceparent = traceparent
+    }
+}
+
+public enum RecordedOutcome: Sendable, Equatable {
+    /// In the order in which they are to be published. Durable: the outbox has those that are new.
+    case events([OutcomeEvent])
+    /// The database refuses this one's data (SQLSTATE class 22 or 23): it is parked for an operator.
+    case parked
+}

@@ -1,0 +1,107 @@
+/// A decision settled against the ledger: what is to be written, and what is to be published.
+public struct Settlement: Sendable, Equatable {
+    public struct NewGrant: Sendable, Equatable {
+        public let purchase: StorePurchase
+        public let kind: ProductKind?
+        public let event: OutcomeEvent
+    }
+
+    public struct NewHold: Sendable, Equatable {
+        public let purchase: StorePurchase
+        public let reason: Reason
+    }
+
+    public var grants: [NewGrant] = []
+    public var holds: [NewHold] = []
+    /// Grants that this submission won earlier: their events come out again as they were.
+    public var reissued: [OutcomeEvent] = []
+    public var outcomes: [TransactionOutcome] = []
+    /// The submission's own event, where it is held or rejected.
+    public var answer: OutcomeEvent?
+
+    /// Every event of the submission, grants in purchase order, then its own.
+    public var events: [OutcomeEvent] {
+        let granted = (reissued + grants.map(\.event)).sorted { left, right in
+            (position(of: left) ?? 0) < (position(of: right) ?? 0)
+        }
+        return granted + (answer.map { [$0] } ?? [])
+    }
+
+    private func position(of event: OutcomeEvent) -> Int? {
+        outcomes.firstIndex { $0.transactionID == event.subject }
+    }
+}
+
+extension PendingDecision {
+    /// Settles against `view` and enters there what it changes, so that the next of the batch sees it.
+    public func settle(in view: inout LedgerView) -> Settlement {
+        switch ruling {
+        case .whole(let reason, let purchases):
+            var settlement = Settlement()
+            settlement.outcomes = purchases.map { TransactionOutcome($0, rejectedFor: reason) }
+            settlement.answer = answer(.rejected, reason, settlement.outcomes)
+            return settlement
+        case .each(let judged):
+            return settle(judged, in: &view)
+        }
+    }
+
+    private func settle(_ judged: [JudgedPurchase], in view: inout LedgerView) -> Settlement {
+        var settlement = Settlement()
+        var toGrant: [(JudgedPurchase, payload: String?)] = []
+        for purchase in judged {
+            let outcome: (TransactionOutcome.Outcome, Reason?)
+            switch finding(on: purchase, in: view) {
+            case .grantedToThis(let event):
+                if let event { settlement.reissued.append(event) }
+                outcome = (event == nil ? .alreadyGranted : .granted, event == nil ? .alreadyGranted : nil)
+            case .against(let reason):
+                outcome = (reason == .alreadyGranted ? .alreadyGranted : .rejected, reason)
+            case .stillHeld(let reason):
+                outcome = (.held, reason)
+            case .free:
+                switch purchase.verdict {
+                case .grant(let payload):
+                    toGrant.append((purchase, payload))
+                    view.enterGrant(of: purchase, decision: self)
+                    outcome = (.granted, nil)
+                case .hold(let reason):
+                    settlement.holds.append(Settlement.NewHold(purchase: purchase.purchase, reason: reason))
+                    view.enterHold(of: purchase, player: submission.playerID, reason: reason)
+                    outcome = (.held, reason)
+                case .reject(let reason):
+                    outcome = (.rejected, reason)
+                }
+            }
+            settlement.outcomes.append(
+                TransactionOutcome(
+                    transactionID: purchase.purchase.transactionID, productID: purchase.purchase.productID,
+                    outcome: outcome.0, reason: outcome.1))
+        }
+        for (judged, payload) in toGrant {
+            let event = OutcomeEvent.granted(
+                judged.purchase, payload: payload, to: submission, environment: environment, at: decidedAt,
+                transactions: settlement.outcomes)
+            view.grants[judged.purchase.transactionID]?.event = event.value
+            settlement.grants.append(Settlement.NewGrant(purchase: judged.purchase, kind: judged.kind, event: event))
+        }
+        settlement.answer = answer(for: settlement)
+        return settlement
+    }
+
+    private func answer(for settlement: Settlement) -> OutcomeEvent? {
+        if let held = settlement.outcomes.last(where: { $0.outcome == .held }), let reason = held.reason {
+            return answer(.held, reason, settlement.outcomes)
+        }
+        guard settlement.grants.isEmpty, settlement.reissued.isEmpty else { return nil }
+        let isGrantedAlready = settlement.outcomes.contains { $0.outcome == .alreadyGranted }
+        let reason = isGrantedAlready ? .alreadyGranted : settlement.outcomes.last?.reason ?? .noPurchase
+        return answer(.rejected, reason, settlement.outcomes)
+    }
+
+    private func answer(_ kind: OutcomeEvent.Kind, _ reason: Reason, _ outcomes: [TransactionOutcome]) -> OutcomeEvent {
+        .answer(
+            kind, reason: reason, to: submission, identity: identity, position: position, at: decidedAt,
+            transactions: outcomes)
+    }
+}

@@ -1,0 +1,90 @@
+/// The rules of section 4 that Apple's answer and the catalog decide. Pure: the same arguments, the same judgement.
+public struct Judge: Sendable {
+    /// How often an answer that Apple may take back is asked for before it is believed.
+    public static let triesInDoubt = 3
+
+    public let submission: Submission
+    public let app: AppPolicy
+    /// The record's time: expiry is judged at it, so that a redelivery cannot change the verdict.
+    public let recordTimestamp: Timestamp
+    public let signature: ParsedProof.Signature
+
+    public init(submission: Submission, app: AppPolicy, recordTimestamp: Timestamp, signature: ParsedProof.Signature) {
+        self.submission = submission
+        self.app = app
+        self.recordTimestamp = recordTimestamp
+        self.signature = signature
+    }
+
+    /// - Parameter doubts: how often this answer was given before, for this submission.
+    public func judge(_ answer: AppleAnswer, doubts: (Reason) -> Int) -> Judgement {
+        func doubtful(_ reason: Reason) -> Judgement {
+            doubts(reason) + 1 >= Self.triesInDoubt ? .decided(.whole(reason, [])) : .doubtful(reason)
+        }
+        switch answer {
+        case .trouble(let trouble): return .undecided(trouble)
+        case .blocked(let blockage): return .blocked(blockage)
+        case .refused(.malformed) where signature == .proven, .refused(.unauthentic) where signature == .proven:
+            // A receipt whose signature we proved is no forgery: Apple is in trouble.
+            return .undecided(AppleAnswer.Trouble(.status))
+        case .refused(.malformed): return doubtful(.malformedReceipt)
+        case .refused(.unauthentic): return .decided(.whole(.unauthenticReceipt, []))
+        case .refused(.accountNotFound): return .decided(.whole(.accountNotFound, []))
+        case .refused(.refusedForGood): return .decided(.whole(.refusedByApple, []))
+        case .genuine(let receipt):
+            if let reason = reasonAgainst(receipt) { return .decided(.whole(reason, receipt.purchases)) }
+            if receipt.purchases.isEmpty { return doubtful(.noPurchase) }
+            if let product = submission.productID, !receipt.purchases.contains(where: { $0.productID == product }) {
+                return .decided(.whole(.productMismatch, receipt.purchases))
+            }
+            return .decided(.each(receipt.purchases.map { judged($0, in: receipt) }))
+        }
+    }
+
+    private func reasonAgainst(_ receipt: GenuineReceipt) -> Reason? {
+        if receipt.bundleID != submission.bundleID { return .foreignApp }
+        if receipt.environment == .production, let told = receipt.appAppleID, told != 0, let ours = app.appAppleID,
+            told != ours
+        {
+            return .foreignApp
+        }
+        if receipt.environment == .sandbox, !app.sandbox.admits(submission.playerID) { return .sandboxNotAllowed }
+        return nil
+    }
+
+    private func judged(_ purchase: StorePurchase, in receipt: GenuineReceipt) -> JudgedPurchase {
+        let product = app.products[purchase.productID]
+        return JudgedPurchase(
+            purchase: purchase, kind: product?.kind, verdict: verdict(on: purchase, product: product, in: receipt))
+    }
+
+    private func verdict(
+        on purchase: StorePurchase, product: Product?, in receipt: GenuineReceipt
+    ) -> JudgedPurchase.Verdict {
+        switch (submission.appAccountToken, purchase.appAccountToken) {
+        case (let submitted?, let told?) where submitted != told: return .reject(.bindingMismatch)
+        case (nil, _) where app.accountToken == .require: return .reject(.bindingMismatch)
+        default: break
+        }
+        if purchase.cancelledAt != nil { return .reject(.cancelled) }
+        if purchase.isFamilyShared, !app.acceptsFamilyShared { return .reject(.familyShared) }
+        if receipt.isExpiredSubscription { return .reject(.subscriptionExpired) }
+        if let expiry = purchase.expiresAt, expiry <= recordTimestamp { return .reject(.subscriptionExpired) }
+        if app.accountToken == .require, purchase.appAccountToken == nil { return .hold(.bindingMissing) }
+        if let cutover = app.cutover, purchase.purchasedAt < cutover { return .hold(.beforeCutover) }
+        guard let product else { return .hold(.unknownProduct) }
+        if product.isRetired {
+            switch product.onRetired {
+            case .hold: return .hold(.retiredProduct)
+            case .reject: return .reject(.retiredProduct)
+            case .grant: break
+            }
+        }
+        if let currency = purchase.currency ?? submission.currency, let admitted = app.currencies,
+            !admitted.contains(currency)
+        {
+            return .hold(.currencyNotAllowed)
+        }
+        return .grant(payload: product.payload)
+    }
+}

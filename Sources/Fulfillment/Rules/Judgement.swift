@@ -1,0 +1,50 @@
+/// What the rules make of Apple's answer, before the ledger has its say.
+public enum Judgement: Sendable, Equatable {
+    case decided(Ruling)
+    /// Apple may take the answer back: ask again, then believe it.
+    case doubtful(Reason)
+    case undecided(AppleAnswer.Trouble)
+    case blocked(AppleAnswer.Blockage)
+}
+
+/// A verdict that no rule takes back.
+public enum Ruling: Sendable, Equatable {
+    /// The submission as a whole, with every purchase that Apple told.
+    case whole(Reason, [StorePurchase])
+    /// Purchase by purchase, in purchase order.
+    case each([JudgedPurchase])
+
+    public var purchases: [StorePurchase] {
+        switch self {
+        case .whole(_, let purchases): purchases
+        case .each(let judged): judged.map(\.purchase)
+        }
+    }
+}
+
+public struct JudgedPurchase: Sendable, Equatable {
+    public let purchase: StorePurchase
+    public let kind: ProductKind?
+    public let verdict: Verdict
+
+    public init(purchase: StorePurchase, kind: ProductKind?, verdict: Verdict) {
+        self.purchase = purchase
+        self.kind = kind
+        self.verdict = verdict
+    }
+
+    /// Holds unless the ledger knows the purchase already: ownership comes first in section 4's order.
+    public enum Verdict: Sendable, Equatable {
+        /// `payload` is the catalog's, a JSON object.
+        case grant(payload: String?)
+        case hold(Reason)
+        case reject(Reason)
+    }
+
+    /// Whether another player's claim on the original transaction bars this one. Where the catalog does not know the
+    /// product, a period or an original of another id tells that it is no consumable.
+    public var isOwnedByOriginal: Bool {
+        kind?.isOwnedByOriginal
+            ?? (purchase.expiresAt != nil || purchase.originalTransactionID != purchase.transactionID)
+    }
+}

@@ -1,0 +1,32 @@
+/// When an undecided submission is asked for again: exponential with full jitter.
+public struct RetryDelay: Sendable, Equatable {
+    public var initialSeconds: Double
+    public var maximumSeconds: Double
+    /// Over which an answer that Apple may take back is asked for `Judge.triesInDoubt` times.
+    public var doubtSeconds: Double
+
+    public init(initialSeconds: Double = 0.5, maximumSeconds: Double = 300, doubtSeconds: Double = 600) {
+        self.initialSeconds = initialSeconds
+        self.maximumSeconds = maximumSeconds
+        self.doubtSeconds = doubtSeconds
+    }
+
+    /// Seconds before the next try after trouble.
+    /// - Parameters:
+    ///   - failures: tries that ended in trouble so far, at least 1.
+    ///   - jitter: drawn evenly from 0..<1.
+    public func afterTrouble(failures: Int, jitter: Double) -> Double {
+        let exponent = Double(min(max(failures - 1, 0), 62))
+        let ceiling = min(maximumSeconds, initialSeconds * exp2(exponent))
+        return ceiling * jitter
+    }
+
+    /// Seconds before a doubtful answer is asked for again: the tries stand evenly over `doubtSeconds`.
+    public var inDoubt: Double { doubtSeconds / Double(Judge.triesInDoubt - 1) }
+
+    private func exp2(_ exponent: Double) -> Double {
+        var value = 1.0
+        for _ in 0..<Int(exponent) { value *= 2 }
+        return value
+    }
+}

@@ -1,0 +1,35 @@
+/// A record that is no submission: it goes to the dead-letter topic as it came, with the reason in headers.
+public struct DeadLetter: Sendable, Equatable {
+    public enum Reason: String, Sendable, CaseIterable {
+        case malformedMessage = "malformed_message"
+        case badSignature = "bad_signature"
+        case tooLarge = "too_large"
+        case crashed
+    }
+
+    public let reason: Reason
+    /// One sentence for people. Never holds the record's content.
+    public let detail: String
+    /// Who can be told, where player and submission could be read and no signature is wrong.
+    public let sender: Sender?
+
+    public init(reason: Reason, detail: String, sender: Sender? = nil) {
+        self.reason = reason
+        self.detail = detail
+        self.sender = sender
+    }
+
+    public struct Sender: Sendable, Equatable {
+        public let submissionID: Identifier
+        public let playerID: PlayerID
+        public let bundleID: BundleID?
+        public let orderID: String?
+
+        public init(submissionID: Identifier, playerID: PlayerID, bundleID: BundleID?, orderID: String?) {
+            self.submissionID = submissionID
+            self.playerID = playerID
+            self.bundleID = bundleID
+            self.orderID = orderID
+        }
+    }
+}

@@ -1,0 +1,18 @@
+/// Where a record stands in Kafka, and what it held: a redelivered record has the same position and the same content.
+public struct RecordPosition: Sendable, Hashable {
+    public let topic: String
+    public let partition: Int32
+    public let offset: Int64
+    /// The record's own time; the epoch where Kafka told none.
+    public let timestamp: Timestamp
+    /// SHA-256 of the value, which tells a topic made anew from the one before it.
+    public let content: Digest256
+
+    public init(topic: String, partition: Int32, offset: Int64, timestamp: Timestamp, content: Digest256) {
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+        self.timestamp = timestamp
+        self.content = content
+    }
+}

@@ -1,0 +1,53 @@
+/// What a game server asks: verify this proof for this player.
+public struct Submission: Sendable, Equatable {
+    public let submissionID: Identifier
+    public let playerID: PlayerID
+    public let bundleID: BundleID
+    public let proof: Proof
+    /// What the client says it bought: compared, never trusted.
+    public let productID: ProductID?
+    public let orderID: String?
+    /// Lower case, as UUIDs compare.
+    public let appAccountToken: String?
+    public let deviceID: Identifier?
+    /// What the client says it paid in: used only where Apple does not say.
+    public let currency: String?
+    public let submittedAt: Timestamp?
+
+    public init(
+        submissionID: Identifier, playerID: PlayerID, bundleID: BundleID, proof: Proof, productID: ProductID? = nil,
+        orderID: String? = nil, appAccountToken: String? = nil, deviceID: Identifier? = nil, currency: String? = nil,
+        submittedAt: Timestamp? = nil
+    ) {
+        self.submissionID = submissionID
+        self.playerID = playerID
+        self.bundleID = bundleID
+        self.proof = proof
+        self.productID = productID
+        self.orderID = orderID
+        self.appAccountToken = appAccountToken
+        self.deviceID = deviceID
+        self.currency = currency
+        self.submittedAt = submittedAt
+    }
+
+    /// Exactly one of three.
+    public enum Proof: Sendable, Equatable {
+        /// Base64 of an iOS 7+ app receipt or an iOS 6 transaction receipt, as sent.
+        case receipt(String)
+        /// A StoreKit 2 JWS.
+        case signedTransaction(String)
+        /// A bare id, which proves no possession.
+        case transactionID(StoreTransactionID)
+    }
+}
+
+/// The limits of CONTRACT section 2, all in one place.
+public enum SubmissionLimits {
+    /// Bytes of a record's value.
+    public static let maximumBytes = 1_048_576
+    /// Unicode scalars of `submission_id`, `player_id`, `order_id` and `device_id`.
+    public static let maximumNameScalars = 128
+    /// Digits of a `transaction_id`.
+    public static let maximumTransactionIDDigits = 20
+}

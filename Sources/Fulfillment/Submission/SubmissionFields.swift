@@ -1,0 +1,138 @@
+/// The known members of a submission's object, each under its rule.
+struct SubmissionFields {
+    struct Fault: Error {
+        let message: String
+    }
+
+    private var values: [Name: JSONValue] = [:]
+    private var repeated: Name?
+
+    enum Name: String, CaseIterable {
+        case submissionID = "submission_id"
+        case playerID = "player_id"
+        case bundleID = "bundle_id"
+        case receiptData = "receipt_data"
+        case signedTransaction = "signed_transaction"
+        case transactionID = "transaction_id"
+        case productID = "product_id"
+        case orderID = "order_id"
+        case appAccountToken = "app_account_token"
+        case deviceID = "device_id"
+        case currency
+        case submittedAt = "submitted_at"
+    }
+
+    init(_ members: [JSONMember]) {
+        for member in members {
+            guard let name = Name(rawValue: member.name) else { continue }
+            // Which of two would count is a guess, and a guess is a hole.
+            if values.updateValue(member.value, forKey: name) != nil { repeated = name }
+        }
+    }
+
+    /// Who sent it, where that can be read whatever else is wrong.
+    var sender: DeadLetter.Sender? {
+        guard repeated != .submissionID, repeated != .playerID,
+            let submissionID = try? name(.submissionID), let playerID = try? name(.playerID)
+        else { return nil }
+        return DeadLetter.Sender(
+            submissionID: submissionID, playerID: playerID,
+            bundleID: (try? text(.bundleID)).flatMap { $0 }.map { BundleID($0) },
+            orderID: (try? optionalName(.orderID)).flatMap { $0 }?.text)
+    }
+
+    mutating func submission() throws(Fault) -> Submission {
+        if let repeated { throw Fault(message: "\(repeated.rawValue) stands there twice") }
+        guard let bundleID = try text(.bundleID) else { throw Fault(message: "bundle_id is missing") }
+        return Submission(
+            submissionID: try name(.submissionID), playerID: try name(.playerID), bundleID: BundleID(bundleID),
+            proof: try proof(), productID: try text(.productID).map { ProductID($0) },
+            orderID: try optionalName(.orderID)?.text, appAccountToken: try appAccountToken(),
+            deviceID: try optionalName(.deviceID), currency: try currency(), submittedAt: try submittedAt())
+    }
+
+    private func proof() throws(Fault) -> Submission.Proof {
+        let receipt = try text(.receiptData)
+        let signed = try text(.signedTransaction)
+        let transactionID = try text(.transactionID)
+        switch (receipt, signed, transactionID) {
+        case (let receipt?, nil, nil): return .receipt(receipt)
+        case (nil, let signed?, nil): return .signedTransaction(signed)
+        case (nil, nil, let id?):
+            guard id.utf8.count <= SubmissionLimits.maximumTransactionIDDigits,
+                id.utf8.allSatisfy({ (0x30...0x39).contains($0) })
+            else { throw Fault(message: "transaction_id is not 1 to 20 digits") }
+            return .transactionID(StoreTransactionID(id))
+        case (nil, nil, nil):
+            throw Fault(message: "none of receipt_data, signed_transaction and transaction_id is there")
+        default:
+            throw Fault(message: "more than one of receipt_data, signed_transaction and transaction_id is there")
+        }
+    }
+
+    /// A string that is neither empty nor holds NUL; null counts as absent.
+    private func text(_ name: Name) throws(Fault) -> String? {
+        switch values[name] {
+        case nil, .null: return nil
+        case .string(let text):
+            guard !text.isEmpty else { throw Fault(message: "\(name.rawValue) is empty") }
+            guard !text.utf8.contains(0) else { throw Fault(message: "\(name.rawValue) holds NUL") }
+            return text
+        default: throw Fault(message: "\(name.rawValue) is not a string")
+        }
+    }
+
+    private func optionalName(_ name: Name) throws(Fault) -> Identifier? {
+        guard let text = try text(name) else { return nil }
+        let limit = SubmissionLimits.maximumNameScalars
+        guard text.utf8.count <= limit || text.unicodeScalars.count <= limit else {
+            throw Fault(message: "\(name.rawValue) is longer than \(limit) characters")
+        }
+        return Identifier(text)
+    }
+
+    private func name(_ name: Name) throws(Fault) -> Identifier {
+        guard let value = try optionalName(name) else { throw Fault(message: "\(name.rawValue) is missing") }
+        return value
+    }
+
+    /// A token that is no UUID is a fault: a binding that silently vanished would be a hole.
+    private func appAccountToken() throws(Fault) -> String? {
+        guard let text = try text(.appAccountToken) else { return nil }
+        guard let token = UUIDText.normalized(text) else { throw Fault(message: "app_account_token is not a UUID") }
+        return token
+    }
+
+    /// Ill-formed or empty is ignored: it only ever serves where Apple says nothing.
+    private func currency() throws(Fault) -> String? {
+        guard let text = try lenientText(.currency) else { return nil }
+        let letters = text.utf8.map { $0 & 0xDF }
+        guard letters.count == 3, letters.allSatisfy({ (0x41...0x5A).contains($0) }) else { return nil }
+        return String(decoding: letters, as: UTF8.self)
+    }
+
+    private func submittedAt() throws(Fault) -> Timestamp? {
+        try lenientText(.submittedAt).flatMap { Timestamp(rfc3339: $0) }
+    }
+
+    private func lenientText(_ name: Name) throws(Fault) -> String? {
+        switch values[name] {
+        case nil, .null: return nil
+        case .string(let text): return text
+        default: throw Fault(message: "\(name.rawValue) is not a string")
+        }
+    }
+}
+
+enum UUIDText {
+    /// Lower case, nil where `text` is not 8-4-4-4-12 hex digits.
+    static func normalized(_ text: String) -> String? {
+        let bytes = Array(text.utf8)
+        guard bytes.count == 36 else { return nil }
+        for (index, byte) in bytes.enumerated() {
+            let isDash = index == 8 || index == 13 || index == 18 || index == 23
+            guard isDash ? byte == UInt8(ascii: "-") : HexDigit.value(of: byte) != nil else { return nil }
+        }
+        return text.lowercased()
+    }
+}

@@ -1,0 +1,70 @@
+import CRDKafka
+
+/// A `rd_kafka_t`, which its owner destroys exactly once.
+///
+/// Sendable is sound: librdkafka's clients are thread-safe (rdkafka.h), and both fields are immutable.
+final class ClientHandle: @unchecked Sendable {
+    let pointer: OpaquePointer
+    private let context: Unmanaged<ClientContext>
+
+    /// `configure` sets the callbacks and events of this kind of client, after the caller's properties.
+    init(
+        _ kind: rd_kafka_type_t,
+        properties: KafkaProperties,
+        context: ClientContext,
+        configure: (OpaquePointer) -> Void
+    ) throws(KafkaError) {
+        let configuration = try properties.makeConfiguration()
+        // Otherwise log lines would wait in a queue which nobody serves.
+        rd_kafka_conf_set(configuration, "log.queue", "false", nil, 0)
+        // Balanced in `destroy`, after librdkafka's last thread has ended, or below when there will be none.
+        let retained = Unmanaged.passRetained(context)
+        rd_kafka_conf_set_opaque(configuration, retained.toOpaque())
+        rd_kafka_conf_set_log_cb(configuration) { client, level, facility, message in
+            guard let client, let facility, let message else { return }
+            let line = KafkaLogLine(
+                level: level, facility: String(cString: facility), message: String(cString: message))
+            ClientContext.of(rd_kafka_opaque(client))?.log(line)
+        }
+        configure(configuration)
+
+        let (created, message) = withErrorText { text, size in rd_kafka_new(kind, configuration, text, size) }
+        guard let created else {
+            let code = rd_kafka_last_error()
+            rd_kafka_conf_destroy(configuration)
+            retained.release()
+            throw KafkaError(code, message: message)
+        }
+        pointer = created
+        self.context = retained
+    }
+
+    /// Blocks while librdkafka's threads end: keep it off Swift's cooperative pool. No one may use the handle
+    /// meanwhile or afterwards.
+    func destroy(flags: Int32 = 0) {
+        rd_kafka_destroy_flags(pointer, flags)
+        context.release()
+    }
+
+    /// The error that made this client unusable, if one did.
+    var fatalError: KafkaError? {
+        let (code, message) = withErrorText { text, size in rd_kafka_fatal_error(pointer, text, size) }
+        if code == RD_KAFKA_RESP_ERR_NO_ERROR { return nil }
+        return KafkaError(code, message: message, isFatal: true)
+    }
+
+    /// `_FATAL` says no more than "ask for the fatal error".
+    func error(_ code: rd_kafka_resp_err_t, message: String?) -> KafkaError {
+        if code == RD_KAFKA_RESP_ERR__FATAL, let fatalError { return fatalError }
+        return KafkaError(code, message: message)
+    }
+}
+
+/// Runs a call that writes a message on failure; the message is empty when it wrote none.
+func withErrorText<Value>(_ call: (UnsafeMutablePointer<CChar>?, Int) -> Value) -> (Value, String) {
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 512) { text in
+        text.initialize(repeating: 0)
+        let value = call(text.baseAddress, text.count)
+        return (value, text.baseAddress.map { String(cString: $0) } ?? "")
+    }
+}

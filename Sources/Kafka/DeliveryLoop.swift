@@ -1,0 +1,90 @@
+import CRDKafka
+import Foundation
+import Synchronization
+
+/// The producer's thread: hands each delivery report to its closure, and errors of the client to the log.
+///
+/// Reports come as events and not through `dr_msg_cb`: an event carries many, and `rd_kafka_flush` leaves them to this
+/// thread instead of calling closures on the flushing one. `Sendable` is sound unchecked: librdkafka's queues are
+/// thread-safe, and the rest is immutable or synchronized.
+final class DeliveryLoop: @unchecked Sendable {
+    /// How long the thread sleeps when nothing happens. Events wake it.
+    private static let idleMilliseconds: Int32 = 100
+
+    private let handle: ClientHandle
+    private let queue: OpaquePointer
+    private let log: @Sendable (KafkaLogLine) -> Void
+    private let isStopping = Atomic(false)
+    private let running = DispatchGroup()
+
+    /// Starts the thread; `stop` must be called before the handle is destroyed.
+    init(_ handle: ClientHandle, log: @escaping @Sendable (KafkaLogLine) -> Void) {
+        self.handle = handle
+        self.log = log
+        queue = rd_kafka_queue_get_main(handle.pointer)
+        running.enter()
+        let thread = Thread { [self] in run() }
+        thread.name = "kafka-producer"
+        thread.start()
+    }
+
+    /// Returns when the thread makes no more calls. Must not be called by a delivery closure.
+    func stop() {
+        isStopping.store(true, ordering: .releasing)
+        rd_kafka_queue_yield(queue)
+        running.wait()
+    }
+
+    private func run() {
+        while !isStopping.load(ordering: .acquiring) {
+            if let event = rd_kafka_queue_poll(queue, Self.idleMilliseconds) { serve(event) }
+        }
+        while let event = rd_kafka_queue_poll(queue, 0) { serve(event) }
+        rd_kafka_queue_destroy(queue)
+        running.leave()
+    }
+
+    private func serve(_ event: OpaquePointer) {
+        defer { rd_kafka_event_destroy(event) }
+        switch rd_kafka_event_type(event) {
+        case RD_KAFKA_EVENT_DR:
+            while let message = rd_kafka_event_message_next(event) { report(message.pointee) }
+        case RD_KAFKA_EVENT_ERROR:
+            let text = rd_kafka_event_error_string(event).map { String(cString: $0) }
+            log(KafkaLogLine(event: handle.error(rd_kafka_event_error(event), message: text)))
+        default:
+            break
+        }
+    }
+
+    private func report(_ message: rd_kafka_message_t) {
+        guard let opaque = message._private else { return }
+        let ticket = DeliveryTicket.redeem(opaque)
+        if message.err == RD_KAFKA_RESP_ERR_NO_ERROR {
+            let partition = TopicPartition(topic: ticket.topic, partition: message.partition)
+            ticket.onDelivery(.success(Delivery(topicPartition: partition, offset: message.offset)))
+        } else {
+            ticket.onDelivery(.failure(handle.error(message.err, message: nil)))
+        }
+    }
+}
+
+/// What a record in flight carries as its opaque: who wants to know.
+final class DeliveryTicket: Sendable {
+    let topic: String
+    let onDelivery: @Sendable (Result<Delivery, KafkaError>) -> Void
+
+    init(topic: String, onDelivery: @escaping @Sendable (Result<Delivery, KafkaError>) -> Void) {
+        self.topic = topic
+        self.onDelivery = onDelivery
+    }
+
+    /// Keeps the ticket alive until it is redeemed: by the record's one delivery report, or by the failed `produce`.
+    func issue() -> UnsafeMutableRawPointer { Unmanaged.passRetained(self).toOpaque() }
+
+    /// Sound once for each `issue`: librdkafka reports each accepted record exactly once, and no refused one.
+    @discardableResult
+    static func redeem(_ opaque: UnsafeMutableRawPointer) -> DeliveryTicket {
+        Unmanaged<DeliveryTicket>.fromOpaque(opaque).takeRetainedValue()
+    }
+}

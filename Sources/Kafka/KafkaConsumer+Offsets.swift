@@ -1,0 +1,108 @@
+import CRDKafka
+
+extension KafkaConsumer {
+    /// Receives the outcome of each asynchronous commit, from within `poll` (or `close`); on success the next offsets
+    /// to read.
+    public var onCommit: ((Result<[TopicPartition: Int64], KafkaError>) -> Void)? {
+        get { context.onCommit }
+        set { context.onCommit = newValue }
+    }
+
+    /// Commits the next offsets to read. Of one call for many partitions some may be committed although it throws.
+    ///
+    /// Synchronously: blocks until the coordinator answered, which may take `session.timeout.ms` while there is none and
+    /// `socket.timeout.ms` when it does not answer. Asynchronously: throws only what is known at once, and the outcome
+    /// goes to `onCommit`.
+    public func commit(
+        _ offsets: [TopicPartition: Int64],
+        metadata: String = "",
+        synchronously: Bool
+    ) throws(KafkaError) {
+        // librdkafka would take an empty list for an error.
+        guard !offsets.isEmpty else { return }
+        let client = try handle().pointer
+        let list = PartitionList(offsets, metadata: metadata)
+        guard synchronously else { return try KafkaError.check(rd_kafka_commit(client, list.pointer, 1)) }
+
+        // Not `rd_kafka_commit`, which does not tell the errors of single partitions.
+        let outcome = CommitOutcome()
+        let code = withExtendedLifetime(outcome) {
+            // Unretained is sound: without a queue the callback is made before the call returns, on this thread.
+            rd_kafka_commit_queue(
+                client, list.pointer, nil,
+                { _, code, offsets, opaque in
+                    guard let opaque else { return }
+                    let outcome = Unmanaged<CommitOutcome>.fromOpaque(opaque).takeUnretainedValue()
+                    do throws(KafkaError) { _ = try KafkaConsumer.commitResult(code, offsets) } catch {
+                        outcome.error = error
+                    }
+                },
+                Unmanaged.passUnretained(outcome).toOpaque())
+        }
+        if let error = outcome.error { throw error }
+        try KafkaError.check(code)
+    }
+
+    private final class CommitOutcome {
+        var error: KafkaError?
+    }
+
+    static func commitResult(
+        _ code: rd_kafka_resp_err_t,
+        _ offsets: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
+    ) throws(KafkaError) -> [TopicPartition: Int64] {
+        try KafkaError.check(code)
+        for element in PartitionList.elements(offsets) { try KafkaError.check(element.err) }
+        return PartitionList.offsets(offsets)
+    }
+
+    /// The committed offsets of those partitions that have one. Blocks.
+    public func committed(
+        _ partitions: [TopicPartition],
+        timeoutMilliseconds: Int32
+    ) throws(KafkaError) -> [TopicPartition: Int64] {
+        let list = PartitionList(partitions)
+        try KafkaError.check(rd_kafka_committed(try handle().pointer, list.pointer, timeoutMilliseconds))
+        try list.check()
+        return list.offsets
+    }
+
+    /// The first offset in the log and the one the next record will get, asked of the broker. Blocks.
+    public func watermarks(
+        _ partition: TopicPartition,
+        timeoutMilliseconds: Int32
+    ) throws(KafkaError) -> (low: Int64, high: Int64) {
+        var low: Int64 = 0
+        var high: Int64 = 0
+        let code = rd_kafka_query_watermark_offsets(
+            try handle().pointer, partition.topic, partition.partition, &low, &high, timeoutMilliseconds)
+        try KafkaError.check(code)
+        return (low, high)
+    }
+
+    /// As of the last fetch of this partition, without the network; nil before the first. `low` is -1 while unknown:
+    /// librdkafka learns it only with `statistics.interval.ms` set.
+    public func cachedWatermarks(_ partition: TopicPartition) -> (low: Int64, high: Int64)? {
+        var low: Int64 = -1
+        var high: Int64 = -1
+        guard let handle = try? handle() else { return nil }
+        let code = rd_kafka_get_watermark_offsets(
+            handle.pointer, partition.topic, partition.partition, &low, &high)
+        guard code == RD_KAFKA_RESP_ERR_NO_ERROR, high >= 0 else { return nil }
+        return (max(low, -1), high)
+    }
+
+    /// The first offset whose record is as young as the time (Unix milliseconds) or younger. A partition without such
+    /// a record is left out. Blocks.
+    public func offsetsForTime(
+        _ partitions: [TopicPartition],
+        milliseconds: Int64,
+        timeoutMilliseconds: Int32
+    ) throws(KafkaError) -> [TopicPartition: Int64] {
+        let times = Dictionary(partitions.map { ($0, milliseconds) }, uniquingKeysWith: { first, _ in first })
+        let list = PartitionList(times)
+        try KafkaError.check(rd_kafka_offsets_for_times(try handle().pointer, list.pointer, timeoutMilliseconds))
+        try list.check()
+        return list.offsets
+    }
+}

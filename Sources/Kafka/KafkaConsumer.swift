@@ -1,0 +1,136 @@
+import CRDKafka
+
+/// A member of a consumer group, or a reader of partitions named by hand.
+///
+/// Owned by ONE thread: every call is made on the thread that made the consumer. Keep that thread off Swift's
+/// cooperative pool, since `poll`, `close` and the synchronous calls block. `group.id` is required even when partitions
+/// are assigned by hand.
+public final class KafkaConsumer {
+    public enum Polled: Sendable {
+        case record(ConsumerRecord)
+        /// The end of a partition, for now. Only with `enable.partition.eof=true`.
+        case partitionEnd(TopicPartition)
+        /// An error of the consumer or of a partition; `isFatal` tells whether it can go on.
+        case trouble(KafkaError)
+    }
+
+    /// Nil once closed.
+    private var openHandle: ClientHandle?
+    let context: ClientContext
+    private var topicNames = TopicNames()
+
+    /// `log` is called on librdkafka's threads and on the polling thread, and must not block.
+    public init(properties: KafkaProperties, log: @escaping @Sendable (KafkaLogLine) -> Void) throws(KafkaError) {
+        let context = ClientContext(log: log)
+        let handle = try ClientHandle(RD_KAFKA_CONSUMER, properties: properties, context: context) { configuration in
+            Self.setCallbacks(configuration)
+        }
+        // The main queue's events too come out of `poll`.
+        let redirected = rd_kafka_poll_set_consumer(handle.pointer)
+        guard redirected == RD_KAFKA_RESP_ERR_NO_ERROR else {
+            handle.destroy()
+            let isGroupless = redirected == RD_KAFKA_RESP_ERR__UNKNOWN_GROUP
+            throw KafkaError(redirected, message: isGroupless ? "group.id is required" : nil)
+        }
+        self.context = context
+        openHandle = handle
+    }
+
+    /// Without `close` this is what a crash would be to the group: no handler is called and the partitions stay taken
+    /// until the session times out.
+    deinit { abandon() }
+
+    func handle() throws(KafkaError) -> ClientHandle {
+        guard let openHandle else { throw .closed }
+        return openHandle
+    }
+
+    /// Joins the group from within the polls that follow. A handler that uses the consumer should capture it `unowned`:
+    /// the consumer holds the handlers until it is closed.
+    public func subscribe(_ topics: [String], rebalance: Rebalance) throws(KafkaError) {
+        let client = try handle().pointer
+        context.rebalance = rebalance
+        // Partition -1 (RD_KAFKA_PARTITION_UA): the group decides which.
+        let list = PartitionList(topics.map { TopicPartition(topic: $0, partition: -1) })
+        try KafkaError.check(rd_kafka_subscribe(client, list.pointer))
+    }
+
+    /// Reads the partitions from the offsets, without joining the group. -2 is the beginning, -1 the end.
+    public func assign(_ partitions: [TopicPartition: Int64]) throws(KafkaError) {
+        let list = PartitionList(partitions)
+        try KafkaError.check(rd_kafka_assign(try handle().pointer, list.pointer))
+    }
+
+    /// The next record or event; nil when there was none within the time, or the consumer is closed. The handlers of
+    /// `subscribe` and `onCommit` are called from within. Must be called every `max.poll.interval.ms`, also while all
+    /// partitions are paused.
+    public func poll(timeoutMilliseconds: Int32) -> Polled? {
+        guard let handle = openHandle, let message = rd_kafka_consumer_poll(handle.pointer, timeoutMilliseconds) else {
+            return nil
+        }
+        defer { rd_kafka_message_destroy(message) }
+        let code = message.pointee.err
+        // Present for every record and partition end; an error of the consumer as a whole has none.
+        let topic = message.pointee.rkt.flatMap { rd_kafka_topic_name($0) }.map { topicNames.name($0) }
+        switch (code, topic) {
+        case (RD_KAFKA_RESP_ERR_NO_ERROR, let topic?):
+            return .record(ConsumerRecord(message, topic: topic))
+        case (RD_KAFKA_RESP_ERR__PARTITION_EOF, let topic?):
+            return .partitionEnd(TopicPartition(topic: topic, partition: message.pointee.partition))
+        default:
+            let text = rd_kafka_message_errstr(message).map { String(cString: $0) }
+            return .trouble(handle.error(code, message: text))
+        }
+    }
+
+    /// Stops fetching; what was prefetched is dropped and read again after `resume`. A rebalance resumes: partitions
+    /// assigned anew are not paused.
+    public func pause(_ partitions: [TopicPartition]) throws(KafkaError) {
+        let list = PartitionList(partitions)
+        try KafkaError.check(rd_kafka_pause_partitions(try handle().pointer, list.pointer))
+        try list.check()
+    }
+
+    public func resume(_ partitions: [TopicPartition]) throws(KafkaError) {
+        let list = PartitionList(partitions)
+        try KafkaError.check(rd_kafka_resume_partitions(try handle().pointer, list.pointer))
+        try list.check()
+    }
+
+    /// The id the coordinator gave this member; nil before it joined.
+    public var memberID: String? {
+        guard let handle = openHandle, let id = rd_kafka_memberid(handle.pointer) else { return nil }
+        defer { rd_kafka_mem_free(handle.pointer, id) }
+        return id.pointee == 0 ? nil : String(cString: id)
+    }
+
+    public var fatalError: KafkaError? { openHandle?.fatalError }
+
+    /// Of the whole cluster. Blocks.
+    public func metadata(timeoutMilliseconds: Int32) throws(KafkaError) -> KafkaClusterMetadata {
+        try handle().metadata(topic: nil, timeoutMilliseconds: timeoutMilliseconds)
+    }
+
+    /// Of one topic; throws when there is none. Blocks.
+    public func metadata(topic: String, timeoutMilliseconds: Int32) throws(KafkaError) -> KafkaClusterMetadata {
+        try handle().metadata(topic: topic, timeoutMilliseconds: timeoutMilliseconds)
+    }
+
+    /// Calls the revoke handler, leaves the group and destroys the client. Blocks for as long as the handler does, and
+    /// for the network. Not from within a handler. Afterwards every call throws, and `poll` returns nil.
+    public func close() {
+        guard let handle = openHandle else { return }
+        let code = rd_kafka_consumer_close(handle.pointer)
+        if code != RD_KAFKA_RESP_ERR_NO_ERROR { context.log(KafkaLogLine(event: KafkaError(code))) }
+        abandon()
+    }
+
+    /// Destroys the client as a crash would: calls no handler, does not leave the group, commits nothing.
+    public func abandon() {
+        guard let handle = openHandle else { return }
+        openHandle = nil
+        context.rebalance = nil
+        context.onCommit = nil
+        handle.destroy(flags: RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
+    }
+}

@@ -1,0 +1,50 @@
+import CRDKafka
+
+/// What librdkafka or a broker answered instead of success. Decide by `code`, never by `message`.
+public struct KafkaError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// A `rd_kafka_resp_err_t`: positive codes are the broker's (Kafka protocol), negative ones librdkafka's own.
+    public let code: Int32
+    /// librdkafka's name of the code, such as `ILLEGAL_GENERATION` or `_QUEUE_FULL`.
+    public let name: String
+    public let message: String
+    /// The client cannot go on: it must be closed and made anew.
+    public let isFatal: Bool
+    /// The same call may succeed later without anyone changing anything. For a delivery this does not mean that the
+    /// record is not in the log: a timed-out one may be.
+    public let isRetriable: Bool
+
+    public var description: String { "\(name) (\(code)): \(message)" }
+}
+
+extension KafkaError {
+    init(_ code: rd_kafka_resp_err_t, message: String? = nil, isFatal: Bool = false) {
+        self.code = code.rawValue
+        self.name = String(cString: rd_kafka_err2name(code))
+        self.message = message ?? String(cString: rd_kafka_err2str(code))
+        self.isFatal = isFatal
+        self.isRetriable = !isFatal && Code.retriable.contains(code.rawValue)
+    }
+
+    /// Takes the error object over and destroys it.
+    init(consuming object: OpaquePointer) {
+        let code = rd_kafka_error_code(object)
+        let isFatal = rd_kafka_error_is_fatal(object) != 0
+        self.code = code.rawValue
+        self.name = String(cString: rd_kafka_err2name(code))
+        self.message = String(cString: rd_kafka_error_string(object))
+        self.isFatal = isFatal
+        self.isRetriable =
+            !isFatal && (rd_kafka_error_is_retriable(object) != 0 || Code.retriable.contains(code.rawValue))
+        rd_kafka_error_destroy(object)
+    }
+
+    static func check(_ code: rd_kafka_resp_err_t) throws(KafkaError) {
+        if code != RD_KAFKA_RESP_ERR_NO_ERROR { throw KafkaError(code) }
+    }
+
+    static func check(_ object: OpaquePointer?) throws(KafkaError) {
+        if let object { throw KafkaError(consuming: object) }
+    }
+
+    static var closed: KafkaError { KafkaError(RD_KAFKA_RESP_ERR__STATE, message: "the client is closed") }
+}

@@ -1,0 +1,20 @@
+import CRDKafka
+
+/// A line librdkafka logs, or an event of the client as a whole (all brokers down, authentication failed).
+public struct KafkaLogLine: Sendable, Hashable {
+    /// Syslog's severity: 3 error, 4 warning, 5 notice, 6 info, 7 debug.
+    public let level: Int32
+    /// librdkafka's short word for where the line comes from (`FAIL`, `CONFWARN`); `ERROR` for an event.
+    public let facility: String
+    public let message: String
+
+    public init(level: Int32, facility: String, message: String) {
+        self.level = level
+        self.facility = facility
+        self.message = message
+    }
+
+    init(event error: KafkaError) {
+        self.init(level: error.isFatal ? 2 : 3, facility: "ERROR", message: error.description)
+    }
+}

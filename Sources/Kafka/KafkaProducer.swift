@@ -1,0 +1,96 @@
+import CRDKafka
+import Dispatch
+import Foundation
+
+/// Sends records, from any thread.
+///
+/// Sendable without `@unchecked`: it consists of immutable Sendable parts.
+public final class KafkaProducer: Sendable {
+    private let connection: ProducerConnection
+
+    /// `log` is called on librdkafka's threads and on the producer's, and must not block.
+    public init(properties: KafkaProperties, log: @escaping @Sendable (KafkaLogLine) -> Void) throws(KafkaError) {
+        connection = try ProducerConnection(properties: properties, log: log)
+    }
+
+    /// Without `close`, another thread closes: this one may be of the cooperative pool, or the producer's own.
+    deinit {
+        guard !connection.isClosed else { return }
+        Thread.detachNewThread { [connection] in connection.close(flushMilliseconds: 0) }
+    }
+
+    /// Enqueues. `onDelivery` is called exactly once, on the producer's thread, and must not block or close the
+    /// producer. Throws on a full queue, on a record too large, and once closed; then `onDelivery` is not called.
+    public func produce(
+        _ record: ProducerRecord,
+        onDelivery: @escaping @Sendable (Result<Delivery, KafkaError>) -> Void
+    ) throws(KafkaError) {
+        try connection.shared.use { handle throws(KafkaError) in
+            try handle.produce(record, ticket: DeliveryTicket(topic: record.topic, onDelivery: onDelivery))
+        }
+    }
+
+    /// How long `send` waits for room in a full queue.
+    public static let queueFullPatience: Duration = .seconds(30)
+    private static let queueFullPause: Duration = .milliseconds(5)
+
+    /// Enqueues and waits for the delivery. On a full queue it waits, without holding a thread, and tries again, for
+    /// `queueFullPatience` or until the task is cancelled; then it throws `_QUEUE_FULL`. Cancellation does not take an
+    /// enqueued record back: its delivery is awaited, for at most `message.timeout.ms`.
+    public func send(_ record: ProducerRecord) async throws(KafkaError) -> Delivery {
+        let deadline = ContinuousClock.now + Self.queueFullPatience
+        while true {
+            let outcome = await withUnsafeContinuation { (waiting: UnsafeContinuation<DeliveryResult, Never>) in
+                do throws(KafkaError) {
+                    try produce(record) { waiting.resume(returning: $0) }
+                } catch {
+                    waiting.resume(returning: .failure(error))
+                }
+            }
+            // Only a refusal has this code: an accepted record is never reported with it.
+            guard case .failure(let refusal) = outcome, refusal.code == KafkaError.Code.queueFull,
+                ContinuousClock.now < deadline
+            else { return try outcome.get() }
+            do { try await Task.sleep(for: Self.queueFullPause) } catch { throw refusal }
+        }
+    }
+
+    private typealias DeliveryResult = Result<Delivery, KafkaError>
+
+    /// Sends what waits for `linger.ms` at once and waits until every report has been delivered. Blocks. False when the
+    /// time was not enough, or the producer is closed.
+    public func flush(timeoutMilliseconds: Int32) -> Bool {
+        let code = try? connection.shared.use { handle in rd_kafka_flush(handle.pointer, timeoutMilliseconds) }
+        return code == RD_KAFKA_RESP_ERR_NO_ERROR
+    }
+
+    /// Records enqueued and not reported yet.
+    public var outstandingCount: Int {
+        (try? connection.shared.use { handle in Int(rd_kafka_outq_len(handle.pointer)) }) ?? 0
+    }
+
+    /// Of the whole cluster. Blocks.
+    public func metadata(timeoutMilliseconds: Int32) throws(KafkaError) -> KafkaClusterMetadata {
+        try connection.shared.use { handle throws(KafkaError) in
+            try handle.metadata(topic: nil, timeoutMilliseconds: timeoutMilliseconds)
+        }
+    }
+
+    /// Of one topic; throws when there is none, which a broker with `auto.create.topics.enable` answers by creating it.
+    /// Blocks.
+    public func metadata(topic: String, timeoutMilliseconds: Int32) throws(KafkaError) -> KafkaClusterMetadata {
+        try connection.shared.use { handle throws(KafkaError) in
+            try handle.metadata(topic: topic, timeoutMilliseconds: timeoutMilliseconds)
+        }
+    }
+
+    /// Why an idempotent producer cannot go on, if so.
+    public var fatalError: KafkaError? {
+        (try? connection.shared.use { handle in handle.fatalError }) ?? nil
+    }
+
+    /// Flushes for the given time, then gives up what is left: those records are reported with `_PURGE_QUEUE` (surely not
+    /// sent) or `_PURGE_INFLIGHT` (may be in the log). Blocks until every report has been delivered and librdkafka's
+    /// threads have ended: keep it off the cooperative pool. A second call waits for the first.
+    public func close(flushMilliseconds: Int32 = 2_000) { connection.close(flushMilliseconds: flushMilliseconds) }
+}

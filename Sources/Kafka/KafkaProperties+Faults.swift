@@ -1,0 +1,57 @@
+import CRDKafka
+
+/// A property librdkafka refuses. Safe to log: it never holds the value.
+public struct KafkaPropertyFault: Sendable, Hashable, CustomStringConvertible {
+    public let name: String
+    public let message: String
+
+    public init(name: String, message: String) {
+        self.name = name
+        self.message = message
+    }
+
+    public var description: String { "\(name): \(message)" }
+}
+
+extension KafkaProperties {
+    /// Has librdkafka check every name and value; all the faults, in the order of the properties. What only shows when
+    /// properties are taken together (`session.timeout.ms` above `max.poll.interval.ms`, an unreadable key file) is
+    /// reported by the client's `init`.
+    public func faults() -> [KafkaPropertyFault] {
+        let configuration = rd_kafka_conf_new()
+        defer { rd_kafka_conf_destroy(configuration) }
+        if let configuration { return apply(to: configuration) }
+        return []
+    }
+
+    /// A configuration the caller owns: `rd_kafka_new` takes it over when it succeeds, and only then.
+    func makeConfiguration() throws(KafkaError) -> OpaquePointer {
+        guard let configuration = rd_kafka_conf_new() else { throw KafkaError(RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE) }
+        let faults = apply(to: configuration)
+        guard faults.isEmpty else {
+            rd_kafka_conf_destroy(configuration)
+            let list = faults.map(\.description).joined(separator: "; ")
+            throw KafkaError(RD_KAFKA_RESP_ERR__INVALID_ARG, message: list)
+        }
+        return configuration
+    }
+
+    /// `rd_kafka_conf_set` passes what it does not know on to the default topic configuration. Its own message is not
+    /// used, since it quotes the value.
+    private func apply(to configuration: OpaquePointer) -> [KafkaPropertyFault] {
+        pairs.compactMap { name, value in
+            guard !name.utf8.contains(0), !value.utf8.contains(0) else {
+                return KafkaPropertyFault(name: name, message: "a NUL byte is not allowed")
+            }
+            switch rd_kafka_conf_set(configuration, name, value, nil, 0) {
+            case RD_KAFKA_CONF_OK:
+                return nil
+            case RD_KAFKA_CONF_UNKNOWN:
+                let message = "librdkafka \(KafkaLibrary.versionString) has no property of this name"
+                return KafkaPropertyFault(name: name, message: message)
+            default:
+                return KafkaPropertyFault(name: name, message: "librdkafka does not accept the value")
+            }
+        }
+    }
+}

@@ -1,0 +1,32 @@
+/// librdkafka's configuration as ordered name=value pairs
+/// (https://github.com/confluentinc/librdkafka/blob/v2.0.2/CONFIGURATION.md). A topic property (`acks`, `partitioner`,
+/// `auto.offset.reset`) is given like any other and applies to every topic.
+public struct KafkaProperties: Sendable {
+    public private(set) var pairs: [(name: String, value: String)] = []
+
+    /// Of two pairs of one name the later wins, in the place of the earlier.
+    public init(_ pairs: [(name: String, value: String)] = []) {
+        for pair in pairs { self[pair.name] = pair.value }
+    }
+
+    /// Setting nil removes the property: librdkafka's default applies again.
+    public subscript(name: String) -> String? {
+        get { pairs.first { $0.name == name }?.value }
+        set {
+            let index = pairs.firstIndex { $0.name == name }
+            switch (index, newValue) {
+            case (let index?, let value?): pairs[index].value = value
+            case (let index?, nil): pairs.remove(at: index)
+            case (nil, let value?): pairs.append((name, value))
+            case (nil, nil): break
+            }
+        }
+    }
+}
+
+/// Names only, wherever the properties get printed: some values are passwords.
+extension KafkaProperties: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    public var description: String { "KafkaProperties(\(pairs.map(\.name).joined(separator: ", ")))" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: ["names": pairs.map(\.name)]) }
+}

@@ -1,0 +1,100 @@
+import CRDKafka
+import Synchronization
+
+/// librdkafka's in-process broker, for the demo and for tests. Other processes can connect to it.
+///
+/// What it does not do as a broker does (2.0.2): it keeps 5 MB a partition and drops older records silently; a group's
+/// first join takes 3 s; a member that joins again waits `session.timeout.ms` less 1 s (set 3200 or more: below 3000 it
+/// never joins).
+public final class MockCluster: Sendable {
+    /// Sendable is sound: used under `open`'s lock, and librdkafka hands each call to the cluster's own thread.
+    private struct Cluster: @unchecked Sendable {
+        let handle: ClientHandle
+        let pointer: OpaquePointer
+    }
+
+    /// Nil once closed.
+    private let open: Mutex<Cluster?>
+    public let bootstrapServers: String
+
+    /// Brokers have the ids 1 to `brokerCount`. `topics` are partition counts; a topic not listed is created with 4
+    /// partitions when a client asks for it.
+    public init(brokerCount: Int32 = 1, topics: [String: Int32] = [:]) throws(KafkaError) {
+        // It only carries the cluster: it connects to nothing, and warns that it does not.
+        let handle = try ClientHandle(
+            RD_KAFKA_PRODUCER, properties: KafkaProperties(), context: ClientContext(log: { _ in }), configure: { _ in }
+        )
+        guard let pointer = rd_kafka_mock_cluster_new(handle.pointer, brokerCount) else {
+            handle.destroy()
+            throw KafkaError(RD_KAFKA_RESP_ERR__FAIL, message: "the mock cluster could not be made")
+        }
+        bootstrapServers = String(cString: rd_kafka_mock_cluster_bootstraps(pointer))
+        open = Mutex(Cluster(handle: handle, pointer: pointer))
+        for (topic, partitions) in topics { try createTopic(topic, partitions: partitions) }
+    }
+
+    deinit { close() }
+
+    public func createTopic(_ name: String, partitions: Int32) throws(KafkaError) {
+        try call { rd_kafka_mock_topic_create($0, name, partitions, 1) }
+    }
+
+    /// Each response of the broker comes this late. Broker -1: of all.
+    public func setRoundTripTime(broker: Int32, milliseconds: Int32) {
+        command { rd_kafka_mock_broker_set_rtt($0, broker, milliseconds) }
+    }
+
+    /// Disconnects the clients and refuses new ones. Leaders and coordinators stay what they are. Id -1: all.
+    public func setBrokerDown(_ id: Int32) { command { rd_kafka_mock_broker_set_down($0, id) } }
+
+    public func setBrokerUp(_ id: Int32) { command { rd_kafka_mock_broker_set_up($0, id) } }
+
+    /// The next requests of the kind are answered with these codes, one each: 0 produce, 1 fetch, 3 metadata, 8 offset
+    /// commit, 9 offset fetch, 11 join, 12 heartbeat (https://kafka.apache.org/protocol#protocol_api_keys). Code 0 lets
+    /// a request pass, -195 disconnects the client.
+    public func pushRequestErrors(apiKey: Int16, _ codes: [Int32]) {
+        let codes = codes.map { rd_kafka_resp_err_t($0) }
+        command { cluster in
+            rd_kafka_mock_push_request_errors_array(cluster, apiKey, codes.count, codes)
+            return RD_KAFKA_RESP_ERR_NO_ERROR
+        }
+    }
+
+    public func clearRequestErrors(apiKey: Int16) {
+        command { cluster in
+            rd_kafka_mock_clear_request_errors(cluster, apiKey)
+            return RD_KAFKA_RESP_ERR_NO_ERROR
+        }
+    }
+
+    public func setCoordinator(group: String, broker: Int32) {
+        command { rd_kafka_mock_coordinator_set($0, "group", group, broker) }
+    }
+
+    /// Broker -1: the partition has no leader.
+    public func setPartitionLeader(topic: String, partition: Int32, broker: Int32) {
+        command { rd_kafka_mock_partition_set_leader($0, topic, partition, broker) }
+    }
+
+    /// Disconnects everyone and forgets every record. Blocks shortly. Idempotent.
+    public func close() {
+        let cluster = open.withLock { open in
+            defer { open = nil }
+            return open
+        }
+        guard let cluster else { return }
+        rd_kafka_mock_cluster_destroy(cluster.pointer)
+        cluster.handle.destroy()
+    }
+
+    private func call(_ body: (OpaquePointer) -> rd_kafka_resp_err_t) throws(KafkaError) {
+        let code = open.withLock { $0.map { body($0.pointer) } }
+        guard let code else { throw .closed }
+        try KafkaError.check(code)
+    }
+
+    /// Fails only for a broker that does not exist or a cluster that was closed: a bug of the caller.
+    private func command(_ body: (OpaquePointer) -> rd_kafka_resp_err_t) {
+        do throws(KafkaError) { try call(body) } catch { preconditionFailure("mock cluster: \(error)") }
+    }
+}

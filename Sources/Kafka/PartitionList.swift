@@ -1,0 +1,62 @@
+import CRDKafka
+import Foundation
+
+/// A `rd_kafka_topic_partition_list_t` of our own.
+struct PartitionList: ~Copyable {
+    let pointer: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
+
+    init(_ partitions: some Collection<TopicPartition>) {
+        pointer = rd_kafka_topic_partition_list_new(Int32(partitions.count))
+        for partition in partitions {
+            rd_kafka_topic_partition_list_add(pointer, partition.topic, partition.partition)
+        }
+    }
+
+    init(_ offsets: [TopicPartition: Int64], metadata: String = "") {
+        pointer = rd_kafka_topic_partition_list_new(Int32(offsets.count))
+        for (partition, offset) in offsets {
+            let element = rd_kafka_topic_partition_list_add(pointer, partition.topic, partition.partition)
+            element?.pointee.offset = offset
+            // The list frees it with free(3).
+            guard !metadata.isEmpty, let copy = strdup(metadata) else { continue }
+            element?.pointee.metadata = UnsafeMutableRawPointer(copy)
+            element?.pointee.metadata_size = strlen(copy)
+        }
+    }
+
+    deinit { rd_kafka_topic_partition_list_destroy(pointer) }
+
+    /// Throws the first error among the elements: a call may succeed as a whole and fail for a partition.
+    func check() throws(KafkaError) {
+        for element in Self.elements(pointer) { try KafkaError.check(element.err) }
+    }
+
+    /// Elements without a real offset (negative: none, or a symbolic one) are left out.
+    var offsets: [TopicPartition: Int64] { Self.offsets(pointer) }
+
+    static func elements(
+        _ list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
+    ) -> UnsafeMutableBufferPointer<rd_kafka_topic_partition_t> {
+        UnsafeMutableBufferPointer(start: list?.pointee.elems, count: Int(list?.pointee.cnt ?? 0))
+    }
+
+    static func partitions(
+        _ list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
+    ) -> [TopicPartition] {
+        elements(list).map(TopicPartition.init)
+    }
+
+    static func offsets(
+        _ list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
+    ) -> [TopicPartition: Int64] {
+        var offsets: [TopicPartition: Int64] = [:]
+        for element in elements(list) where element.offset >= 0 { offsets[TopicPartition(element)] = element.offset }
+        return offsets
+    }
+}
+
+extension TopicPartition {
+    init(_ element: rd_kafka_topic_partition_t) {
+        self.init(topic: String(cString: element.topic), partition: element.partition)
+    }
+}

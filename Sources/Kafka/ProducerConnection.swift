@@ -1,0 +1,40 @@
+import CRDKafka
+import Dispatch
+import Synchronization
+
+/// The client and the thread of a producer, and how they end.
+final class ProducerConnection: Sendable {
+    /// How long purged records may take to be reported. It happens in memory: reaching this means a bug in librdkafka.
+    private static let purgeMilliseconds: Int32 = 10_000
+
+    let shared: SharedHandle
+    private let loop: DeliveryLoop
+    private let closing = DispatchGroup()
+    private let closedFlag = Atomic(false)
+
+    init(properties: KafkaProperties, log: @escaping @Sendable (KafkaLogLine) -> Void) throws(KafkaError) {
+        let context = ClientContext(log: log)
+        let handle = try ClientHandle(RD_KAFKA_PRODUCER, properties: properties, context: context) { configuration in
+            // A delivered record which is not reported would never have its closure called.
+            rd_kafka_conf_set(configuration, "delivery.report.only.error", "false", nil, 0)
+            rd_kafka_conf_set_events(configuration, RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR)
+        }
+        shared = SharedHandle(handle)
+        loop = DeliveryLoop(handle, log: log)
+        closing.enter()
+    }
+
+    var isClosed: Bool { closedFlag.load(ordering: .acquiring) }
+
+    func close(flushMilliseconds: Int32) {
+        guard let handle = shared.retire() else { return closing.wait() }
+        if rd_kafka_flush(handle.pointer, flushMilliseconds) != RD_KAFKA_RESP_ERR_NO_ERROR {
+            rd_kafka_purge(handle.pointer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT)
+            rd_kafka_flush(handle.pointer, Self.purgeMilliseconds)
+        }
+        loop.stop()
+        handle.destroy()
+        closedFlag.store(true, ordering: .releasing)
+        closing.leave()
+    }
+}

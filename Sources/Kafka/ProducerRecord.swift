@@ -1,0 +1,38 @@
+public struct ProducerRecord: Sendable, Hashable {
+    public var topic: String
+    /// Nil: the `partitioner` property decides, from the key. librdkafka's default is not Java's: for the same key on
+    /// the same partition set `partitioner=murmur2_random`.
+    public var partition: Int32?
+    public var key: [UInt8]?
+    public var value: [UInt8]?
+    public var headers: [KafkaHeader]
+    /// Milliseconds since 1970. Nil: the time of `produce`.
+    public var timestampMilliseconds: Int64?
+
+    public init(
+        topic: String,
+        partition: Int32? = nil,
+        key: [UInt8]? = nil,
+        value: [UInt8]?,
+        headers: [KafkaHeader] = [],
+        timestampMilliseconds: Int64? = nil
+    ) {
+        self.topic = topic
+        self.partition = partition
+        self.key = key
+        self.value = value
+        self.headers = headers
+        self.timestampMilliseconds = timestampMilliseconds
+    }
+}
+
+/// Where the log has the record. The offset is -1 when the broker does not tell (`acks=0`).
+public struct Delivery: Sendable, Hashable {
+    public let topicPartition: TopicPartition
+    public let offset: Int64
+
+    public init(topicPartition: TopicPartition, offset: Int64) {
+        self.topicPartition = topicPartition
+        self.offset = offset
+    }
+}

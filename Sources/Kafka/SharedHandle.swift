@@ -1,0 +1,34 @@
+import Dispatch
+import Synchronization
+
+/// Lets any number of threads use a client while one of them may close it: no use begins after `retire`, and `retire`
+/// returns when the last has ended.
+final class SharedHandle: Sendable {
+    private let handle: ClientHandle
+    private let isOpen = Mutex(true)
+    private let uses = DispatchGroup()
+
+    init(_ handle: ClientHandle) { self.handle = handle }
+
+    func use<Value>(_ body: (ClientHandle) throws(KafkaError) -> Value) throws(KafkaError) -> Value {
+        // Entered under the lock: `retire` cannot come between the look and the entry.
+        let isEntered = isOpen.withLock { isOpen in
+            if isOpen { uses.enter() }
+            return isOpen
+        }
+        guard isEntered else { throw .closed }
+        defer { uses.leave() }
+        return try body(handle)
+    }
+
+    /// The handle, for the first caller alone, who shall destroy it.
+    func retire() -> ClientHandle? {
+        let isFirst = isOpen.withLock { isOpen in
+            defer { isOpen = false }
+            return isOpen
+        }
+        guard isFirst else { return nil }
+        uses.wait()
+        return handle
+    }
+}

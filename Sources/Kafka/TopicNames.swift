@@ -1,0 +1,15 @@
+import Foundation
+
+/// Topic names as Swift strings, so that a record does not cost an allocation for a name seen before.
+struct TopicNames {
+    /// A worker reads few topics; past this many, names are made anew.
+    private static let limit = 64
+    private var names: [String] = []
+
+    mutating func name(_ name: UnsafePointer<CChar>) -> String {
+        for known in names where known.withCString({ strcmp($0, name) == 0 }) { return known }
+        let name = String(cString: name)
+        if names.count < Self.limit { names.append(name) }
+        return name
+    }
+}

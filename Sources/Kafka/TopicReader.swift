@@ -1,0 +1,59 @@
+import CRDKafka
+
+/// For tests and tools: what a topic holds.
+public enum TopicReader {
+    /// Reads every partition from its low watermark up to the high one at the time of the call, without joining a group.
+    /// Ordered by partition and offset. Blocks; throws `_TIMED_OUT` when the time, which is for the whole, was not
+    /// enough. Everything is held in memory.
+    public static func readAll(
+        topic: String,
+        properties: KafkaProperties,
+        timeoutMilliseconds: Int32
+    ) throws(KafkaError) -> [ConsumerRecord] {
+        let deadline = ContinuousClock.now + .milliseconds(Int(timeoutMilliseconds))
+        var properties = properties
+        properties["group.id"] = properties["group.id"] ?? "topic-reader"
+        properties["enable.auto.commit"] = "false"
+        properties["auto.offset.reset"] = "earliest"
+        // Where the log ends in records that are not delivered (transaction markers), only this tells.
+        properties["enable.partition.eof"] = "true"
+        let consumer = try KafkaConsumer(properties: properties, log: { _ in })
+        defer { consumer.close() }
+
+        let partitions = try consumer.metadata(topic: topic, timeoutMilliseconds: remaining(deadline)).topics[topic]
+        var starts: [TopicPartition: Int64] = [:]
+        var ends: [TopicPartition: Int64] = [:]
+        for id in partitions ?? [] {
+            let partition = TopicPartition(topic: topic, partition: id)
+            let (low, high) = try consumer.watermarks(partition, timeoutMilliseconds: remaining(deadline))
+            guard low < high else { continue }
+            starts[partition] = low
+            ends[partition] = high
+        }
+        guard !starts.isEmpty else { return [] }
+        try consumer.assign(starts)
+
+        var records: [ConsumerRecord] = []
+        while !ends.isEmpty {
+            switch consumer.poll(timeoutMilliseconds: try remaining(deadline)) {
+            case .record(let record):
+                guard let end = ends[record.topicPartition] else { continue }
+                if record.offset < end { records.append(record) }
+                if record.offset >= end - 1 { ends[record.topicPartition] = nil }
+            case .partitionEnd(let partition):
+                ends[partition] = nil
+            case .trouble(let error) where !error.isRetriable:
+                throw error
+            case .trouble, nil:
+                continue
+            }
+        }
+        return records.sorted { ($0.topicPartition, $0.offset) < ($1.topicPartition, $1.offset) }
+    }
+
+    private static func remaining(_ deadline: ContinuousClock.Instant) throws(KafkaError) -> Int32 {
+        let left = (deadline - ContinuousClock.now) / .milliseconds(1)
+        guard left > 0 else { throw KafkaError(RD_KAFKA_RESP_ERR__TIMED_OUT) }
+        return Int32(left.rounded(.up))
+    }
+}

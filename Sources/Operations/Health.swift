@@ -1,0 +1,98 @@
+import Dispatch
+import Synchronization
+
+/// What `/livez` and `/readyz` answer: whether each part of the process makes progress, and what it still waits for.
+///
+/// Any thread; a beat is one short lock.
+public final class Health: Sendable {
+    /// A part that must show progress, also while it is idle or its neighbour (Kafka, PostgreSQL, Apple) is away:
+    /// a restart would not mend those.
+    public enum Part: String, CaseIterable, Sendable {
+        case consumerLoop = "consumer loop"
+        case databaseWriter = "database writer"
+        case outcomePublisher = "outcome publisher"
+        case revisitLoop = "revisit loop"
+
+        /// From one beat to the next at most.
+        public var maximumAge: Duration {
+            switch self {
+            case .consumerLoop: .seconds(60)
+            case .databaseWriter, .outcomePublisher, .revisitLoop: .seconds(120)
+            }
+        }
+    }
+
+    /// What must hold for readiness. All but `notStopping` are unmet at first.
+    public enum ReadinessCondition: Int, CaseIterable, Sendable {
+        case databaseReachable, schemaCurrent, catalogImported, joinedGroup, notStopping
+    }
+
+    private struct State {
+        /// Nanoseconds of the last beat. A part that never beat is not yet watched: starting is readiness' business.
+        var beats: [Part: UInt64] = [:]
+        var unmet: [ReadinessCondition: String] = [
+            .databaseReachable: "PostgreSQL has not been reached yet",
+            .schemaCurrent: "the database schema has not been checked yet",
+            .catalogImported: "the catalog has not been imported yet",
+            .joinedGroup: "the consumer group has not been joined yet",
+        ]
+    }
+
+    private let now: @Sendable () -> UInt64
+    private let state = Mutex(State())
+
+    /// `now` tells monotonic nanoseconds.
+    public init(now: @escaping @Sendable () -> UInt64 = { DispatchTime.now().uptimeNanoseconds }) {
+        self.now = now
+    }
+
+    /// Says that `part` makes progress; the first beat begins the watch.
+    public func beat(_ part: Part) {
+        let now = now()
+        state.withLock { $0.beats[part] = now }
+    }
+
+    /// Ends the watch of a part that stops on purpose.
+    public func retire(_ part: Part) {
+        state.withLock { $0.beats[part] = nil }
+    }
+
+    /// Says whether a condition is met (`nil`) or why not: one clause for people, holding no secret.
+    /// Returns whether that changed whether it is met, so that the caller logs once.
+    @discardableResult
+    public func set(_ condition: ReadinessCondition, unmet reason: String?) -> Bool {
+        state.withLock { state in
+            let before = state.unmet.updateValue(reason ?? "", forKey: condition)
+            if reason == nil { state.unmet[condition] = nil }
+            return (before == nil) != (reason == nil)
+        }
+    }
+
+    /// Why the process is stuck, one clause for each part; empty while all is well.
+    public var stuck: [String] {
+        let beats = state.withLock { $0.beats }
+        // After the beats, so that none is later than now.
+        let now = now()
+        return Part.allCases.compactMap { part in
+            guard let beat = beats[part], now > beat else { return nil }
+            let age = Duration.nanoseconds(Int64(clamping: now - beat))
+            guard age > part.maximumAge else { return nil }
+            return
+                "\(part.rawValue): no progress for \(age.components.seconds) s, limit \(part.maximumAge.components.seconds) s"
+        }
+    }
+
+    /// Why the process is not ready, in the order of start-up; empty when it is.
+    public var unmet: [String] {
+        let unmet = state.withLock { $0.unmet }
+        return ReadinessCondition.allCases.compactMap { unmet[$0] }
+    }
+
+    public func livez() -> (ok: Bool, text: String) { Self.answer(stuck, well: "ok") }
+
+    public func readyz() -> (ok: Bool, text: String) { Self.answer(unmet, well: "ready") }
+
+    private static func answer(_ problems: [String], well: String) -> (ok: Bool, text: String) {
+        (problems.isEmpty, (problems.isEmpty ? [well] : problems).map { $0 + "\n" }.joined())
+    }
+}

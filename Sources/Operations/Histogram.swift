@@ -1,0 +1,56 @@
+import Synchronization
+
+/// A distribution over fixed buckets. One small lock, so that a scrape sees count, sum and buckets of one moment.
+public final class Histogram: Metric {
+    /// A moment's reading.
+    public struct Reading: Sendable, Equatable {
+        /// Observations at or below each upper bound and above the one before; the last is above all bounds.
+        public internal(set) var counts: [Int]
+        /// Of all observations, in their unit.
+        public internal(set) var sum: Double
+        public var count: Int { counts.reduce(0, +) }
+    }
+
+    /// Inclusive, ascending, finite.
+    public let upperBounds: [Double]
+    private let state: Mutex<Reading>
+
+    public init(upperBounds: [Double]) {
+        precondition(
+            !upperBounds.isEmpty && upperBounds.allSatisfy(\.isFinite)
+                && zip(upperBounds, upperBounds.dropFirst()).allSatisfy(<),
+            "bucket bounds ascend and are finite")
+        self.upperBounds = upperBounds
+        state = Mutex(Reading(counts: Array(repeating: 0, count: upperBounds.count + 1), sum: 0))
+    }
+
+    public var reading: Reading { state.withLock { $0 } }
+
+    /// Counts one observation, in the family's unit (seconds where the name says so).
+    /// Below 0 counts as 0, since clocks of two machines disagree; what is not finite is ignored, for it would spoil the sum for ever.
+    public func observe(_ value: Double) {
+        guard value.isFinite else { return }
+        let value = max(0, value)
+        let bucket = upperBounds.firstIndex { value <= $0 } ?? upperBounds.count
+        state.withLock {
+            $0.counts[bucket] += 1
+            $0.sum += value
+        }
+    }
+
+    /// Counts a duration, in seconds.
+    public func observe(_ duration: Duration) { observe(duration / .seconds(1)) }
+
+    public func samples() -> [MetricSample] {
+        let reading = reading
+        var samples: [MetricSample] = []
+        var cumulative = 0
+        for (bound, count) in zip(upperBounds + [.infinity], reading.counts) {
+            cumulative += count
+            samples.append(MetricSample(suffix: "_bucket", upperBound: bound, value: Double(cumulative)))
+        }
+        samples.append(MetricSample(suffix: "_sum", value: reading.sum))
+        samples.append(MetricSample(suffix: "_count", value: Double(cumulative)))
+        return samples
+    }
+}

@@ -1,0 +1,81 @@
+import Logging
+
+/// How a log line looks: `LOG_FORMAT`.
+public enum LogFormat: String, CaseIterable, Sendable {
+    /// One JSON object a line: `ts`, `level`, `logger`, `msg`, then the metadata.
+    case json
+    /// For people: time, level, logger, message, `key=value`.
+    case text
+}
+
+/// One log line before it is rendered.
+struct LogLine {
+    /// Milliseconds since the epoch.
+    var time: Int64
+    var level: Logger.Level
+    var label: String
+    var message: String
+    var metadata: Logger.Metadata
+
+    /// The line with its newline. Nothing in it ends it early or drives a terminal, whoever wrote the data.
+    func rendered(_ format: LogFormat) -> [UInt8] {
+        var text = LogText()
+        switch format {
+        case .json: renderJSON(to: &text)
+        case .text: renderText(to: &text)
+        }
+        text.raw("\n")
+        return text.bytes
+    }
+
+    private func renderJSON(to text: inout LogText) {
+        text.raw("{\"ts\":\"")
+        text.raw(RFC3339.string(milliseconds: time))
+        text.raw("\",\"level\":\"")
+        text.raw(level.rawValue)
+        text.raw("\",\"logger\":")
+        text.quoted(label)
+        text.raw(",\"msg\":")
+        text.quoted(message)
+        for (key, value) in flattened() {
+            text.raw(",")
+            // An object with a key twice means something else to each reader.
+            text.quoted(["ts", "level", "logger", "msg"].contains(key) ? "metadata." + key : key)
+            text.raw(":")
+            text.json(value)
+        }
+        text.raw("}")
+    }
+
+    private func renderText(to text: inout LogText) {
+        text.raw(RFC3339.string(milliseconds: time))
+        text.raw(" " + level.rawValue.padded(to: 8) + " [")
+        text.escaped(label, quotes: false)
+        text.raw("] ")
+        text.escaped(message, quotes: false)
+        for (key, value) in flattened() {
+            text.raw(" ")
+            text.word(key)
+            text.raw("=")
+            text.word("\(value)")
+        }
+    }
+
+    /// Sorted by key, and dictionaries as `key.inner`.
+    private func flattened() -> [(String, Logger.MetadataValue)] {
+        var result: [(String, Logger.MetadataValue)] = []
+        func add(_ key: String, _ value: Logger.MetadataValue, depth: Int) {
+            // The limit keeps a careless value from growing the stack.
+            guard case .dictionary(let inner) = value, depth < 8 else { return result.append((key, value)) }
+            for (innerKey, innerValue) in inner { add(key + "." + innerKey, innerValue, depth: depth + 1) }
+        }
+        for (key, value) in metadata { add(key, value, depth: 0) }
+        return result.sorted { $0.0 < $1.0 }
+    }
+}
+
+extension String {
+    fileprivate func padded(to width: Int) -> String {
+        self + String(repeating: " ", count: max(0, width - utf8.count))
+    }
+}

@@ -1,0 +1,89 @@
+public import Logging
+
+/// The metadata keys of all log lines, so that a search for one finds every line that has it.
+public enum LogKey: String, CaseIterable, Sendable {
+    // Who and what.
+    case playerID = "player_id"
+    case submissionID = "submission_id"
+    case transactionID = "transaction_id"
+    case originalTransactionID = "original_transaction_id"
+    case eventID = "event_id"
+    case bundleID = "bundle_id"
+    case productID = "product_id"
+    case outcome, reason, detail
+
+    // Where in Kafka.
+    case topic, partition, partitions, offset
+    case groupID = "group_id"
+
+    // Whom we asked.
+    case endpoint, environment, host, port, path, code
+    case httpStatus = "http_status"
+    case appleStatus = "apple_status"
+    case sqlState = "sql_state"
+
+    // How it went.
+    case error, attempt, count, bytes, limit, stage, part, version, signal
+    case durationSeconds = "duration_seconds"
+    case delaySeconds = "delay_seconds"
+
+    // Settings: the name, never a secret's value.
+    case setting, value, file, line
+}
+
+/// Log lines whose message is constant, so that equal lines are equal, and whose data has known keys.
+extension Logger {
+    public typealias Fields = [LogKey: Logger.MetadataValue]
+
+    public func log(
+        level: Logger.Level, _ message: StaticString, _ fields: @autoclosure () -> Fields,
+        file: String = #fileID, function: String = #function, line: UInt = #line
+    ) {
+        log(
+            level: level, "\(message)",
+            metadata: Dictionary(uniqueKeysWithValues: fields().map { ($0.key.rawValue, $0.value) }),
+            file: file, function: function, line: line)
+    }
+
+    public func debug(
+        _ message: StaticString, _ fields: @autoclosure () -> Fields,
+        file: String = #fileID, function: String = #function, line: UInt = #line
+    ) {
+        log(level: .debug, message, fields(), file: file, function: function, line: line)
+    }
+
+    public func info(
+        _ message: StaticString, _ fields: @autoclosure () -> Fields,
+        file: String = #fileID, function: String = #function, line: UInt = #line
+    ) {
+        log(level: .info, message, fields(), file: file, function: function, line: line)
+    }
+
+    public func notice(
+        _ message: StaticString, _ fields: @autoclosure () -> Fields,
+        file: String = #fileID, function: String = #function, line: UInt = #line
+    ) {
+        log(level: .notice, message, fields(), file: file, function: function, line: line)
+    }
+
+    public func warning(
+        _ message: StaticString, _ fields: @autoclosure () -> Fields,
+        file: String = #fileID, function: String = #function, line: UInt = #line
+    ) {
+        log(level: .warning, message, fields(), file: file, function: function, line: line)
+    }
+
+    public func error(
+        _ message: StaticString, _ fields: @autoclosure () -> Fields,
+        file: String = #fileID, function: String = #function, line: UInt = #line
+    ) {
+        log(level: .error, message, fields(), file: file, function: function, line: line)
+    }
+
+    public func critical(
+        _ message: StaticString, _ fields: @autoclosure () -> Fields,
+        file: String = #fileID, function: String = #function, line: UInt = #line
+    ) {
+        log(level: .critical, message, fields(), file: file, function: function, line: line)
+    }
+}

@@ -1,0 +1,84 @@
+import Synchronization
+
+public typealias CounterFamily = MetricFamily<Counter>
+public typealias GaugeFamily = MetricFamily<Gauge>
+public typealias HistogramFamily = MetricFamily<Histogram>
+
+/// All series of one name, one child for each set of label values.
+///
+/// `with` takes a lock and hashes strings: whoever counts often keeps the child. Children are bounded, so that a value
+/// from outside that becomes a label cannot fill the memory or the metrics' store.
+public final class MetricFamily<Child: Metric>: Sendable {
+    /// Children beyond this many share the overflow child, whose label values are all `other`.
+    public static var maximumChildren: Int { 1_000 }
+
+    public let name: String
+    public let labelNames: [String]
+    let help: String
+    let kind: MetricKind
+    private let makeChild: @Sendable () -> Child
+    private let children = Mutex<[[String]: Child]>([:])
+
+    init(
+        name: String, help: String, labelNames: [String], kind: MetricKind, makeChild: @escaping @Sendable () -> Child
+    ) {
+        precondition(PrometheusText.isMetricName(name), "not a metric name: \(name)")
+        precondition(labelNames.allSatisfy(PrometheusText.isLabelName), "not label names: \(labelNames)")
+        self.name = name
+        self.help = help
+        self.labelNames = labelNames
+        self.kind = kind
+        self.makeChild = makeChild
+    }
+
+    /// The child with these label values, in the order of the label names; made when first asked for.
+    public func with(_ labelValues: String...) -> Child { child(labelValues) }
+
+    /// As `with`, for label values that are already an array.
+    public func child(_ labelValues: [String]) -> Child {
+        precondition(labelValues.count == labelNames.count, "\(name) has the labels \(labelNames)")
+        return children.withLock { children in
+            if let child = children[labelValues] { return child }
+            var key = labelValues
+            if children.count >= Self.maximumChildren {
+                key = labelNames.map { _ in "other" }
+                if let overflow = children[key] { return overflow }
+            }
+            let child = makeChild()
+            children[key] = child
+            return child
+        }
+    }
+
+    /// Forgets a child, for what is no longer ours to tell (a partition given back). Who still holds it counts unseen.
+    public func remove(_ labelValues: String...) {
+        children.withLock { $0[labelValues] = nil }
+    }
+
+    /// Forgets all children.
+    public func removeAll() {
+        children.withLock { $0.removeAll() }
+    }
+
+    /// All children with their label values, sorted by them.
+    public func all() -> [(labelValues: [String], child: Child)] {
+        children.withLock { children in children.map { (labelValues: $0.key, child: $0.value) } }
+            .sorted { $0.labelValues.lexicographicallyPrecedes($1.labelValues) }
+    }
+}
+
+/// A family whatever its children are, for the registry.
+protocol AnyMetricFamily: Sendable {
+    var name: String { get }
+    func render(to text: inout PrometheusText)
+}
+
+extension MetricFamily: AnyMetricFamily {
+    func render(to text: inout PrometheusText) {
+        text.header(name: name, help: help, kind: kind)
+        for (labelValues, child) in all() {
+            let labels = Array(zip(labelNames, labelValues))
+            for sample in child.samples() { text.append(sample, name: name, labels: labels) }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+public import Logging
+import NIOCore
+public import ServiceLifecycle
+import Synchronization
+
+/// The operators' HTTP server: `/livez`, `/readyz`, `/metrics`, and a live page at `/`.
+///
+/// It has no authentication and tells no player's data; it belongs on an inner network, and listens on loopback unless told otherwise.
+public struct OperationsServer: Service {
+    /// Connections at once; the next ones wait in the backlog.
+    public static let maximumConnections = 256
+    /// After which a silent connection is closed.
+    public static let idleSeconds: Int64 = 60
+
+    private let host: String
+    private let port: Int
+    private let metrics: ReceiptdMetrics
+    private let health: Health
+    private let logger: Logger
+    private let onBound: @Sendable (Int) -> Void
+
+    /// Port 0 takes a free one; `onBound` is told which, once the server listens.
+    public init(
+        host: String, port: Int, metrics: ReceiptdMetrics, health: Health, logger: Logger,
+        onBound: @escaping @Sendable (Int) -> Void = { _ in }
+    ) {
+        self.host = host
+        self.port = port
+        self.metrics = metrics
+        self.health = health
+        self.logger = logger
+        self.onBound = onBound
+    }
+
+    /// Serves until graceful shutdown or cancellation. Throws `OperationsServerError` if it cannot listen.
+    public func run() async throws {
+        // Hummingbird tells its start at info, in words of its own; ours is enough.
+        var serverLogger = logger
+        serverLogger.logLevel = max(logger.logLevel, .notice)
+        let bound = Bound()
+        let application = Application(
+            router: router(),
+            server: .http1(configuration: .init(idleTimeout: .seconds(Self.idleSeconds))),
+            configuration: .init(
+                address: .hostname(host, port: port),
+                availableConnectionsDelegate: .maximum(Self.maximumConnections, logger: serverLogger)),
+            onServerRunning: { [logger, host, onBound] channel in
+                bound.flag.store(true, ordering: .relaxed)
+                let port = channel.localAddress?.port ?? 0
+                logger.info("HTTP server listens", [.host: "\(host)", .port: .stringConvertible(port)])
+                onBound(port)
+            },
+            logger: serverLogger)
+        do {
+            try await application.run()
+        } catch  where !bound.flag.load(ordering: .relaxed) && !(error is CancellationError) {
+            throw OperationsServerError(host: host, port: port, cause: error)
+        }
+    }
+
+    /// Whether the server ever listened.
+    private final class Bound: Sendable {
+        let flag = Atomic(false)
+    }
+
+    private func router() -> Router<BasicRequestContext> {
+        let router = Router(options: .autoGenerateHeadEndpoints)
+        router.get("livez") { [health] _, _ in Self.response(to: health.livez()) }
+        router.get("readyz") { [health] _, _ in Self.response(to: health.readyz()) }
+        router.get("metrics") { [metrics] _, _ in
+            Self.response(metrics.registry.render(), type: PrometheusText.contentType)
+        }
+        router.get("status.json") { [metrics, health] _, _ in
+            let report = try StatusReport(metrics: metrics, health: health).json()
+            return Self.response(String(decoding: report, as: UTF8.self), type: "application/json")
+        }
+        router.get("/") { _, _ in
+            var response = Self.response(LivePage.html, type: "text/html; charset=utf-8")
+            response.headers[.contentSecurityPolicy] = LivePage.contentSecurityPolicy
+            return response
+        }
+        return router
+    }
+
+    private static func response(to answer: (ok: Bool, text: String)) -> Response {
+        response(answer.text, type: "text/plain; charset=utf-8", status: answer.ok ? .ok : .serviceUnavailable)
+    }
+
+    private static func response(_ text: String, type: String, status: HTTPResponse.Status = .ok) -> Response {
+        let body = ByteBuffer(string: text)
+        var headers = HTTPFields()
+        headers[.contentType] = type
+        headers[.contentLength] = String(body.readableBytes)
+        // Each answer is a moment's.
+        headers[.cacheControl] = "no-store"
+        headers[.xContentTypeOptions] = "nosniff"
+        return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: body))
+    }
+}

@@ -1,0 +1,59 @@
+import Foundation
+
+/// The standard `process_` metrics, read from Linux's `/proc` at each scrape (`man 5 proc_pid_stat`).
+/// Elsewhere they stay 0.
+enum ProcessMetrics {
+    static func declare(in registry: MetricsRegistry) {
+        let memory = registry.gauge("process_resident_memory_bytes", help: "Resident memory, in bytes.").with()
+        let processor = registry.copiedCounter(
+            "process_cpu_seconds_total", help: "Processor time, user and system, in seconds."
+        ).with()
+        let start = registry.gauge(
+            "process_start_time_seconds", help: "Start of the process since the epoch, in seconds."
+        ).with()
+        let bootTime = read("/proc/stat").flatMap(bootTime(in:))
+        registry.onScrape {
+            guard let text = read("/proc/self/stat"), let stat = Stat(text) else { return }
+            let ticksPerSecond = Double(max(1, sysconf(Int32(_SC_CLK_TCK))))
+            memory.set(Double(stat.residentPages) * Double(sysconf(Int32(_SC_PAGESIZE))))
+            processor.set(Double(stat.userTicks + stat.systemTicks) / ticksPerSecond)
+            if let bootTime { start.set(bootTime + Double(stat.startTicks) / ticksPerSecond) }
+        }
+    }
+
+    struct Stat: Equatable {
+        var userTicks: UInt64
+        var systemTicks: UInt64
+        /// Since the machine's boot.
+        var startTicks: UInt64
+        var residentPages: UInt64
+
+        init?(_ text: String) {
+            // The second field is the program's name in parentheses, which may itself hold spaces and parentheses.
+            guard let nameEnd = text.lastIndex(of: ")") else { return nil }
+            let fields = text[text.index(after: nameEnd)...].split(whereSeparator: \.isWhitespace)
+            // fields[0] is the manual's field 3.
+            func field(_ number: Int) -> UInt64? {
+                fields.indices.contains(number - 3) ? UInt64(fields[number - 3]) : nil
+            }
+            guard let user = field(14), let system = field(15), let start = field(22), let pages = field(24)
+            else { return nil }
+            userTicks = user
+            systemTicks = system
+            startTicks = start
+            residentPages = pages
+        }
+    }
+
+    /// Seconds since the epoch.
+    static func bootTime(in text: String) -> Double? {
+        for line in text.split(separator: "\n") where line.hasPrefix("btime ") {
+            return Double(line.dropFirst("btime ".count))
+        }
+        return nil
+    }
+
+    private static func read(_ path: String) -> String? {
+        FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }
+    }
+}

@@ -1,0 +1,127 @@
+/// Every metric of receiptd, declared in one place. The names and labels of CONTRACT.md section 11 are promised to dashboards.
+public struct ReceiptdMetrics: Sendable {
+    public let registry: MetricsRegistry
+    public let version: String
+
+    // What is promised.
+    /// `type`: an outcome event's; `reason`: its reason, empty for what has none.
+    public let outcomes: CounterFamily
+    public let deadLetters: CounterFamily
+    /// `endpoint`, `environment`, `result`: all results but ``appleAnswered`` count as errors on the live page.
+    public let appleRequests: CounterFamily
+    /// Seconds.
+    public let appleRequestDuration: Histogram
+    public let appleConcurrencyLimit: Gauge
+    /// `bundle_id`, `endpoint`: 0 or 1.
+    public let appleCircuitOpen: GaugeFamily
+    public let inFlight: Gauge
+    public let parked: Gauge
+    public let held: Gauge
+    public let outboxPending: Gauge
+    /// `topic`, `partition`: remove what is given back.
+    public let consumerLag: GaugeFamily
+    /// Seconds.
+    public let submissionDuration: Histogram
+    /// `bundle_id`: 0 or 1.
+    public let misconfigured: GaugeFamily
+
+    // What helps besides.
+    public let offsetResets: Counter
+    public let inFlightBytes: Gauge
+    public let databaseBatchRows: Histogram
+    /// Seconds.
+    public let databaseCommitDuration: Histogram
+    /// `stage`; seconds.
+    public let stageDuration: HistogramFamily
+    public let paused: Gauge
+    public let rebalances: Counter
+    public let retries: Counter
+    public let recalled: Counter
+
+    /// The `result` of a request that Apple answered with a verdict.
+    public static let appleAnswered = "ok"
+
+    public init(registry: MetricsRegistry = MetricsRegistry(), version: String) {
+        self.registry = registry
+        self.version = version
+        outcomes = registry.counter(
+            "receiptd_outcomes_total", help: "Outcome events decided, by type and reason.", labels: ["type", "reason"])
+        deadLetters = registry.counter(
+            "receiptd_dead_letters_total", help: "Records sent to the dead-letter topic.", labels: ["reason"])
+        appleRequests = registry.counter(
+            "receiptd_apple_requests_total", help: "Requests to Apple that ended, by result.",
+            labels: ["endpoint", "environment", "result"])
+        appleRequestDuration = registry.histogram(
+            "receiptd_apple_request_duration_seconds", help: "From a request to Apple to its answer or failure.",
+            buckets: Buckets.request
+        ).with()
+        appleConcurrencyLimit = registry.gauge(
+            "receiptd_apple_concurrency_limit", help: "Requests to Apple that may be in flight at once, as adapted."
+        ).with()
+        appleCircuitOpen = registry.gauge(
+            "receiptd_apple_circuit_open", help: "1 while requests to this endpoint are held back after failures.",
+            labels: ["bundle_id", "endpoint"])
+        inFlight = registry.gauge("receiptd_in_flight", help: "Submissions in memory.").with()
+        parked = registry.gauge(
+            "receiptd_parked", help: "Submissions of the fleet that wait in PostgreSQL for their next try."
+        ).with()
+        held = registry.gauge("receiptd_held", help: "Transactions of the fleet that wait for an operator.").with()
+        outboxPending = registry.gauge(
+            "receiptd_outbox_pending", help: "Events of the fleet that are decided and not yet published."
+        ).with()
+        consumerLag = registry.gauge(
+            "receiptd_consumer_lag", help: "Records in a partition behind the last one, from the next to be read.",
+            labels: ["topic", "partition"])
+        submissionDuration = registry.histogram(
+            "receiptd_submission_duration_seconds", help: "From a record's timestamp to its published outcome.",
+            buckets: Buckets.submission
+        ).with()
+        misconfigured = registry.gauge(
+            "receiptd_misconfigured", help: "1 while an app's submissions wait for an operator to mend its settings.",
+            labels: ["bundle_id"])
+
+        offsetResets = registry.counter(
+            "receiptd_offset_resets_total", help: "Times that a partition's committed offset no longer existed."
+        ).with()
+        inFlightBytes = registry.gauge("receiptd_in_flight_bytes", help: "Bytes of the submissions in memory.").with()
+        databaseBatchRows = registry.histogram(
+            "receiptd_database_batch_rows", help: "Submissions decided in one database transaction.",
+            buckets: Buckets.rows
+        ).with()
+        databaseCommitDuration = registry.histogram(
+            "receiptd_database_commit_duration_seconds", help: "One database transaction, from BEGIN to COMMIT.",
+            buckets: Buckets.stage
+        ).with()
+        stageDuration = registry.histogram(
+            "receiptd_stage_duration_seconds", help: "What a submission spends in one stage.", labels: ["stage"],
+            buckets: Buckets.stage)
+        paused = registry.gauge("receiptd_paused", help: "1 while no records are fetched.").with()
+        rebalances = registry.counter("receiptd_rebalances_total", help: "Changes of the partitions assigned.").with()
+        retries = registry.counter("receiptd_retries_total", help: "Tries of submissions after their first.").with()
+        recalled = registry.counter(
+            "receiptd_recalled_total", help: "Submissions answered from an earlier outcome, without Apple."
+        ).with()
+
+        registry.gauge("receiptd_build_info", help: "1, labelled with the version.", labels: ["version"])
+            .with(version).set(1)
+        ProcessMetrics.declare(in: registry)
+        declareKnownSeries()
+    }
+
+    /// Series that alerts watch start at 0: the first of a kind is else no increase, for there is nothing before it.
+    private func declareKnownSeries() {
+        _ = outcomes.with("receipt.granted", "")
+        for reason in ["malformed_message", "bad_signature", "too_large", "crashed"] { _ = deadLetters.with(reason) }
+    }
+}
+
+/// Upper bounds of histogram buckets.
+private enum Buckets {
+    /// Seconds: 5 ms to 30 s; the default timeout is 10 s.
+    static let request = [0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2.5, 5, 10, 30]
+    /// Seconds: 5 ms to 300 s, the longest delay between two tries.
+    static let submission = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
+    /// Seconds: 0.5 ms to 10 s.
+    static let stage = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
+    static let rows: [Double] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000]
+}

@@ -1,0 +1,60 @@
+import Foundation
+public import Logging
+
+/// Writes log lines to standard error, one `write(2)` each.
+public struct StandardErrorLogHandler: LogHandler {
+    public var metadata: Logger.Metadata = [:]
+    public var metadataProvider: Logger.MetadataProvider?
+
+    private let label: String
+    private let format: LogFormat
+    private let sharedLevel: LogLevelSwitch
+    /// Set through a logger, for that logger alone.
+    private var ownLevel: Logger.Level?
+    private let now: @Sendable () -> Int64
+    private let write: @Sendable ([UInt8]) -> Void
+
+    public init(label: String, format: LogFormat, level: LogLevelSwitch) {
+        self.init(
+            label: label, format: format, level: level,
+            now: { Int64((Date().timeIntervalSince1970 * 1_000).rounded(.down)) }, write: StandardError.write)
+    }
+
+    /// `now` tells milliseconds since the epoch; `write` takes one whole line at a time.
+    public init(
+        label: String, format: LogFormat, level: LogLevelSwitch,
+        now: @escaping @Sendable () -> Int64, write: @escaping @Sendable ([UInt8]) -> Void
+    ) {
+        self.label = label
+        self.format = format
+        sharedLevel = level
+        self.now = now
+        self.write = write
+    }
+
+    /// Makes every `Logger(label:)` of the process one of these. Once a process, before its first logger.
+    public static func bootstrap(format: LogFormat, level: LogLevelSwitch) {
+        LoggingSystem.bootstrap { StandardErrorLogHandler(label: $0, format: format, level: level) }
+    }
+
+    public var logLevel: Logger.Level {
+        get { ownLevel ?? sharedLevel.level }
+        set { ownLevel = newValue }
+    }
+
+    public subscript(metadataKey key: String) -> Logger.MetadataValue? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    public func log(event: LogEvent) {
+        var all = metadata
+        if let provided = metadataProvider?.get() { all.merge(provided) { _, new in new } }
+        if let error = event.error { all[LogKey.error.rawValue] = "\(error)" }
+        // What the line itself says wins.
+        if let own = event.metadata { all.merge(own) { _, new in new } }
+        let line = LogLine(
+            time: now(), level: event.level, label: label, message: event.message.description, metadata: all)
+        write(line.rendered(format))
+    }
+}

@@ -1,0 +1,130 @@
+import Foundation
+
+/// What the live page shows, as `/status.json`. Totals since the start; the page makes rates of two of them.
+struct StatusReport: Encodable {
+    struct Outcome: Encodable {
+        let type: String
+        let reason: String
+        let count: Int
+    }
+
+    struct Result: Encodable {
+        let endpoint: String
+        let environment: String
+        let result: String
+        let count: Int
+    }
+
+    struct Bucket: Encodable {
+        /// Seconds; `null` above all bounds.
+        let upTo: Double?
+        let count: Int
+    }
+
+    struct Apple: Encodable {
+        let requests: Int
+        let errors: Int
+        let results: [Result]
+        let durationSum: Double
+        let durationCount: Int
+        let durationBuckets: [Bucket]
+        let concurrencyLimit: Double
+        /// `bundle_id endpoint`.
+        let openCircuits: [String]
+    }
+
+    struct Lag: Encodable {
+        let total: Double
+        let partitions: Int
+        /// `topic/partition` of the longest.
+        let longestPartition: String?
+        let longest: Double
+    }
+
+    let version: String
+    let live: Bool
+    let ready: Bool
+    let problems: [String]
+    /// Monotonic, only to be subtracted.
+    let clockSeconds: Double
+    let submissions: Int
+    let outcomes: [Outcome]
+    let deadLetters: [Outcome]
+    let inFlight: Double
+    let inFlightBytes: Double
+    let paused: Bool
+    let parked: Double
+    let held: Double
+    let outboxPending: Double
+    let lag: Lag
+    let apple: Apple
+    let misconfigured: [String]
+
+    init(metrics: ReceiptdMetrics, health: Health) {
+        metrics.registry.refresh()
+        let stuck = health.stuck
+        let unmet = health.unmet
+        version = metrics.version
+        live = stuck.isEmpty
+        ready = unmet.isEmpty
+        problems = stuck + unmet
+        clockSeconds = Double(DispatchTime.now().uptimeNanoseconds) / 1e9
+        submissions = metrics.submissionDuration.reading.count
+        outcomes = metrics.outcomes.all().map {
+            Outcome(type: $0.labelValues[0], reason: $0.labelValues[1], count: $0.child.value)
+        }
+        deadLetters = metrics.deadLetters.all().map {
+            Outcome(type: "dead letter", reason: $0.labelValues[0], count: $0.child.value)
+        }
+        inFlight = metrics.inFlight.value
+        inFlightBytes = metrics.inFlightBytes.value
+        paused = metrics.paused.value != 0
+        parked = metrics.parked.value
+        held = metrics.held.value
+        outboxPending = metrics.outboxPending.value
+        lag = Lag(metrics.consumerLag)
+        apple = Apple(metrics)
+        misconfigured = metrics.misconfigured.all().filter { $0.child.value != 0 }.map { $0.labelValues[0] }
+    }
+
+    func json() throws -> Data {
+        let encoder = JSONEncoder()
+        encoder.keyEncodingStrategy = .convertToSnakeCase
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        encoder.nonConformingFloatEncodingStrategy = .convertToString(
+            positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+        return try encoder.encode(self)
+    }
+}
+
+extension StatusReport.Lag {
+    init(_ family: GaugeFamily) {
+        let partitions = family.all().map { (name: $0.labelValues.joined(separator: "/"), lag: $0.child.value) }
+        let longest = partitions.max { $0.lag < $1.lag }
+        self.init(
+            total: partitions.reduce(0) { $0 + $1.lag }, partitions: partitions.count,
+            longestPartition: longest?.name, longest: longest?.lag ?? 0)
+    }
+}
+
+extension StatusReport.Apple {
+    init(_ metrics: ReceiptdMetrics) {
+        let results = metrics.appleRequests.all().map {
+            StatusReport.Result(
+                endpoint: $0.labelValues[0], environment: $0.labelValues[1], result: $0.labelValues[2],
+                count: $0.child.value)
+        }
+        let requests = results.reduce(0) { $0 + $1.count }
+        let answered = results.filter { $0.result == ReceiptdMetrics.appleAnswered }.reduce(0) { $0 + $1.count }
+        let histogram = metrics.appleRequestDuration
+        let reading = histogram.reading
+        self.init(
+            requests: requests, errors: requests - answered, results: results,
+            durationSum: reading.sum, durationCount: reading.count,
+            durationBuckets: zip(histogram.upperBounds.map(Optional.some) + [nil], reading.counts)
+                .map { StatusReport.Bucket(upTo: $0, count: $1) },
+            concurrencyLimit: metrics.appleConcurrencyLimit.value,
+            openCircuits: metrics.appleCircuitOpen.all().filter { $0.child.value != 0 }
+                .map { $0.labelValues.joined(separator: " ") })
+    }
+}

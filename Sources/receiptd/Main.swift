@@ -1,0 +1,2 @@
+import ArgumentParser
+@main struct Main: AsyncParsableCommand { func run() async throws {} }

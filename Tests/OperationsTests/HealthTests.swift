@@ -1,0 +1,77 @@
+import Operations
+import Synchronization
+import Testing
+
+@Suite("Health")
+struct HealthTests {
+    /// A clock that stands until it is told to go.
+    final class ManualClock: Sendable {
+        private let nanoseconds = Atomic<UInt64>(1_000_000_000_000)
+        func advance(seconds: UInt64) { nanoseconds.wrappingAdd(seconds * 1_000_000_000, ordering: .relaxed) }
+        var now: @Sendable () -> UInt64 { { self.nanoseconds.load(ordering: .relaxed) } }
+    }
+
+    @Test("A part that has not begun is not judged")
+    func beforeFirstBeat() {
+        let clock = ManualClock()
+        let health = Health(now: clock.now)
+        clock.advance(seconds: 10_000)
+        #expect(health.livez().ok)
+        #expect(health.livez().text == "ok\n")
+    }
+
+    @Test(
+        "A part is stuck once its last beat is older than its limit, and well again after the next",
+        arguments: Health.Part.allCases)
+    func heartbeat(part: Health.Part) {
+        let clock = ManualClock()
+        let health = Health(now: clock.now)
+        let limit = UInt64(part.maximumAge.components.seconds)
+        health.beat(part)
+        clock.advance(seconds: limit)
+        #expect(health.livez().ok)
+        clock.advance(seconds: 1)
+        #expect(!health.livez().ok)
+        #expect(health.livez().text == "\(part.rawValue): no progress for \(limit + 1) s, limit \(limit) s\n")
+        health.beat(part)
+        #expect(health.livez().ok)
+    }
+
+    @Test("A part that retired is not judged")
+    func retirement() {
+        let clock = ManualClock()
+        let health = Health(now: clock.now)
+        health.beat(.consumerLoop)
+        health.retire(.consumerLoop)
+        clock.advance(seconds: 10_000)
+        #expect(health.livez().ok)
+    }
+
+    @Test("Being not ready says every reason, in the order of start-up")
+    func readiness() {
+        let health = Health()
+        #expect(!health.readyz().ok)
+        #expect(health.unmet.count == 4)
+        health.set(.schemaCurrent, unmet: nil)
+        health.set(.catalogImported, unmet: nil)
+        health.set(.joinedGroup, unmet: "no answer from Kafka")
+        health.set(.databaseReachable, unmet: "connection refused")
+        #expect(health.readyz().text == "connection refused\nno answer from Kafka\n")
+        health.set(.joinedGroup, unmet: nil)
+        health.set(.databaseReachable, unmet: nil)
+        #expect(health.readyz().ok)
+        #expect(health.readyz().text == "ready\n")
+        health.set(.notStopping, unmet: "stopping")
+        #expect(!health.readyz().ok)
+    }
+
+    @Test("Setting a condition tells whether it changed, not whether its reason did")
+    func change() {
+        let health = Health()
+        #expect(!health.set(.joinedGroup, unmet: "still joining"))
+        #expect(health.set(.joinedGroup, unmet: nil))
+        #expect(!health.set(.joinedGroup, unmet: nil))
+        #expect(health.set(.joinedGroup, unmet: "lost"))
+        #expect(!health.set(.joinedGroup, unmet: "lost again"))
+    }
+}

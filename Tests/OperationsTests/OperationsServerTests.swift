@@ -1,0 +1,151 @@
+import Foundation
+import Logging
+import ServiceLifecycle
+import Testing
+
+@testable import Operations
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+@Suite("The operators' HTTP server")
+struct OperationsServerTests {
+    /// A server on a free port, what it tells, and how to ask it.
+    private struct Fixture: Sendable {
+        let metrics = ReceiptdMetrics(version: "1.2.3")
+        let health = Health()
+        let log = LogRecorder()
+
+        /// Runs the server while `body` asks it, then stops it gracefully; returns after it ended.
+        func serve(
+            _ body: @escaping @Sendable (_ ask: @escaping Ask, _ port: Int) async throws -> Void
+        ) async throws {
+            let (ports, told) = AsyncStream.makeStream(of: Int.self)
+            let server = OperationsServer(
+                host: "127.0.0.1", port: 0, metrics: metrics, health: health,
+                logger: log.logger(.json, level: LogLevelSwitch(.info))
+            ) { told.yield($0) }
+            let group = ServiceGroup(
+                services: [server], logger: Logger(label: "group") { _ in SwiftLogNoOpLogHandler() })
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                tasks.addTask {
+                    // Ends the wait for a port, should there be none.
+                    defer { told.finish() }
+                    try await group.run()
+                }
+                for await port in ports {
+                    try await body({ try await ask(port, $0, $1) }, port)
+                    break
+                }
+                await group.triggerGracefulShutdown()
+                try await tasks.waitForAll()
+            }
+        }
+    }
+
+    private typealias Ask = @Sendable (_ method: String, _ path: String) async throws -> (HTTPURLResponse, String)
+
+    private static func ask(_ port: Int, _ method: String, _ path: String) async throws -> (HTTPURLResponse, String) {
+        var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(port)\(path)")))
+        request.httpMethod = method
+        let (data, response) = try await URLSession.shared.data(for: request)
+        return (try #require(response as? HTTPURLResponse), String(decoding: data, as: UTF8.self))
+    }
+
+    @Test("Probes answer 200 or 503 with the reasons, as health says")
+    func probes() async throws {
+        let fixture = Fixture()
+        try await fixture.serve { ask, _ in
+            let (live, liveText) = try await ask("GET", "/livez")
+            #expect(live.statusCode == 200)
+            #expect(liveText == "ok\n")
+            let (unready, reasons) = try await ask("GET", "/readyz")
+            #expect(unready.statusCode == 503)
+            #expect(reasons.contains("the consumer group has not been joined yet\n"))
+            for condition in Health.ReadinessCondition.allCases { fixture.health.set(condition, unmet: nil) }
+            let (ready, text) = try await ask("GET", "/readyz")
+            #expect(ready.statusCode == 200)
+            #expect(text == "ready\n")
+        }
+    }
+
+    @Test("Metrics come as Prometheus text")
+    func metrics() async throws {
+        let fixture = Fixture()
+        fixture.metrics.inFlight.set(12)
+        try await fixture.serve { ask, _ in
+            let (response, text) = try await ask("GET", "/metrics")
+            #expect(response.statusCode == 200)
+            #expect(response.value(forHTTPHeaderField: "Content-Type") == "text/plain; version=0.0.4; charset=utf-8")
+            #expect(text.contains("\nreceiptd_in_flight 12\n"))
+            #expect(text.contains("receiptd_build_info{version=\"1.2.3\"} 1\n"))
+        }
+    }
+
+    @Test("The live page loads nothing from elsewhere and has its figures from /status.json")
+    func livePage() async throws {
+        let fixture = Fixture()
+        try await fixture.serve { ask, _ in
+            let (response, page) = try await ask("GET", "/")
+            #expect(response.value(forHTTPHeaderField: "Content-Type") == "text/html; charset=utf-8")
+            #expect(
+                response.value(forHTTPHeaderField: "Content-Security-Policy")?.contains("default-src 'none'") == true)
+            #expect(response.value(forHTTPHeaderField: "Server") == nil)
+            #expect(!page.contains("http:") && !page.contains("https:") && !page.contains("innerHTML"))
+            let (status, json) = try await ask("GET", "/status.json")
+            #expect(status.value(forHTTPHeaderField: "Content-Type") == "application/json")
+            let object = try #require(JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])
+            #expect(object["ready"] as? Bool == false)
+            #expect(object["version"] as? String == "1.2.3")
+        }
+    }
+
+    @Test(
+        "HEAD answers without a body, other paths and methods 404",
+        arguments: ["/livez", "/metrics", "/", "/status.json"])
+    func methods(path: String) async throws {
+        try await Fixture().serve { ask, _ in
+            let (head, nothing) = try await ask("HEAD", path)
+            #expect(head.statusCode == 200)
+            #expect(nothing == "")
+            #expect(try await ask("GET", "/no" + path).0.statusCode == 404)
+            #expect(try await ask("POST", path).0.statusCode == 404)
+        }
+    }
+
+    @Test("While all is well the log holds the address, and nothing above info")
+    func quiet() async throws {
+        let fixture = Fixture()
+        try await fixture.serve { ask, port in
+            _ = try await ask("GET", "/metrics")
+            _ = try await ask("GET", "/nowhere")
+            #expect(fixture.log.lines.count == 1)
+            #expect(fixture.log.lines.first?.contains("\"host\":\"127.0.0.1\",\"port\":\(port)}") == true)
+        }
+        #expect(fixture.log.lines.count == 1)
+    }
+
+    @Test("A port that is taken is an error that says so")
+    func portTaken() async throws {
+        let first = Fixture()
+        try await first.serve { _, port in
+            let second = OperationsServer(
+                host: "127.0.0.1", port: port, metrics: first.metrics, health: first.health,
+                logger: first.log.logger(.text, level: LogLevelSwitch(.info)))
+            let error = await #expect(throws: OperationsServerError.self) { try await second.run() }
+            #expect(error?.code == EADDRINUSE)
+            #expect(error?.description.contains("127.0.0.1:\(port)") == true)
+        }
+    }
+
+    @Test("A host that does not exist is an error that says so")
+    func noSuchHost() async throws {
+        let fixture = Fixture()
+        let server = OperationsServer(
+            host: "192.0.2.1", port: 0, metrics: fixture.metrics, health: fixture.health,
+            logger: fixture.log.logger(.text))
+        let error = await #expect(throws: OperationsServerError.self) { try await server.run() }
+        #expect(error?.isRetriable == false)
+    }
+}
