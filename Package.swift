@@ -21,6 +21,7 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
         .package(url: "https://github.com/apple/swift-crypto", "3.10.0"..<"5.0.0"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.3.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.10.0"),
@@ -56,8 +57,9 @@ let package = Package(
         .target(
             name: "Operations",
             dependencies: [
-                "Fulfillment",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -110,7 +112,14 @@ let package = Package(
         .testTarget(
             name: "LedgerTests", dependencies: ["Ledger", "Postgres", "EmbeddedPostgres", "Fulfillment"],
             swiftSettings: strict),
-        .testTarget(name: "OperationsTests", dependencies: ["Operations"], swiftSettings: strict),
+        .testTarget(
+            name: "OperationsTests",
+            dependencies: [
+                "Operations",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict),
         .testTarget(name: "AppStoreSimulationTests", dependencies: ["AppStoreSimulation"], swiftSettings: strict),
     ]
 )

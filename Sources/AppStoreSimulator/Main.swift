@@ -1,2 +1,10 @@
 import ArgumentParser
-@main struct Main: AsyncParsableCommand { func run() async throws {} }
+
+@main
+struct Main: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "AppStoreSimulator",
+        abstract: "A simulated App Store: answers verifyReceipt as Apple does, and fails as Apple does.",
+        subcommands: [Serve.self, Receipt.self],
+        defaultSubcommand: Serve.self)
+}

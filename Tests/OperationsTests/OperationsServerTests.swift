@@ -126,6 +126,37 @@ struct OperationsServerTests {
         #expect(fixture.log.lines.count == 1)
     }
 
+    @Test("A connection that says nothing does not hold up the shutdown")
+    func silentConnection() async throws {
+        let silent = Socket()
+        try await Fixture().serve { ask, port in
+            #expect(silent.connect(port: UInt16(port)))
+            // Answered after the silent one was accepted.
+            let (response, _) = try await ask("GET", "/livez")
+            #expect(response.statusCode == 200)
+        }
+    }
+
+    /// A plain TCP socket, closed with its last reference.
+    private final class Socket: Sendable {
+        private let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+
+        deinit { close(descriptor) }
+
+        /// To loopback.
+        func connect(port: UInt16) -> Bool {
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = port.bigEndian
+            address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+            return withUnsafePointer(to: &address) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    Foundation.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+                }
+            }
+        }
+    }
+
     @Test("A port that is taken is an error that says so")
     func portTaken() async throws {
         let first = Fixture()

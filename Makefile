@@ -1,0 +1,26 @@
+# `make` alone prints what there is to make.
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format bench tsan clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+demo: ## build receiptd and watch it work, on embedded parts
+	@scripts/demo.sh
+
+test: ## all checks and all tests: what CI runs
+	@scripts/test.sh
+
+check: test ## the same as test
+
+format: ## lay out all Swift files as the checks want them
+	@swift format --in-place --parallel --recursive $(wildcard Sources Tests Benchmarks/Sources)
+
+bench: ## measure speed, processor time and memory
+	@scripts/bench.sh
+
+tsan: ## the tests under the thread sanitizer, in a build of its own
+	@scripts/tsan.sh
+
+clean: ## remove everything that was built
+	@rm -rf .build .build-* Benchmarks/.build

@@ -1,0 +1,156 @@
+import NIOCore
+
+/// Turns a step's answer into bytes and what to do with them.
+struct AnswerRenderer {
+    let endpoint: SimulatedEnvironment
+    /// nil: not a POST of a JSON object.
+    let request: VerifyReceiptRequest?
+    let body: UnsafeRawBufferPointer
+    let evidence: SimulatedEvidence
+    /// Milliseconds since 1970.
+    let date: Int64
+    let isLast: Bool
+    let sharedSecrets: [String: String]
+    let buffer: ByteBuffer
+
+    /// Of the answer rendered last.
+    private(set) var kind = AnswerKind.status(0)
+
+    init(
+        endpoint: SimulatedEnvironment, request: VerifyReceiptRequest?, body: UnsafeRawBufferPointer,
+        evidence: SimulatedEvidence, date: Int64, isLast: Bool, sharedSecrets: [String: String], buffer: ByteBuffer
+    ) {
+        self.endpoint = endpoint
+        self.request = request
+        self.body = body
+        self.evidence = evidence
+        self.date = date
+        self.isLast = isLast
+        self.sharedSecrets = sharedSecrets
+        self.buffer = buffer
+    }
+
+    mutating func render(_ answer: SimulatedStep.Answer) -> WireAnswer {
+        switch answer {
+        case .genuine:
+            return .response(genuine().finished())
+        case .emptyInApp:
+            let response = genuine(hidesPurchases: true)
+            if kind == .status(0) { kind = .emptyInApp }
+            return .response(response.finished())
+        case .status(let status, let isRetryable, let keyStyle, let valueStyle):
+            kind = .status(status)
+            var response = HTTPResponseWriter(buffer, isLast: isLast)
+            Self.writeStatus(
+                status, isRetryable, keyStyle, valueStyle, endpoint: endpoint, into: &response.buffer)
+            return .response(response.finished())
+        case .json(let text, let httpStatus):
+            kind = .json
+            var response = HTTPResponseWriter(buffer, status: httpStatus, isLast: isLast)
+            response.buffer.writeString(text)
+            return .response(response.finished())
+        case .http(let status, let headers, let text):
+            kind = .http(status)
+            var response = HTTPResponseWriter(
+                buffer, status: status, contentType: "text/plain", isLast: isLast, headers: headers)
+            response.buffer.writeString(text)
+            return .response(response.finished())
+        case .html:
+            kind = .html
+            var response = HTTPResponseWriter(buffer, contentType: "text/html", isLast: isLast)
+            response.buffer.writeStaticString("<html><body><b>Http/1.1 Service Unavailable</b></body> </html>")
+            return .response(response.finished())
+        case .hang, .hangAfterHeaders, .reset, .close, .halfBody, .garbage, .slowDrip:
+            return renderFault(answer)
+        }
+    }
+
+    private mutating func renderFault(_ answer: SimulatedStep.Answer) -> WireAnswer {
+        switch answer {
+        case .hangAfterHeaders:
+            kind = .hangAfterHeaders
+            return .thenSilence(HTTPResponseWriter(buffer, isLast: isLast).finished(claiming: 1000))
+        case .reset:
+            kind = .reset
+            return .reset
+        case .close:
+            kind = .close
+            return .close
+        case .halfBody:
+            let response = genuine()
+            kind = .halfBody
+            var bytes = response.finished()
+            bytes.moveWriterIndex(to: response.bodyIndex + response.bodyLength / 2)
+            return .thenClose(bytes)
+        case .garbage:
+            kind = .garbage
+            var bytes = buffer
+            bytes.clear()
+            bytes.writeBytes([0x16, 0x03, 0x01, 0x00, 0xFF, 0x00, 0x0D, 0x0A])
+            bytes.writeStaticString("this is not HTTP\r\n\r\n")
+            return .thenClose(bytes)
+        case .slowDrip(let milliseconds, let chunkBytes):
+            let response = genuine()
+            kind = .slowDrip
+            return .drip(
+                response.finished(), bodyIndex: response.bodyIndex, milliseconds: max(0, milliseconds),
+                chunkBytes: max(1, chunkBytes))
+        default:
+            kind = .hang
+            return .silence
+        }
+    }
+
+    /// What Apple would answer.
+    private mutating func genuine(hidesPurchases: Bool = false) -> HTTPResponseWriter {
+        var response = HTTPResponseWriter(buffer, isLast: isLast)
+        var answer = AppleAnswer(requestDate: date)
+        answer.hidesPurchases = hidesPurchases
+        answer.excludesOldTransactions = request?.excludesOldTransactions ?? false
+        var status = refusal() ?? 0
+        if status != 0 {
+            Self.writeStatus(status, nil, .underscore, .bool, endpoint: endpoint, into: &response.buffer)
+        } else if case .appReceipt(let parsed) = evidence {
+            request?.receiptData?.withBytes(of: body) {
+                answer.write(parsed.receipt, receiptData: $0, into: &response.buffer)
+            }
+        } else if case .transactionReceipt(let parsed) = evidence {
+            status = answer.write(parsed.receipt, into: &response.buffer)
+        }
+        kind = .status(status)
+        return response
+    }
+
+    /// The status without a body that Apple would answer; nil: the receipt is good here.
+    private func refusal() -> Int? {
+        // 21000: not a POST, or not JSON. 21002: nothing that could be a receipt.
+        guard let request else { return 21000 }
+        guard let environment = evidence.environment else { return 21002 }
+        guard environment == endpoint else { return endpoint == .production ? 21007 : 21008 }
+        if let bundleID = evidence.bundleID, let secret = sharedSecrets[bundleID],
+            request.password?.string(of: body) != secret
+        {
+            return 21004
+        }
+        return nil
+    }
+
+    private static func writeStatus(
+        _ status: Int, _ isRetryable: Bool?, _ keyStyle: SimulatedStep.KeyStyle,
+        _ valueStyle: SimulatedStep.ValueStyle, endpoint: SimulatedEnvironment, into buffer: inout ByteBuffer
+    ) {
+        buffer.writeStaticString("{\"status\":")
+        buffer.writeDecimal(Int64(status))
+        if let isRetryable {
+            buffer.writeStaticString(",\"environment\":\"")
+            buffer.writeStaticString(endpoint.appleName)
+            buffer.writeStaticString(keyStyle == .dash ? "\",\"is-retryable\":" : "\",\"is_retryable\":")
+            switch valueStyle {
+            case .bool: buffer.writeStaticString(isRetryable ? "true" : "false")
+            case .number: buffer.writeStaticString(isRetryable ? "1" : "0")
+            case .string: buffer.writeStaticString(isRetryable ? "\"true\"" : "\"false\"")
+            }
+        }
+        buffer.writeStaticString("}")
+    }
+}

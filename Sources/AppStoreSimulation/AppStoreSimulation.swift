@@ -1,0 +1,136 @@
+import Foundation
+import NIOCore
+import NIOPosix
+
+/// A simulated App Store: an HTTP server on this machine that answers verifyReceipt as Apple does, and fails in all the
+/// ways Apple was seen to fail.
+///
+/// Order of precedence for one request: outage, error rate, the endpoint's behaviour, the behaviour registered for the
+/// receipt, the behaviour inside the receipt, a genuine answer.
+public final class AppStoreSimulation: Sendable {
+    public struct Options: Sendable {
+        /// By bundle id; a request for a receipt of such an app with any other `password` is answered 21004.
+        public var sharedSecrets: [String: String] = [:]
+        /// Count requests a receipt, for the first million of receipts.
+        public var trackReceipts = false
+        /// The number of requests kept in `requestLog`.
+        public var logCapacity = 0
+        /// Of the generator behind latencies and error rates.
+        public var seed: UInt64 = 1
+        /// Event loops.
+        public var threads = 1
+        /// Milliseconds since 1970, for `request_date`, expiry and the log.
+        public var now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
+
+        public init() {}
+    }
+
+    private let service: VerifyReceiptService
+    private let listener: SimulationListener
+    private let group: MultiThreadedEventLoopGroup
+    public let host: String
+    public let port: Int
+
+    private init(
+        service: VerifyReceiptService, listener: SimulationListener, group: MultiThreadedEventLoopGroup, host: String
+    ) {
+        self.service = service
+        self.listener = listener
+        self.group = group
+        self.host = host
+        port = listener.port
+    }
+
+    /// - Parameter port: 0 lets the system choose, see `port`.
+    /// - Throws: when the address cannot be bound.
+    public static func start(
+        host: String = "127.0.0.1", port: Int = 0, latency: SimulatedLatency = .fixed(0), options: Options = Options()
+    ) async throws -> AppStoreSimulation {
+        let state = SimulationState(
+            latency: latency, seed: options.seed, tracksReceipts: options.trackReceipts,
+            logCapacity: options.logCapacity)
+        let service = VerifyReceiptService(state: state, sharedSecrets: options.sharedSecrets, now: options.now)
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: max(1, options.threads))
+        let listener = SimulationListener(group: group, host: host, port: port, service: service)
+        do {
+            try await listener.open().get()
+        } catch {
+            try await group.shutdownGracefully()
+            throw error
+        }
+        return AppStoreSimulation(service: service, listener: listener, group: group, host: host)
+    }
+
+    /// Closes the listener, resets every connection and ends the threads.
+    public func shutdown() async throws {
+        try await listener.closeAndReset().get()
+        try await group.shutdownGracefully()
+    }
+
+    public var productionURL: String { "http://\(host):\(port)/production/verifyReceipt" }
+    public var sandboxURL: String { "http://\(host):\(port)/sandbox/verifyReceipt" }
+
+    public var counters: SimulationCounters { service.update { $0.snapshot } }
+    /// Oldest first; the last `Options.logCapacity`.
+    public var requestLog: [SimulatedRequestRecord] { service.update { $0.log.all } }
+
+    /// Requests for exactly this `receipt-data`; 0 unless `Options.trackReceipts`.
+    public func requests(receiptData: String) -> Int {
+        let receipt = ReceiptHash.hash(receiptData)
+        return service.update { $0.requests(receipt: receipt) }
+    }
+
+    /// Returns once the counters satisfy `condition`, or the task is cancelled.
+    public func waitUntil(_ condition: @escaping @Sendable (SimulationCounters) -> Bool) async {
+        let id = service.update { $0.waiters.makeID() }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isAdded = service.update { $0.waiters.add(id, continuation, condition) }
+                if !isAdded { continuation.resume() }
+            }
+        } onCancel: {
+            let cancelled = service.update { $0.waiters.cancel(id) }
+            cancelled?.resume()
+        }
+    }
+
+    /// For requests with exactly this `receipt-data`, counted from now; nil takes it back.
+    public func register(receiptData: String, behaviour: SimulatedBehaviour?) {
+        let receipt = ReceiptHash.hash(receiptData)
+        service.update { $0.register(behaviour, receipt: receipt) }
+    }
+
+    /// For all requests of an endpoint, or of both; still counted a receipt. nil takes it back.
+    public func setBehaviour(_ behaviour: SimulatedBehaviour?, endpoint: SimulatedEnvironment? = nil) {
+        service.update { $0.behaviours.set(behaviour, endpoint: endpoint) }
+    }
+
+    /// A share of the requests, 0 to 1, gets this step instead.
+    public func setErrorRate(
+        _ probability: Double, step: SimulatedStep = .status(21005), endpoint: SimulatedEnvironment? = nil
+    ) {
+        service.update { $0.errorRates.set(.init(probability: probability, step: step), endpoint: endpoint) }
+    }
+
+    public func setLatency(_ latency: SimulatedLatency) {
+        service.update { $0.latency = latency }
+    }
+
+    /// Until set again; nil ends it. `.refuse` closes the listener whatever the endpoint.
+    /// - Throws: when the port cannot be bound again.
+    public func setOutage(_ outage: SimulatedOutage?, endpoint: SimulatedEnvironment? = nil) async throws {
+        let outages = OutageSwitch(service: service, listener: listener, group: group)
+        try await outages.set(outage, endpoint: endpoint).get()
+    }
+
+    /// Counters, log and counts a receipt; what is in flight stays counted.
+    public func resetCounters() {
+        service.update { $0.resetCounters() }
+    }
+
+    /// The counters, and every fault and behaviour; the latency stays. A closed listener is opened.
+    public func reset() async throws {
+        try await setOutage(nil)
+        service.update { $0.resetAll() }
+    }
+}

@@ -1,0 +1,105 @@
+import NIOCore
+
+/// Pieces of Apple's JSON, written straight into the network buffer. Keys come with their quotes and colon; every piece
+/// that a comma follows writes it.
+extension ByteBuffer {
+    /// `"key":"text",`
+    mutating func writeField(_ key: StaticString, _ text: String) {
+        writeStaticString(key)
+        writeQuoted(text)
+        writeInteger(UInt8(ascii: ","))
+    }
+
+    /// `"key":"number",` – Apple quotes every number of a purchase.
+    mutating func writeField(_ key: StaticString, quoting number: Int64) {
+        writeStaticString(key)
+        writeStaticString("\"")
+        writeDecimal(number)
+        writeStaticString("\",")
+    }
+
+    /// `"key":number,`
+    mutating func writeField(_ key: StaticString, number: Int64) {
+        writeStaticString(key)
+        writeDecimal(number)
+        writeInteger(UInt8(ascii: ","))
+    }
+
+    /// The three forms: `"key":"… Etc/GMT","key_ms":"…","key_pst":"… America/Los_Angeles",`
+    mutating func writeDates(_ key: StaticString, milliseconds: Int64) {
+        let seconds = milliseconds / 1000
+        writeInteger(UInt8(ascii: "\""))
+        writeStaticString(key)
+        writeStaticString("\":\"")
+        writeCivil(seconds)
+        writeStaticString(" Etc/GMT\",\"")
+        writeStaticString(key)
+        writeStaticString("_ms\":\"")
+        writeDecimal(milliseconds)
+        writeStaticString("\",\"")
+        writeStaticString(key)
+        writeStaticString("_pst\":\"")
+        writeCivil(seconds + CivilTime.losAngelesOffset(secondsSince1970: seconds))
+        writeStaticString(" America/Los_Angeles\",")
+    }
+
+    mutating func writeCivil(_ secondsSince1970: Int64) {
+        let time = CivilTime(secondsSince1970: secondsSince1970)
+        writeWithUnsafeMutableBytes(minimumWritableBytes: 19) {
+            time.write(to: $0, separator: 0x20)
+            return 19
+        }
+    }
+
+    mutating func writeDecimal(_ number: Int64) {
+        guard number >= 0 else {
+            writeString(String(number))
+            return
+        }
+        // 19 digits are the most an Int64 has.
+        writeWithUnsafeMutableBytes(minimumWritableBytes: 20) { output in
+            var digits = 1
+            var rest = number
+            while rest >= 10 {
+                rest /= 10
+                digits += 1
+            }
+            rest = number
+            for index in stride(from: digits - 1, through: 0, by: -1) {
+                output[index] = UInt8(48 + rest % 10)
+                rest /= 10
+            }
+            return digits
+        }
+    }
+
+    /// A JSON string; escapes what JSON demands and nothing more.
+    mutating func writeQuoted(_ text: String) {
+        writeInteger(UInt8(ascii: "\""))
+        if text.utf8.allSatisfy({ $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) {
+            writeString(text)
+        } else {
+            for byte in text.utf8 { writeEscaped(byte) }
+        }
+        writeInteger(UInt8(ascii: "\""))
+    }
+
+    private mutating func writeEscaped(_ byte: UInt8) {
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+            writeInteger(UInt8(ascii: "\\"))
+            writeInteger(byte)
+        case 0x00..<0x20:
+            writeString("\\u00" + (byte < 0x10 ? "0" : "") + String(byte, radix: 16))
+        default:
+            writeInteger(byte)
+        }
+    }
+
+    /// Takes back the comma that ended the last piece.
+    mutating func dropComma() {
+        if let last = getInteger(at: writerIndex - 1, as: UInt8.self), last == UInt8(ascii: ",") {
+            moveWriterIndex(to: writerIndex - 1)
+        }
+    }
+}

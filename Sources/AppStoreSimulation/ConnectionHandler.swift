@@ -1,0 +1,198 @@
+import NIOCore
+import NIOHTTP1
+
+/// One connection: reads one request at a time and answers it. Pipelining is not served.
+final class ConnectionHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = ByteBuffer
+
+    /// The largest request body; a receipt of some hundreds of purchases is far below.
+    static let maximumBody = 4 * 1024 * 1024
+    /// A refused body is read up to here, so that the client sees the 413 and not a broken connection.
+    static let maximumDrained = 64 * 1024 * 1024
+
+    private let service: VerifyReceiptService
+    private let control: ControlAPI
+    private weak var listener: SimulationListener?
+
+    private var head: HTTPRequestHead?
+    private var body = ByteBuffer()
+    private var receivedBytes = 0
+    /// Between a request read whole and its answer; a hung one stays so.
+    private var isAnswering = false
+    /// Whether the answer under way is counted as a concurrent request.
+    private var isCounted = false
+    private var timer: Scheduled<Void>?
+
+    init(service: VerifyReceiptService, control: ControlAPI, listener: SimulationListener?) {
+        self.service = service
+        self.control = control
+        self.listener = listener
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        listener?.add(context.channel)
+        service.update { $0.connectionOpened() }
+        context.fireChannelActive()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        timer?.cancel()
+        timer = nil
+        listener?.remove(context.channel)
+        finishCounting()
+        service.update { $0.connectionClosed() }
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard error is HTTPParserError, !isAnswering else {
+            context.close(promise: nil)
+            return
+        }
+        isAnswering = true
+        plain(context, status: 400, "not HTTP\n", isLast: true)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head):
+            guard !isAnswering else {
+                context.close(promise: nil)
+                return
+            }
+            self.head = head
+            receivedBytes = 0
+            if head.headers.contains(name: "expect") {
+                let interim = ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n")
+                context.writeAndFlush(wrapOutboundOut(interim), promise: nil)
+            }
+        case .body(var part):
+            receivedBytes += part.readableBytes
+            if receivedBytes > Self.maximumDrained {
+                context.close(promise: nil)
+            } else if receivedBytes > Self.maximumBody {
+                body = ByteBuffer()
+            } else if body.readableBytes == 0 {
+                body = part
+            } else {
+                body.writeBuffer(&part)
+            }
+        case .end:
+            guard let head else { return }
+            self.head = nil
+            let body = body
+            self.body = ByteBuffer()
+            isAnswering = true
+            answer(context, head, body)
+        }
+    }
+
+    private func answer(_ context: ChannelHandlerContext, _ head: HTTPRequestHead, _ body: ByteBuffer) {
+        let isLast = !head.isKeepAlive
+        guard receivedBytes <= Self.maximumBody else {
+            plain(context, status: 413, "at most \(Self.maximumBody) bytes\n", isLast: true)
+            return
+        }
+        switch head.uri {
+        case "/production/verifyReceipt", "/verifyReceipt":
+            verify(context, .production, head, body, isLast: isLast)
+        case "/sandbox/verifyReceipt":
+            verify(context, .sandbox, head, body, isLast: isLast)
+        default:
+            let reply = control.answer(head.method, head.uri, body)
+            var response = HTTPResponseWriter(
+                context.channel.allocator.buffer(capacity: 512), status: reply.status, isLast: isLast)
+            response.buffer.writeBytes(reply.body)
+            send(.response(response.finished()), context, isLast: isLast)
+            if let afterwards = reply.afterwards { context.eventLoop.execute(afterwards) }
+        }
+    }
+
+    private func verify(
+        _ context: ChannelHandlerContext, _ endpoint: SimulatedEnvironment, _ head: HTTPRequestHead,
+        _ body: ByteBuffer, isLast: Bool
+    ) {
+        isCounted = true
+        let plan = service.answer(
+            endpoint, isPost: head.method == .POST, body: body, isLast: isLast,
+            buffer: context.channel.allocator.buffer(capacity: 4096))
+        guard plan.delay > 0 else {
+            send(plan.wire, context, isLast: isLast)
+            return
+        }
+        after(plan.delay, context) { [self] in send(plan.wire, context, isLast: isLast) }
+    }
+
+    private func send(_ wire: WireAnswer, _ context: ChannelHandlerContext, isLast: Bool) {
+        switch wire {
+        case .response(let bytes):
+            write(bytes, context, thenClose: isLast)
+        case .drip(var bytes, let bodyIndex, let milliseconds, let chunkBytes):
+            if let head = bytes.readSlice(length: bodyIndex - bytes.readerIndex) {
+                context.writeAndFlush(wrapOutboundOut(head), promise: nil)
+            }
+            drip(bytes, context, milliseconds: milliseconds, chunkBytes: chunkBytes, isLast: isLast)
+        case .thenSilence(let bytes):
+            context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
+        case .thenClose(let bytes):
+            write(bytes, context, thenClose: true)
+        case .silence:
+            break
+        case .close:
+            finishCounting()
+            context.close(promise: nil)
+        case .reset:
+            finishCounting()
+            context.channel.resetConnection()
+        }
+    }
+
+    private func drip(
+        _ bytes: ByteBuffer, _ context: ChannelHandlerContext, milliseconds: Int, chunkBytes: Int, isLast: Bool
+    ) {
+        var rest = bytes
+        guard rest.readableBytes > chunkBytes, let chunk = rest.readSlice(length: chunkBytes) else {
+            write(rest, context, thenClose: isLast)
+            return
+        }
+        context.writeAndFlush(wrapOutboundOut(chunk), promise: nil)
+        after(Int64(min(milliseconds, 3_600_000)) * 1_000_000, context) { [self, rest] in
+            drip(rest, context, milliseconds: milliseconds, chunkBytes: chunkBytes, isLast: isLast)
+        }
+    }
+
+    /// The last bytes of an answer; the connection is ready for the next request, or closes.
+    private func write(_ bytes: ByteBuffer, _ context: ChannelHandlerContext, thenClose: Bool) {
+        finishCounting()
+        guard thenClose else {
+            isAnswering = false
+            context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
+            return
+        }
+        let written = context.eventLoop.makePromise(of: Void.self)
+        let channel = context.channel
+        written.futureResult.whenComplete { _ in channel.close(promise: nil) }
+        context.writeAndFlush(wrapOutboundOut(bytes), promise: written)
+    }
+
+    private func plain(_ context: ChannelHandlerContext, status: Int, _ text: String, isLast: Bool) {
+        var response = HTTPResponseWriter(
+            context.channel.allocator.buffer(capacity: 256), status: status, contentType: "text/plain", isLast: isLast)
+        response.buffer.writeString(text)
+        write(response.finished(), context, thenClose: isLast)
+    }
+
+    private func after(_ nanoseconds: Int64, _ context: ChannelHandlerContext, _ act: @escaping () -> Void) {
+        timer = context.eventLoop.assumeIsolated().scheduleTask(in: .nanoseconds(nanoseconds)) { [weak self] in
+            self?.timer = nil
+            act()
+        }
+    }
+
+    private func finishCounting() {
+        guard isCounted else { return }
+        isCounted = false
+        service.update { $0.finished() }
+    }
+}

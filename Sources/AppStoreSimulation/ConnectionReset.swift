@@ -1,0 +1,19 @@
+import NIOCore
+import NIOPosix
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+extension Channel {
+    /// Closes with RST instead of FIN: a linger time of zero makes the kernel throw away what is unsent.
+    func resetConnection() {
+        guard let socket = self as? any SocketOptionProvider else {
+            close(promise: nil)
+            return
+        }
+        socket.setSoLinger(linger(l_onoff: 1, l_linger: 0)).whenComplete { _ in self.close(promise: nil) }
+    }
+}

@@ -1,0 +1,148 @@
+import Foundation
+import NIOCore
+import NIOHTTP1
+
+/// What the program serves beside verifyReceipt, JSON in and out. For tools and tests, not for speed.
+///
+/// - `GET /healthz`
+/// - `GET /control/counters`, `GET /control/log`
+/// - `POST /control/reset`: everything but the latency; `{"counters_only":true}` keeps faults and behaviours
+/// - `POST /control/latency`: see `SimulatedLatency`
+/// - `POST /control/outage`: `{"kind":"hang","endpoint":"sandbox","duration_ms":5000}`; no kind clears; `refuse` needs
+///   a duration, because it takes this API away too
+/// - `POST /control/error-rate`: `{"rate":0.1,"endpoint":"production","step":"reset"}`
+/// - `POST /control/behaviour`: `{"endpoint":"production","behaviour":[…]}`; no behaviour clears
+/// - `POST /control/register`: `{"receipt_data":"…","behaviour":[…]}`; no behaviour clears
+struct ControlAPI: Sendable {
+    struct Reply {
+        var status: Int
+        var body: [UInt8]
+        /// To be done once the reply is on its way.
+        var afterwards: (@Sendable () -> Void)?
+
+        static let done = Reply(status: 200, body: Array("{\"ok\":true}".utf8))
+
+        static func problem(_ status: Int, _ text: String) -> Reply {
+            Reply(status: status, body: (try? Array(JSONEncoder().encode(["error": text]))) ?? [])
+        }
+    }
+
+    let service: VerifyReceiptService
+    let outages: OutageSwitch
+
+    func answer(_ method: HTTPMethod, _ uri: String, _ body: ByteBuffer) -> Reply {
+        do {
+            switch (method, uri.prefix { $0 != "?" }) {
+            case (.GET, "/healthz"): return .done
+            case (.GET, "/control/counters"): return try json(service.update { $0.snapshot })
+            case (.GET, "/control/log"): return try json(service.update { $0.log.all })
+            case (.POST, "/control/reset"): return try reset(body)
+            case (.POST, "/control/latency"):
+                let latency = try decode(SimulatedLatency.self, body)
+                service.update { $0.latency = latency }
+                return .done
+            case (.POST, "/control/outage"): return try outage(body)
+            case (.POST, "/control/error-rate"): return try errorRate(body)
+            case (.POST, "/control/behaviour"):
+                let request = try decode(EndpointBehaviour.self, body)
+                service.update { $0.behaviours.set(request.behaviour, endpoint: request.endpoint) }
+                return .done
+            case (.POST, "/control/register"):
+                let request = try decode(SimulatedRegistration.self, body)
+                let receipt = ReceiptHash.hash(request.receiptData)
+                service.update { $0.register(request.behaviour, receipt: receipt) }
+                return .done
+            default: return .problem(404, "no such path or method")
+            }
+        } catch {
+            return .problem(400, "\(error)")
+        }
+    }
+
+    private func reset(_ body: ByteBuffer) throws -> Reply {
+        struct Request: Decodable {
+            var isCountersOnly: Bool?
+            enum CodingKeys: String, CodingKey { case isCountersOnly = "counters_only" }
+        }
+        let isCountersOnly = body.readableBytes > 0 ? try decode(Request.self, body).isCountersOnly : false
+        if isCountersOnly == true {
+            service.update { $0.resetCounters() }
+        } else {
+            // Through the switch, which also opens a listener that an outage closed.
+            outages.set(nil, endpoint: nil)
+            service.update { $0.resetAll() }
+        }
+        return .done
+    }
+
+    private func outage(_ body: ByteBuffer) throws -> Reply {
+        struct Request: Decodable {
+            var kind: SimulatedOutage?
+            var endpoint: SimulatedEnvironment?
+            var duration: Int64?
+            enum CodingKeys: String, CodingKey {
+                case kind
+                case endpoint
+                case duration = "duration_ms"
+            }
+        }
+        let request = try decode(Request.self, body)
+        if request.kind == .refuse, request.duration == nil {
+            return .problem(400, "refuse needs duration_ms: it takes this API away too")
+        }
+        let kind = request.kind
+        let endpoint = request.endpoint
+        let duration = request.duration
+        var reply = Reply.done
+        if kind == .refuse {
+            reply.afterwards = { [outages] in outages.set(kind, endpoint: endpoint, durationMilliseconds: duration) }
+        } else {
+            outages.set(kind, endpoint: endpoint, durationMilliseconds: duration)
+        }
+        return reply
+    }
+
+    private func errorRate(_ body: ByteBuffer) throws -> Reply {
+        struct Request: Decodable {
+            var rate: Double
+            var endpoint: SimulatedEnvironment?
+            var step: SimulatedStep?
+        }
+        let request = try decode(Request.self, body)
+        let rate = SimulationState.ErrorRate(probability: request.rate, step: request.step ?? .status(21005))
+        service.update { $0.errorRates.set(rate, endpoint: request.endpoint) }
+        return .done
+    }
+
+    private struct EndpointBehaviour: Decodable {
+        var endpoint: SimulatedEnvironment?
+        var behaviour: SimulatedBehaviour?
+    }
+
+    private func json(_ value: some Encodable) throws -> Reply {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return Reply(status: 200, body: Array(try encoder.encode(value)))
+    }
+
+    private func decode<Value: Decodable>(_ type: Value.Type, _ body: ByteBuffer) throws -> Value {
+        try JSONDecoder().decode(type, from: Data(body.readableBytesView))
+    }
+}
+
+/// A behaviour for one exact `receipt-data`, as in files and in `POST /control/register`.
+public struct SimulatedRegistration: Sendable, Hashable, Codable {
+    public var receiptData: String
+    /// nil takes an earlier one back.
+    public var behaviour: SimulatedBehaviour?
+
+    public init(receiptData: String, behaviour: SimulatedBehaviour?) {
+        self.receiptData = receiptData
+        self.behaviour = behaviour
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case receiptData = "receipt_data"
+        case behaviour
+    }
+}

@@ -1,0 +1,46 @@
+/// Those who wait for the counters to say something; so tests need no sleeps.
+struct CounterWaiters: Sendable {
+    private struct Waiter: Sendable {
+        var condition: @Sendable (SimulationCounters) -> Bool
+        var continuation: CheckedContinuation<Void, Never>
+    }
+
+    private var waiters: [Int: Waiter] = [:]
+    private var cancelled: Set<Int> = []
+    private var nextID = 0
+
+    var isEmpty: Bool { waiters.isEmpty }
+
+    mutating func makeID() -> Int {
+        nextID += 1
+        return nextID
+    }
+
+    /// - Returns: false when it was cancelled before it could be added.
+    mutating func add(
+        _ id: Int, _ continuation: CheckedContinuation<Void, Never>,
+        _ condition: @escaping @Sendable (SimulationCounters) -> Bool
+    ) -> Bool {
+        guard cancelled.remove(id) == nil else { return false }
+        waiters[id] = Waiter(condition: condition, continuation: continuation)
+        return true
+    }
+
+    /// Removes those whose condition holds; the caller resumes them outside of its lock.
+    mutating func take(_ counters: SimulationCounters) -> [CheckedContinuation<Void, Never>] {
+        var ready: [CheckedContinuation<Void, Never>] = []
+        for (id, waiter) in waiters where waiter.condition(counters) {
+            waiters[id] = nil
+            ready.append(waiter.continuation)
+        }
+        return ready
+    }
+
+    mutating func cancel(_ id: Int) -> CheckedContinuation<Void, Never>? {
+        guard let waiter = waiters.removeValue(forKey: id) else {
+            cancelled.insert(id)
+            return nil
+        }
+        return waiter.continuation
+    }
+}

@@ -1,0 +1,51 @@
+import NIOCore
+import NIOHTTP1
+
+/// Builds one HTTP/1.1 response, head and body, in one buffer: one allocation and one write a response. The
+/// Content-Length is filled in at the end, into a field of spaces (which HTTP allows before a value).
+struct HTTPResponseWriter {
+    private static let lengthDigits = 9
+
+    var buffer: ByteBuffer
+    let lengthIndex: Int
+    let bodyIndex: Int
+
+    /// Header lines that come from a behaviour lose their line breaks, and cannot set the framing.
+    init(
+        _ buffer: ByteBuffer, status: Int = 200, contentType: StaticString = "application/json", isLast: Bool,
+        headers: [String: String] = [:]
+    ) {
+        self.buffer = buffer
+        self.buffer.clear()
+        if status == 200 {
+            self.buffer.writeStaticString("HTTP/1.1 200 OK\r\n")
+        } else {
+            let reason = HTTPResponseStatus(statusCode: status).reasonPhrase
+            self.buffer.writeString("HTTP/1.1 \(min(max(status, 100), 999)) \(reason)\r\n")
+        }
+        for (name, value) in headers.sorted(by: { $0.key < $1.key }) {
+            let line = "\(name): \(value)".filter { !$0.isNewline }
+            guard !["content-length", "transfer-encoding"].contains(name.lowercased()) else { continue }
+            self.buffer.writeString(line + "\r\n")
+        }
+        if !headers.keys.contains(where: { $0.lowercased() == "content-type" }) {
+            self.buffer.writeStaticString("Content-Type: ")
+            self.buffer.writeStaticString(contentType)
+            self.buffer.writeStaticString("\r\n")
+        }
+        if isLast { self.buffer.writeStaticString("Connection: close\r\n") }
+        self.buffer.writeStaticString("Content-Length:")
+        lengthIndex = self.buffer.writerIndex
+        self.buffer.writeStaticString("          \r\n\r\n")
+        bodyIndex = self.buffer.writerIndex
+    }
+
+    var bodyLength: Int { buffer.writerIndex - bodyIndex }
+
+    /// The whole response; `length` is what the head claims, the body's by default.
+    func finished(claiming length: Int? = nil) -> ByteBuffer {
+        var buffer = buffer
+        buffer.setString(String(length ?? bodyLength), at: lengthIndex + 1)
+        return buffer
+    }
+}

@@ -1,0 +1,28 @@
+import NIOCore
+
+/// Turns outages on and off, the listener included.
+struct OutageSwitch: Sendable {
+    let service: VerifyReceiptService
+    let listener: SimulationListener
+    let group: any EventLoopGroup
+
+    /// - Parameters:
+    ///   - outage: nil ends it.
+    ///   - durationMilliseconds: after which it ends by itself, unless set anew meanwhile.
+    /// - Returns: done when the listener is closed or open, as it should be.
+    @discardableResult
+    func set(
+        _ outage: SimulatedOutage?, endpoint: SimulatedEnvironment?, durationMilliseconds: Int64? = nil
+    ) -> EventLoopFuture<Void> {
+        let generation = service.update { $0.setOutage(outage, endpoint: endpoint) }
+        if let durationMilliseconds {
+            let duration = TimeAmount.milliseconds(min(max(durationMilliseconds, 0), 86_400_000))
+            group.any().scheduleTask(in: duration) {
+                guard service.update({ $0.outageGeneration }) == generation else { return }
+                set(nil, endpoint: endpoint)
+            }
+        }
+        if outage == .refuse { return listener.closeAndReset() }
+        return listener.isOpen ? group.any().makeSucceededVoidFuture() : listener.open()
+    }
+}

@@ -1,0 +1,48 @@
+/// The flat NeXTSTEP-style property list that iOS 6 receipts are: `{ "key" = "value"; … }`, in both of the spacings
+/// seen in the wild. No nesting, so nothing to recurse into.
+enum PropertyListText {
+    /// More pairs than this is not a receipt.
+    private static let maximumPairs = 64
+
+    static func write(_ pairs: [(key: String, value: String)], isCompact: Bool) -> String {
+        let body = pairs.map { pair in
+            isCompact ? "\"\(pair.key)\"=\"\(pair.value)\";" : "\t\"\(pair.key)\" = \"\(pair.value)\";\n"
+        }
+        return isCompact ? "{\(body.joined())}" : "{\n\(body.joined())}"
+    }
+
+    /// nil when the bytes are anything else.
+    static func read(_ bytes: [UInt8]) -> [String: String]? {
+        var cursor = Cursor(bytes: bytes)
+        guard cursor.take(UInt8(ascii: "{")) else { return nil }
+        var pairs: [String: String] = [:]
+        while !cursor.take(UInt8(ascii: "}")) {
+            guard pairs.count < maximumPairs, let key = cursor.quoted(), cursor.take(UInt8(ascii: "=")),
+                let value = cursor.quoted(), cursor.take(UInt8(ascii: ";"))
+            else { return nil }
+            pairs[key] = value
+        }
+        return pairs
+    }
+
+    private struct Cursor {
+        let bytes: [UInt8]
+        var position = 0
+
+        mutating func take(_ character: UInt8) -> Bool {
+            while position < bytes.count, bytes[position] <= 0x20 { position += 1 }
+            guard position < bytes.count, bytes[position] == character else { return false }
+            position += 1
+            return true
+        }
+
+        mutating func quoted() -> String? {
+            guard take(UInt8(ascii: "\"")) else { return nil }
+            let start = position
+            while position < bytes.count, bytes[position] != UInt8(ascii: "\"") { position += 1 }
+            guard position < bytes.count else { return nil }
+            defer { position += 1 }
+            return String(decoding: bytes[start..<position], as: UTF8.self)
+        }
+    }
+}

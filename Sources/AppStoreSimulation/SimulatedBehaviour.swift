@@ -1,0 +1,65 @@
+import Foundation
+
+/// What the simulated App Store does, request by request: the n-th request for a receipt takes the n-th step, and the
+/// last step stays. Requests are counted a receipt string, over both endpoints together, unless some step names an
+/// environment: then each endpoint has its own count and its own steps.
+///
+/// As JSON it is an array of steps, see `SimulatedStep`:
+/// `[{"answer":"status","status":21005,"times":2},"genuine"]`
+public struct SimulatedBehaviour: Sendable, Hashable, ExpressibleByArrayLiteral {
+    public var steps: [SimulatedStep]
+
+    public init(_ steps: [SimulatedStep]) {
+        self.steps = steps
+    }
+
+    public init(arrayLiteral elements: SimulatedStep...) {
+        steps = elements
+    }
+
+    /// nil when the text is not a behaviour.
+    public init?(json: String) {
+        guard let value = try? JSONDecoder().decode(Self.self, from: Data(json.utf8)) else { return nil }
+        self = value
+    }
+
+    /// Compact JSON with sorted keys, so that equal behaviours have equal text.
+    public var json: String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // Encoding strings, numbers and booleans into memory has no way to fail.
+        return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? "[]"
+    }
+
+    /// Whether each endpoint counts for itself.
+    var namesEnvironment: Bool { steps.contains { $0.environment != nil } }
+
+    /// The step for request number `attempt` (from 0); nil when no step is meant for this endpoint.
+    func step(attempt: Int, endpoint: SimulatedEnvironment) -> SimulatedStep? {
+        var remaining = attempt
+        var last: SimulatedStep?
+        for step in steps where step.environment == nil || step.environment == endpoint {
+            last = step
+            let times = max(step.times, 1)
+            if remaining < times { return step }
+            remaining -= times
+        }
+        return last
+    }
+}
+
+extension SimulatedBehaviour: Codable {
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let steps = try? container.decode([SimulatedStep].self) {
+            self.steps = steps
+        } else {
+            steps = [try container.decode(SimulatedStep.self)]
+        }
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(steps)
+    }
+}

@@ -1,0 +1,33 @@
+/// One of Apple's two worlds: each has its own verifyReceipt address and its own receipts.
+public enum SimulatedEnvironment: String, Sendable, Hashable, Codable, CaseIterable {
+    case production
+    case sandbox
+
+    /// The value of `environment` in Apple's answers.
+    var appleName: StaticString { self == .production ? "Production" : "Sandbox" }
+
+    /// Attribute 0 of the app receipt, and `receipt_type` in Apple's answers.
+    var receiptType: StaticString { self == .production ? "Production" : "ProductionSandbox" }
+}
+
+/// One value for each endpoint; cheaper than a dictionary with two keys.
+struct PerEndpoint<Value: Sendable>: Sendable {
+    var production: Value
+    var sandbox: Value
+
+    init(_ value: Value) {
+        production = value
+        sandbox = value
+    }
+
+    subscript(endpoint: SimulatedEnvironment) -> Value {
+        get { endpoint == .production ? production : sandbox }
+        set { if endpoint == .production { production = newValue } else { sandbox = newValue } }
+    }
+
+    /// Sets one endpoint, or both when `endpoint` is nil.
+    mutating func set(_ value: Value, endpoint: SimulatedEnvironment?) {
+        if endpoint != .sandbox { production = value }
+        if endpoint != .production { sandbox = value }
+    }
+}

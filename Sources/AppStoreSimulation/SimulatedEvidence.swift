@@ -1,0 +1,52 @@
+/// What `receipt-data` turned out to be.
+enum SimulatedEvidence {
+    case appReceipt(ParsedAppReceipt)
+    case transactionReceipt(ParsedTransactionReceipt)
+    case unrecognised
+
+    init(base64: UnsafeRawBufferPointer) {
+        guard let bytes = Base64.decode(base64) else {
+            self = .unrecognised
+            return
+        }
+        if let parsed = ParsedAppReceipt(bytes) {
+            self = .appReceipt(parsed)
+        } else if let parsed = ParsedTransactionReceipt(bytes) {
+            self = .transactionReceipt(parsed)
+        } else {
+            self = .unrecognised
+        }
+    }
+
+    var behaviourText: String? {
+        switch self {
+        case .appReceipt(let parsed): parsed.behaviourText
+        case .transactionReceipt(let parsed): parsed.behaviourText
+        case .unrecognised: nil
+        }
+    }
+
+    var environment: SimulatedEnvironment? {
+        switch self {
+        case .appReceipt(let parsed): parsed.receipt.environment
+        case .transactionReceipt(let parsed): parsed.receipt.environment
+        case .unrecognised: nil
+        }
+    }
+
+    var bundleID: String? {
+        switch self {
+        case .appReceipt(let parsed): parsed.receipt.bundleID
+        case .transactionReceipt(let parsed): parsed.receipt.bundleID
+        case .unrecognised: nil
+        }
+    }
+
+    var transactionIDs: [String] {
+        switch self {
+        case .appReceipt(let parsed): parsed.receipt.purchases.map(\.transactionID)
+        case .transactionReceipt(let parsed): [parsed.receipt.purchase.transactionID]
+        case .unrecognised: []
+        }
+    }
+}

@@ -1,0 +1,66 @@
+/// One in-app purchase inside a simulated app receipt.
+public struct SimulatedPurchase: Sendable, Hashable, Codable {
+    /// The product type; the raw value is Apple's attribute 1707 (not documented by Apple).
+    public enum Kind: Int, Sendable, Hashable, Codable, CaseIterable {
+        case nonConsumable = 0
+        case consumable = 1
+        case nonRenewingSubscription = 2
+        case autoRenewableSubscription = 3
+    }
+
+    /// The value of `in_app_ownership_type`.
+    public enum OwnershipType: String, Sendable, Hashable, Codable, CaseIterable {
+        case purchased = "PURCHASED"
+        case familyShared = "FAMILY_SHARED"
+    }
+
+    public var transactionID: String
+    public var originalTransactionID: String
+    public var productID: String
+    /// Units in this one transaction (`SKPayment.quantity`).
+    public var quantity: Int
+    public var kind: Kind
+    /// Milliseconds since 1970. Receipts hold whole seconds: an app receipt drops the rest.
+    public var purchaseDateMilliseconds: Int64
+    public var originalPurchaseDateMilliseconds: Int64
+    /// Subscriptions only.
+    public var expiresDateMilliseconds: Int64?
+    /// Set when refunded. Apple never shows it for a consumable; the simulation shows what it is given.
+    public var cancellationDateMilliseconds: Int64?
+    public var isTrial: Bool
+    public var ownershipType: OwnershipType
+    /// Shown in `latest_receipt_info` only, as Apple does.
+    public var appAccountToken: String?
+    public var webOrderLineItemID: Int64?
+
+    /// `originalTransactionID` and `originalPurchaseDateMilliseconds` default to the transaction's own.
+    public init(
+        transactionID: String,
+        originalTransactionID: String? = nil,
+        productID: String,
+        quantity: Int = 1,
+        kind: Kind = .consumable,
+        purchaseDateMilliseconds: Int64 = 1_700_000_000_000,
+        originalPurchaseDateMilliseconds: Int64? = nil,
+        expiresDateMilliseconds: Int64? = nil,
+        cancellationDateMilliseconds: Int64? = nil,
+        isTrial: Bool = false,
+        ownershipType: OwnershipType = .purchased,
+        appAccountToken: String? = nil,
+        webOrderLineItemID: Int64? = nil
+    ) {
+        self.transactionID = transactionID
+        self.originalTransactionID = originalTransactionID ?? transactionID
+        self.productID = productID
+        self.quantity = quantity
+        self.kind = kind
+        self.purchaseDateMilliseconds = purchaseDateMilliseconds
+        self.originalPurchaseDateMilliseconds = originalPurchaseDateMilliseconds ?? purchaseDateMilliseconds
+        self.expiresDateMilliseconds = expiresDateMilliseconds
+        self.cancellationDateMilliseconds = cancellationDateMilliseconds
+        self.isTrial = isTrial
+        self.ownershipType = ownershipType
+        self.appAccountToken = appAccountToken
+        self.webOrderLineItemID = webOrderLineItemID
+    }
+}

@@ -1,0 +1,102 @@
+/// One step of a behaviour: an answer, and when it applies.
+public struct SimulatedStep: Sendable, Hashable {
+    /// How `is_retryable` is spelled: real answers say `is_retryable`, Apple's documentation `is-retryable`.
+    public enum KeyStyle: String, Sendable, Hashable, Codable, CaseIterable { case underscore, dash }
+
+    /// How its value is written: `true`, `1` or `"true"`.
+    public enum ValueStyle: String, Sendable, Hashable, Codable, CaseIterable { case bool, number, string }
+
+    public enum Answer: Sendable, Hashable {
+        /// As Apple would.
+        case genuine
+        /// As Apple would, with `in_app` empty: a known fault right after a purchase.
+        case emptyInApp
+        /// HTTP 200 with only a status, and the retry flag when there is one.
+        case status(Int, isRetryable: Bool?, keyStyle: KeyStyle, valueStyle: ValueStyle)
+        /// This text as the JSON body.
+        case json(String, httpStatus: Int)
+        case http(Int, headers: [String: String], body: String)
+        /// HTTP 200 with Apple's HTML page that says 503.
+        case html
+        /// Reads the request and never answers.
+        case hang
+        /// Sends the response head and nothing more.
+        case hangAfterHeaders
+        /// Closes with RST.
+        case reset
+        /// Closes without a byte of answer.
+        case close
+        /// Half of the genuine body under the whole Content-Length, then closes.
+        case halfBody
+        /// Bytes that are not HTTP, then closes.
+        case garbage
+        /// The genuine answer, its body `chunkBytes` at a time with this many milliseconds between.
+        case slowDrip(milliseconds: Int, chunkBytes: Int)
+    }
+
+    public var answer: Answer
+    /// Waited before the answer, on top of the simulation's latency. Milliseconds.
+    public var delayMilliseconds: Int
+    /// The endpoint that this step is for; nil: both.
+    public var environment: SimulatedEnvironment?
+    /// How many requests take this step before the next one's turn; at least 1.
+    public var times: Int
+
+    public init(
+        _ answer: Answer, delayMilliseconds: Int = 0, environment: SimulatedEnvironment? = nil, times: Int = 1
+    ) {
+        self.answer = answer
+        self.delayMilliseconds = delayMilliseconds
+        self.environment = environment
+        self.times = times
+    }
+
+    public func times(_ count: Int) -> SimulatedStep {
+        var step = self
+        step.times = count
+        return step
+    }
+
+    public func only(in environment: SimulatedEnvironment) -> SimulatedStep {
+        var step = self
+        step.environment = environment
+        return step
+    }
+}
+
+extension SimulatedStep {
+    public static let genuine = SimulatedStep(.genuine)
+    public static let emptyInApp = SimulatedStep(.emptyInApp)
+    public static let html = SimulatedStep(.html)
+    public static let hang = SimulatedStep(.hang)
+    public static let hangAfterHeaders = SimulatedStep(.hangAfterHeaders)
+    public static let reset = SimulatedStep(.reset)
+    public static let close = SimulatedStep(.close)
+    public static let halfBody = SimulatedStep(.halfBody)
+    public static let garbage = SimulatedStep(.garbage)
+
+    public static func status(
+        _ status: Int, isRetryable: Bool? = nil, keyStyle: KeyStyle = .underscore, valueStyle: ValueStyle = .bool
+    ) -> SimulatedStep {
+        SimulatedStep(.status(status, isRetryable: isRetryable, keyStyle: keyStyle, valueStyle: valueStyle))
+    }
+
+    public static func json(_ text: String, httpStatus: Int = 200) -> SimulatedStep {
+        SimulatedStep(.json(text, httpStatus: httpStatus))
+    }
+
+    public static func http(_ status: Int, headers: [String: String] = [:], body: String = "") -> SimulatedStep {
+        SimulatedStep(.http(status, headers: headers, body: body))
+    }
+
+    /// - Parameter milliseconds: between two chunks.
+    public static func slowDrip(milliseconds: Int, chunkBytes: Int = 64) -> SimulatedStep {
+        SimulatedStep(.slowDrip(milliseconds: milliseconds, chunkBytes: chunkBytes))
+    }
+
+    public static func delay(milliseconds: Int, then step: SimulatedStep) -> SimulatedStep {
+        var step = step
+        step.delayMilliseconds += milliseconds
+        return step
+    }
+}

@@ -1,0 +1,132 @@
+/// An iOS 6 style receipt of one transaction: base64 of a NeXTSTEP-style property list that holds, again as base64,
+/// a second one with the purchase. It describes itself, like `SimulatedReceipt`.
+public struct SimulatedTransactionReceipt: Sendable, Hashable, Codable {
+    /// Both were seen in real traffic.
+    public enum Spacing: String, Sendable, Hashable, Codable, CaseIterable {
+        /// `"pod" = "22";`
+        case spaced
+        /// `"pod"="22";`
+        case compact
+    }
+
+    public var bundleID: String
+    public var appAppleID: Int64
+    public var environment: SimulatedEnvironment
+    public var applicationVersion: String
+    /// `expiresDateMilliseconds` makes it an auto-renewable one; ownership, trial and token are not in this format.
+    public var purchase: SimulatedPurchase
+    public var spacing: Spacing
+    public var behaviour: SimulatedBehaviour?
+
+    public init(
+        bundleID: String,
+        appAppleID: Int64 = 0,
+        environment: SimulatedEnvironment = .production,
+        applicationVersion: String = "1.0",
+        purchase: SimulatedPurchase,
+        spacing: Spacing = .spaced,
+        behaviour: SimulatedBehaviour? = nil
+    ) {
+        self.bundleID = bundleID
+        self.appAppleID = appAppleID
+        self.environment = environment
+        self.applicationVersion = applicationVersion
+        self.purchase = purchase
+        self.spacing = spacing
+        self.behaviour = behaviour
+    }
+
+    /// The base64 for `receipt-data`.
+    public func base64Encoded() -> String {
+        var outer = [
+            (key: "signature", value: Base64.encode([UInt8](repeating: 0x5A, count: 256))),
+            (key: "purchase-info", value: Base64.encode(purchaseInfo().utf8)),
+        ]
+        if environment == .sandbox { outer.append((key: "environment", value: "Sandbox")) }
+        outer.append((key: "pod", value: "22"))
+        outer.append((key: "signing-status", value: "0"))
+        if let behaviour {
+            outer.append((key: Self.behaviourKey, value: Base64.encode(behaviour.json.utf8)))
+        }
+        return Base64.encode(PropertyListText.write(outer, isCompact: spacing == .compact).utf8)
+    }
+
+    /// Reads `receipt-data`; nil when it is not such a receipt.
+    public init?(parsing base64: String) {
+        guard let bytes = Base64.decode(base64), let parsed = ParsedTransactionReceipt(bytes) else { return nil }
+        self = parsed.receipt
+        behaviour = parsed.behaviourText.flatMap { SimulatedBehaviour(json: $0) }
+        spacing = bytes.starts(with: "{\n".utf8) ? .spaced : .compact
+    }
+
+    /// Outer key of the simulation's own, absent from real receipts: base64 of the behaviour's JSON.
+    static let behaviourKey = "simulated-behaviour"
+
+    private func purchaseInfo() -> String {
+        var pairs: [(key: String, value: String)] = []
+        func add(_ key: String, _ value: String) { pairs.append((key, value)) }
+        func addDate(_ key: String, _ milliseconds: Int64) {
+            let utc = milliseconds / 1000
+            let pacific = utc + CivilTime.losAngelesOffset(secondsSince1970: utc)
+            add(key + "-pst", CivilTime(secondsSince1970: pacific).text() + " America/Los_Angeles")
+            add(key + "-ms", String(milliseconds))
+            add(key, CivilTime(secondsSince1970: utc).text() + " Etc/GMT")
+        }
+        addDate("original-purchase-date", purchase.originalPurchaseDateMilliseconds)
+        addDate("purchase-date", purchase.purchaseDateMilliseconds)
+        add("unique-identifier", "0000000000000000000000000000000000000000")
+        add("original-transaction-id", purchase.originalTransactionID)
+        add("bvrs", applicationVersion)
+        add("app-item-id", String(appAppleID))
+        add("transaction-id", purchase.transactionID)
+        add("quantity", String(purchase.quantity))
+        add("unique-vendor-identifier", "00000000-0000-0000-0000-000000000000")
+        add("item-id", String(AnswerConstants.itemID))
+        add("version-external-identifier", String(AnswerConstants.versionExternalID))
+        add("product-id", purchase.productID)
+        add("bid", bundleID)
+        if let expires = purchase.expiresDateMilliseconds { add("expires-date", String(expires)) }
+        if let line = purchase.webOrderLineItemID { add("web-order-line-item-id", String(line)) }
+        return PropertyListText.write(pairs, isCompact: spacing == .compact)
+    }
+}
+
+/// As read from the decoded base64; the behaviour stays text, because its JSON is decoded once and then cached.
+struct ParsedTransactionReceipt {
+    var receipt: SimulatedTransactionReceipt
+    var behaviourText: String?
+
+    init?(_ bytes: [UInt8]) {
+        guard bytes.first == UInt8(ascii: "{"), let outer = PropertyListText.read(bytes),
+            let info = outer["purchase-info"], let infoBytes = Base64.decode(info),
+            let inner = PropertyListText.read(infoBytes),
+            let transactionID = inner["transaction-id"], let productID = inner["product-id"],
+            let bundleID = inner["bid"]
+        else { return nil }
+        func number(_ key: String) -> Int64? { inner[key].flatMap { Int64($0) } }
+        func date(_ key: String) -> Int64 {
+            // The oldest receipts have only `2012-02-18 19:23:27 Etc/GMT`.
+            let text = Array((inner[key] ?? "").utf8.prefix(19)) + [UInt8(ascii: "Z")]
+            return number(key + "-ms") ?? CivilTime.milliseconds(rfc3339: text[...]) ?? 0
+        }
+        let expires = number("expires-date")
+        let purchase = SimulatedPurchase(
+            transactionID: transactionID,
+            originalTransactionID: inner["original-transaction-id"],
+            productID: productID,
+            quantity: number("quantity").map { Int($0) } ?? 1,
+            kind: expires == nil ? .consumable : .autoRenewableSubscription,
+            purchaseDateMilliseconds: date("purchase-date"),
+            originalPurchaseDateMilliseconds: date("original-purchase-date"),
+            expiresDateMilliseconds: expires,
+            webOrderLineItemID: number("web-order-line-item-id"))
+        receipt = SimulatedTransactionReceipt(
+            bundleID: bundleID,
+            appAppleID: number("app-item-id") ?? 0,
+            environment: outer["environment"] == "Sandbox" ? .sandbox : .production,
+            applicationVersion: inner["bvrs"] ?? "",
+            purchase: purchase)
+        behaviourText = outer[SimulatedTransactionReceipt.behaviourKey]
+            .flatMap { Base64.decode($0) }.map { String(decoding: $0, as: UTF8.self) }
+    }
+}

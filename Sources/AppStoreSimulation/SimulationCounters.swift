@@ -1,0 +1,51 @@
+/// What was asked and answered since the start or the last reset.
+public struct SimulationCounters: Sendable, Hashable, Codable {
+    /// verifyReceipt requests; those over the control API and unknown paths are not counted.
+    public var requests = 0
+    public var productionRequests = 0
+    public var sandboxRequests = 0
+    /// By answer: `status_0`, `status_21007`, `http_503`, `html`, `hang`, `reset`, … An answer counts when decided, which
+    /// is before its latency.
+    public var answers: [String: Int] = [:]
+    /// Requests read and not yet answered; hung ones too, until the client gives up.
+    public var concurrentRequests = 0
+    public var maximumConcurrentRequests = 0
+    public var openConnections = 0
+    /// Ever accepted.
+    public var connections = 0
+    /// Distinct `receipt-data` strings, 0 unless `trackReceipts`; stops at the limit of one million.
+    public var receipts = 0
+
+    enum CodingKeys: String, CodingKey {
+        case requests
+        case productionRequests = "production_requests"
+        case sandboxRequests = "sandbox_requests"
+        case answers
+        case concurrentRequests = "concurrent_requests"
+        case maximumConcurrentRequests = "maximum_concurrent_requests"
+        case openConnections = "open_connections"
+        case connections
+        case receipts
+    }
+}
+
+/// One line of the request log.
+public struct SimulatedRequestRecord: Sendable, Hashable, Codable {
+    /// Milliseconds since 1970, when the request had been read.
+    public var timestampMilliseconds: Int64
+    public var endpoint: SimulatedEnvironment
+    /// Of the receipt asked about; empty when it was not read (an outage) or not recognised.
+    public var transactionIDs: [String]
+    /// 16 hexadecimal digits; stable between runs.
+    public var receiptHash: String
+    /// As in `SimulationCounters.answers`.
+    public var answer: String
+
+    enum CodingKeys: String, CodingKey {
+        case timestampMilliseconds = "timestamp_ms"
+        case endpoint
+        case transactionIDs = "transaction_ids"
+        case receiptHash = "receipt_hash"
+        case answer
+    }
+}

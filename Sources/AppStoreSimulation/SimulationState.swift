@@ -1,0 +1,147 @@
+/// All that changes while the simulation runs. A value: `VerifyReceiptService` keeps it behind a lock.
+struct SimulationState: Sendable {
+    /// The most receipts that are counted or registered one by one; beyond it new ones are not counted, and so stay at
+    /// the first step of their behaviour.
+    static let maximumReceipts = 1_000_000
+    /// The most different behaviour texts kept decoded.
+    static let maximumDecodedBehaviours = 4096
+
+    struct ErrorRate: Sendable {
+        var probability: Double
+        var step: SimulatedStep
+    }
+
+    private struct AttemptKey: Hashable, Sendable {
+        var receipt: UInt64
+        var endpoint: SimulatedEnvironment?
+    }
+
+    var latency: SimulatedLatency
+    var random: SplitMix64
+    var outages = PerEndpoint<SimulatedOutage?>(nil)
+    var errorRates = PerEndpoint<ErrorRate?>(nil)
+    var behaviours = PerEndpoint<SimulatedBehaviour?>(nil)
+    private var registered: [UInt64: SimulatedBehaviour] = [:]
+    private var decoded: [String: SimulatedBehaviour] = [:]
+    private var attempts: [AttemptKey: Int] = [:]
+    private var requestsByReceipt: [UInt64: Int] = [:]
+    private var answers: [AnswerKind: Int] = [:]
+    private var counters = SimulationCounters()
+    private(set) var log: RequestLog
+    var waiters = CounterWaiters()
+    /// Grows with every change of an outage, so that a timed one clears only itself.
+    private(set) var outageGeneration = 0
+
+    let tracksReceipts: Bool
+
+    init(latency: SimulatedLatency, seed: UInt64, tracksReceipts: Bool, logCapacity: Int) {
+        self.latency = latency
+        self.tracksReceipts = tracksReceipts
+        random = SplitMix64(seed: seed)
+        log = RequestLog(capacity: logCapacity)
+    }
+
+    /// What is known of a request before its body is looked at.
+    struct Opening {
+        /// Nanoseconds.
+        var latency: Int64
+        /// From an outage or the error rate: no look at the body.
+        var forced: SimulatedStep?
+        var needsHash: Bool
+    }
+
+    mutating func begin(_ endpoint: SimulatedEnvironment) -> Opening {
+        counters.requests += 1
+        if endpoint == .production { counters.productionRequests += 1 } else { counters.sandboxRequests += 1 }
+        counters.concurrentRequests += 1
+        counters.maximumConcurrentRequests = max(counters.maximumConcurrentRequests, counters.concurrentRequests)
+        var forced = outages[endpoint]?.step
+        if forced == nil, let rate = errorRates[endpoint], random.unit() < rate.probability { forced = rate.step }
+        let needsHash =
+            tracksReceipts || log.capacity > 0 || !registered.isEmpty || behaviours[endpoint] != nil
+        return Opening(latency: latency.sample(&random), forced: forced, needsHash: needsHash)
+    }
+
+    /// The behaviour for a receipt, first match: the endpoint's, the registered one, the receipt's own.
+    mutating func step(
+        _ endpoint: SimulatedEnvironment, receipt: UInt64, embedded text: String?
+    ) -> SimulatedStep {
+        guard let behaviour = behaviours[endpoint] ?? registered[receipt] ?? text.flatMap({ decode($0) }) else {
+            return .genuine
+        }
+        let key = AttemptKey(receipt: receipt, endpoint: behaviour.namesEnvironment ? endpoint : nil)
+        let attempt = attempts[key] ?? 0
+        if attempt > 0 || attempts.count < Self.maximumReceipts { attempts[key] = attempt + 1 }
+        return behaviour.step(attempt: attempt, endpoint: endpoint) ?? .genuine
+    }
+
+    private mutating func decode(_ text: String) -> SimulatedBehaviour? {
+        if let known = decoded[text] { return known }
+        guard let behaviour = SimulatedBehaviour(json: text) else { return nil }
+        if decoded.count < Self.maximumDecodedBehaviours { decoded[text] = behaviour }
+        return behaviour
+    }
+
+    mutating func decided(_ kind: AnswerKind, receipt: UInt64, record: @autoclosure () -> SimulatedRequestRecord) {
+        answers[kind, default: 0] += 1
+        if tracksReceipts, requestsByReceipt.count < Self.maximumReceipts || requestsByReceipt[receipt] != nil {
+            requestsByReceipt[receipt, default: 0] += 1
+        }
+        if log.capacity > 0 { log.append(record()) }
+    }
+
+    mutating func finished() { counters.concurrentRequests = max(0, counters.concurrentRequests - 1) }
+
+    mutating func connectionOpened() {
+        counters.connections += 1
+        counters.openConnections += 1
+    }
+
+    mutating func connectionClosed() { counters.openConnections -= 1 }
+
+    /// - Returns: the generation to clear it by.
+    mutating func setOutage(_ outage: SimulatedOutage?, endpoint: SimulatedEnvironment?) -> Int {
+        outages.set(outage, endpoint: endpoint)
+        outageGeneration += 1
+        return outageGeneration
+    }
+
+    mutating func register(_ behaviour: SimulatedBehaviour?, receipt: UInt64) {
+        attempts[AttemptKey(receipt: receipt, endpoint: nil)] = nil
+        for endpoint in SimulatedEnvironment.allCases {
+            attempts[AttemptKey(receipt: receipt, endpoint: endpoint)] = nil
+        }
+        registered[receipt] = behaviour
+    }
+
+    func requests(receipt: UInt64) -> Int { requestsByReceipt[receipt] ?? 0 }
+
+    var snapshot: SimulationCounters {
+        var counters = counters
+        counters.answers = Dictionary(uniqueKeysWithValues: answers.map { ($0.key.label, $0.value) })
+        counters.receipts = requestsByReceipt.count
+        return counters
+    }
+
+    /// What is in flight and open stays counted.
+    mutating func resetCounters() {
+        var fresh = SimulationCounters()
+        fresh.concurrentRequests = counters.concurrentRequests
+        fresh.maximumConcurrentRequests = counters.concurrentRequests
+        fresh.openConnections = counters.openConnections
+        counters = fresh
+        answers = [:]
+        requestsByReceipt = [:]
+        log = RequestLog(capacity: log.capacity)
+    }
+
+    /// Every fault and behaviour too; the latency stays.
+    mutating func resetAll() {
+        resetCounters()
+        _ = setOutage(nil, endpoint: nil)
+        errorRates = PerEndpoint(nil)
+        behaviours = PerEndpoint(nil)
+        registered = [:]
+        attempts = [:]
+    }
+}

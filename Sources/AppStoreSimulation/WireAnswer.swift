@@ -1,0 +1,56 @@
+import NIOCore
+
+/// What happens on the connection, in the order of kindness.
+enum WireAnswer {
+    /// A whole response.
+    case response(ByteBuffer)
+    /// A response whose body goes out in chunks with a pause between.
+    case drip(ByteBuffer, bodyIndex: Int, milliseconds: Int, chunkBytes: Int)
+    /// These bytes, then nothing, the connection open.
+    case thenSilence(ByteBuffer)
+    /// These bytes, then the end of the connection.
+    case thenClose(ByteBuffer)
+    case silence
+    case close
+    /// RST instead of FIN.
+    case reset
+}
+
+/// How an answer is counted and logged.
+enum AnswerKind: Hashable, Sendable {
+    case status(Int)
+    case http(Int)
+    case emptyInApp
+    case json
+    case html
+    case hang
+    case hangAfterHeaders
+    case reset
+    case close
+    case halfBody
+    case garbage
+    case slowDrip
+
+    var label: String {
+        switch self {
+        case .status(let status): "status_\(status)"
+        case .http(let status): "http_\(status)"
+        case .emptyInApp: "empty_in_app"
+        case .json: "json"
+        case .html: "html"
+        case .hang: "hang"
+        case .hangAfterHeaders: "hang_after_headers"
+        case .reset: "reset"
+        case .close: "close"
+        case .halfBody: "half_body"
+        case .garbage: "garbage"
+        case .slowDrip: "slow_drip"
+        }
+    }
+}
+
+struct PlannedAnswer {
+    var wire: WireAnswer
+    /// To wait before it. Nanoseconds.
+    var delay: Int64
+}

@@ -1,0 +1,108 @@
+import AppStoreSimulation
+import ArgumentParser
+import Foundation
+
+struct Receipt: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Print the base64 of a receipt that describes itself.")
+
+    @Option(help: "The app's bundle id.")
+    var bundleID: String
+
+    @Option(help: "The app's Apple id (adam_id); 0 in a sandbox receipt.")
+    var appAppleID: Int64 = 0
+
+    @Option(help: "A product id, once a purchase; one for all of them if given once.")
+    var product: [String]
+
+    @Option(help: "A transaction id, once a purchase.")
+    var transaction: [String]
+
+    @Option(help: "The original transaction id of a receipt with one purchase.")
+    var originalTransaction: String?
+
+    @Option(help: "Units of each purchase.")
+    var quantity = 1
+
+    @Option(help: "non-consumable, consumable, non-renewing or auto-renewable.")
+    var kind = KindArgument.consumable
+
+    @Option(help: "Milliseconds since 1970; now by default.")
+    var purchaseDateMs: Int64?
+
+    @Option(help: "Milliseconds since 1970.")
+    var expiresDateMs: Int64?
+
+    @Option(help: "Milliseconds since 1970.")
+    var cancellationDateMs: Int64?
+
+    @Option(help: "The app account token.")
+    var accountToken: String?
+
+    @Option(
+        help: "A behaviour as JSON, for instance '[{\"answer\":\"status\",\"status\":21005,\"times\":2},\"genuine\"]'.")
+    var behaviour: String?
+
+    @Flag(help: "A sandbox receipt.")
+    var sandbox = false
+
+    @Flag(help: "Family shared.")
+    var familyShared = false
+
+    @Flag(help: "An iOS 6 style transaction receipt, of the first transaction.")
+    var transactionReceipt = false
+
+    enum KindArgument: String, ExpressibleByArgument, CaseIterable {
+        case nonConsumable = "non-consumable"
+        case consumable
+        case nonRenewing = "non-renewing"
+        case autoRenewable = "auto-renewable"
+
+        var kind: SimulatedPurchase.Kind {
+            switch self {
+            case .nonConsumable: .nonConsumable
+            case .consumable: .consumable
+            case .nonRenewing: .nonRenewingSubscription
+            case .autoRenewable: .autoRenewableSubscription
+            }
+        }
+    }
+
+    func validate() throws {
+        guard product.count == 1 || product.count == transaction.count else {
+            throw ValidationError("give one --product, or as many as there are --transaction")
+        }
+        if let behaviour, SimulatedBehaviour(json: behaviour) == nil {
+            throw ValidationError("--behaviour is not the JSON of a behaviour")
+        }
+    }
+
+    func run() throws {
+        let date = purchaseDateMs ?? Int64(Date().timeIntervalSince1970) * 1000
+        let purchases = transaction.enumerated().map { index, id in
+            SimulatedPurchase(
+                transactionID: id,
+                originalTransactionID: originalTransaction,
+                productID: product.count == 1 ? product[0] : product[index],
+                quantity: quantity,
+                kind: kind.kind,
+                purchaseDateMilliseconds: date,
+                expiresDateMilliseconds: expiresDateMs,
+                cancellationDateMilliseconds: cancellationDateMs,
+                ownershipType: familyShared ? .familyShared : .purchased,
+                appAccountToken: accountToken)
+        }
+        let environment: SimulatedEnvironment = sandbox ? .sandbox : .production
+        let steps = behaviour.flatMap { SimulatedBehaviour(json: $0) }
+        if transactionReceipt, let purchase = purchases.first {
+            let receipt = SimulatedTransactionReceipt(
+                bundleID: bundleID, appAppleID: appAppleID, environment: environment, purchase: purchase,
+                behaviour: steps)
+            print(receipt.base64Encoded())
+        } else {
+            let receipt = SimulatedReceipt(
+                bundleID: bundleID, appAppleID: appAppleID, environment: environment, creationDateMilliseconds: date,
+                purchases: purchases, behaviour: steps)
+            print(receipt.base64Encoded())
+        }
+    }
+}

@@ -1,0 +1,144 @@
+import Foundation
+import Synchronization
+
+/// A throw-away PostgreSQL server for tests and demonstrations, on 127.0.0.1 without passwords. It ends with this
+/// process, however that ends. All calls block, for a second at most when all is well.
+public final class EmbeddedPostgres: Sendable {
+    /// Stays the same when the server stops and starts.
+    public let port: Int
+    private let installation: PostgresInstallation
+    private let directory: String
+    private let isTemporary: Bool
+    private let settings: [String]
+    /// The running server. Locked for as long as it starts or stops.
+    private let server = Mutex<ChildProcess?>(nil)
+    /// PostgreSQL copies one database at a time.
+    private let creation = Mutex<Void>(())
+
+    private var data: String { directory + "/data" }
+    private var log: String { directory + "/log" }
+
+    /// `postgresql://postgres@127.0.0.1:PORT/postgres`
+    public var uri: String { uri(database: "postgres") }
+
+    public func uri(database: String) -> String {
+        let name = database.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? database
+        return "postgresql://postgres@127.0.0.1:\(port)/\(name)"
+    }
+
+    /// Starts a server in a fresh temporary directory, which `stop` removes, or in `directory`, which stays and whose
+    /// databases are found again; the server's user must be able to reach it.
+    ///
+    /// `durable: false` is for tests: a crash of the machine, though not of the server, may destroy the databases.
+    /// `settings` are PostgreSQL's, by name.
+    public static func start(
+        directory: String? = nil, durable: Bool = true, settings: [String: String] = [:]
+    ) throws -> EmbeddedPostgres {
+        let server = try EmbeddedPostgres(directory: directory, durable: durable, settings: settings)
+        do {
+            try server.initialize()
+            try server.startServer()
+        } catch {
+            server.stop()
+            throw error
+        }
+        return server
+    }
+
+    private init(directory: String?, durable: Bool, settings: [String: String]) throws {
+        installation = try PostgresInstallation()
+        isTemporary = directory == nil
+        port = try FreePort.find()
+        let speed = durable ? [:] : ["fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"]
+        self.settings = speed.merging(settings) { $1 }.map { "\($0.key)=\($0.value)" }.sorted()
+        if let directory {
+            try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+            self.directory = directory
+        } else {
+            let parent = installation.temporaryParent
+            var template = Array("\(parent.hasSuffix("/") ? parent : parent + "/")embedded-postgres-XXXXXX".utf8CString)
+            guard let made = mkdtemp(&template) else {
+                throw EmbeddedPostgresError(description: "cannot make a directory in \(parent): errno \(errno)")
+            }
+            self.directory = String(cString: made)
+        }
+    }
+
+    deinit { stop() }
+
+    private func initialize() throws {
+        guard !FileManager.default.fileExists(atPath: data + "/PG_VERSION") else { return }
+        try installation.own(directory)
+        ExitCleanup.set(.init(directory: isTemporary ? directory : nil), for: data)
+        try ChildProcess.run(
+            installation.command(
+                "initdb",
+                ["--no-sync", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "-D", data]),
+            log: log)
+    }
+
+    /// Starts a server that `stopServer` stopped. Does nothing when it runs.
+    public func startServer() throws {
+        try server.withLock { server in
+            if let running = server, running.exit.current == nil { return }
+            // TCP only: the path of a socket may have 107 bytes and no more.
+            let arguments =
+                ["-D", data, "-p", "\(port)", "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="]
+                + settings.flatMap { ["-c", $0] }
+            let process = try ChildProcess(installation.command("postgres", arguments), log: log)
+            server = process
+            ExitCleanup.set(.init(process: process.processID, directory: isTemporary ? directory : nil), for: data)
+            try waitUntilReady(process)
+        }
+    }
+
+    /// Stops the server and keeps its databases. `crashing`: without a checkpoint, as after a power cut of postgres.
+    public func stopServer(crashing: Bool = false) {
+        server.withLock { server in
+            guard let process = server else { return }
+            server = nil
+            // Fast shutdown, immediate shutdown, and what nothing withstands; 10 s for each.
+            for signal in (crashing ? [] : [SIGINT]) + [SIGQUIT, SIGKILL] where process.exit.current == nil {
+                kill(process.processID, signal)
+                _ = process.exit.wait(seconds: 10)
+            }
+        }
+        ExitCleanup.set(.init(directory: isTemporary ? directory : nil), for: data)
+    }
+
+    public func restart() throws {
+        stopServer()
+        try startServer()
+    }
+
+    /// Stops the server and removes its temporary directory. May be called twice.
+    public func stop() {
+        stopServer()
+        if isTemporary { try? FileManager.default.removeItem(atPath: directory) }
+        ExitCleanup.set(nil, for: data)
+    }
+
+    /// Makes a database, empty or a copy of `template`, and returns its URI.
+    @discardableResult
+    public func createDatabase(_ name: String, template: String = "template1") throws -> String {
+        try creation.withLock { _ in
+            try ChildProcess.run(
+                installation.command(
+                    "createdb", ["-h", "127.0.0.1", "-p", "\(port)", "-U", "postgres", "-T", template, name]),
+                log: log)
+        }
+        return uri(database: name)
+    }
+
+    /// postgres writes its state to the eighth line of a file, for pg_ctl to see.
+    private func waitUntilReady(_ process: ChildProcess) throws {
+        let limit = Date(timeIntervalSinceNow: 30)
+        while process.exit.current == nil, Date() < limit {
+            let text = (try? String(contentsOfFile: data + "/postmaster.pid", encoding: .utf8)) ?? ""
+            let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+            if lines.count > 7, lines[0] == "\(process.processID)", lines[7].hasPrefix("ready") { return }
+            _ = process.exit.wait(seconds: 0.005)
+        }
+        throw EmbeddedPostgresError(description: "the server did not start: \(ChildProcess.tail(of: log))")
+    }
+}

@@ -1,0 +1,3 @@
+public struct EmbeddedPostgresError: Error, Sendable, CustomStringConvertible {
+    public let description: String
+}

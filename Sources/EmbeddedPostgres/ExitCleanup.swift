@@ -1,0 +1,34 @@
+import Foundation
+import Synchronization
+
+/// Ends what still runs, and removes its directories, when this process exits in order. When it is killed the kernel
+/// ends the servers (see `PostgresInstallation.command`) and the temporary directories stay.
+enum ExitCleanup {
+    struct Leftover: Sendable {
+        var process: Int32?
+        var directory: String?
+    }
+
+    private static let leftovers = Mutex<[String: Leftover]>([:])
+    private static let registered: Void = { atexit { ExitCleanup.cleanUp() } }()
+
+    /// What to end for the server of this data directory; nil when it is gone.
+    static func set(_ leftover: Leftover?, for data: String) {
+        _ = registered
+        leftovers.withLock { $0[data] = leftover }
+    }
+
+    private static func cleanUp() {
+        let all = leftovers.withLock { $0 }.values
+        for case let process? in all.map(\.process) { kill(process, SIGQUIT) }
+        for leftover in all {
+            // 2 s: Foundation's own thread reaps it, and then there is no such process.
+            var polls = 400
+            while let process = leftover.process, kill(process, 0) == 0, polls > 0 {
+                usleep(5_000)
+                polls -= 1
+            }
+            if let directory = leftover.directory { try? FileManager.default.removeItem(atPath: directory) }
+        }
+    }
+}

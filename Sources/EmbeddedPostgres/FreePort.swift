@@ -1,0 +1,28 @@
+import Foundation
+
+enum FreePort {
+    /// A TCP port of 127.0.0.1 that nobody listens on, below the range the kernel takes for outgoing connections
+    /// (32768 and up): while the server is down, a client in that range could be given the port, or meet itself on it.
+    static func find() throws -> Int {
+        for _ in 0..<100 {
+            let port = Int.random(in: 20_000..<32_000)
+            if isFree(UInt16(port)) { return port }
+        }
+        throw EmbeddedPostgresError(description: "no free port from 20000 to 32000")
+    }
+
+    private static func isFree(_ port: UInt16) -> Bool {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        return withUnsafePointer(to: address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+    }
+}

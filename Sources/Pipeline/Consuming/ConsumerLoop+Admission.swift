@@ -1,0 +1,64 @@
+import Fulfillment
+import Kafka
+import Operations
+
+extension ConsumerLoop {
+    /// Decodes, draws the player's ticket and starts the work. The order of tickets is the order of records.
+    func admit(_ record: ConsumerRecord) {
+        guard let partition = partitions[record.topicPartition] else { return }
+        guard let preparation = partition.preparation else {
+            partitions[record.topicPartition]?.early.append(record)
+            return
+        }
+        let value = record.value ?? []
+        let position = RecordPosition(
+            topic: record.topicPartition.topic, partition: record.topicPartition.partition, offset: record.offset,
+            timestamp: Timestamp(milliseconds: max(0, record.timestampMilliseconds ?? 0)),
+            content: Digest256(hashing: value))
+        let decoded = decoder.decode(record.value, signatureHeaders: signatureHeaders(of: record))
+        var ticket: PlayerLanes.Ticket?
+        if case .submission(let submission) = decoded { ticket = worker.lanes.enter(submission.playerID) }
+        let item = InFlightRecord(
+            record: record, position: position, decoded: decoded, ticket: ticket, assignment: partition.assignment,
+            mayBeRedelivered: preparation.highestDecided.map { record.offset <= $0 } ?? false)
+        partitions[record.topicPartition]?.tracker.admit(record.offset)
+        partitions[record.topicPartition]?.inFlight[record.offset] = item
+        window.admit(bytes: item.byteCount)
+        start(item)
+    }
+
+    private func start(_ item: InFlightRecord) {
+        item.start { [worker, inbox] item in
+            var isDone = true
+            do throws(Abandoned) { try await worker.work(on: item) } catch { isDone = false }
+            if let ticket = item.ticket { worker.lanes.leave(ticket) }
+            item.end()
+            inbox.post(.ended(item, isDone: isDone))
+        }
+    }
+
+    private func signatureHeaders(of record: ConsumerRecord) -> [[UInt8]] {
+        guard !settings.signingKeys.isEmpty else { return [] }
+        return record.headers.filter { $0.name == SubmissionSignature.headerName }.compactMap(\.value)
+    }
+
+    func handleInbox(waitingSeconds: Double) {
+        for message in inbox.take(waitingSeconds: waitingSeconds) {
+            switch message {
+            case .stop: isStopping = true
+            case .prepared(let partition, let assignment, let highestDecided):
+                prepared(partition, assignment: assignment, highestDecided: highestDecided)
+            case .ended(let item, let isDone): ended(item, isDone: isDone)
+            }
+        }
+    }
+
+    private func ended(_ item: InFlightRecord, isDone: Bool) {
+        window.release(bytes: item.byteCount)
+        let key = item.record.topicPartition
+        guard partitions[key]?.assignment == item.assignment else { return }
+        partitions[key]?.inFlight[item.record.offset] = nil
+        // An abandoned record stays unfinished in the tracker, so that its offset is never passed.
+        if isDone { partitions[key]?.tracker.finish(item.record.offset) }
+    }
+}

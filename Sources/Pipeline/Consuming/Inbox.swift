@@ -1,0 +1,35 @@
+import Foundation
+import Kafka
+
+/// What tasks tell the consumer's thread. Posting never blocks for longer than a lock.
+///
+/// `@unchecked Sendable`: `messages` is touched only with the condition's lock held.
+final class Inbox: @unchecked Sendable {
+    enum Message: Sendable {
+        /// The record's outcome is durable (`isDone`), or its work was given up.
+        case ended(InFlightRecord, isDone: Bool)
+        /// The partition's outbox is swept: its records may be dispatched.
+        case prepared(TopicPartition, assignment: UInt64, highestDecided: Int64?)
+        case stop
+    }
+
+    private let condition = NSCondition()
+    private var messages: [Message] = []
+
+    func post(_ message: Message) {
+        condition.lock()
+        messages.append(message)
+        condition.signal()
+        condition.unlock()
+    }
+
+    /// Takes all messages. Waits for the first one up to `seconds`.
+    func take(waitingSeconds seconds: Double = 0) -> [Message] {
+        condition.lock()
+        defer { condition.unlock() }
+        if messages.isEmpty, seconds > 0 { _ = condition.wait(until: Date(timeIntervalSinceNow: seconds)) }
+        let taken = messages
+        messages.removeAll(keepingCapacity: true)
+        return taken
+    }
+}

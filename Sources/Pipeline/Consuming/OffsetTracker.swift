@@ -1,0 +1,46 @@
+/// One partition's records in flight: what may be committed is the contiguous prefix of finished ones.
+///
+/// Offsets are sparse: compaction and transaction markers leave gaps. A gap is no missing record, so only offsets that
+/// were admitted count. The cost is a binary search for each record that finishes.
+struct OffsetTracker: Sendable {
+    private var offsets: [Int64] = []
+    private var isFinished: [Bool] = []
+    /// Everything before it is finished and compacted away at the next growth.
+    private var head = 0
+    /// The offset behind the highest one admitted, nil before the first.
+    private var end: Int64?
+
+    init() {}
+
+    /// Records admitted and not finished, or finished behind one that is not.
+    var count: Int { offsets.count - head }
+
+    /// - Precondition: offsets are admitted in ascending order, as Kafka delivers them.
+    mutating func admit(_ offset: Int64) {
+        precondition(end.map { offset >= $0 } ?? true, "offsets of one assignment ascend")
+        if head > 1024, head * 2 > offsets.count {
+            offsets.removeFirst(head)
+            isFinished.removeFirst(head)
+            head = 0
+        }
+        offsets.append(offset)
+        isFinished.append(false)
+        end = offset + 1
+    }
+
+    /// Unknown offsets are ignored: they belong to an assignment that is over.
+    mutating func finish(_ offset: Int64) {
+        var low = head
+        var high = offsets.count
+        while low < high {
+            let middle = (low + high) / 2
+            if offsets[middle] < offset { low = middle + 1 } else { high = middle }
+        }
+        guard low < offsets.count, offsets[low] == offset else { return }
+        isFinished[low] = true
+        while head < offsets.count, isFinished[head] { head += 1 }
+    }
+
+    /// The next offset to read after a crash: the first unfinished one. Nil before anything was admitted.
+    var committable: Int64? { head < offsets.count ? offsets[head] : end }
+}

@@ -1,0 +1,38 @@
+import Fulfillment
+import Operations
+
+/// The metrics that the pipeline moves, with the children of the hot path looked up once.
+struct PipelineMetrics: Sendable {
+    let all: ReceiptdMetrics
+    private let outcomes: [OutcomeEvent.Kind: [Reason?: Counter]]
+
+    init(_ metrics: ReceiptdMetrics) {
+        all = metrics
+        var outcomes: [OutcomeEvent.Kind: [Reason?: Counter]] = [:]
+        // Only the pairs that occur get a series of their own before they occur.
+        outcomes[.granted] = [nil: metrics.outcomes.with(OutcomeEvent.Kind.granted.rawValue, "")]
+        self.outcomes = outcomes
+    }
+
+    var recalled: Counter { all.recalled }
+    var retries: Counter { all.retries }
+
+    func deadLetter(_ reason: DeadLetter.Reason) {
+        all.deadLetters.with(reason.rawValue).increment()
+    }
+
+    func misconfigured(_ bundleID: BundleID, _ isBlocked: Bool) {
+        all.misconfigured.with(bundleID.text).set(isBlocked)
+    }
+
+    /// Counts each event, and the submission's way from record to answer once.
+    func published(_ events: [OutcomeEvent], recordedAt: Timestamp, now: Timestamp) {
+        for event in events {
+            let counter =
+                outcomes[event.kind]?[event.reason]
+                ?? all.outcomes.with(event.kind.rawValue, event.reason?.rawValue ?? "")
+            counter.increment()
+        }
+        all.submissionDuration.observe(Double(max(0, now.milliseconds - recordedAt.milliseconds)) / 1000)
+    }
+}

@@ -1,0 +1,173 @@
+import Fulfillment
+import Kafka
+import Logging
+import Operations
+
+/// One submission's whole life, from admission to the acknowledged event.
+///
+/// `work` returns when the outcome is durable and published, or throws `Abandoned` when the record is to come again.
+public struct SubmissionWorker: Sendable {
+    let catalog: @Sendable () -> Catalog?
+    let verifier: any ReceiptVerifier
+    let ledger: any PurchaseLedger
+    let publisher: OutcomePublisher
+    let lanes: PlayerLanes
+    let retry: RetryDelay
+    let metrics: PipelineMetrics
+    let logger: Logger
+    let shared = SharedAnswers()
+
+    func work(on item: InFlightRecord) async throws(Abandoned) {
+        switch item.decoded {
+        case .deadLetter(let letter):
+            try await bury(item, letter)
+        case .submission(let submission):
+            guard let catalog = catalog() else { throw Abandoned() }
+            switch Screening.screen(submission, catalog: catalog) {
+            case .rejected(let reason):
+                let proof = ParsedProof(submission.proof)?.digest
+                let event = OutcomeEvent.rejectedLocally(
+                    reason, submission: submission, proof: proof, position: item.position)
+                try await publish([event], of: item)
+            case .blocked(let blockage, _):
+                try await stayBlocked(item, blockage)
+            case .ask(let proof, _):
+                try await waitForTurn(item)
+                let events = try await decide(submission, proof, item)
+                try await publish(events, of: item)
+                ledger.published(events.map(\.eventID))
+            }
+        }
+    }
+
+    /// recall → ask → judge → record, again and again until there is a verdict.
+    private func decide(
+        _ submission: Submission, _ proof: ParsedProof, _ item: InFlightRecord
+    ) async throws(Abandoned) -> [OutcomeEvent] {
+        let query = RecallQuery(
+            position: item.position, proof: proof.digest, mayBeRedelivered: item.mayBeRedelivered,
+            submission: submission)
+        var remembered: GenuineReceipt?
+        switch try await withLedger({ () async throws(LedgerClosed) in try await ledger.recall(query) }) {
+        case .answered(let events):
+            metrics.recalled.increment()
+            return events
+        case .provenBefore(let receipt):
+            metrics.recalled.increment()
+            remembered = receipt
+        case .nothing: break
+        }
+        var attempts = AttemptHistory()
+        while true {
+            // The newest catalog: what was retired or added while we waited counts.
+            guard let catalog = catalog(), let app = catalog.apps[submission.bundleID] else { throw Abandoned() }
+            let answer: AppleAnswer
+            if let remembered { answer = .genuine(remembered) } else { answer = await ask(proof, submission, app) }
+            let judge = Judge(
+                submission: submission, app: app, recordTimestamp: item.position.timestamp, signature: proof.signature)
+            switch judge.judge(answer, doubts: { attempts.doubts[$0, default: 0] }) {
+            case .decided(let ruling):
+                return try await record(ruling, answer, submission, proof, catalog.version, item)
+            case let undecided:
+                let seconds = attempts.delay(after: undecided, retry: retry, now: WallClock.now)
+                metrics.retries.increment()
+                try await item.waiting { try await Task.sleep(for: .seconds(seconds)) }
+            }
+        }
+    }
+
+    private func ask(_ proof: ParsedProof, _ submission: Submission, _ app: AppPolicy) async -> AppleAnswer {
+        guard case .receipt(let receipt) = proof.material else { return .blocked(.noServerAPI) }
+        let request = VerificationRequest(
+            bundleID: submission.bundleID, receipt: receipt, sharedSecretSetting: app.sharedSecretSetting)
+        let key = SharedAnswers.Key(proof: proof.digest, bundleID: submission.bundleID)
+        let answer = await shared.answer(for: key) { await verifier.verify(request) }
+        if case .blocked = answer {
+            metrics.misconfigured(submission.bundleID, true)
+        } else if case .genuine = answer {
+            metrics.misconfigured(submission.bundleID, false)
+        }
+        return answer
+    }
+
+    private func record(
+        _ ruling: Ruling, _ answer: AppleAnswer, _ submission: Submission, _ proof: ParsedProof,
+        _ catalogVersion: Int64, _ item: InFlightRecord
+    ) async throws(Abandoned) -> [OutcomeEvent] {
+        var receipt: GenuineReceipt?
+        if case .genuine(let genuine) = answer { receipt = genuine }
+        // A refused proof is not remembered: Apple may say otherwise tomorrow. New periods appear behind the same bytes
+        // of a receipt that holds an auto-renewable subscription.
+        let isMemorable = receipt?.holdsAutoRenewable == false && receipt?.purchases.isEmpty == false
+        let decision = PendingDecision(
+            submission: submission, position: item.position, proof: proof.digest, ruling: ruling,
+            environment: receipt?.environment ?? .production, evidence: isMemorable ? receipt : nil,
+            decidedAt: WallClock.now, catalogVersion: catalogVersion, traceparent: item.traceparent)
+        switch try await withLedger({ () async throws(LedgerClosed) in try await ledger.record(decision) }) {
+        case .events(let events): return events
+        case .parked:
+            logger.error(
+                "the database refuses this submission's data: it is parked",
+                [.submissionID: "\(submission.submissionID)", .topic: "\(item.position.topic)",
+                    .partition: .stringConvertible(item.position.partition),
+                    .offset: .stringConvertible(item.position.offset)])
+            return []
+        }
+    }
+
+    private func bury(_ item: InFlightRecord, _ letter: DeadLetter) async throws(Abandoned) {
+        try await publisher.publish(letter, of: item.record, position: item.position)
+        metrics.deadLetter(letter.reason)
+        guard let sender = letter.sender else { return }
+        try await publish([.malformed(sender, position: item.position)], of: item)
+    }
+
+    private func publish(_ events: [OutcomeEvent], of item: InFlightRecord) async throws(Abandoned) {
+        guard !events.isEmpty else { return }
+        try await publisher.publish(events, traceparent: item.traceparent)
+        metrics.published(events, recordedAt: item.position.timestamp, now: WallClock.now)
+    }
+
+    private func waitForTurn(_ item: InFlightRecord) async throws(Abandoned) {
+        guard let ticket = item.ticket else { return }
+        try await item.waiting { await lanes.turn(ticket) }
+    }
+
+    /// A proof that this app has no credentials for waits in memory until the operator mends it.
+    private func stayBlocked(_ item: InFlightRecord, _ blockage: AppleAnswer.Blockage) async throws(Abandoned) {
+        if case .submission(let submission) = item.decoded { metrics.misconfigured(submission.bundleID, true) }
+        while true {
+            try await item.waiting { try await Task.sleep(for: .seconds(retry.maximumSeconds)) }
+        }
+    }
+
+    private func withLedger<Value>(
+        _ body: () async throws(LedgerClosed) -> Value
+    ) async throws(Abandoned) -> Value {
+        do { return try await body() } catch { throw Abandoned() }
+    }
+}
+
+/// What was tried for one submission so far.
+struct AttemptHistory {
+    private(set) var failures = 0
+    /// How often each answer that Apple may take back was given.
+    private(set) var doubts: [Reason: Int] = [:]
+
+    /// Seconds until the next try.
+    mutating func delay(after judgement: Judgement, retry: RetryDelay, now: Timestamp) -> Double {
+        switch judgement {
+        case .doubtful(let reason):
+            doubts[reason, default: 0] += 1
+            return retry.inDoubt
+        case .undecided(let trouble):
+            failures += 1
+            let jittered = retry.afterTrouble(failures: failures, jitter: Double.random(in: 0..<1))
+            guard let notBefore = trouble.retryNotBefore else { return jittered }
+            return max(jittered, Double(notBefore.milliseconds - now.milliseconds) / 1000)
+        case .blocked, .decided:
+            failures += 1
+            return retry.afterTrouble(failures: failures, jitter: Double.random(in: 0..<1))
+        }
+    }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import Fulfillment
+import Kafka
+import Logging
+import Operations
+
+/// The flow from the submissions topic to the outcomes topic, in one value to be run once.
+public struct Pipeline: Sendable {
+    private let settings: PipelineSettings
+    private let worker: SubmissionWorker
+    private let unpublished: any UnpublishedEvents
+    private let publisher: OutcomePublisher
+    private let health: Health
+    private let logger: Logger
+    private let inbox = Inbox()
+
+    /// - Parameter catalog: the newest one. There must be one before `run` is called.
+    public init(
+        settings: PipelineSettings, catalog: @escaping @Sendable () -> Catalog?, verifier: any ReceiptVerifier,
+        ledger: any PurchaseLedger, unpublished: any UnpublishedEvents, metrics: ReceiptdMetrics, health: Health,
+        logger: Logger
+    ) throws(KafkaError) {
+        self.settings = settings
+        self.unpublished = unpublished
+        self.health = health
+        self.logger = logger
+        publisher = try OutcomePublisher(settings: settings, logger: logger)
+        worker = SubmissionWorker(
+            catalog: catalog, verifier: verifier, ledger: ledger, publisher: publisher, lanes: PlayerLanes(),
+            retry: settings.retry, metrics: PipelineMetrics(metrics), logger: logger)
+    }
+
+    /// Consumes until `stop` is called; returns when everything in flight is finished or given up, the offsets are
+    /// committed and the group is left. Throws where librdkafka does not take the settings.
+    public func run() async throws {
+        let sweeper = Task { await sweepOrphans() }
+        defer { sweeper.cancel() }
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            let thread = Thread { [settings, worker, unpublished, inbox, health, logger] in
+                let loop = ConsumerLoop(
+                    settings: settings, worker: worker, unpublished: unpublished, inbox: inbox, health: health,
+                    logger: logger)
+                do {
+                    try loop.run()
+                    continuation.resume()
+                } catch {
+                    continuation.resume(throwing: error)
+                }
+            }
+            thread.name = "consumer"
+            thread.stackSize = 1 << 20
+            thread.start()
+        }
+        await withCheckedContinuation { continuation in
+            BlockingWork.run { [publisher] in
+                publisher.close()
+                continuation.resume()
+            }
+        }
+    }
+
+    /// May be called from anywhere, any number of times.
+    public func stop() {
+        inbox.post(.stop)
+    }
+
+    private func sweepOrphans() async {
+        let sweep = OutboxSweep(
+            unpublished: unpublished, publisher: publisher, ledger: worker.ledger, logger: logger)
+        while !Task.isCancelled {
+            let seconds = PipelineLimits.sweepSeconds * Double.random(in: 0.5..<1.5)
+            guard (try? await Task.sleep(for: .seconds(seconds))) != nil else { return }
+            do {
+                while try await sweep.sweepOrphans() == PipelineLimits.sweepBatch {}
+            } catch {
+                logger.debug("the outbox could not be swept", [.error: "\(type(of: error))"])
+            }
+        }
+    }
+}

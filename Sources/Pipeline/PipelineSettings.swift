@@ -1,0 +1,43 @@
+import Fulfillment
+import Kafka
+
+/// What the pipeline needs to know of the settings.
+public struct PipelineSettings: Sendable {
+    public var submissionsTopic = "receipt-submissions"
+    public var outcomesTopic = "receipt-outcomes"
+    public var deadLettersTopic = "receipt-dead-letters"
+    /// Everything that librdkafka's consumer is given.
+    public var consumerProperties: KafkaProperties
+    public var producerProperties: KafkaProperties
+    /// Submissions in memory.
+    public var maximumInFlight = 2000
+    public var retry = RetryDelay()
+    /// Secrets, any of which may sign a submission; empty: nothing is checked.
+    public var signingKeys: [String] = []
+    /// Seconds for finishing what is in flight when the process stops.
+    public var shutdownGraceSeconds = 25.0
+
+    public init(consumerProperties: KafkaProperties, producerProperties: KafkaProperties) {
+        self.consumerProperties = consumerProperties
+        self.producerProperties = producerProperties
+    }
+}
+
+/// The limits of the pipeline that are no settings.
+enum PipelineLimits {
+    /// Between two commits of one partition.
+    static let commitSeconds = 1.0
+    /// How long the loop lets the prefetch wait before it pauses, which throws the prefetch away.
+    static let fullBeforePauseSeconds = 1.0
+    /// Work under way at a revocation may finish within it; librdkafka waits meanwhile, the group with it.
+    static let revocationDrainSeconds = 10.0
+    /// Records handled between two looks at everything else.
+    static let recordsPerTurn = 256
+    /// Between two sweeps for orphans of dead replicas; each is drawn from half of it to one and a half.
+    static let sweepSeconds = 5.0
+    static let sweepBatch = 500
+    /// Bytes of a value that go to the dead-letter topic where it does not take the whole.
+    static let deadLetterExcerptBytes = 64 * 1024
+    /// Bytes of a `traceparent` header; version 00 of W3C's has 55.
+    static let traceparentBytes = 256
+}

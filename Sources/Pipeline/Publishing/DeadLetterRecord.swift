@@ -1,0 +1,52 @@
+import Fulfillment
+import Kafka
+
+/// A record on its way to the dead-letter topic: key, value and headers as received, and why.
+enum DeadLetterRecord {
+    static func make(
+        _ letter: DeadLetter, of record: ConsumerRecord, position: RecordPosition, topic: String
+    ) -> ProducerRecord {
+        ProducerRecord(
+            topic: topic, partition: nil, key: record.key, value: record.value,
+            headers: record.headers + headers(letter, position), timestampMilliseconds: nil)
+    }
+
+    /// Where the topic does not take the whole value: its beginning, its length and its SHA-256.
+    static func excerpt(
+        _ letter: DeadLetter, of record: ConsumerRecord, position: RecordPosition, topic: String
+    ) -> ProducerRecord {
+        let value = record.value ?? []
+        let digest = position.content.bytes.map { byte in
+            String(byte >> 4, radix: 16) + String(byte & 0xF, radix: 16)
+        }.joined()
+        let facts = [
+            header("dead-letter-value-length", String(value.count)), header("dead-letter-value-sha256", digest),
+        ]
+        // Headers as received may be what is too large: a few are enough to find the record again.
+        let received = record.headers.reduce(0) { $0 + $1.name.utf8.count + ($1.value?.count ?? 0) }
+        let kept = received <= PipelineLimits.deadLetterExcerptBytes ? record.headers : []
+        return ProducerRecord(
+            topic: topic, partition: nil, key: record.key,
+            value: Array(value.prefix(PipelineLimits.deadLetterExcerptBytes)),
+            headers: kept + headers(letter, position) + facts, timestampMilliseconds: nil)
+    }
+
+    private static func headers(_ letter: DeadLetter, _ position: RecordPosition) -> [KafkaHeader] {
+        [
+            header("dead-letter-reason", letter.reason.rawValue),
+            header("dead-letter-detail", letter.detail),
+            header("dead-letter-topic", position.topic),
+            header("dead-letter-partition", String(position.partition)),
+            header("dead-letter-offset", String(position.offset)),
+        ]
+    }
+
+    private static func header(_ name: String, _ value: String) -> KafkaHeader {
+        KafkaHeader(name: name, value: Array(value.utf8))
+    }
+}
+
+extension KafkaError {
+    /// `RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE` (10), from the broker or from the producer's own limit.
+    var isMessageTooLarge: Bool { code == 10 }
+}

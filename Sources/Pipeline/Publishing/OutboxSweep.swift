@@ -1,0 +1,57 @@
+import Fulfillment
+import Kafka
+import Logging
+import Operations
+
+/// Publishes what stands in the outbox and was not published by its worker.
+struct OutboxSweep: Sendable {
+    let unpublished: any UnpublishedEvents
+    let publisher: OutcomePublisher
+    let ledger: any PurchaseLedger
+    let logger: Logger
+
+    struct Swept {
+        /// The highest offset ever decided in the partition.
+        let offset: Int64?
+    }
+
+    /// All that a partition owes. Nil once the publisher is closed.
+    func sweep(_ partition: TopicPartition) async -> Swept? {
+        var seconds = 0.1
+        while true {
+            do {
+                let highest = try await unpublished.highestDecidedOffset(
+                    topic: partition.topic, partition: partition.partition)
+                // What was decided up to there was also entered in the outbox up to there.
+                guard highest != nil else { return Swept(offset: nil) }
+                let events = try await unpublished.unpublished(
+                    topic: partition.topic, partition: partition.partition, limit: Self.partitionLimit)
+                try await publish(events)
+                return Swept(offset: highest)
+            } catch is Abandoned {
+                return nil
+            } catch is LedgerClosed {
+                return nil
+            } catch {
+                logger.debug("a partition's outbox could not be read yet", [.partition: "\(partition.partition)"])
+                await BlockingWork.pause(seconds: seconds)
+                seconds = min(seconds * 2, 2)
+            }
+        }
+    }
+
+    /// One round over the orphans of dead replicas. Returns how many were published.
+    func sweepOrphans() async throws -> Int {
+        let events = try await unpublished.orphans(limit: PipelineLimits.sweepBatch)
+        try await publish(events)
+        return events.count
+    }
+
+    private func publish(_ events: [UnpublishedEvent]) async throws(Abandoned) {
+        for event in events { try await publisher.publish(event.event, traceparent: event.traceparent) }
+        ledger.published(events.map(\.event.eventID))
+    }
+
+    /// A partition's owner has at most its window in the outbox; what lies beyond is left to the orphans' sweep.
+    private static let partitionLimit = 10_000
+}

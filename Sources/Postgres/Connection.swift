@@ -1,0 +1,161 @@
+import CLibPQ
+import Foundation
+
+/// One connection of libpq, blocking. Not Sendable: it lives and dies on its session's thread.
+final class Connection {
+    let handle: OpaquePointer
+    /// What an error's text must not contain.
+    private let secrets: [String]
+    private struct Prepared {
+        let name: String
+        let types: [UInt32]
+    }
+    /// What the server has prepared for us, by the statement's own name.
+    private var prepared: [String: Prepared] = [:]
+    /// How many prepared statements the server would no longer run; part of the names of those prepared after.
+    private var outdated = 0
+
+    /// Connects, for at most `connect_timeout` a host.
+    init(parameters: [String: String]) throws(PostgresError) {
+        secrets = ["password", "sslpassword"].compactMap { parameters[$0] }
+        let keys = parameters.map { strdup($0.key) }
+        let values = parameters.map { strdup($0.value) }
+        defer { for string in keys + values { free(string) } }
+        // libpq takes two arrays that end with NULL, and copies them.
+        let handle = PQconnectdbParams(
+            keys.map { UnsafePointer($0) } + [nil], values.map { UnsafePointer($0) } + [nil], 0)
+        guard let handle else {
+            throw PostgresError(sqlState: nil, message: "out of memory", kind: .connection)
+        }
+        self.handle = handle
+        // By default libpq writes notices to standard error.
+        PQsetNoticeProcessor(handle, { _, _ in }, nil)
+        guard isAlive else { throw error(nil) }
+    }
+
+    deinit { PQfinish(handle) }
+
+    var isAlive: Bool { PQstatus(handle) == CONNECTION_OK }
+    var isIdle: Bool { PQtransactionStatus(handle) == PQTRANS_IDLE }
+
+    /// Whether the server ended the connection while nobody looked: it says so, or just closes, and the socket becomes
+    /// readable. Costs one `poll` when all is well.
+    func endedWhileIdle() -> Bool {
+        // A notice, a FATAL and the end may each take a read.
+        for _ in 0..<8 {
+            guard isAlive else { return true }
+            var descriptor = pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0)
+            guard poll(&descriptor, 1, 0) > 0 else { return false }
+            if PQconsumeInput(handle) == 0 { return true }
+            // Parses what came.
+            _ = PQisBusy(handle)
+        }
+        return !isAlive
+    }
+
+    /// The simple protocol: several statements at a time, no parameters.
+    func run(_ script: String) throws(PostgresError) -> PostgresRows {
+        try check(PQexec(handle, script))
+    }
+
+    func execute(
+        _ statement: PostgresStatement, _ parameters: [PostgresParameter], prepare: Bool
+    ) throws(PostgresError) -> PostgresRows {
+        guard parameters.allSatisfy({ $0.bytes.map { $0.count <= Self.largestParameter } ?? true }) else {
+            throw PostgresError(sqlState: "54000", message: "a parameter is over 1 GiB", kind: .data)
+        }
+        let types = parameters.map(\.type)
+        guard prepare, prepared[statement.name].map({ $0.types == types }) ?? true else {
+            // A name stands for one list of types; the same SQL with others goes unprepared.
+            return try executeUnprepared(statement.sql, types, parameters)
+        }
+        let isOld = prepared[statement.name] != nil
+        do {
+            return try executePrepared(statement, types, parameters)
+        } catch  where isOld && (error.sqlState == "26000" || error.sqlState == "0A000") {
+            // A pooler gave us another server connection, or the tables changed under the plan. The statement did
+            // nothing, but a transaction is lost by it and must be run again as a whole.
+            prepared[statement.name] = nil
+            // The outdated one keeps its name until the connection ends.
+            if error.sqlState == "0A000" { outdated += 1 }
+            guard isAlive, isIdle else { throw error.with(kind: .retriable) }
+            return try executePrepared(statement, types, parameters)
+        }
+    }
+
+    private static let largestParameter = 1 << 30
+
+    private func executePrepared(
+        _ statement: PostgresStatement, _ types: [UInt32], _ parameters: [PostgresParameter]
+    ) throws(PostgresError) -> PostgresRows {
+        let name: String
+        if let old = prepared[statement.name] {
+            name = old.name
+        } else {
+            name = outdated == 0 ? statement.name : "\(statement.name)_\(outdated)"
+            _ = try check(PQprepare(handle, name, statement.sql, Int32(types.count), types))
+            prepared[statement.name] = Prepared(name: name, types: types)
+        }
+        return try check(
+            withPointers(parameters) { values, lengths, formats in
+                PQexecPrepared(handle, name, Int32(values.count), values, lengths, formats, 1)
+            })
+    }
+
+    private func executeUnprepared(
+        _ sql: String, _ types: [UInt32], _ parameters: [PostgresParameter]
+    ) throws(PostgresError) -> PostgresRows {
+        try check(
+            withPointers(parameters) { values, lengths, formats in
+                PQexecParams(handle, sql, Int32(values.count), types, values, lengths, formats, 1)
+            })
+    }
+
+    /// libpq's three arrays, pointing into the parameters' own buffers.
+    private func withPointers<R>(
+        _ parameters: [PostgresParameter], _ body: ([UnsafePointer<CChar>?], [Int32], [Int32]) -> R
+    ) -> R {
+        let lengths = parameters.map { Int32(truncatingIfNeeded: $0.bytes?.count ?? 0) }
+        let formats = [Int32](repeating: 1, count: parameters.count)
+        // NULL is the null pointer, and an empty buffer may have no address: it gets one that is never read.
+        return withUnsafePointer(to: 0 as CChar) { empty in
+            func collect(_ pointers: [UnsafePointer<CChar>?]) -> R {
+                guard pointers.count < parameters.count else { return body(pointers, lengths, formats) }
+                guard let bytes = parameters[pointers.count].bytes else { return collect(pointers + [nil]) }
+                return bytes.withUnsafeBytes { buffer in
+                    collect(pointers + [buffer.baseAddress?.assumingMemoryBound(to: CChar.self) ?? empty])
+                }
+            }
+            return collect([])
+        }
+    }
+
+    /// The result's rows, or its error. Takes the result over.
+    func check(_ result: OpaquePointer?) throws(PostgresError) -> PostgresRows {
+        guard let result else { throw error(nil) }
+        switch PQresultStatus(result) {
+        case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: return PostgresRows(result)
+        case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
+            PQclear(result)
+            // libpq ends it by itself before the next statement.
+            throw PostgresError(sqlState: nil, message: "a COPY where none was expected", kind: .other)
+        default:
+            defer { PQclear(result) }
+            throw error(result)
+        }
+    }
+
+    func error(_ result: OpaquePointer?) -> PostgresError {
+        func field(_ code: Character) -> String? {
+            PQresultErrorField(result, Int32(code.asciiValue ?? 0)).map { String(cString: $0) }
+        }
+        // PG_DIAG_SQLSTATE, PG_DIAG_MESSAGE_PRIMARY, PG_DIAG_CONSTRAINT_NAME.
+        guard let sqlState = field("C"), let primary = field("M") else {
+            let message = Redaction.connection(String(cString: PQerrorMessage(handle)), secrets: secrets)
+            return PostgresError(sqlState: nil, message: message, kind: isAlive ? .other : .connection)
+        }
+        let error = PostgresError(
+            sqlState: sqlState, message: Redaction.primary(primary, sqlState: sqlState), constraint: field("n"))
+        return isAlive ? error : error.with(kind: .connection)
+    }
+}

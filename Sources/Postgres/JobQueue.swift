@@ -1,0 +1,63 @@
+import Foundation
+
+/// What a pool's threads take their work from, first come, first served. Unbounded: whoever adds bounds the work.
+///
+/// `@unchecked Sendable` is sound: every stored property is read and written with `condition` locked.
+final class JobQueue: @unchecked Sendable {
+    struct Job: Sendable {
+        let run: @Sendable (PostgresSession) -> Void
+        /// Called instead of `run` when the pool closes first.
+        let fail: @Sendable (PostgresError) -> Void
+    }
+
+    private let condition = NSCondition()
+    private var waiting: [Job] = []
+    private var isClosed = false
+    private var threads: Int
+    private var whenEnded: [@Sendable () -> Void] = []
+
+    init(threads: Int) { self.threads = threads }
+
+    func add(_ job: Job) {
+        let isClosed = condition.withLock {
+            if !self.isClosed {
+                waiting.append(job)
+                condition.signal()
+            }
+            return self.isClosed
+        }
+        if isClosed { job.fail(Self.closed) }
+    }
+
+    /// Blocks the pool's thread until there is work; nil once the queue is closed.
+    func next() -> Job? {
+        condition.withLock {
+            while waiting.isEmpty && !isClosed { condition.wait() }
+            return waiting.isEmpty ? nil : waiting.removeFirst()
+        }
+    }
+
+    /// Fails what waits; `ended` is called once every thread has ended.
+    func close(ended: @escaping @Sendable () -> Void) {
+        let (unstarted, areEnded) = condition.withLock {
+            isClosed = true
+            condition.broadcast()
+            let unstarted = waiting
+            waiting = []
+            if threads > 0 { whenEnded.append(ended) }
+            return (unstarted, threads == 0)
+        }
+        for job in unstarted { job.fail(Self.closed) }
+        if areEnded { ended() }
+    }
+
+    func threadEnded() {
+        let toTell = condition.withLock {
+            threads -= 1
+            return threads == 0 ? whenEnded : []
+        }
+        for ended in toTell { ended() }
+    }
+
+    private static let closed = PostgresError(sqlState: nil, message: "the pool is closed", kind: .connection)
+}

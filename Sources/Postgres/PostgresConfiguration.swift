@@ -1,0 +1,90 @@
+/// How to connect, and the limits of a session.
+public struct PostgresConfiguration: Sendable {
+    /// `postgresql://…`, or libpq's `key=value` form. What it says wins over the settings below.
+    let uri: String
+    let applicationName: String
+    /// Prepare each statement once a connection. Off for PgBouncer in transaction pooling before 1.21.
+    let preparedStatements: Bool
+    /// Seconds; 0 means no limit.
+    let statementTimeoutSeconds: Int
+    /// Seconds to wait for a lock; 0 means no limit.
+    let lockTimeoutSeconds: Int
+    /// Seconds a transaction may do nothing before the server ends its session; 0 means no limit.
+    let idleInTransactionTimeoutSeconds: Int
+    /// Seconds for each host of the URI.
+    let connectTimeoutSeconds: Int
+    /// Seconds of silence before the first TCP keepalive; three more follow, 10 s apart.
+    let keepalivesIdleSeconds: Int
+    /// Milliseconds sent data may stay unacknowledged before the connection counts as lost.
+    let tcpUserTimeoutMilliseconds: Int
+
+    /// The timeouts hold for the session, set when it connects; with `preparedStatements` off they are set in each
+    /// transaction instead (a pooler shares server sessions among clients), and a statement outside one has none.
+    public init(
+        uri: String, applicationName: String, preparedStatements: Bool = true, statementTimeoutSeconds: Int = 30,
+        lockTimeoutSeconds: Int = 10, idleInTransactionTimeoutSeconds: Int = 60, connectTimeoutSeconds: Int = 5,
+        keepalivesIdleSeconds: Int = 30, tcpUserTimeoutMilliseconds: Int = 30_000
+    ) {
+        self.uri = uri
+        self.applicationName = applicationName
+        self.preparedStatements = preparedStatements
+        self.statementTimeoutSeconds = statementTimeoutSeconds
+        self.lockTimeoutSeconds = lockTimeoutSeconds
+        self.idleInTransactionTimeoutSeconds = idleInTransactionTimeoutSeconds
+        self.connectTimeoutSeconds = connectTimeoutSeconds
+        self.keepalivesIdleSeconds = keepalivesIdleSeconds
+        self.tcpUserTimeoutMilliseconds = tcpUserTimeoutMilliseconds
+    }
+
+    /// What is wrong with a connection string, in words that hold nothing of it; nil when libpq can read it.
+    public static func faults(in uri: String) -> String? {
+        if uri.allSatisfy(\.isWhitespace) { return "is empty" }
+        do {
+            let options = try ConnectionString.parse(uri)
+            // libpq looks at the port only when it connects. A "/" or "@" left as it is in a password ends up here.
+            let ports = (options["port"] ?? "").split(separator: ",")
+            let valid = ports.allSatisfy { UInt16($0).map { $0 > 0 } ?? false }
+            return valid ? nil : "has a port that is not a number from 1 to 65535"
+        } catch {
+            return error.message
+        }
+    }
+
+    /// libpq's parameters, by keyword.
+    func parameters() throws(PostgresError) -> [String: String] {
+        let given = try ConnectionString.parse(uri)
+        var parameters = [
+            "application_name": applicationName,
+            "connect_timeout": String(connectTimeoutSeconds),
+            "keepalives": "1",
+            "keepalives_idle": String(keepalivesIdleSeconds),
+            "keepalives_interval": "10",
+            "keepalives_count": "3",
+            "tcp_user_timeout": String(tcpUserTimeoutMilliseconds),
+            // After a fail-over, the server that can be written to.
+            "target_session_attrs": "read-write",
+        ]
+        parameters.merge(given) { _, given in given }
+        // Rows are read as UTF-8, whatever the URI says.
+        parameters["client_encoding"] = "UTF8"
+        return parameters
+    }
+
+    /// The session's limits as SQL: `SET` after connecting, or `SET LOCAL` after BEGIN. Never as startup options:
+    /// PgBouncer refuses those it does not know.
+    func timeoutStatements(local: Bool, unlessIn options: String) -> String {
+        let timeouts = [
+            ("statement_timeout", statementTimeoutSeconds), ("lock_timeout", lockTimeoutSeconds),
+            ("idle_in_transaction_session_timeout", idleInTransactionTimeoutSeconds),
+        ]
+        return timeouts.filter { !options.contains($0.0) }
+            .map { "SET \(local ? "LOCAL " : "")\($0.0) = '\($0.1)s'" }
+            .joined(separator: "; ")
+    }
+}
+
+extension PostgresConfiguration: CustomStringConvertible, CustomDebugStringConvertible {
+    /// Without the URI: it may hold a password.
+    public var description: String { "PostgresConfiguration(applicationName: \(applicationName))" }
+    public var debugDescription: String { description }
+}

@@ -1,0 +1,83 @@
+/// A failure of the server, of the connection to it, or of the data given to it.
+///
+/// Neither `message` nor `description` holds a parameter's value, a row, the URI or a password: PostgreSQL's DETAIL,
+/// HINT and CONTEXT are never read, and what PostgreSQL quotes in the messages of class 22 is cut out.
+public struct PostgresError: Error, Sendable, Equatable, CustomStringConvertible {
+    public enum Kind: Sendable, Equatable {
+        /// Lost, refused, shutting down, or connected to a read-only server. The session is closed; its next use
+        /// connects again. Nothing of the transaction in progress was committed.
+        case connection
+        /// The connection failed while COMMIT was under way: it may or may not have happened. Look before acting.
+        case commitOutcomeUnknown
+        /// The data given is at fault (SQLSTATE class 22 or 23): the same again fails the same.
+        case data
+        /// Serialization failure, deadlock, lock or statement timeout, lack of resources: the transaction was rolled
+        /// back and may succeed when run again.
+        case retriable
+        /// Anything else, such as a missing table or privilege: a bug or a wrong set-up.
+        case other
+    }
+
+    /// Five characters; nil when libpq itself failed, as when the connection is lost.
+    public let sqlState: String?
+    /// One line, in the server's language.
+    public let message: String
+    public let kind: Kind
+    /// The constraint that refused the data, when there is one.
+    public let constraint: String?
+
+    /// The kind follows from the SQLSTATE; without one it is `.connection`.
+    public init(sqlState: String?, message: String, constraint: String? = nil) {
+        self.init(
+            sqlState: sqlState, message: message, kind: sqlState.map(Kind.init(sqlState:)) ?? .connection,
+            constraint: constraint)
+    }
+
+    public init(sqlState: String?, message: String, kind: Kind, constraint: String? = nil) {
+        self.sqlState = sqlState
+        self.message = message
+        self.kind = kind
+        self.constraint = constraint
+    }
+
+    /// Whether the same work may succeed later. After `.commitOutcomeUnknown` it may also have succeeded already.
+    public var isRetriable: Bool {
+        switch kind {
+        case .connection, .commitOutcomeUnknown, .retriable: true
+        case .data, .other: false
+        }
+    }
+
+    public var description: String {
+        "PostgreSQL \(sqlState ?? "connection"): \(message)"
+    }
+}
+
+extension PostgresError.Kind {
+    /// https://www.postgresql.org/docs/15/errcodes-appendix.html
+    init(sqlState: String) {
+        switch sqlState {
+        // Shut down, crashed, starting up, database dropped, session idle for too long (in a transaction).
+        case "57P01", "57P02", "57P03", "57P04", "57P05", "25P03": self = .connection
+        // Read-only: after a fail-over the old primary is no use; a new connection may find the new one.
+        case "25006": self = .connection
+        // Serialization failure, deadlock, lock not available, cancelled (by statement_timeout).
+        case "40001", "40P01", "55P03", "57014": self = .retriable
+        // A prepared statement that a connection pooler has lost: the session prepares it anew.
+        case "26000": self = .retriable
+        default:
+            switch sqlState.prefix(2) {
+            case "08": self = .connection
+            case "22", "23": self = .data
+            case "53": self = .retriable
+            default: self = .other
+            }
+        }
+    }
+}
+
+extension PostgresError {
+    func with(kind: Kind) -> PostgresError {
+        PostgresError(sqlState: sqlState, message: message, kind: kind, constraint: constraint)
+    }
+}

@@ -1,0 +1,55 @@
+import Foundation
+
+/// A number of sessions, each on a thread of its own, so that blocking in libpq never blocks Swift's own threads.
+///
+/// Sessions connect at first use and again after a failure. While the server cannot be reached, one attempt is made at
+/// growing intervals (0.1 s to 5 s) and every other job fails at once with `.connection`.
+public final class PostgresPool: Sendable {
+    private let queue: JobQueue
+
+    /// Connects to nothing yet. `size` is at least 1.
+    public init(configuration: PostgresConfiguration, size: Int) {
+        precondition(size >= 1, "a pool of no sessions")
+        let queue = JobQueue(threads: size)
+        let gate = ConnectGate()
+        self.queue = queue
+        for number in 1...size {
+            let thread = Thread {
+                let session = PostgresSession(configuration: configuration, gate: gate)
+                while let job = queue.next() {
+                    session.beginJob()
+                    job.run(session)
+                    session.endJob()
+                }
+                session.drop()
+                queue.threadEnded()
+            }
+            thread.name = "postgres-\(number)"
+            thread.start()
+        }
+    }
+
+    /// The threads end after the jobs they have.
+    deinit { queue.close {} }
+
+    /// Runs `body` on the next free session's thread, and throws what it throws. Cancelling the task does not stop it;
+    /// the session's statement timeout does.
+    ///
+    /// A connection that ended while idle is replaced first. One that fails during `body` fails `body`, once: run it
+    /// again if the error is retriable and doing so is safe.
+    public func run<R: Sendable>(_ body: @escaping @Sendable (PostgresSession) throws -> R) async throws -> R {
+        try await withCheckedThrowingContinuation { continuation in
+            queue.add(
+                JobQueue.Job(
+                    run: { session in continuation.resume(with: Result { try body(session) }) },
+                    fail: { continuation.resume(throwing: $0) }))
+        }
+    }
+
+    /// Waits for the jobs that run, fails those that wait, and ends connections and threads. May be called twice.
+    public func close() async {
+        await withCheckedContinuation { continuation in
+            queue.close { continuation.resume() }
+        }
+    }
+}

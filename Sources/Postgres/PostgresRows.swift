@@ -1,0 +1,101 @@
+import CLibPQ
+
+/// A statement's rows, in binary; columns go by their index from 0.
+///
+/// Each reader gives nil for NULL, for a row or column that is not there, and for a value that is not of its type: what
+/// the server sends never traps. Not Sendable; take the values out before leaving the session's thread.
+public final class PostgresRows {
+    private let result: OpaquePointer
+    public let count: Int
+    private let columns: Int
+
+    /// Takes the result over.
+    init(_ result: OpaquePointer) {
+        self.result = result
+        count = Int(PQntuples(result))
+        columns = Int(PQnfields(result))
+    }
+
+    deinit { PQclear(result) }
+
+    /// Rows inserted, updated, deleted, copied or returned; 0 for a statement that has no such number.
+    public var affectedRows: Int { PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0 }
+
+    /// The command's tag, such as `COMMIT` or `INSERT 0 1`.
+    var tag: String { PQcmdStatus(result).map { String(cString: $0) } ?? "" }
+
+    /// Also when there is no such row or column.
+    public func isNull(_ row: Int, _ column: Int) -> Bool { value(row, column) == nil }
+
+    public func text(_ row: Int, _ column: Int) -> String? {
+        value(row, column).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The bytes of a bytea, or of any type's binary form.
+    public func bytes(_ row: Int, _ column: Int) -> [UInt8]? { value(row, column).map(Array.init) }
+
+    /// Any integer type, by its length.
+    public func int8(_ row: Int, _ column: Int) -> Int64? {
+        guard let value = value(row, column) else { return nil }
+        return switch value.count {
+        case 2: Int64(Int16(bigEndian: value.loadUnaligned(as: Int16.self)))
+        case 4: Int64(Int32(bigEndian: value.loadUnaligned(as: Int32.self)))
+        case 8: Int64(bigEndian: value.loadUnaligned(as: Int64.self))
+        default: nil
+        }
+    }
+
+    /// Any integer type, by its length.
+    public func int4(_ row: Int, _ column: Int) -> Int64? { int8(row, column) }
+
+    public func float8(_ row: Int, _ column: Int) -> Double? {
+        integer(UInt64.self, row, column).map(Double.init(bitPattern:))
+    }
+
+    public func bool(_ row: Int, _ column: Int) -> Bool? { integer(UInt8.self, row, column).map { $0 != 0 } }
+
+    public func uuid(_ row: Int, _ column: Int) -> PostgresUUID? {
+        guard let value = value(row, column), value.count == 16 else { return nil }
+        return PostgresUUID(
+            high: UInt64(bigEndian: value.loadUnaligned(as: UInt64.self)),
+            low: UInt64(bigEndian: value.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
+    }
+
+    /// Microseconds since 1970 of a timestamptz (or a timestamp, taken as UTC); ±infinity is `Int64.max` or `.min`.
+    public func timestampMicroseconds(_ row: Int, _ column: Int) -> Int64? {
+        integer(Int64.self, row, column).map(PostgresEpoch.timestamp(toUnix:))
+    }
+
+    /// Days since 1970-01-01 of a date; ±infinity is `Int32.max` or `.min`.
+    public func dateDays(_ row: Int, _ column: Int) -> Int32? {
+        integer(Int32.self, row, column).map(PostgresEpoch.date(toUnix:))
+    }
+
+    /// The JSON text of a jsonb, in UTF-8. A json column is `bytes`.
+    public func jsonb(_ row: Int, _ column: Int) -> [UInt8]? {
+        guard let value = value(row, column), value.first == PostgresParameter.jsonbVersion else { return nil }
+        return Array(value.dropFirst())
+    }
+
+    public func textArray(_ row: Int, _ column: Int) -> [String?]? {
+        value(row, column).flatMap { WireArray.decode($0) { String(decoding: $0, as: UTF8.self) } }
+    }
+
+    private func integer<Value: FixedWidthInteger>(_: Value.Type, _ row: Int, _ column: Int) -> Value? {
+        guard let value = value(row, column), value.count == MemoryLayout<Value>.size else { return nil }
+        return Value(bigEndian: value.loadUnaligned(as: Value.self))
+    }
+
+    /// Valid while `self` is: every caller is a method of it and copies.
+    private func value(_ row: Int, _ column: Int) -> UnsafeRawBufferPointer? {
+        guard row >= 0, row < count, column >= 0, column < columns else { return nil }
+        let (row, column) = (Int32(row), Int32(column))
+        guard PQgetisnull(result, row, column) == 0 else { return nil }
+        return UnsafeRawBufferPointer(
+            start: PQgetvalue(result, row, column), count: Int(PQgetlength(result, row, column)))
+    }
+}
+
+/// libpq's result is read on the session's thread only.
+@available(*, unavailable)
+extension PostgresRows: Sendable {}

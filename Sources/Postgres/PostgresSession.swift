@@ -1,0 +1,180 @@
+/// One connection at a time, made at first use and again after a failure. Blocking; confined to its pool's thread.
+public final class PostgresSession {
+    let configuration: PostgresConfiguration
+    private let gate: ConnectGate
+    private var connection: Connection?
+    /// Whether the connection was made for this job: then nobody can have ended it before.
+    private var isFresh = false
+    /// In a transaction there is no other connection than the one it began on.
+    private var isInTransaction = false
+
+    init(configuration: PostgresConfiguration, gate: ConnectGate) {
+        self.configuration = configuration
+        self.gate = gate
+    }
+
+    /// Runs one statement, outside `transaction` in one of its own.
+    @discardableResult
+    public func execute(
+        _ statement: PostgresStatement, _ parameters: [PostgresParameter] = []
+    ) throws(PostgresError) -> PostgresRows {
+        let prepare = configuration.preparedStatements
+        return try use { connection throws(PostgresError) in
+            try connection.execute(statement, parameters, prepare: prepare)
+        }
+    }
+
+    /// Runs any number of statements, separated by semicolons; outside `transaction` all in one, unless the script says
+    /// BEGIN and COMMIT itself.
+    public func run(script: String) throws(PostgresError) {
+        guard !script.utf8.contains(0) else {
+            // libpq would take what comes before it for all there is.
+            throw PostgresError(sqlState: "22021", message: "a script holds a NUL byte")
+        }
+        _ = try use { connection throws(PostgresError) in try connection.run(script) }
+    }
+
+    /// `COPY … FROM STDIN`: sends the chunks `next` gives until nil, and returns the number of rows. A failure of `next`
+    /// aborts the COPY and is thrown on; the rest are `PostgresError`s.
+    @discardableResult
+    public func copyIn(_ statement: String, next: () throws -> [UInt8]?) throws -> Int {
+        let connection = try connected()
+        do {
+            return try connection.copyIn(statement, next: next)
+        } catch let error as PostgresError {
+            throw noted(error)
+        } catch {
+            dropIfLost()
+            throw error
+        }
+    }
+
+    /// Runs `body` between BEGIN and COMMIT, and ROLLBACK when it throws. Do not nest.
+    ///
+    /// When the connection fails during COMMIT the error is `.commitOutcomeUnknown`; before it, `.connection`, and
+    /// nothing was done. A body that went on after a failed statement gets 25P02 instead of a COMMIT that did nothing.
+    public func transaction<R>(_ body: (PostgresSession) throws -> R) throws -> R {
+        precondition(!isInTransaction, "a transaction in a transaction")
+        try begin()
+        isInTransaction = true
+        defer { isInTransaction = false }
+        let value: R
+        do {
+            value = try body(self)
+        } catch {
+            rollback()
+            throw error
+        }
+        try commit()
+        return value
+    }
+
+    private func begin() throws(PostgresError) {
+        let isReused = connection != nil && !isFresh
+        do {
+            _ = try use { connection throws(PostgresError) in try connection.run(beginning) }
+        } catch  where error.kind == .connection && isReused {
+            // Ended between the look at it and now. BEGIN alone does nothing: it can be said again.
+            _ = try use { connection throws(PostgresError) in try connection.run(beginning) }
+        }
+    }
+
+    private var beginning: String {
+        if configuration.preparedStatements { return "BEGIN" }
+        return "BEGIN; " + configuration.timeoutStatements(local: true, unlessIn: "")
+    }
+
+    private func commit() throws(PostgresError) {
+        // Lost before: connected() says so, and COMMIT was never sent.
+        _ = try connected()
+        let tag: String
+        do {
+            tag = try use { connection throws(PostgresError) in try connection.run("COMMIT").tag }
+        } catch {
+            throw error.kind == .connection ? error.with(kind: .commitOutcomeUnknown) : error
+        }
+        guard tag == "COMMIT" else {
+            throw PostgresError(sqlState: "25P02", message: "a statement had failed: rolled back, not committed")
+        }
+    }
+
+    /// A failure leaves nothing to undo: without its connection the server rolls back by itself.
+    private func rollback() {
+        guard let connection, connection.isAlive else { return drop() }
+        do {
+            _ = try connection.run("ROLLBACK")
+        } catch {
+            drop()
+        }
+    }
+}
+
+extension PostgresSession {
+    /// Before each job of the pool: lets go of a connection that ended while idle, so that the job gets a new one.
+    func beginJob() {
+        isFresh = false
+        if let connection, connection.endedWhileIdle() { drop() }
+    }
+
+    /// After each job: nothing of it may leak into the next.
+    func endJob() {
+        if let connection, !(connection.isAlive && connection.isIdle) { drop() }
+    }
+
+    func drop() { connection = nil }
+
+    private func dropIfLost() {
+        if let connection, !connection.isAlive { drop() }
+    }
+
+    private func use<R>(_ body: (Connection) throws(PostgresError) -> R) throws(PostgresError) -> R {
+        let connection = try connected()
+        do {
+            return try body(connection)
+        } catch {
+            throw noted(error)
+        }
+    }
+
+    /// The same error, after letting go of a connection that is no more use.
+    private func noted(_ error: PostgresError) -> PostgresError {
+        if error.kind == .connection { drop() } else { dropIfLost() }
+        return error
+    }
+
+    private func connected() throws(PostgresError) -> Connection {
+        if let connection { return connection }
+        guard !isInTransaction else {
+            throw PostgresError(sqlState: nil, message: "the transaction's connection was lost", kind: .connection)
+        }
+        guard gate.isOpen else {
+            throw PostgresError(
+                sqlState: nil, message: "not connected: the last attempt failed a moment ago", kind: .connection)
+        }
+        do {
+            let connection = try connect()
+            gate.succeeded()
+            self.connection = connection
+            isFresh = true
+            return connection
+        } catch {
+            gate.failed()
+            // Whatever the reason, such as a wrong password: there is no connection.
+            throw error.with(kind: .connection)
+        }
+    }
+
+    private func connect() throws(PostgresError) -> Connection {
+        let parameters = try configuration.parameters()
+        let connection = try Connection(parameters: parameters)
+        if configuration.preparedStatements {
+            let options = parameters["options"] ?? ""
+            _ = try connection.run(configuration.timeoutStatements(local: false, unlessIn: options))
+        }
+        return connection
+    }
+}
+
+/// Blocking, and libpq allows one thread at a time on a connection.
+@available(*, unavailable)
+extension PostgresSession: Sendable {}

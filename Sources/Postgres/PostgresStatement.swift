@@ -1,0 +1,19 @@
+/// A statement of SQL with `$1`, `$2`… for its parameters. Make it once and keep it: its name costs a hash.
+public struct PostgresStatement: Sendable, Hashable {
+    public let sql: String
+    /// The name it is prepared under: a stable hash of the SQL, so that every process gives one text one name.
+    public let name: String
+
+    public init(_ sql: String) {
+        self.sql = sql
+        // FNV-1a, 64 bits: a daemon's few dozen statements do not collide.
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in sql.utf8 {
+            hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3
+        }
+        name = "s" + String(hash, radix: 16)
+    }
+
+    public static func == (left: PostgresStatement, right: PostgresStatement) -> Bool { left.sql == right.sql }
+    public func hash(into hasher: inout Hasher) { hasher.combine(name) }
+}

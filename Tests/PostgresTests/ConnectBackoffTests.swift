@@ -1,0 +1,39 @@
+import Testing
+
+@testable import Postgres
+
+@Suite("The backoff after failed connections")
+struct ConnectBackoffTests {
+    private let start = ContinuousClock.now
+
+    @Test("doubles from 0.1 s to 5 s, and a success ends it")
+    func doubles() {
+        var backoff = ConnectBackoff()
+        #expect(backoff.permits(at: start))
+        var now = start
+        for milliseconds in [100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000] {
+            backoff.failed(at: now, jitter: 0)
+            #expect(!backoff.permits(at: now + .milliseconds(milliseconds - 1)))
+            now += .milliseconds(milliseconds)
+            #expect(backoff.permits(at: now))
+        }
+        backoff.failed(at: now, jitter: 0)
+        backoff.succeeded()
+        #expect(backoff.permits(at: now))
+    }
+
+    @Test("is up to half shorter at random")
+    func jitter() {
+        var backoff = ConnectBackoff()
+        backoff.failed(at: start, jitter: 0.96)
+        #expect(!backoff.permits(at: start + .milliseconds(50)))
+        #expect(backoff.permits(at: start + .milliseconds(53)))
+    }
+
+    @Test("counts the failures of several sessions at one time once")
+    func together() {
+        var backoff = ConnectBackoff()
+        for _ in 0..<8 { backoff.failed(at: start, jitter: 0) }
+        #expect(backoff.permits(at: start + .milliseconds(100)))
+    }
+}

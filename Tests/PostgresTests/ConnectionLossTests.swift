@@ -1,0 +1,122 @@
+import EmbeddedPostgres
+import Foundation
+import Postgres
+import Testing
+
+@Suite("A lost connection", .timeLimit(.minutes(2)))
+struct ConnectionLossTests {
+    @Test("that ended while idle is replaced unnoticed", arguments: [true, false])
+    func whileIdle(prepared: Bool) async throws {
+        let database = try TestDatabase(preparedStatements: prepared)
+        let other = TestDatabase.pool(database.uri)
+        for _ in 0..<5 {
+            let first = try await database.pool.run { try $0.ownProcessID() }
+            try await other.run { _ = try $0.execute(terminate, [.int4(Int32(first))]) }
+            let second = try await database.pool.run { try $0.transaction { try $0.ownProcessID() } }
+            #expect(first != second)
+        }
+    }
+
+    @Test("in a transaction fails it at once, and the body cannot go on elsewhere")
+    func duringTransaction() async throws {
+        let database = try TestDatabase()
+        let other = TestDatabase.pool(database.uri)
+        try await other.run { try $0.run(script: "CREATE TABLE t (n int)") }
+        let error = try await database.failure { session in
+            try session.transaction { session in
+                try session.run(script: "INSERT INTO t VALUES (1)")
+                #expect(throws: PostgresError.self) {
+                    try session.run(script: "SELECT pg_terminate_backend(pg_backend_pid())")
+                }
+                #expect(throws: PostgresError.self) { try session.run(script: "INSERT INTO t VALUES (2)") }
+            }
+        }
+        #expect(error.kind == .connection, "COMMIT was not sent, so the outcome is known")
+        let count = PostgresStatement("SELECT count(*) FROM t")
+        #expect(try await database.pool.run { try $0.execute(count).int8(0, 0) } == 0)
+    }
+
+    @Test("during a COPY fails it")
+    func duringCopy() async throws {
+        let database = try TestDatabase()
+        let other = TestDatabase.pool(database.uri)
+        try await other.run { try $0.run(script: "CREATE TABLE t (s text)") }
+        let error = try await database.failure { session in
+            let own = try session.ownProcessID()
+            var killed = false
+            try session.copyIn("COPY t FROM STDIN") {
+                if killed { return nil }
+                killed = true
+                kill(pid_t(own), SIGTERM)
+                return Array("row\n".utf8)
+            }
+        }
+        #expect(error.kind == .connection)
+        #expect(try await database.pool.run { try $0.execute(processID).count } == 1)
+    }
+
+    @Test("during COMMIT leaves the outcome unknown")
+    func duringCommit() async throws {
+        let database = try TestDatabase()
+        try await database.pool.run { session in
+            try session.run(
+                script: """
+                    CREATE TABLE t (n int);
+                    CREATE FUNCTION cut() RETURNS trigger LANGUAGE plpgsql AS
+                        'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END';
+                    CREATE CONSTRAINT TRIGGER cut AFTER INSERT ON t DEFERRABLE INITIALLY DEFERRED
+                        FOR EACH ROW EXECUTE FUNCTION cut();
+                    """)
+        }
+        let error = try await database.failure { session in
+            try session.transaction { try $0.run(script: "INSERT INTO t VALUES (1)") }
+        }
+        #expect(error.kind == .commitOutcomeUnknown && error.isRetriable)
+        #expect(try await database.pool.run { try $0.execute(processID).count } == 1)
+    }
+
+    @Test("comes back when the server restarts, and fails fast while it is down")
+    func serverRestarts() async throws {
+        let server = try EmbeddedPostgres.start(durable: false)
+        defer { server.stop() }
+        let pool = TestDatabase.pool(server.uri, size: 4)
+        let select = PostgresStatement("SELECT 1")
+        try await pool.run { try $0.run(script: "CREATE TABLE t AS SELECT 7 AS n") }
+        try server.restart()
+        #expect(try await pool.run { try $0.execute(PostgresStatement("SELECT n FROM t")).int4(0, 0) } == 7)
+
+        server.stopServer(crashing: true)
+        let clock = ContinuousClock()
+        let took = try await clock.measure {
+            for _ in 0..<100 {
+                let error = try await TestDatabase.failure(of: pool) { try $0.execute(select) }
+                #expect(error.kind == .connection)
+            }
+        }
+        #expect(took < .seconds(5))
+
+        try server.startServer()
+        let limit = clock.now + .seconds(30)
+        var answer: Int64?
+        while answer == nil, clock.now < limit {
+            do {
+                answer = try await pool.run { try $0.execute(select).int4(0, 0) }
+            } catch let error as PostgresError {
+                try #require(error.kind == .connection)
+            }
+        }
+        #expect(answer == 1)
+        await pool.close()
+    }
+
+    @Test("is what a read-only server amounts to")
+    func readOnly() async throws {
+        let database = try TestDatabase()
+        let error = try await database.failure { session in
+            try session.run(script: "SET default_transaction_read_only = on")
+            try session.run(script: "CREATE TABLE t ()")
+        }
+        #expect(error.sqlState == "25006" && error.kind == .connection)
+        try await database.pool.run { try $0.run(script: "CREATE TABLE t ()") }
+    }
+}

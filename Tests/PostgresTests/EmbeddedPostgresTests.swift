@@ -1,0 +1,41 @@
+import EmbeddedPostgres
+import Foundation
+import Postgres
+import Testing
+
+@Suite("The throw-away server")
+struct EmbeddedPostgresTests {
+    @Test("keeps a directory it was given, with its databases, and is durable unless told otherwise")
+    func keptDirectory() async throws {
+        let directory = "/tmp/embedded-postgres-test-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let first = try EmbeddedPostgres.start(directory: directory, settings: ["max_connections": "7"])
+        let uri = try first.createDatabase("kept")
+        let pool = TestDatabase.pool(uri)
+        let settings = try await pool.run { session in
+            try session.run(script: "CREATE TABLE t AS SELECT 1 AS n")
+            return try session.execute(
+                PostgresStatement("SELECT current_setting('fsync'), current_setting('max_connections')")
+            ).text(0, 0)
+        }
+        #expect(settings == "on")
+        await pool.close()
+        first.stop()
+        first.stop()
+
+        let second = try EmbeddedPostgres.start(directory: directory)
+        defer { second.stop() }
+        try second.createDatabase("copy", template: "kept")
+        let copy = TestDatabase.pool(second.uri(database: "copy"))
+        #expect(try await copy.run { try $0.execute(PostgresStatement("SELECT n FROM t")).int4(0, 0) } == 1)
+        await copy.close()
+    }
+
+    @Test("says why it does not start")
+    func wrongSetting() throws {
+        let error = #expect(throws: EmbeddedPostgresError.self) {
+            try EmbeddedPostgres.start(settings: ["no_such_setting": "1"])
+        }
+        #expect(error?.description.contains("no_such_setting") == true)
+    }
+}

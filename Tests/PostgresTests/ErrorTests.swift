@@ -1,0 +1,113 @@
+import Foundation
+import Postgres
+import Testing
+
+@Suite("Errors")
+struct ErrorTests {
+    @Test(
+        "a SQLSTATE has its kind",
+        arguments: [
+            ("08006", PostgresError.Kind.connection), ("57P01", .connection), ("57P03", .connection),
+            ("25006", .connection), ("22021", .data), ("23505", .data), ("40001", .retriable), ("40P01", .retriable),
+            ("55P03", .retriable), ("57014", .retriable), ("53300", .retriable), ("26000", .retriable),
+            ("42P01", .other),
+            ("P0001", .other),
+        ])
+    func kinds(sqlState: String, kind: PostgresError.Kind) {
+        let error = PostgresError(sqlState: sqlState, message: "")
+        #expect(error.kind == kind)
+        #expect(error.isRetriable == (kind != .data && kind != .other))
+    }
+
+    @Test("a NUL byte in a text is an error of the data, not a truncation")
+    func nulByte() async throws {
+        let database = try TestDatabase()
+        for parameter in [PostgresParameter.text("secret\0tail"), .textArray(["fine", "secret\0tail"])] {
+            let error = try await database.failure { try $0.execute(PostgresStatement("SELECT $1"), [parameter]) }
+            #expect(error.kind == .data)
+            #expect(error.sqlState == "22021")
+            #expect(!error.description.contains("secret") && !error.description.contains("0x00"))
+        }
+        let error = try await database.failure { try $0.execute(PostgresStatement("SELECT $1"), [.textBytes([0xff])]) }
+        #expect(error.sqlState == "22021")
+    }
+
+    @Test("a unique violation is an error of the data that names its constraint and no value")
+    func uniqueViolation() async throws {
+        let database = try TestDatabase()
+        let error = try await database.failure { session in
+            try session.run(script: "CREATE TABLE t (id text CONSTRAINT only_one UNIQUE)")
+            let insert = PostgresStatement("INSERT INTO t VALUES ($1)")
+            try session.execute(insert, [.text("topsecret")])
+            try session.execute(insert, [.text("topsecret")])
+        }
+        #expect(error.kind == .data && !error.isRetriable)
+        #expect(error.sqlState == "23505")
+        #expect(error.constraint == "only_one")
+        #expect(!"\(error) \(error.message)".contains("topsecret"))
+    }
+
+    @Test(
+        "no value is in an error's text",
+        arguments: [
+            "SELECT $1::int", "SELECT $1::timestamptz", "SELECT $1::uuid", "SELECT $1::text[]", "SELECT $1::bool",
+            "SELECT to_date($1, 'YYYY-MM-DD')", "SELECT $1::numeric", "SELECT $1::jsonb",
+        ])
+    func noValues(sql: String) async throws {
+        let database = try TestDatabase()
+        let error = try await database.failure {
+            try $0.execute(PostgresStatement(sql), [.text("topsecret: \"topsecret\"")])
+        }
+        #expect(error.kind == .data)
+        #expect(!"\(error)".contains("topsecret"))
+        #expect(!error.message.isEmpty)
+    }
+
+    @Test("a parameter shows its type and size only")
+    func parameterDescription() {
+        #expect("\(PostgresParameter.text("topsecret"))" == "PostgresParameter(type 25, 9 bytes)")
+    }
+
+    @Test(
+        "a wrong address or database is a connection error without URI and password",
+        arguments: [
+            "postgresql://user:topsecret@127.0.0.1:1/nothing", "postgresql://user:topsecret@localhost.invalid/nothing",
+            "host=127.0.0.1 port=1 password=topsecret", "postgresql://us:er:topsecret@127.0.0.1:1/x",
+            "postgresql://user:5/topsecret@127.0.0.1:1/x", "postgresql://user:top%secret@127.0.0.1/x",
+        ])
+    func noPassword(uri: String) async throws {
+        let pool = TestDatabase.pool(uri)
+        let error = try await TestDatabase.failure(of: pool) { try $0.run(script: "SELECT 1") }
+        #expect(error.kind == .connection && error.isRetriable)
+        #expect(error.sqlState == nil)
+        #expect(!"\(error)".contains("secret"))
+        await pool.close()
+    }
+
+    @Test(
+        "what is wrong with a connection string is said without quoting it",
+        arguments: [
+            "postgresql://user:topsecret%zz@h/d", "postgresql://h/d?topsecret=1", "topsecret", "host='topsecret",
+            "postgresql://[topsecret", "postgresql://user:topsecret/x@h:5/d", "  ", "postgresql://h:99999/",
+        ])
+    func faults(uri: String) throws {
+        let fault = try #require(PostgresConfiguration.faults(in: uri))
+        #expect(!fault.contains("secret") && fault.count > 5)
+    }
+
+    @Test(
+        "libpq's two forms of connection string are both right",
+        arguments: [
+            "postgresql://u:p@h1:5432,h2:5433/d?application_name=x&target_session_attrs=any", "host=h port=5 dbname=d",
+            "postgres://", "postgresql:///d?host=/run/postgresql",
+        ])
+    func noFaults(uri: String) {
+        #expect(PostgresConfiguration.faults(in: uri) == nil)
+    }
+
+    @Test("a configuration does not show its URI")
+    func configurationDescription() {
+        let configuration = PostgresConfiguration(uri: "postgresql://u:topsecret@h/d", applicationName: "a")
+        #expect(!"\(configuration)".contains("topsecret") && !String(reflecting: configuration).contains("topsecret"))
+    }
+}

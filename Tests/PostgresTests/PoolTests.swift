@@ -1,0 +1,98 @@
+import Foundation
+import Postgres
+import Testing
+
+@Suite("A pool", .timeLimit(.minutes(1)))
+struct PoolTests {
+    /// The jobs block until the test, which runs on Swift's own threads, has seen them all start. Were they on those
+    /// threads too, of which there are fewer than five on most machines, nobody would let them go.
+    @Test("runs its sessions in parallel and blocks none of Swift's threads")
+    func parallel() async throws {
+        let database = try TestDatabase(size: 4)
+        let (started, starts) = AsyncStream.makeStream(of: Int64.self)
+        let gate = DispatchSemaphore(value: 0)
+        let pool = database.pool
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    try await pool.run { session in
+                        starts.yield(try session.ownProcessID())
+                        gate.wait()
+                    }
+                }
+            }
+            var sessions: Set<Int64> = []
+            for await session in started {
+                sessions.insert(session)
+                if sessions.count == 4 { break }
+            }
+            for _ in 0..<4 { gate.signal() }
+            try await group.waitForAll()
+        }
+    }
+
+    @Test("takes jobs in the order they come")
+    func order() async throws {
+        let database = try TestDatabase()
+        let (order, ran) = AsyncStream.makeStream(of: Int.self)
+        let (queued, added) = AsyncStream.makeStream(of: Void.self)
+        let gate = DispatchSemaphore(value: 0)
+        let pool = database.pool
+        async let first: Void = pool.run { _ in
+            added.yield()
+            gate.wait()
+        }
+        for await _ in queued { break }
+        // One after the other: each is in the queue before the next task is made.
+        var tasks: [Task<Void, any Error>] = []
+        for number in 0..<3 {
+            tasks.append(Task.immediate { try await pool.run { _ in _ = ran.yield(number) } })
+        }
+        gate.signal()
+        try await first
+        for task in tasks { try await task.value }
+        ran.finish()
+        #expect(await order.reduce(into: []) { $0.append($1) } == [0, 1, 2])
+    }
+
+    @Test("closes after the jobs that run, failing those that wait and those that come later")
+    func close() async throws {
+        let database = try TestDatabase()
+        let (started, starts) = AsyncStream.makeStream(of: Int64.self)
+        let gate = DispatchSemaphore(value: 0)
+        let pool = database.pool
+        async let running = pool.run { session in
+            starts.yield(try session.ownProcessID())
+            gate.wait()
+            return 7
+        }
+        var first = started.makeAsyncIterator()
+        let session = try #require(await first.next())
+        let waiting = Task.immediate { try await pool.run { _ in 8 } }
+        let closing = Task.immediate { await pool.close() }
+        let failed = await #expect(throws: PostgresError.self) { try await waiting.value }
+        #expect(failed?.kind == .connection)
+        gate.signal()
+        #expect(try await running == 7)
+        await closing.value
+        await pool.close()
+        #expect(try await database.failure { _ in }.kind == .connection)
+
+        // Terminating what is not there is false.
+        let gone = try await TestDatabase.pool(database.uri).run { other in
+            try other.execute(
+                PostgresStatement("SELECT pg_terminate_backend($1, 10000) OR true"), [.int4(Int32(session))])
+            return try other.execute(
+                PostgresStatement("SELECT count(*) FROM pg_stat_activity WHERE pid = $1"), [.int4(Int32(session))]
+            ).int8(0, 0)
+        }
+        #expect(gone == 0)
+    }
+
+    @Test("passes on what a job throws")
+    func throwing() async throws {
+        struct Stop: Error {}
+        let database = try TestDatabase()
+        await #expect(throws: Stop.self) { try await database.pool.run { _ in throw Stop() } }
+    }
+}

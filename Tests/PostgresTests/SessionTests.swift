@@ -1,0 +1,143 @@
+import Foundation
+import Postgres
+import Testing
+
+@Suite("A session")
+struct SessionTests {
+    @Test("is set up as configured, and the URI has the last word", arguments: [true, false])
+    func setUp(prepared: Bool) async throws {
+        let database = try TestDatabase(preparedStatements: prepared)
+        let show = PostgresStatement(
+            "SELECT current_setting($1), current_setting('application_name'), current_setting('client_encoding')")
+        for name in ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"] {
+            let value = try await database.pool.run { session in
+                try session.transaction { try $0.execute(show, [.text(name)]).text(0, 0) }
+            }
+            #expect(value == ["statement_timeout": "30s", "lock_timeout": "10s"][name, default: "1min"])
+        }
+        let pool = TestDatabase.pool(database.uri + "?application_name=from-uri&client_encoding=LATIN1")
+        try await pool.run { session in
+            let rows = try session.execute(show, [.text("statement_timeout")])
+            #expect(rows.text(0, 1) == "from-uri")
+            #expect(rows.text(0, 2) == "UTF8")
+        }
+    }
+
+    @Test("commits what a transaction did, and undoes it when the body throws")
+    func transactions() async throws {
+        struct Stop: Error {}
+        let database = try TestDatabase()
+        try await database.pool.run { try $0.run(script: "CREATE TABLE t (n int)") }
+        try await database.pool.run { try $0.transaction { try $0.run(script: "INSERT INTO t VALUES (1)") } }
+        await #expect(throws: Stop.self) {
+            try await database.pool.run { session in
+                try session.transaction { session in
+                    try session.run(script: "INSERT INTO t VALUES (2)")
+                    throw Stop()
+                }
+            }
+        }
+        let sum = try await database.pool.run { try $0.execute(PostgresStatement("SELECT sum(n) FROM t")).int8(0, 0) }
+        #expect(sum == 1)
+    }
+
+    @Test("does not call a transaction committed that a swallowed error had doomed")
+    func doomedTransaction() async throws {
+        let database = try TestDatabase()
+        let error = try await database.failure { session in
+            try session.transaction { session in
+                do { try session.run(script: "SELECT 1/0") } catch { #expect((error as? PostgresError)?.kind == .data) }
+            }
+        }
+        #expect(error.sqlState == "25P02" && error.kind == .other)
+        #expect(try await database.pool.run { try $0.execute(processID).count } == 1)
+    }
+
+    @Test("does not pass an open transaction on to the next job")
+    func leftOpen() async throws {
+        let database = try TestDatabase()
+        let status = PostgresStatement("SELECT pg_current_xact_id_if_assigned() IS NULL, to_regclass('t') IS NULL")
+        try await database.pool.run { try $0.run(script: "BEGIN; CREATE TABLE t ()") }
+        try await database.pool.run { session in
+            let rows = try session.execute(status)
+            #expect(rows.bool(0, 0) == true && rows.bool(0, 1) == true)
+        }
+    }
+
+    @Test("copies in what it is given, chunk by chunk")
+    func copyIn() async throws {
+        let database = try TestDatabase()
+        let (copied, found) = try await database.pool.run { session in
+            try session.run(script: "CREATE TABLE t (n int, s text)")
+            var chunks = ["1\ton", "e\n2\t", "zwö\n", ""].makeIterator()
+            let copied = try session.copyIn("COPY t FROM STDIN") { chunks.next().map { Array($0.utf8) } }
+            return (copied, try session.execute(PostgresStatement("SELECT s FROM t ORDER BY n")).text(1, 0))
+        }
+        #expect(copied == 2)
+        #expect(found == "zwö")
+    }
+
+    @Test("aborts a COPY whose source fails, whose rows are wrong, or that is none")
+    func failedCopy() async throws {
+        struct Stop: Error {}
+        let database = try TestDatabase()
+        try await database.pool.run { try $0.run(script: "CREATE TABLE t (n int)") }
+        await #expect(throws: Stop.self) {
+            try await database.pool.run { try $0.copyIn("COPY t FROM STDIN") { throw Stop() } }
+        }
+        let wrong = try await database.failure { session in
+            var chunks = [Array("topsecret\n".utf8)].makeIterator()
+            try session.copyIn("COPY t FROM STDIN") { chunks.next() }
+        }
+        #expect(wrong.kind == .data && !"\(wrong)".contains("topsecret"))
+        let none = try await database.failure { try $0.copyIn("SELECT 1") { nil } }
+        #expect(none.kind == .other)
+        let unexpected = try await database.failure { try $0.run(script: "COPY t FROM STDIN") }
+        #expect(unexpected.kind == .other)
+        let count = try await database.pool.run {
+            try $0.execute(PostgresStatement("SELECT count(*) FROM t")).int8(0, 0)
+        }
+        #expect(count == 0)
+    }
+
+    @Test("prepares a statement again that the server has lost, or whose tables changed")
+    func prepareAgain() async throws {
+        let database = try TestDatabase()
+        try await database.pool.run { session in
+            let statement = PostgresStatement("SELECT * FROM t")
+            try session.run(script: "CREATE TABLE t AS SELECT 1 AS n")
+            #expect(try session.execute(statement).int4(0, 0) == 1)
+            try session.run(script: "DEALLOCATE ALL")
+            #expect(try session.execute(statement).int4(0, 0) == 1)
+            try session.run(script: "ALTER TABLE t ADD m int DEFAULT 2")
+            #expect(try session.execute(statement).int4(0, 1) == 2)
+
+            try session.run(script: "DEALLOCATE ALL")
+            let lost = #expect(throws: PostgresError.self) {
+                try session.transaction { try $0.execute(statement) }
+            }
+            #expect(lost?.kind == .retriable)
+            #expect(try session.transaction { try $0.execute(statement).int4(0, 1) } == 2)
+        }
+    }
+
+    @Test("stops at a script's error and refuses a NUL byte in it")
+    func scripts() async throws {
+        let database = try TestDatabase()
+        let missing = try await database.failure { try $0.run(script: "CREATE TABLE a (); SELECT nothing") }
+        #expect(missing.sqlState == "42703" && missing.kind == .other)
+        #expect(try await database.failure { try $0.run(script: "SELECT 1;\0 SELECT 2") }.kind == .data)
+        let rolledBack = PostgresStatement("SELECT to_regclass('a') IS NULL")
+        #expect(try await database.pool.run { try $0.execute(rolledBack).bool(0, 0) } == true)
+    }
+
+    @Test("runs into its statement timeout, which is retriable")
+    func statementTimeout() async throws {
+        let database = try TestDatabase()
+        let error = try await database.failure { session in
+            try session.run(script: "SET statement_timeout = '20ms'; SELECT pg_sleep(60)")
+            try session.run(script: "SELECT pg_sleep(60)")
+        }
+        #expect(error.sqlState == "57014" && error.kind == .retriable)
+    }
+}

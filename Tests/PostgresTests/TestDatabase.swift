@@ -1,0 +1,51 @@
+import EmbeddedPostgres
+import Foundation
+import Postgres
+import Synchronization
+import Testing
+
+/// One server for the whole process, and a database and a pool of its own for each test.
+struct TestDatabase: Sendable {
+    let uri: String
+    let pool: PostgresPool
+
+    private static let server = Result { try EmbeddedPostgres.start(durable: false) }
+    private static let number = Atomic<Int>(0)
+
+    init(size: Int = 1, preparedStatements: Bool = true) throws {
+        let name = "test_\(Self.number.add(1, ordering: .relaxed).newValue)"
+        uri = try Self.server.get().createDatabase(name)
+        pool = Self.pool(uri, size: size, preparedStatements: preparedStatements)
+    }
+
+    static func pool(_ uri: String, size: Int = 1, preparedStatements: Bool = true) -> PostgresPool {
+        PostgresPool(
+            configuration: PostgresConfiguration(
+                uri: uri, applicationName: "tests", preparedStatements: preparedStatements),
+            size: size)
+    }
+
+    /// Runs a body and expects its `PostgresError`.
+    func failure(
+        _ body: @escaping @Sendable (PostgresSession) throws -> Void, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> PostgresError {
+        try await TestDatabase.failure(of: pool, body, sourceLocation: sourceLocation)
+    }
+
+    static func failure(
+        of pool: PostgresPool, _ body: @escaping @Sendable (PostgresSession) throws -> Void,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> PostgresError {
+        try #require(
+            await #expect(throws: PostgresError.self, sourceLocation: sourceLocation) { try await pool.run(body) },
+            sourceLocation: sourceLocation)
+    }
+}
+
+let processID = PostgresStatement("SELECT pg_backend_pid()")
+/// Waits, on the server, until the other session is gone.
+let terminate = PostgresStatement("SELECT pg_terminate_backend($1, 10000)")
+
+extension PostgresSession {
+    func ownProcessID() throws -> Int64 { try #require(try execute(processID).int4(0, 0)) }
+}

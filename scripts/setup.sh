@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# Installs what the build and the demo need and the machine does not have. Does nothing where all of it is there.
+# usage: scripts/setup.sh [PACKAGE...]     further Debian packages, named like the command they are wanted for,
+#                                          or as COMMAND=PACKAGE (promtool=prometheus)
+set -euo pipefail
+
+readonly minimum_swift=6.1
+
+fail() {
+    printf 'setup: %s\n' "$1" >&2
+    exit 1
+}
+
+check_swift() {
+    command -v swift >/dev/null ||
+        fail "swift is not installed: version $minimum_swift or later is needed, see https://www.swift.org/install/linux/"
+    local version
+    version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9][0-9.]*\).*/\1/p' | head -n 1)
+    [[ -n $version ]] || fail "cannot tell the version of swift from 'swift --version'"
+    local oldest
+    oldest=$(printf '%s\n%s\n' "$minimum_swift" "$version" | sort -V | head -n 1)
+    [[ $oldest == "$minimum_swift" ]] ||
+        fail "swift $version is too old: $minimum_swift or later is needed, see https://www.swift.org/install/linux/"
+}
+
+has_library() { command -v pkg-config >/dev/null && pkg-config --exists "$1"; }
+
+has_postgres() {
+    command -v initdb >/dev/null && command -v postgres >/dev/null && return
+    compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null
+}
+
+missing=()
+find_missing() {
+    command -v pkg-config >/dev/null || missing+=(pkg-config)
+    has_library rdkafka || missing+=(librdkafka-dev)
+    has_library libpq || missing+=(libpq-dev)
+    has_postgres || missing+=(postgresql)
+    local wanted
+    for wanted in "$@"; do
+        command -v "${wanted%%=*}" >/dev/null || missing+=("${wanted#*=}")
+    done
+}
+
+as_root() {
+    if [[ $(id -u) -eq 0 ]]; then "$@"; else sudo -n "$@"; fi
+}
+
+apt_install() {
+    local log
+    log=$(mktemp)
+    if ! as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >"$log" 2>&1; then
+        cat "$log" >&2
+        rm -f "$log"
+        fail "apt-get could not install: $*"
+    fi
+    rm -f "$log"
+}
+
+# While packages are installed no service is started, and no PostgreSQL cluster is created: tests and the demo start
+# their own. What is changed for that is put back at the end.
+readonly policy=/usr/sbin/policy-rc.d
+readonly clusters=/etc/postgresql-common/createcluster.conf
+policy_is_ours=
+clusters_before=
+quiet_services() {
+    if [[ ! -e $policy ]]; then
+        policy_is_ours=yes
+        printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
+        as_root chmod 755 "$policy"
+    fi
+}
+forbid_clusters() {
+    clusters_before=$(mktemp)
+    cp "$clusters" "$clusters_before" 2>/dev/null || : >"$clusters_before"
+    printf '\ncreate_main_cluster = false\n' | as_root tee -a "$clusters" >/dev/null
+}
+put_back() {
+    [[ -z $policy_is_ours ]] || as_root rm -f "$policy"
+    [[ -z $clusters_before ]] || { as_root cp "$clusters_before" "$clusters" && rm -f "$clusters_before"; }
+}
+
+install_missing() {
+    command -v apt-get >/dev/null ||
+        fail "these Debian packages are missing, and there is no apt-get to install them: ${missing[*]}"
+    if [[ $(id -u) -ne 0 ]] && ! sudo -n true 2>/dev/null; then
+        fail "needs root: run 'sudo apt-get install ${missing[*]}', then try again"
+    fi
+    printf 'setup: installing %s\n' "${missing[*]}"
+    trap put_back EXIT
+    quiet_services
+    as_root apt-get update -qq >/dev/null || fail "apt-get update failed"
+    if [[ " ${missing[*]} " == *" postgresql "* ]]; then
+        apt_install postgresql-common
+        forbid_clusters
+    fi
+    apt_install "${missing[@]}"
+    # The package would start the server at the next boot; only its promtool is wanted.
+    if [[ " ${missing[*]} " == *" prometheus "* ]] && command -v systemctl >/dev/null; then
+        as_root systemctl disable --quiet prometheus 2>/dev/null || true
+    fi
+}
+
+check_swift
+find_missing "$@"
+[[ ${#missing[@]} -eq 0 ]] || install_missing

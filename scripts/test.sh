@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Everything that must hold: formatting, imports, documents, deploy files, and all tests. What CI runs.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# shellcheck source=scripts/flags.sh
+source scripts/flags.sh
+
+step() { printf '== %s (%d s)\n' "$1" "$SECONDS"; }
+
+step "setup"
+scripts/setup.sh promtool=prometheus
+step "format"
+scripts/check-format.sh
+step "dependencies"
+scripts/check-dependencies.sh
+step "documents"
+scripts/check-docs.sh
+step "alert rules"
+promtool check rules deploy/alerts.yaml >/dev/null
+promtool test rules deploy/alerts.test.yaml >/dev/null
+step "build"
+swift build --build-tests "${build_flags[@]}"
+step "tests"
+swift test --disable-xctest "${build_flags[@]}"
+step "done"
