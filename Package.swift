@@ -24,6 +24,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types", from: "1.3.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.29.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.10.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.0.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.25.0"),
@@ -51,9 +52,12 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             swiftSettings: strict),
-        .target(name: "Ledger", dependencies: ["Fulfillment", "Postgres"], swiftSettings: strict),
+        .target(
+            name: "Ledger", dependencies: ["Fulfillment", "Postgres"], resources: [.embedInCode("SQL")],
+            swiftSettings: strict),
         .target(
             name: "Operations",
             dependencies: [
@@ -97,6 +101,7 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: strict),
@@ -120,6 +125,21 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict),
-        .testTarget(name: "AppStoreSimulationTests", dependencies: ["AppStoreSimulation"], swiftSettings: strict),
+        .testTarget(
+            name: "AppStoreSimulationTests",
+            dependencies: [
+                "AppStoreSimulation",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: strict),
+        .testTarget(name: "PipelineTests", dependencies: ["Pipeline", "Fulfillment", "Kafka"], swiftSettings: strict),
+        .testTarget(
+            name: "ReceiptdTests", dependencies: ["receiptd", "Fulfillment", "Kafka"], swiftSettings: strict),
+        .testTarget(
+            name: "EndToEndTests",
+            dependencies: ["receiptd", "AppStoreSimulation", "EmbeddedPostgres", "Fulfillment", "Kafka", "Postgres"],
+            swiftSettings: strict),
     ]
 )

@@ -39,22 +39,49 @@ check_settings() {
     done < <(comm -13 <(echo "$read") <(echo "$documented"))
 }
 
+# The anchors of a document's headings, as GitHub makes them.
+anchors() {
+    awk '/^ *```/ { fenced = !fenced; next } !fenced && /^#+ / { sub(/^#+ /, ""); print tolower($0) }' "$1" |
+        sed -E 's/[^a-z0-9 _-]//g; s/ /-/g'
+}
+
+# One link, seen from a document: the file and, in a Markdown file, the heading must be there.
+check_link() {
+    local document=$1 target=$2
+    local path=${target%%#*} anchor=
+    [[ $target != *'#'* ]] || anchor=${target#*#}
+    local file=$document
+    [[ -z $path ]] || file=$(dirname "$document")/$path
+    if [[ ! -e $file ]]; then
+        fault "$document: the link to $target leads nowhere"
+    elif [[ -n $anchor && $file == *.md ]] && ! anchors "$file" | grep -qxF "$anchor"; then
+        fault "$document: $file has no heading for $target"
+    fi
+}
+
 # Relative links, outside of fenced code.
 check_links() {
-    local document target path
+    local document target
     while read -r document; do
         while read -r target; do
-            path=${target%%#*}
-            case $target in http://* | https://* | mailto:* | '#'*) continue ;; esac
-            [[ -e $(dirname "$document")/$path ]] || fault "$document: the link to $target leads nowhere"
+            case $target in http://* | https://* | mailto:*) ;; *) check_link "$document" "$target" ;; esac
         done < <(awk '/^ *```/ { fenced = !fenced; next } !fenced' "$document" |
             { grep -oE '\]\([^)[:space:]]+\)' || true; } | sed -E 's/^\]\((.*)\)$/\1/')
     done < <(documents)
 }
 
+# Every alert has a section that says what to do. Runbooks are named from the root.
+check_runbooks() {
+    local target
+    while read -r target; do
+        check_link alerts.yaml "$target"
+    done < <(sed -nE 's/^ *runbook_url: *//p' deploy/alerts.yaml)
+}
+
 check_readme
 check_settings
 check_links
+check_runbooks
 if [[ $faults -gt 0 ]]; then
     printf 'check-docs: %d faults\n' "$faults" >&2
     exit 1

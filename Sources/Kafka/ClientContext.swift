@@ -10,10 +10,27 @@ final class ClientContext {
     var rebalance: KafkaConsumer.Rebalance?
     var onCommit: ((Result<[TopicPartition: Int64], KafkaError>) -> Void)?
 
+    /// What the application paused of the assignment. librdkafka would keep it paused over a reassignment.
+    private var paused: Set<TopicPartition> = []
+
     init(log: @escaping @Sendable (KafkaLogLine) -> Void) { self.log = log }
 
     /// Sound while the client lives: `ClientHandle` holds a reference until `rd_kafka_destroy` has returned.
     static func of(_ opaque: UnsafeMutableRawPointer?) -> ClientContext? {
         opaque.map { Unmanaged<ClientContext>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    func notePaused(_ partitions: [TopicPartition]) { paused.formUnion(partitions) }
+    func noteResumed(_ partitions: [TopicPartition]) { paused.subtract(partitions) }
+
+    /// Before the partitions (nil: all) leave the assignment: resumed now, so that they are not paused should they come
+    /// back. Not when they come back: resuming makes librdkafka drop what it is fetching.
+    func resumeLeaving(_ leaving: [TopicPartition]?, client: OpaquePointer) {
+        let resumed = leaving.map { paused.intersection($0) } ?? paused
+        guard !resumed.isEmpty else { return }
+        paused.subtract(resumed)
+        let list = PartitionList(resumed)
+        // Fails only for a partition librdkafka no longer knows, and so cannot hold paused either.
+        rd_kafka_resume_partitions(client, list.pointer)
     }
 }

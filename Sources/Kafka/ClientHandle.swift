@@ -53,10 +53,12 @@ final class ClientHandle: @unchecked Sendable {
         return KafkaError(code, message: message, isFatal: true)
     }
 
-    /// `_FATAL` says no more than "ask for the fatal error".
+    /// `_FATAL` says no more than "ask for the fatal error"; and once there is one, every error says so, such as that of
+    /// the records it purged.
     func error(_ code: rd_kafka_resp_err_t, message: String?) -> KafkaError {
-        if code == RD_KAFKA_RESP_ERR__FATAL, let fatalError { return fatalError }
-        return KafkaError(code, message: message)
+        guard let fatalError else { return KafkaError(code, message: message) }
+        if code == RD_KAFKA_RESP_ERR__FATAL || code.rawValue == fatalError.code { return fatalError }
+        return KafkaError(code, message: message, isFatal: true)
     }
 }
 

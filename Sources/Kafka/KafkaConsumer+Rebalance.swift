@@ -59,6 +59,7 @@ extension KafkaConsumer {
                 }
             case RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS:
                 handlers?.revoked(PartitionList.partitions(list), rd_kafka_assignment_lost(client) != 0)
+                context.resumeLeaving(PartitionList.partitions(list), client: client)
                 if isCooperative {
                     try KafkaError.check(rd_kafka_incremental_unassign(client, list))
                 } else {

@@ -57,8 +57,10 @@ public final class KafkaConsumer {
 
     /// Reads the partitions from the offsets, without joining the group. -2 is the beginning, -1 the end.
     public func assign(_ partitions: [TopicPartition: Int64]) throws(KafkaError) {
+        let client = try handle().pointer
+        context.resumeLeaving(nil, client: client)
         let list = PartitionList(partitions)
-        try KafkaError.check(rd_kafka_assign(try handle().pointer, list.pointer))
+        try KafkaError.check(rd_kafka_assign(client, list.pointer))
     }
 
     /// The next record or event; nil when there was none within the time, or the consumer is closed. The handlers of
@@ -83,17 +85,23 @@ public final class KafkaConsumer {
         }
     }
 
-    /// Stops fetching; what was prefetched is dropped and read again after `resume`. A rebalance resumes: partitions
-    /// assigned anew are not paused.
+    /// Stops fetching; what was prefetched is dropped and read again after `resume`. Throws for a partition that is not
+    /// assigned. A partition assigned anew is never paused: whoever has paused everything pauses it too after the `poll`
+    /// that assigned it, which may already return a record of it. (Not from within the `assigned` handler: too early.)
     public func pause(_ partitions: [TopicPartition]) throws(KafkaError) {
+        let client = try handle().pointer
         let list = PartitionList(partitions)
-        try KafkaError.check(rd_kafka_pause_partitions(try handle().pointer, list.pointer))
+        // Noted also when it throws: of several partitions some may be paused.
+        context.notePaused(partitions)
+        try KafkaError.check(rd_kafka_pause_partitions(client, list.pointer))
         try list.check()
     }
 
     public func resume(_ partitions: [TopicPartition]) throws(KafkaError) {
+        let client = try handle().pointer
         let list = PartitionList(partitions)
-        try KafkaError.check(rd_kafka_resume_partitions(try handle().pointer, list.pointer))
+        try KafkaError.check(rd_kafka_resume_partitions(client, list.pointer))
+        context.noteResumed(partitions)
         try list.check()
     }
 

@@ -2,7 +2,7 @@ import CRDKafka
 
 /// A line librdkafka logs, or an event of the client as a whole (all brokers down, authentication failed).
 public struct KafkaLogLine: Sendable, Hashable {
-    /// Syslog's severity: 3 error, 4 warning, 5 notice, 6 info, 7 debug.
+    /// Syslog's severity: 0 to 2 fatal, 3 error, 4 warning, 5 notice, 6 info, 7 debug.
     public let level: Int32
     /// librdkafka's short word for where the line comes from (`FAIL`, `CONFWARN`); `ERROR` for an event.
     public let facility: String

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// What it does not do as a broker does (2.0.2): it keeps 5 MB a partition and drops older records silently; a group's
 /// first join takes 3 s; a member that joins again waits `session.timeout.ms` less 1 s (set 3200 or more: below 3000 it
-/// never joins).
+/// never joins); it finds no offset for a time; the first record of a client may take 1 s.
 public final class MockCluster: Sendable {
     /// Sendable is sound: used under `open`'s lock, and librdkafka hands each call to the cluster's own thread.
     private struct Cluster: @unchecked Sendable {
@@ -63,6 +63,14 @@ public final class MockCluster: Sendable {
     public func clearRequestErrors(apiKey: Int16) {
         command { cluster in
             rd_kafka_mock_clear_request_errors(cluster, apiKey)
+            return RD_KAFKA_RESP_ERR_NO_ERROR
+        }
+    }
+
+    /// What clients are answered when they ask for the topic's metadata. Code 0: no error again.
+    public func setTopicError(_ topic: String, _ code: Int32) {
+        command { cluster in
+            rd_kafka_mock_topic_set_error(cluster, topic, rd_kafka_resp_err_t(code))
             return RD_KAFKA_RESP_ERR_NO_ERROR
         }
     }

@@ -1,4 +1,4 @@
-/// Every metric of receiptd, declared in one place. The names and labels of CONTRACT.md section 11 are promised to dashboards.
+/// Every metric of receiptd, declared in one place. The names and labels of the contract are promised to dashboards.
 public struct ReceiptdMetrics: Sendable {
     public let registry: MetricsRegistry
     public let version: String
@@ -38,8 +38,8 @@ public struct ReceiptdMetrics: Sendable {
     public let retries: Counter
     public let recalled: Counter
 
-    /// The `result` of a request that Apple answered with a verdict.
-    public static let appleAnswered = "ok"
+    /// The values of `result` of a request that Apple answered, whatever the answer was.
+    public static let appleAnswered: Set<String> = ["genuine", "refused", "blocked", "other_environment"]
 
     public init(registry: MetricsRegistry = MetricsRegistry(), version: String) {
         self.registry = registry

@@ -115,7 +115,7 @@ extension StatusReport.Apple {
                 count: $0.child.value)
         }
         let requests = results.reduce(0) { $0 + $1.count }
-        let answered = results.filter { $0.result == ReceiptdMetrics.appleAnswered }.reduce(0) { $0 + $1.count }
+        let answered = results.filter { ReceiptdMetrics.appleAnswered.contains($0.result) }.reduce(0) { $0 + $1.count }
         let histogram = metrics.appleRequestDuration
         let reading = histogram.reading
         self.init(

@@ -1,2 +1,13 @@
 import ArgumentParser
-@main struct Main: AsyncParsableCommand { func run() async throws {} }
+
+@main
+struct Main: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "receiptd",
+        abstract: "Turns App Store purchases into goods, exactly once.",
+        version: WorkerRunner.version,
+        subcommands: [
+            RunCommand.self, MigrateCommand.self, CatalogCommand.self, CheckCommand.self, SubmitCommand.self,
+            DemoCommand.self,
+        ])
+}

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("receiptd's metrics")
 struct ReceiptdMetricsTests {
-    /// CONTRACT.md section 11: name, type, labels.
+    /// The contract: name, type, labels.
     static let promised: [(String, String, [String])] = [
         ("receiptd_outcomes_total", "counter", ["type", "reason"]),
         ("receiptd_dead_letters_total", "counter", ["reason"]),
@@ -26,7 +26,7 @@ struct ReceiptdMetricsTests {
     static func filled() -> ReceiptdMetrics {
         let metrics = ReceiptdMetrics(version: "1.2.3")
         metrics.outcomes.with("receipt.rejected", "foreign_app").increment()
-        metrics.appleRequests.with("verifyReceipt", "Production", ReceiptdMetrics.appleAnswered).increment(by: 3)
+        metrics.appleRequests.with("verifyReceipt", "Production", "genuine").increment(by: 3)
         metrics.appleRequests.with("verifyReceipt", "Production", "timeout").increment()
         metrics.appleRequestDuration.observe(0.3)
         metrics.appleCircuitOpen.with("com.example.a", "verifyReceipt").set(true)

@@ -21,14 +21,13 @@ public struct Settlement: Sendable, Equatable {
 
     /// Every event of the submission, grants in purchase order, then its own.
     public var events: [OutcomeEvent] {
-        let granted = (reissued + grants.map(\.event)).sorted { left, right in
-            (position(of: left) ?? 0) < (position(of: right) ?? 0)
+        var granted = grants.map(\.event)
+        if !reissued.isEmpty {
+            let places = Dictionary(
+                outcomes.enumerated().map { ($1.transactionID, $0) }, uniquingKeysWith: { first, _ in first })
+            granted = (reissued + granted).sorted { places[$0.subject] ?? 0 < places[$1.subject] ?? 0 }
         }
         return granted + (answer.map { [$0] } ?? [])
-    }
-
-    private func position(of event: OutcomeEvent) -> Int? {
-        outcomes.firstIndex { $0.transactionID == event.subject }
     }
 }
 

@@ -42,12 +42,14 @@ public struct Submission: Sendable, Equatable {
     }
 }
 
-/// The limits of CONTRACT section 2, all in one place.
+/// The limits of a submission, all in one place.
 public enum SubmissionLimits {
     /// Bytes of a record's value.
     public static let maximumBytes = 1_048_576
     /// Unicode scalars of `submission_id`, `player_id`, `order_id` and `device_id`.
     public static let maximumNameScalars = 128
+    /// Unicode scalars of `bundle_id` and `product_id`: no catalog has longer ones, and events repeat them.
+    public static let maximumStoreNameScalars = 255
     /// Digits of a `transaction_id`.
     public static let maximumTransactionIDDigits = 20
 }

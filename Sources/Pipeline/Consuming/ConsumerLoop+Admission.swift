@@ -16,6 +16,7 @@ extension ConsumerLoop {
             timestamp: Timestamp(milliseconds: max(0, record.timestampMilliseconds ?? 0)),
             content: Digest256(hashing: value))
         let decoded = decoder.decode(record.value, signatureHeaders: signatureHeaders(of: record))
+        CrashPoint.decoded.reached()
         var ticket: PlayerLanes.Ticket?
         if case .submission(let submission) = decoded { ticket = worker.lanes.enter(submission.playerID) }
         let item = InFlightRecord(
@@ -24,6 +25,7 @@ extension ConsumerLoop {
         partitions[record.topicPartition]?.tracker.admit(record.offset)
         partitions[record.topicPartition]?.inFlight[record.offset] = item
         window.admit(bytes: item.byteCount)
+        CrashPoint.admitted.reached()
         start(item)
     }
 

@@ -22,6 +22,7 @@ extension ConsumerLoop {
                 partitions[partition]?.committed = offset
                 partitions[partition]?.committing = nil
             }
+            CrashPoint.committed.reached()
         case .failure(let error):
             for partition in partitions.keys { partitions[partition]?.committing = nil }
             logger.debug("a commit failed and will be sent again", [.error: "\(error.name)"])

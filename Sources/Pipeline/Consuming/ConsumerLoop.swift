@@ -80,7 +80,9 @@ final class ConsumerLoop {
             pauseNewlyAssigned(consumer)
             guard let polled else { return }
             switch polled {
-            case .record(let record): admit(record)
+            case .record(let record):
+                CrashPoint.polled.reached()
+                admit(record)
             case .partitionEnd: break
             case .trouble(let error): note(error)
             }

@@ -32,10 +32,13 @@ public struct SubmissionWorker: Sendable {
             case .blocked(let blockage, _):
                 try await stayBlocked(item, blockage)
             case .ask(let proof, _):
+                CrashPoint.screened.reached()
                 try await waitForTurn(item)
                 let events = try await decide(submission, proof, item)
                 try await publish(events, of: item)
+                CrashPoint.published.reached()
                 ledger.published(events.map(\.eventID))
+                CrashPoint.acknowledged.reached()
             }
         }
     }
@@ -57,16 +60,19 @@ public struct SubmissionWorker: Sendable {
             remembered = receipt
         case .nothing: break
         }
+        CrashPoint.recalled.reached()
         var attempts = AttemptHistory()
         while true {
             // The newest catalog: what was retired or added while we waited counts.
             guard let catalog = catalog(), let app = catalog.apps[submission.bundleID] else { throw Abandoned() }
             let answer: AppleAnswer
             if let remembered { answer = .genuine(remembered) } else { answer = await ask(proof, submission, app) }
+            CrashPoint.answered.reached()
             let judge = Judge(
                 submission: submission, app: app, recordTimestamp: item.position.timestamp, signature: proof.signature)
             switch judge.judge(answer, doubts: { attempts.doubts[$0, default: 0] }) {
             case .decided(let ruling):
+                CrashPoint.judged.reached()
                 return try await record(ruling, answer, submission, proof, catalog.version, item)
             case let undecided:
                 let seconds = attempts.delay(after: undecided, retry: retry, now: WallClock.now)
@@ -104,7 +110,9 @@ public struct SubmissionWorker: Sendable {
             environment: receipt?.environment ?? .production, evidence: isMemorable ? receipt : nil,
             decidedAt: WallClock.now, catalogVersion: catalogVersion, traceparent: item.traceparent)
         switch try await withLedger({ () async throws(LedgerClosed) in try await ledger.record(decision) }) {
-        case .events(let events): return events
+        case .events(let events):
+            CrashPoint.recorded.reached()
+            return events
         case .parked:
             logger.error(
                 "the database refuses this submission's data: it is parked",

@@ -1,0 +1,45 @@
+/// Where Apple answers, and how hard it may be asked.
+public struct AppleSettings: Sendable, Equatable {
+    public static let appleProductionURL = "https://buy.itunes.apple.com/verifyReceipt"
+    public static let appleSandboxURL = "https://sandbox.itunes.apple.com/verifyReceipt"
+
+    /// A whole URL, asked first for every receipt.
+    public var productionURL = AppleSettings.appleProductionURL
+    /// A whole URL, asked when production sends a receipt there.
+    public var sandboxURL = AppleSettings.appleSandboxURL
+    /// Seconds for one request: connection, request and the answer's last byte.
+    public var timeoutSeconds: Double = 10
+    /// Tries in flight at once. Each has at most one request open.
+    public var maxConcurrency = 256
+    /// PEM roots for TLS to Apple. Nil takes the system's.
+    public var caFile: String?
+
+    public init() {}
+
+    public init(
+        productionURL: String = AppleSettings.appleProductionURL, sandboxURL: String = AppleSettings.appleSandboxURL,
+        timeoutSeconds: Double = 10, maxConcurrency: Int = 256, caFile: String? = nil
+    ) {
+        self.productionURL = productionURL
+        self.sandboxURL = sandboxURL
+        self.timeoutSeconds = timeoutSeconds
+        self.maxConcurrency = maxConcurrency
+        self.caFile = caFile
+    }
+}
+
+/// Settings that no client can be made of. Names the setting at fault.
+public enum AppleSettingsFault: Error, Sendable, Equatable, CustomStringConvertible {
+    case notAnHTTPURL(setting: String)
+    case notPositive(setting: String)
+    /// The file cannot be read, or holds no PEM certificate.
+    case noCertificates(path: String)
+
+    public var description: String {
+        switch self {
+        case .notAnHTTPURL(let setting): "\(setting) is not an http or https URL"
+        case .notPositive(let setting): "\(setting) must be greater than zero"
+        case .noCertificates(let path): "no PEM certificate can be read from \(path)"
+        }
+    }
+}

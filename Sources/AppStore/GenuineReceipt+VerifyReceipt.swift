@@ -1,0 +1,80 @@
+import Fulfillment
+
+extension GenuineReceipt {
+    /// Reads an answer of status 0 or 21006, of an app receipt (iOS 7) or of a single transaction (iOS 6). All of it or
+    /// nothing: one transaction that cannot be read makes the whole answer incomplete, for it may be the paid one.
+    init(_ root: JSONValue, isExpiredSubscription: Bool, asked: StoreEnvironment) throws(IncompleteAnswer) {
+        guard let receipt = root["receipt"], case .object = receipt else { throw IncompleteAnswer() }
+        let named = try receipt.identifier("bundle_id").optional()
+        let namedInOldStyle = try receipt.identifier("bid").optional()
+        guard let bundleID = named ?? namedInOldStyle else { throw IncompleteAnswer() }
+
+        var gathered = PurchaseGathering()
+        if let purchases = receipt["in_app"] {
+            try gathered.add(purchases)
+        } else if receipt["transaction_id"] != nil || receipt["product_id"] != nil {
+            try gathered.add(receipt)
+        }
+        if let latest = root["latest_receipt_info"] { try gathered.add(latest) }
+
+        self.init(
+            bundleID: bundleID,
+            appAppleID: Self.appAppleID(receipt),
+            environment: Self.environment(root, receipt) ?? asked,
+            purchases: gathered.purchases.map(\.purchase),
+            isExpiredSubscription: isExpiredSubscription,
+            holdsAutoRenewable: isExpiredSubscription || Self.renewalMarks.contains { root.told($0) != nil }
+                || gathered.purchases.contains(where: \.mayRenew))
+    }
+
+    /// Members that Apple sends for receipts with auto-renewable subscriptions alone. An empty one counts: in doubt an
+    /// answer is not remembered.
+    private static let renewalMarks = [
+        "latest_receipt", "latest_receipt_info", "latest_expired_receipt_info", "pending_renewal_info",
+        "auto_renew_status",
+    ]
+
+    /// `item_id`, beside them in iOS 6 receipts, is the product's number, not the app's.
+    private static func appAppleID(_ receipt: JSONValue) -> Int64? {
+        for name in ["adam_id", "app_item_id"] {
+            if case .value(let number) = receipt.wholeNumber(name), number != 0 { return number }
+        }
+        return nil
+    }
+
+    private static func environment(_ root: JSONValue, _ receipt: JSONValue) -> StoreEnvironment? {
+        for place in [root, receipt] {
+            if let told = place["environment"]?.string.flatMap(StoreEnvironment.init(rawValue:)) { return told }
+        }
+        switch receipt["receipt_type"]?.string {
+        case "Production", "ProductionVPP": return .production
+        case "ProductionSandbox", "ProductionVPPSandbox", "Sandbox": return .sandbox
+        default: return nil
+        }
+    }
+}
+
+/// Transactions from several places of an answer, one for each id.
+private struct PurchaseGathering {
+    private(set) var purchases: [PurchaseFields] = []
+    private var positions: [StoreTransactionID: Int] = [:]
+
+    /// Takes an array of transactions, or one alone.
+    mutating func add(_ value: JSONValue) throws(IncompleteAnswer) {
+        switch value {
+        case .null: return
+        case .array(let elements):
+            for element in elements { try add(PurchaseFields(element)) }
+        default: try add(PurchaseFields(value))
+        }
+    }
+
+    private mutating func add(_ fields: PurchaseFields) throws(IncompleteAnswer) {
+        if let position = positions[fields.transactionID] {
+            try purchases[position].merge(fields)
+        } else {
+            positions[fields.transactionID] = purchases.count
+            purchases.append(fields)
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import Fulfillment
+
+/// Apple's values as they come: numbers as text, text as numbers, booleans as either.
+///
+/// Absent, null and the empty string are one and the same: not told. A value that is told but cannot be read is
+/// something else, and never passes for absent.
+enum LenientField<Value> {
+    case absent
+    case unreadable
+    case value(Value)
+
+    /// Nil where not told.
+    func optional() throws(IncompleteAnswer) -> Value? {
+        switch self {
+        case .absent: nil
+        case .unreadable: throw IncompleteAnswer()
+        case .value(let value): value
+        }
+    }
+}
+
+/// What Apple told cannot be relied on: nothing is granted from it, and nothing lost, for it is asked again.
+struct IncompleteAnswer: Error {}
+
+extension JSONValue {
+    /// Unicode scalars in an identifier.
+    static let maximumIdentifierLength = 128
+
+    /// The member's value, nil where it is not told.
+    func told(_ name: String) -> JSONValue? {
+        switch self[name] {
+        case nil, .null: nil
+        case .string(let text) where text.isEmpty: nil
+        case let value: value
+        }
+    }
+
+    /// A whole number without fraction or exponent, as a JSON number or in a string.
+    var wholeNumber: Int64? {
+        switch self {
+        case .number(let text): Int64(text)
+        case .string(let text) where text.utf8.allSatisfy({ ($0 >= 0x30 && $0 <= 0x39) || $0 == 0x2D }): Int64(text)
+        default: nil
+        }
+    }
+
+    func wholeNumber(_ name: String) -> LenientField<Int64> {
+        guard let told = told(name) else { return .absent }
+        return told.wholeNumber.map(LenientField.value) ?? .unreadable
+    }
+
+    /// True, false, 1, 0, and each of them in a string.
+    func flag(_ name: String) -> LenientField<Bool> {
+        switch told(name) {
+        case nil: .absent
+        case .bool(let flag): .value(flag)
+        case .number("1"), .string("1"), .string("true"), .string("True"), .string("TRUE"): .value(true)
+        case .number("0"), .string("0"), .string("false"), .string("False"), .string("FALSE"): .value(false)
+        default: .unreadable
+        }
+    }
+
+    /// A name or number that identifies something: text of bounded length without NUL, or a whole JSON number's digits.
+    func identifier(_ name: String) -> LenientField<Identifier> {
+        switch told(name) {
+        case nil: .absent
+        case .string(let text):
+            text.unicodeScalars.count <= Self.maximumIdentifierLength && !text.utf8.contains(0)
+                ? .value(Identifier(text)) : .unreadable
+        case .number(let text):
+            text.utf8.count <= Self.maximumIdentifierLength && text.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 }
+                ? .value(Identifier(text)) : .unreadable
+        default: .unreadable
+        }
+    }
+
+    /// The first readable of several spellings of one date; unreadable only where one is told and none can be read.
+    func date(_ names: String...) -> LenientField<Timestamp> {
+        var isTold = false
+        for name in names {
+            guard let told = told(name) else { continue }
+            isTold = true
+            if let date = told.date { return .value(date) }
+        }
+        return isTold ? .unreadable : .absent
+    }
+
+    /// Milliseconds since 1970, `2017-01-13 05:04:52 Etc/GMT`, or RFC 3339.
+    private var date: Timestamp? {
+        if let milliseconds = wholeNumber {
+            // 1970 itself and dates past the year 9999 are no dates of purchases.
+            return (1...253_402_300_799_999).contains(milliseconds) ? Timestamp(milliseconds: milliseconds) : nil
+        }
+        guard let text = string else { return nil }
+        let zone = " Etc/GMT"
+        return Timestamp(rfc3339: text.hasSuffix(zone) ? text.dropLast(zone.count) + "Z" : text)
+    }
+}

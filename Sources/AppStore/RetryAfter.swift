@@ -1,0 +1,32 @@
+import Fulfillment
+
+/// The `Retry-After` header: RFC 9110's two forms, and Apple's own, UNIX time in milliseconds.
+public enum RetryAfter {
+    /// Nobody is obeyed for longer than an hour, in milliseconds.
+    public static let maximumMilliseconds: Int64 = 3_600_000
+
+    /// A number past this is a point in time in milliseconds (1973 and later), not a count of seconds (3,000 years).
+    private static let smallestPointInTime: Int64 = 100_000_000_000
+
+    /// When the sender may be asked again, at most an hour after `now`. Nil where the header is none of the three forms.
+    /// - Parameters:
+    ///   - text: the header's value.
+    ///   - date: the same answer's `Date` header, from which seconds count.
+    ///   - now: from which seconds count where `date` is missing or unreadable.
+    public static func parse(_ text: String, date: String?, now: Timestamp) -> Timestamp? {
+        guard let asked = pointInTime(text, date: date, now: now) else { return nil }
+        return min(asked, now.adding(milliseconds: maximumMilliseconds))
+    }
+
+    private static func pointInTime(_ text: String, date: String?, now: Timestamp) -> Timestamp? {
+        let bytes = text.utf8.drop { $0 == 0x20 || $0 == 0x09 }
+        let trimmed = String(decoding: bytes.reversed().drop { $0 == 0x20 || $0 == 0x09 }.reversed(), as: UTF8.self)
+        guard !trimmed.isEmpty, trimmed.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else {
+            return HTTPDate.parse(trimmed)
+        }
+        // More digits than fit are more than an hour either way.
+        guard let number = Int64(trimmed) else { return Timestamp(milliseconds: .max) }
+        if number > smallestPointInTime { return Timestamp(milliseconds: number) }
+        return (date.flatMap(HTTPDate.parse) ?? now).adding(milliseconds: number * 1000)
+    }
+}

@@ -1,0 +1,75 @@
+import Fulfillment
+
+/// What the body of a 200 from `verifyReceipt` says.
+///
+/// Statuses as in Apple's "App Store Receipts" reference; spellings as they were seen in Apple's answers.
+public enum VerifyReceiptAnswer: Sendable, Equatable {
+    case answer(AppleAnswer)
+    /// 21007 or 21008: the receipt belongs to the other environment.
+    case otherEnvironment
+
+    /// - Parameters:
+    ///   - body: as received.
+    ///   - asked: the environment whose endpoint gave it: the purchases' own where the answer names none.
+    public static func parse(_ body: [UInt8], asked: StoreEnvironment) -> VerifyReceiptAnswer {
+        let document: JSONParser.Document
+        do throws(JSONFault) {
+            document = try JSONParser.parse(body)
+        } catch {
+            return .trouble(.notJSON)
+        }
+        guard case .object = document.value else { return .trouble(.notJSON) }
+        guard !document.exceededDepth, let status = document.value["status"]?.wholeNumber else {
+            return .trouble(.incomplete)
+        }
+        return read(document.value, status: status, asked: asked)
+    }
+
+    private static func read(_ root: JSONValue, status: Int64, asked: StoreEnvironment) -> VerifyReceiptAnswer {
+        switch status {
+        case 0, 21006:
+            do throws(IncompleteAnswer) {
+                let receipt = try GenuineReceipt(root, isExpiredSubscription: status == 21006, asked: asked)
+                return .answer(.genuine(receipt))
+            } catch {
+                return .trouble(.incomplete)
+            }
+        case 21000: return .answer(.blocked(.request))
+        case 21002: return .answer(.refused(.malformed))
+        case 21003: return .answer(.refused(.unauthentic))
+        case 21004: return .answer(.blocked(.sharedSecret))
+        case 21007, 21008: return .otherEnvironment
+        case 21010: return .answer(.refused(.accountNotFound))
+        case 21100...21199: return isFinal(root) ? .answer(.refused(.refusedForGood)) : .trouble(.status)
+        // 21001, 21005 and 21009 among them.
+        default: return .trouble(.status)
+        }
+    }
+
+    /// Apple documents `is-retryable` and sends `is_retryable`. Only a clear and uncontradicted "no" is final.
+    private static func isFinal(_ root: JSONValue) -> Bool {
+        var saysNo = false
+        for name in ["is_retryable", "is-retryable"] {
+            switch root.flag(name) {
+            case .absent: continue
+            case .value(false): saysNo = true
+            case .value(true), .unreadable: return false
+            }
+        }
+        return saysNo
+    }
+
+    static func trouble(_ kind: AppleAnswer.TroubleKind) -> VerifyReceiptAnswer { .answer(.trouble(.init(kind))) }
+
+    /// Label value of `receiptd_apple_requests_total{result}`: `genuine`, `refused`, `blocked`, `other_environment`, or
+    /// the kind of trouble.
+    public var label: String {
+        switch self {
+        case .otherEnvironment: "other_environment"
+        case .answer(.genuine): "genuine"
+        case .answer(.refused): "refused"
+        case .answer(.blocked): "blocked"
+        case .answer(.trouble(let trouble)): trouble.kind.rawValue
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import CRDKafka
+
+/// Makes and removes topics on a real cluster. librdkafka's in-process broker does not know these requests: see
+/// `MockCluster.createTopic`.
+public enum TopicAdministration {
+    /// Replication by the cluster's default. Blocks; throws the first topic's error. A topic that exists is an error.
+    public static func create(
+        _ topics: [String: Int32], properties: KafkaProperties, timeoutMilliseconds: Int32
+    ) throws(KafkaError) {
+        let names = topics.keys.sorted()
+        var requests: [OpaquePointer?] = []
+        defer { requests.forEach { rd_kafka_NewTopic_destroy($0) } }
+        for name in names {
+            // -1 leaves the replication factor to the broker (since Kafka 2.4).
+            requests.append(rd_kafka_NewTopic_new(name, topics[name] ?? 1, -1, nil, 0))
+        }
+        try run(properties, timeoutMilliseconds) { client, queue in
+            rd_kafka_CreateTopics(client, &requests, requests.count, nil, queue)
+        } results: { event, count in
+            rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event), count)
+        }
+    }
+
+    /// Blocks; throws the first topic's error.
+    public static func delete(
+        _ names: [String], properties: KafkaProperties, timeoutMilliseconds: Int32
+    ) throws(KafkaError) {
+        var requests: [OpaquePointer?] = names.map { rd_kafka_DeleteTopic_new($0) }
+        defer { requests.forEach { rd_kafka_DeleteTopic_destroy($0) } }
+        try run(properties, timeoutMilliseconds) { client, queue in
+            rd_kafka_DeleteTopics(client, &requests, requests.count, nil, queue)
+        } results: { event, count in
+            rd_kafka_DeleteTopics_result_topics(rd_kafka_event_DeleteTopics_result(event), count)
+        }
+    }
+
+    private static func run(
+        _ properties: KafkaProperties, _ timeoutMilliseconds: Int32,
+        request: (OpaquePointer, OpaquePointer?) -> Void,
+        results: (OpaquePointer?, UnsafeMutablePointer<Int>) -> UnsafeMutablePointer<OpaquePointer?>?
+    ) throws(KafkaError) {
+        let client = try ClientHandle(
+            RD_KAFKA_PRODUCER, properties: properties, context: ClientContext(log: { _ in }), configure: { _ in })
+        defer { client.destroy() }
+        let queue = rd_kafka_queue_new(client.pointer)
+        defer { rd_kafka_queue_destroy(queue) }
+        request(client.pointer, queue)
+        guard let event = rd_kafka_queue_poll(queue, timeoutMilliseconds) else {
+            throw KafkaError(RD_KAFKA_RESP_ERR__TIMED_OUT)
+        }
+        defer { rd_kafka_event_destroy(event) }
+        let code = rd_kafka_event_error(event)
+        guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(code) }
+        var count = 0
+        let topics = results(event, &count)
+        for index in 0..<count {
+            let code = rd_kafka_topic_result_error(topics?[index])
+            guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(code) }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import Fulfillment
+
+/// Decisions on their way into one transaction, each record once, with what they touch, sorted.
+struct DecisionBatch: Sendable {
+    let decisions: [PendingDecision]
+    let keys: [OutcomeKey]
+    /// For each decision given, where it stands in `decisions`: a record can be in flight twice.
+    let slots: [Int]
+    /// Claims that the rules would make, one for each original transaction, by the first that would.
+    let claims: [ClaimRow]
+    /// Original transactions of every purchase.
+    let originals: [StoreTransactionID]
+    let purchases: [StorePurchase]
+
+    init(_ given: [PendingDecision]) {
+        var decisions: [PendingDecision] = []
+        var keys: [OutcomeKey] = []
+        var slots: [Int] = []
+        var known: [OutcomeKey: Int] = [:]
+        known.reserveCapacity(given.count)
+        for decision in given {
+            let key = OutcomeKey(decision.position)
+            if let slot = known[key] {
+                slots.append(slot)
+            } else {
+                known[key] = decisions.count
+                slots.append(decisions.count)
+                decisions.append(decision)
+                keys.append(key)
+            }
+        }
+        self.decisions = decisions
+        self.keys = keys
+        self.slots = slots
+        var claims: [StoreTransactionID: ClaimRow] = [:]
+        var originals: Set<StoreTransactionID> = []
+        var purchases: [StorePurchase] = []
+        for decision in decisions {
+            guard case .each(let judged) = decision.ruling else { continue }
+            for purchase in judged {
+                let original = purchase.purchase.originalTransactionID
+                purchases.append(purchase.purchase)
+                originals.insert(original)
+                if claims[original] == nil, let claim = ClaimRow(purchase, of: decision) { claims[original] = claim }
+            }
+        }
+        self.claims = claims.values.sorted { $0.original < $1.original }
+        self.originals = originals.sorted()
+        self.purchases = purchases
+    }
+}
+
+extension ClaimRow {
+    /// Nil where the rules reject the purchase: it claims nothing.
+    fileprivate init?(_ judged: JudgedPurchase, of decision: PendingDecision) {
+        let isGrant: Bool
+        switch judged.verdict {
+        case .grant: isGrant = true
+        case .hold: isGrant = false
+        case .reject: return nil
+        }
+        self.init(
+            original: judged.purchase.originalTransactionID, player: decision.submission.playerID,
+            bundleID: decision.submission.bundleID,
+            grantedTransaction: isGrant && judged.kind == .nonConsumable ? judged.purchase.transactionID : nil)
+    }
+}
+
+extension PendingDecision {
+    /// Bytes that it brings into a batch, roughly: each granted event lists its submission's transactions.
+    var approximateSize: Int {
+        let count = ruling.purchases.count
+        let listed = min(count, OutcomeEvent.maximumListedTransactions)
+        return 768 + count * (768 + listed * 96) + (holdsSomething ? submission.proof.length : 0)
+    }
+
+    private var holdsSomething: Bool {
+        guard case .each(let judged) = ruling else { return false }
+        return judged.contains { if case .hold = $0.verdict { true } else { false } }
+    }
+}

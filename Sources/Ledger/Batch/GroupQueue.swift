@@ -1,0 +1,84 @@
+import Fulfillment
+import Synchronization
+
+/// Requests of many callers, taken in groups: whoever answers takes all that is ready each time it comes back, so that
+/// groups grow with the load and nobody waits for a timer.
+final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
+    struct Entry: Sendable {
+        let request: Request
+        /// Bytes, roughly: what a group is bounded by besides its count.
+        let size: Int
+        fileprivate let continuation: CheckedContinuation<Result<Answer, LedgerClosed>, Never>
+
+        /// Exactly once for each entry.
+        func answer(_ answer: Answer) { continuation.resume(returning: .success(answer)) }
+        func fail() { continuation.resume(returning: .failure(LedgerClosed())) }
+    }
+
+    private struct State {
+        var waiting: [Entry] = []
+        var idle: [CheckedContinuation<Void, Never>] = []
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+
+    var isClosed: Bool { state.withLock(\.isClosed) }
+
+    func ask(_ request: Request, size: Int) async throws(LedgerClosed) -> Answer {
+        let result = await withCheckedContinuation { continuation in
+            let entry = Entry(request: request, size: size, continuation: continuation)
+            let (isClosed, idle) = state.withLock { state in
+                if state.isClosed { return (true, nil as CheckedContinuation<Void, Never>?) }
+                state.waiting.append(entry)
+                return (false, state.idle.popLast())
+            }
+            if isClosed { entry.fail() }
+            idle?.resume()
+        }
+        return try result.get()
+    }
+
+    /// All that is ready, oldest first, at least one; waits for it. Nil once the queue is closed.
+    func next(maximum: Int, bytes: Int) async -> [Entry]? {
+        while true {
+            let (group, isClosed) = state.withLock { state in (Self.take(&state, maximum, bytes), state.isClosed) }
+            if !group.isEmpty { return group }
+            if isClosed { return nil }
+            await withCheckedContinuation { continuation in
+                let mayGoOn = state.withLock { state in
+                    guard state.waiting.isEmpty, !state.isClosed else { return true }
+                    state.idle.append(continuation)
+                    return false
+                }
+                if mayGoOn { continuation.resume() }
+            }
+        }
+    }
+
+    private static func take(_ state: inout State, _ maximum: Int, _ bytes: Int) -> [Entry] {
+        var size = 0
+        let count =
+            state.waiting.prefix(maximum).firstIndex { entry in
+                defer { size += entry.size }
+                return size > 0 && size + entry.size > bytes
+            } ?? min(maximum, state.waiting.count)
+        let group = Array(state.waiting.prefix(count))
+        state.waiting.removeFirst(count)
+        return group
+    }
+
+    /// Fails what waits and all that comes; what was taken is its taker's.
+    func close() {
+        let (waiting, idle) = state.withLock { state in
+            defer {
+                state.waiting = []
+                state.idle = []
+                state.isClosed = true
+            }
+            return (state.waiting, state.idle)
+        }
+        for entry in waiting { entry.fail() }
+        for continuation in idle { continuation.resume() }
+    }
+}

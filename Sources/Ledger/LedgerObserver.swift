@@ -1,0 +1,38 @@
+import Postgres
+
+/// What the ledger tells of itself. Called from any thread; must not block.
+public struct LedgerObserver: Sendable {
+    /// Submissions of a batch, and seconds from BEGIN to COMMIT with the wait for a connection.
+    public var batchCommitted: @Sendable (_ submissions: Int, _ seconds: Double) -> Void
+    public var recalled: @Sendable (_ queries: Int, _ seconds: Double) -> Void
+    public var trouble: @Sendable (LedgerTrouble) -> Void
+    /// The database refused a submission's data: it was parked.
+    public var parked: @Sendable (PostgresError) -> Void
+    public var connected: @Sendable () -> Void
+    public var disconnected: @Sendable (PostgresError) -> Void
+
+    public init(
+        batchCommitted: @escaping @Sendable (_ submissions: Int, _ seconds: Double) -> Void = { _, _ in },
+        recalled: @escaping @Sendable (_ queries: Int, _ seconds: Double) -> Void = { _, _ in },
+        trouble: @escaping @Sendable (LedgerTrouble) -> Void = { _ in },
+        parked: @escaping @Sendable (PostgresError) -> Void = { _ in },
+        connected: @escaping @Sendable () -> Void = {},
+        disconnected: @escaping @Sendable (PostgresError) -> Void = { _ in }
+    ) {
+        self.batchCommitted = batchCommitted
+        self.recalled = recalled
+        self.trouble = trouble
+        self.parked = parked
+        self.connected = connected
+        self.disconnected = disconnected
+    }
+}
+
+/// Why a transaction is run again.
+public enum LedgerTrouble: Sendable {
+    case failed(PostgresError)
+    /// A grant without its claim stood there: an outside writer's. The batch looks at everything.
+    case unknownGrant
+    /// Records of the batch were decided by another replica meanwhile: their first answers are taken.
+    case decidedBefore(records: Int)
+}

@@ -1,0 +1,39 @@
+import Fulfillment
+import Postgres
+
+extension PostgresLedger {
+    /// The reader's life.
+    func answerQueries() async {
+        while let entries = await queries.next(maximum: limits.maximumBatch, bytes: .max) {
+            await answer(entries)
+        }
+    }
+
+    private func answer(_ entries: [GroupQueue<RecallQuery, Recollection>.Entry]) async {
+        let asked = entries.map(\.request)
+        var backoff = Backoff()
+        while true {
+            let start = ContinuousClock.now
+            do {
+                let answers = try await pool.run { try RecallBatch(queries: asked).run(in: $0) }
+                noteSuccess()
+                observer.recalled(entries.count, (ContinuousClock.now - start).inSeconds)
+                for (entry, answer) in zip(entries, answers) { entry.answer(answer) }
+                return
+            } catch {
+                let error = PostgresError(caught: error)
+                note(error)
+                if error.kind == .data {
+                    // What cannot be asked for was never stored.
+                    for entry in entries { entry.answer(.nothing) }
+                    return
+                }
+            }
+            await backoff.wait()
+            if queries.isClosed {
+                for entry in entries { entry.fail() }
+                return
+            }
+        }
+    }
+}

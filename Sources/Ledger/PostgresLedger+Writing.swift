@@ -1,0 +1,115 @@
+import Fulfillment
+import Postgres
+
+extension PostgresLedger {
+    typealias Decisions = [GroupQueue<PendingDecision, RecordedOutcome>.Entry]
+
+    private enum Attempt: Sendable {
+        case committed([[OutcomeEvent]])
+        case undone(BatchTransaction.Undone)
+        case failed(PostgresError)
+    }
+
+    /// A writer's life.
+    func write(as writer: Int32) async {
+        while let entries = await decisions.next(maximum: limits.maximumBatch, bytes: limits.maximumBatchBytes) {
+            await settle(entries, as: writer)
+        }
+    }
+
+    /// Returns when every entry has its answer, or the ledger is closed. Tries for as long as that takes.
+    private func settle(_ entries: Decisions, as writer: Int32) async {
+        var waiting = entries
+        var lookUp = BatchTransaction.LookUp.underOldClaims
+        var backoff = Backoff()
+        while !waiting.isEmpty {
+            let batch = DecisionBatch(waiting.map(\.request))
+            switch await attempt(batch, lookUp: lookUp, writer: writer) {
+            case .committed(let events):
+                for (entry, slot) in zip(waiting, batch.slots) { entry.answer(.events(events[slot])) }
+                return
+            case .undone(.unknownGrant):
+                observer.trouble(.unknownGrant)
+                if lookUp == .everything { await backoff.wait() }
+                lookUp = .everything
+            case .undone(.decidedBefore):
+                // A COMMIT of ours whose answer was lost comes here too.
+                let count = waiting.count
+                waiting = await answerDecided(waiting)
+                observer.trouble(.decidedBefore(records: count - waiting.count))
+                if waiting.count == count { await backoff.wait() }
+            case .failed(let error) where error.kind == .data:
+                if waiting.count > 1 {
+                    let middle = waiting.count / 2
+                    await settle(Array(waiting[..<middle]), as: writer)
+                    await settle(Array(waiting[middle...]), as: writer)
+                    return
+                }
+                waiting = await park(waiting, for: error)
+                if !waiting.isEmpty { await backoff.wait() }
+            case .failed(let error):
+                note(error)
+                await backoff.wait()
+            }
+            if decisions.isClosed {
+                for entry in waiting { entry.fail() }
+                return
+            }
+        }
+    }
+
+    private func attempt(_ batch: DecisionBatch, lookUp: BatchTransaction.LookUp, writer: Int32) async -> Attempt {
+        let transaction = BatchTransaction(
+            batch: batch, lookUp: lookUp, acknowledged: acknowledged.take(), writer: writer)
+        let start = ContinuousClock.now
+        do {
+            let events = try await pool.run { try transaction.run(in: $0) }
+            noteSuccess()
+            observer.batchCommitted(batch.decisions.count, (ContinuousClock.now - start).inSeconds)
+            return .committed(events)
+        } catch {
+            acknowledged.giveBack(transaction.acknowledged)
+            if let undone = error as? BatchTransaction.Undone { return .undone(undone) }
+            return .failed(PostgresError(caught: error))
+        }
+    }
+
+    /// Answers those that have an outcome already with that one; returns the rest.
+    private func answerDecided(_ entries: Decisions) async -> Decisions {
+        let keys = entries.map { OutcomeKey($0.request.position) }
+        let known: [Int: [OutcomeEvent]]
+        do {
+            known = try await pool.run { try RecallOutcomes.run(keys, in: $0) }
+        } catch {
+            note(PostgresError(caught: error))
+            return entries
+        }
+        var rest: Decisions = []
+        for (index, entry) in entries.enumerated() {
+            if let events = known[index] { entry.answer(.events(events)) } else { rest.append(entry) }
+        }
+        return rest
+    }
+
+    /// Returns those that could not be parked either: all of them, or none.
+    private func park(_ entries: Decisions, for error: PostgresError) async -> Decisions {
+        let refused = entries.map(\.request)
+        do {
+            try await pool.run { session in
+                for decision in refused { try InsertParked.run(decision, for: error, in: session) }
+            }
+        } catch {
+            note(PostgresError(caught: error))
+            return entries
+        }
+        observer.parked(error)
+        for entry in entries { entry.answer(.parked) }
+        return []
+    }
+}
+
+extension Duration {
+    var inSeconds: Double {
+        Double(components.seconds) + Double(components.attoseconds) * 1e-18
+    }
+}

@@ -1,0 +1,133 @@
+import Fulfillment
+import Postgres
+import Synchronization
+
+/// The ledger in PostgreSQL: group commit without a timer. A writer takes whatever is ready each time its last
+/// transaction returns, so that a batch is as large as the load makes it.
+///
+/// Close it before its pool: what waits is held until then.
+public final class PostgresLedger: PurchaseLedger {
+    public struct Limits: Sendable {
+        /// Transactions at a time. A second one hides the first one's wait for the disk.
+        public var writers = 1
+        /// Submissions in a batch.
+        public var maximumBatch = 400
+        /// Bytes in a batch, roughly.
+        public var maximumBatchBytes = 4 << 20
+        /// How long acknowledged events wait for a batch to ride on.
+        public var acknowledgementDelay = Duration.seconds(1)
+
+        public init() {}
+    }
+
+    let pool: PostgresPool
+    let limits: Limits
+    let observer: LedgerObserver
+    let decisions = GroupQueue<PendingDecision, RecordedOutcome>()
+    let queries = GroupQueue<RecallQuery, Recollection>()
+    let acknowledged = AcknowledgedEvents()
+    private let isConnected = Mutex(false)
+    private let loops = Mutex<[Task<Void, Never>]>([])
+
+    /// Starts at once, and connects when there is work. `pool` needs a session for each writer and one to recall by.
+    public init(pool: PostgresPool, limits: Limits = Limits(), observer: LedgerObserver = LedgerObserver()) {
+        self.pool = pool
+        self.limits = limits
+        self.observer = observer
+        let writers = (0..<max(limits.writers, 1)).map { writer in
+            Task { await self.write(as: Int32(writer)) }
+        }
+        let reader = Task { await self.answerQueries() }
+        loops.withLock { $0 = writers + [reader] }
+    }
+
+    public func recall(_ query: RecallQuery) async throws(LedgerClosed) -> Recollection {
+        try await queries.ask(query, size: 1)
+    }
+
+    public func record(_ decision: PendingDecision) async throws(LedgerClosed) -> RecordedOutcome {
+        try await decisions.ask(decision, size: decision.approximateSize)
+    }
+
+    public func published(_ eventIDs: [NameBasedUUID]) {
+        guard !eventIDs.isEmpty, acknowledged.add(eventIDs), !decisions.isClosed else { return }
+        let flush = Task { await self.flushAcknowledged() }
+        loops.withLock { loops in
+            loops.removeAll(where: \.isCancelled)
+            loops.append(flush)
+        }
+    }
+
+    /// Fails what waits, lets the transactions under way end, and deletes the outbox rows of acknowledged events. May be
+    /// called twice.
+    public func close() async {
+        decisions.close()
+        queries.close()
+        let loops = self.loops.withLock { loops in
+            defer { loops = [] }
+            return loops
+        }
+        for loop in loops { loop.cancel() }
+        for loop in loops { await loop.value }
+        _ = await deleteAcknowledged()
+    }
+
+    /// The highest offset ever decided in each of `partitions`; none for those never seen. A record behind it may have
+    /// been answered. Throws a `PostgresError`.
+    public func decidedOffsets(topic: String, partitions: [Int32]) async throws -> [Int32: Int64] {
+        try await pool.run { try DecidedOffsets.run(topic: topic, partitions: partitions, in: $0) }
+    }
+}
+
+extension PostgresLedger {
+    func noteSuccess() {
+        let wasConnected = isConnected.withLock { isConnected in
+            defer { isConnected = true }
+            return isConnected
+        }
+        if !wasConnected { observer.connected() }
+    }
+
+    func note(_ error: PostgresError) {
+        observer.trouble(.failed(error))
+        guard error.kind == .connection || error.kind == .commitOutcomeUnknown else { return }
+        let wasConnected = isConnected.withLock { isConnected in
+            defer { isConnected = false }
+            return isConnected
+        }
+        if wasConnected { observer.disconnected(error) }
+    }
+
+    private func flushAcknowledged() async {
+        repeat {
+            try? await Task.sleep(for: limits.acknowledgementDelay)
+            if Task.isCancelled { return }
+            _ = await deleteAcknowledged()
+        } while !acknowledged.flushEnded()
+    }
+
+    /// One try. False where the rows are left for the next.
+    private func deleteAcknowledged() async -> Bool {
+        while true {
+            let ids = acknowledged.take()
+            if ids.isEmpty { return true }
+            do {
+                try await pool.run { try DeleteAcknowledged.run(ids, in: $0) }
+                noteSuccess()
+            } catch {
+                acknowledged.giveBack(ids)
+                note(PostgresError(caught: error))
+                return false
+            }
+        }
+    }
+}
+
+extension PostgresError {
+    /// The pool's bodies throw nothing else; should one, the work is tried again.
+    init(caught error: any Error) {
+        self =
+            error as? PostgresError
+            ?? PostgresError(sqlState: nil, message: "\(type(of: error))", kind: .other)
+    }
+}

@@ -1,0 +1,96 @@
+import Fulfillment
+
+/// Apple's answer as JSON, short names: it stands behind every remembered proof.
+extension GenuineReceipt {
+    var storedBytes: [UInt8] {
+        var json = JSONWriter(capacity: 128 + 192 * purchases.count)
+        json.beginObject()
+        json.member("bundle", bundleID.text)
+        if let appAppleID {
+            json.name("app")
+            json.number(appAppleID)
+        }
+        json.member("environment", environment.rawValue)
+        if isExpiredSubscription {
+            json.name("expired")
+            json.bool(true)
+        }
+        if holdsAutoRenewable {
+            json.name("renewable")
+            json.bool(true)
+        }
+        json.name("purchases")
+        json.beginArray()
+        for purchase in purchases { json.write(purchase) }
+        json.endArray()
+        json.endObject()
+        return json.bytes
+    }
+
+    /// Nil where the bytes are not of this form: then Apple is asked.
+    init?(stored bytes: [UInt8]) {
+        guard let json = try? JSONParser.parse(bytes).value, let bundle = json["bundle"]?.string,
+            let environment = json["environment"]?.string.flatMap(StoreEnvironment.init(rawValue:)),
+            let elements = json["purchases"]?.array
+        else { return nil }
+        let purchases = elements.compactMap(StorePurchase.init(stored:))
+        guard purchases.count == elements.count else { return nil }
+        self.init(
+            bundleID: BundleID(bundle), appAppleID: json["app"]?.integer(Int64.self), environment: environment,
+            purchases: purchases, isExpiredSubscription: json["expired"] == .bool(true),
+            holdsAutoRenewable: json["renewable"] == .bool(true))
+    }
+}
+
+extension StorePurchase {
+    fileprivate init?(stored json: JSONValue) {
+        guard let id = json["id"]?.string, let product = json["product"]?.string,
+            let quantity = json["quantity"]?.integer(Int32.self),
+            let purchasedAt = json["purchased"]?.integer(Int64.self)
+        else { return nil }
+        self.init(
+            transactionID: StoreTransactionID(id),
+            originalTransactionID: StoreTransactionID(json["original"]?.string ?? id), productID: ProductID(product),
+            quantity: quantity, purchasedAt: Timestamp(milliseconds: purchasedAt),
+            expiresAt: json["expires"]?.integer(Int64.self).map(Timestamp.init(milliseconds:)),
+            cancelledAt: json["cancelled"]?.integer(Int64.self).map(Timestamp.init(milliseconds:)),
+            isFamilyShared: json["shared"] == .bool(true), appAccountToken: json["token"]?.string,
+            currency: json["currency"]?.string)
+    }
+}
+
+extension JSONValue {
+    fileprivate func integer<Value: FixedWidthInteger>(_: Value.Type) -> Value? {
+        if case .number(let text) = self { Value(text) } else { nil }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func write(_ purchase: StorePurchase) {
+        beginObject()
+        member("id", purchase.transactionID.text)
+        if purchase.originalTransactionID != purchase.transactionID {
+            member("original", purchase.originalTransactionID.text)
+        }
+        member("product", purchase.productID.text)
+        name("quantity")
+        number(purchase.quantity)
+        name("purchased")
+        number(purchase.purchasedAt.milliseconds)
+        milliseconds("expires", purchase.expiresAt)
+        milliseconds("cancelled", purchase.cancelledAt)
+        if purchase.isFamilyShared {
+            name("shared")
+            bool(true)
+        }
+        member("token", ifPresent: purchase.appAccountToken)
+        member("currency", ifPresent: purchase.currency)
+        endObject()
+    }
+
+    private mutating func milliseconds(_ name: StaticString, _ time: Timestamp?) {
+        guard let time else { return }
+        self.name(name)
+        number(time.milliseconds)
+    }
+}

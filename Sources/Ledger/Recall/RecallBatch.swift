@@ -1,0 +1,18 @@
+import Fulfillment
+import Postgres
+
+/// Many callers' queries in one round trip; in two where some of the records may be redelivered.
+struct RecallBatch: Sendable {
+    let queries: [RecallQuery]
+
+    func run(in session: PostgresSession) throws -> [Recollection] {
+        var answers = [Recollection](repeating: .nothing, count: queries.count)
+        let doubtful = queries.indices.filter { queries[$0].mayBeRedelivered }
+        let outcomes = try RecallOutcomes.run(doubtful.map { OutcomeKey(queries[$0].position) }, in: session)
+        for (number, events) in outcomes { answers[doubtful[number]] = .answered(events) }
+        let open = queries.indices.filter { answers[$0] == .nothing }
+        let receipts = try RecallProofs.run(open.map { queries[$0].proof }, in: session)
+        for (number, receipt) in receipts { answers[open[number]] = .provenBefore(receipt) }
+        return answers
+    }
+}

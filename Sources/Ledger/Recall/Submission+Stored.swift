@@ -1,0 +1,35 @@
+import Fulfillment
+
+extension Submission {
+    /// The submission as a record of the submissions topic: `SubmissionDecoder` reads it back.
+    var storedBytes: [UInt8] {
+        var json = JSONWriter(capacity: 512 + proof.length)
+        json.beginObject()
+        json.member("submission_id", submissionID.text)
+        json.member("player_id", playerID.text)
+        json.member("bundle_id", bundleID.text)
+        switch proof {
+        case .receipt(let text): json.member("receipt_data", text)
+        case .signedTransaction(let text): json.member("signed_transaction", text)
+        case .transactionID(let id): json.member("transaction_id", id.text)
+        }
+        json.member("product_id", ifPresent: productID?.text)
+        json.member("order_id", ifPresent: orderID)
+        json.member("app_account_token", ifPresent: appAccountToken)
+        json.member("device_id", ifPresent: deviceID?.text)
+        json.member("currency", ifPresent: currency)
+        json.member("submitted_at", ifPresent: submittedAt?.rfc3339)
+        json.endObject()
+        return json.bytes
+    }
+}
+
+extension Submission.Proof {
+    /// Bytes.
+    var length: Int {
+        switch self {
+        case .receipt(let text), .signedTransaction(let text): text.utf8.count
+        case .transactionID(let id): id.text.utf8.count
+        }
+    }
+}

@@ -1,0 +1,1 @@
+SELECT EXISTS (SELECT FROM outcomes_default WHERE day = $1);

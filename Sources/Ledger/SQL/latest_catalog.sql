@@ -1,0 +1,1 @@
+SELECT version, document, sha256 FROM catalogs ORDER BY version DESC LIMIT 1;

@@ -1,0 +1,1 @@
+SELECT version, document, imported_at FROM catalogs WHERE version = $1;

@@ -1,0 +1,9 @@
+-- Locks claims that exist, in the order of $1 (original transactions, sorted).
+SELECT claim.*
+FROM unnest($1::text[]) AS wanted (id)
+CROSS JOIN LATERAL (
+    SELECT original_transaction_id, player_id, granted_transaction_id
+    FROM claims
+    WHERE original_transaction_id = wanted.id
+    FOR UPDATE
+) AS claim;

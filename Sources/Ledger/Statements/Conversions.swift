@@ -1,0 +1,52 @@
+import Fulfillment
+import Postgres
+
+extension NameBasedUUID {
+    var stored: PostgresUUID { PostgresUUID(high: high, low: low) }
+}
+
+extension PostgresUUID {
+    var nameBased: NameBasedUUID { NameBasedUUID(high: high, low: low) }
+}
+
+extension Timestamp {
+    /// Microseconds since 1970, kept within the years 0001 to 9999: PostgreSQL refuses what lies far outside.
+    var microseconds: Int64 {
+        min(max(milliseconds, Self.earliest), Self.latest) * 1000
+    }
+
+    private static let earliest: Int64 = -62_135_596_800_000
+    private static let latest: Int64 = 253_402_300_799_999
+}
+
+enum ArrayLiteral {
+    /// PostgreSQL's text form of a one-dimensional text array: unnest takes no array of arrays of unequal lengths.
+    static func text(_ identifiers: some Sequence<Identifier>) -> String {
+        var bytes: [UInt8] = [UInt8(ascii: "{")]
+        for identifier in identifiers {
+            if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
+            bytes.append(UInt8(ascii: "\""))
+            for byte in identifier.text.utf8 {
+                if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { bytes.append(UInt8(ascii: "\\")) }
+                bytes.append(byte)
+            }
+            bytes.append(UInt8(ascii: "\""))
+        }
+        bytes.append(UInt8(ascii: "}"))
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension PostgresParameter {
+    static func identifiers(_ values: some Sequence<Identifier>) -> PostgresParameter {
+        textArray(values.lazy.map { Optional($0.text) })
+    }
+
+    static func uuids(_ values: some Sequence<NameBasedUUID>) -> PostgresParameter {
+        uuidArray(values.map { Optional($0.stored) })
+    }
+
+    static func timestamps(_ values: [Timestamp?]) -> PostgresParameter {
+        timestamptzArray(unixMicroseconds: values.map { $0?.microseconds })
+    }
+}

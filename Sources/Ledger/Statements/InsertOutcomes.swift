@@ -1,0 +1,123 @@
+import Fulfillment
+import Postgres
+
+/// What a record is known by in the table of outcomes.
+struct OutcomeKey: Hashable, Comparable {
+    let day: Int32
+    let partition: Int32
+    let offset: Int64
+    let topic: Identifier
+    /// First half of the SHA-256 of the record's value.
+    let content: [UInt8]
+
+    init(_ position: RecordPosition) {
+        day = position.timestamp.daysSinceEpoch
+        partition = position.partition
+        offset = position.offset
+        topic = Identifier(position.topic)
+        content = Array(position.content.bytes.prefix(16))
+    }
+
+    static func < (left: OutcomeKey, right: OutcomeKey) -> Bool {
+        if left.day != right.day { return left.day < right.day }
+        if left.partition != right.partition { return left.partition < right.partition }
+        if left.offset != right.offset { return left.offset < right.offset }
+        if left.topic != right.topic { return left.topic < right.topic }
+        return left.content.lexicographicallyPrecedes(right.content)
+    }
+}
+
+struct OutcomeRow {
+    let key: OutcomeKey
+    let decision: PendingDecision
+    /// In publishing order.
+    let granted: [StoreTransactionID]
+    let answer: [UInt8]?
+}
+
+struct OutboxRow {
+    let decision: PendingDecision
+    let event: OutcomeEvent
+    let ordinal: Int32
+}
+
+struct ProofRow {
+    let proof: [UInt8]
+    let evidence: [UInt8]
+    let transactions: [StoreTransactionID]
+    let seenOn: Int32
+}
+
+struct ProgressRow {
+    let topic: Identifier
+    let partition: Int32
+    let offset: Int64
+}
+
+/// Everything of a batch that conflicts with nobody but a replica that has lost its partition.
+struct InsertOutcomes {
+    private static let statement = LedgerSQL.statement(PackageResources.insert_outcomes_sql)
+
+    /// Sorted by key.
+    var outcomes: [OutcomeRow] = []
+    /// Sorted by event id.
+    var outbox: [OutboxRow] = []
+    /// Sorted by proof.
+    var proofs: [ProofRow] = []
+    /// Sorted by topic and partition.
+    var progress: [ProgressRow] = []
+    var acknowledged: [NameBasedUUID] = []
+
+    /// How many records had no outcome yet.
+    func run(writer: Int32, in session: PostgresSession) throws -> Int {
+        let rows = try session.execute(
+            Self.statement, outcomeColumns + outboxColumns + proofColumns + progressColumns(writer))
+        return Int(rows.int8(0, 0) ?? 0)
+    }
+
+    private var outcomeColumns: [PostgresParameter] {
+        [
+            .dateArray(daysSinceUnixEpoch: outcomes.map(\.key.day)),
+            .identifiers(outcomes.lazy.map(\.key.topic)),
+            .int4Array(outcomes.map(\.key.partition)),
+            .int8Array(outcomes.map(\.key.offset)),
+            .byteaArray(outcomes.map(\.key.content)),
+            .uuids(outcomes.lazy.map(\.decision.identity)),
+            .identifiers(outcomes.lazy.map(\.decision.submission.submissionID)),
+            .identifiers(outcomes.lazy.map(\.decision.submission.playerID)),
+            .identifiers(outcomes.lazy.map(\.decision.submission.bundleID)),
+            .byteaArray(outcomes.map(\.decision.proof.bytes)),
+            .textArray(outcomes.map { ArrayLiteral.text($0.granted) }),
+            .byteaArray(outcomes.map(\.answer)),
+            .timestamps(outcomes.map(\.decision.decidedAt)),
+        ]
+    }
+
+    private var outboxColumns: [PostgresParameter] {
+        [
+            .uuids(outbox.lazy.map(\.event.eventID)),
+            .textArray(outbox.map(\.decision.position.topic)),
+            .int4Array(outbox.map(\.decision.position.partition)),
+            .int4Array(outbox.map(\.ordinal)),
+            .identifiers(outbox.lazy.map(\.event.playerID)),
+            .textArray(outbox.map(\.decision.traceparent)),
+            .textArray(outbox.map { $0.event.kind == .granted ? $0.event.subject.text : nil }),
+            .byteaArray(outbox.map { $0.event.kind == .granted ? nil : $0.event.value }),
+        ]
+    }
+
+    private var proofColumns: [PostgresParameter] {
+        [
+            .byteaArray(proofs.map(\.proof)), .byteaArray(proofs.map(\.evidence)),
+            .textArray(proofs.map { ArrayLiteral.text($0.transactions) }),
+            .dateArray(daysSinceUnixEpoch: proofs.map(\.seenOn)),
+        ]
+    }
+
+    private func progressColumns(_ writer: Int32) -> [PostgresParameter] {
+        [
+            .identifiers(progress.lazy.map(\.topic)), .int4Array(progress.map(\.partition)),
+            .int4Array(progress.map { _ in writer }), .int8Array(progress.map(\.offset)), .uuids(acknowledged),
+        ]
+    }
+}

@@ -1,0 +1,10 @@
+import Postgres
+
+/// The statements, one a file under `SQL`, built into the program: a binary has nothing to look for at run time.
+enum LedgerSQL {
+    static func statement(_ file: [UInt8]) -> PostgresStatement {
+        PostgresStatement(text(file))
+    }
+
+    static func text(_ file: [UInt8]) -> String { String(decoding: file, as: UTF8.self) }
+}

@@ -1,0 +1,31 @@
+import Fulfillment
+import Postgres
+
+enum RecallOutcomes {
+    private static let statement = LedgerSQL.statement(PackageResources.recall_outcomes_sql)
+
+    /// The stored answers, by the index of their key; nothing for records never decided.
+    static func run(_ keys: [OutcomeKey], in session: PostgresSession) throws -> [Int: [OutcomeEvent]] {
+        guard !keys.isEmpty else { return [:] }
+        let rows = try session.execute(
+            statement,
+            [
+                .dateArray(daysSinceUnixEpoch: keys.map(\.day)), .int4Array(keys.map(\.partition)),
+                .int8Array(keys.map(\.offset)), .identifiers(keys.lazy.map(\.topic)),
+                .byteaArray(keys.map(\.content)),
+            ])
+        var events: [Int: [OutcomeEvent]] = [:]
+        var answers: [Int: OutcomeEvent] = [:]
+        for row in 0..<rows.count {
+            guard let number = rows.int8(row, 0).map({ Int($0) - 1 }) else { continue }
+            if let granted = rows.bytes(row, 2).flatMap(OutcomeEvent.init(stored:)) {
+                events[number, default: []].append(granted)
+            }
+            if answers[number] == nil, let answer = rows.bytes(row, 1).flatMap(OutcomeEvent.init(stored:)) {
+                answers[number] = answer
+            }
+        }
+        for (number, answer) in answers { events[number, default: []].append(answer) }
+        return events
+    }
+}

@@ -1,0 +1,16 @@
+import Postgres
+
+/// What only one replica at a time does. Held until COMMIT or ROLLBACK, so that it also works behind a pooler.
+enum AdvisoryLock: Int64 {
+    // Any numbers do that nobody else in the database takes: "rcpt" in ASCII, then a count.
+    case schema = 0x7263_7074_0001
+    case catalog = 0x7263_7074_0002
+    case retention = 0x7263_7074_0003
+
+    private static let statement = LedgerSQL.statement(PackageResources.lock_transaction_sql)
+
+    /// Waits for the others, for as long as `lock_timeout` allows. Inside a transaction.
+    func take(in session: PostgresSession) throws {
+        try session.execute(Self.statement, [.int8(rawValue)])
+    }
+}

@@ -1,0 +1,60 @@
+import Fulfillment
+import Postgres
+
+/// The catalogs in the database. Every function throws a `PostgresError`.
+public struct CatalogStore: Sendable {
+    public struct Stored: Sendable, Equatable {
+        /// Counts imports; gaps are possible.
+        public let version: Int64
+        /// The catalog file as it was imported.
+        public let document: String
+        public let importedAt: Timestamp
+    }
+
+    private static let newestVersion = LedgerSQL.statement(PackageResources.latest_catalog_version_sql)
+    private static let newest = LedgerSQL.statement(PackageResources.latest_catalog_sql)
+    private static let loading = LedgerSQL.statement(PackageResources.load_catalog_sql)
+    private static let inserting = LedgerSQL.statement(PackageResources.insert_catalog_sql)
+
+    private let pool: PostgresPool
+
+    public init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// Nil before the first import.
+    public func latestVersion() async throws -> Int64? {
+        try await pool.run { try $0.execute(Self.newestVersion).int8(0, 0) }
+    }
+
+    /// Nil where there is no such version.
+    public func load(version: Int64) async throws -> Stored? {
+        try await pool.run { session in
+            let rows = try session.execute(Self.loading, [.int8(version)])
+            guard let version = rows.int8(0, 0), let document = rows.text(0, 1),
+                let importedAt = rows.timestampMicroseconds(0, 2)
+            else { return nil }
+            return Stored(
+                version: version, document: document, importedAt: Timestamp(milliseconds: importedAt / 1000))
+        }
+    }
+
+    /// Makes it the catalog. A document that is the latest already keeps its version.
+    public func importDocument(_ document: String) async throws -> Int64 {
+        let digest = Digest256(hashing: Array(document.utf8)).bytes
+        return try await pool.run { session in
+            try session.transaction { session in
+                try AdvisoryLock.catalog.take(in: session)
+                let latest = try session.execute(Self.newest)
+                if latest.bytes(0, 2) == digest, latest.text(0, 1) == document, let version = latest.int8(0, 0) {
+                    return version
+                }
+                let rows = try session.execute(Self.inserting, [.text(document), .bytea(digest)])
+                guard let version = rows.int8(0, 0) else {
+                    throw PostgresError(sqlState: nil, message: "INSERT returned no version", kind: .other)
+                }
+                return version
+            }
+        }
+    }
+}

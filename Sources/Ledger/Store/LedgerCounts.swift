@@ -1,0 +1,23 @@
+import Postgres
+
+/// The fleet's backlog, for metrics.
+public struct LedgerCounts: Sendable, Equatable {
+    /// Rows that are counted at most.
+    public static let maximum: Int64 = 100_000
+
+    public let parked: Int
+    /// Waiting for an operator; refused ones do not count.
+    public let held: Int
+    public let outboxPending: Int
+
+    private static let statement = LedgerSQL.statement(PackageResources.count_ledger_sql)
+
+    /// Throws a `PostgresError`.
+    public static func read(from pool: PostgresPool) async throws -> LedgerCounts {
+        try await pool.run { session in
+            let rows = try session.execute(statement, [.int8(maximum)])
+            func count(_ column: Int) -> Int { Int(rows.int8(0, column) ?? 0) }
+            return LedgerCounts(parked: count(0), held: count(1), outboxPending: count(2))
+        }
+    }
+}

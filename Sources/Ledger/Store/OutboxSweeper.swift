@@ -1,0 +1,58 @@
+import Fulfillment
+import Postgres
+
+/// An event in the outbox that nobody acknowledged.
+public struct OrphanEvent: Sendable, Equatable {
+    public let eventID: NameBasedUUID
+    /// The outcomes topic's record key.
+    public let recordKey: String
+    public let traceparent: String?
+    public let event: OutcomeEvent
+}
+
+/// Takes up events whose worker died between COMMIT and the broker's acknowledgement. Leases last by PostgreSQL's clock.
+/// Every function throws a `PostgresError`; a failed one can be called again.
+public struct OutboxSweeper: Sendable {
+    private static let orphans = LedgerSQL.statement(PackageResources.take_orphans_sql)
+    private static let ofPartition = LedgerSQL.statement(PackageResources.take_partition_sql)
+
+    private let pool: PostgresPool
+
+    public init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// Leases events of any partition, oldest first: nobody else takes them before the lease is over. Publish them and
+    /// call `deletePublished`.
+    public func takeOrphans(olderThanSeconds: Double, limit: Int, leaseSeconds: Double) async throws -> [OrphanEvent] {
+        try await take(
+            Self.orphans, [.float8(olderThanSeconds), .int8(Int64(limit)), .float8(leaseSeconds)])
+    }
+
+    /// A partition's events for its new owner, oldest first, of any age and whoever leased them. The same come again
+    /// until they are deleted: take, publish, delete, and again until none comes.
+    public func takeOutbox(
+        topic: String, partition: Int32, limit: Int, leaseSeconds: Double = 30
+    ) async throws -> [OrphanEvent] {
+        try await take(
+            Self.ofPartition, [.text(topic), .int4(partition), .int8(Int64(limit)), .float8(leaseSeconds)])
+    }
+
+    /// The broker acknowledged them.
+    public func deletePublished(_ eventIDs: [NameBasedUUID]) async throws {
+        try await pool.run { try DeleteAcknowledged.run(eventIDs, in: $0) }
+    }
+
+    private func take(_ statement: PostgresStatement, _ parameters: [PostgresParameter]) async throws -> [OrphanEvent] {
+        try await pool.run { session in
+            let rows = try session.execute(statement, parameters)
+            return (0..<rows.count).compactMap { row in
+                guard let id = rows.uuid(row, 0), let key = rows.text(row, 1),
+                    let event = rows.bytes(row, 3).flatMap(OutcomeEvent.init(stored:))
+                else { return nil }
+                return OrphanEvent(
+                    eventID: id.nameBased, recordKey: key, traceparent: rows.text(row, 2), event: event)
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import Foundation
+import Synchronization
+
+/// The instants after which the tests kill the process: right behind each step of a submission's life.
+///
+/// Only in debug builds, and only where `RECEIPTD_CRASH_AFTER=<step>[:<times>]` stands in the environment.
+enum CrashPoint: String, CaseIterable {
+    case polled
+    case admitted
+    case decoded
+    case screened
+    case recalled
+    case answered
+    case judged
+    case recorded
+    case published
+    case acknowledged
+    case committed
+
+    @inline(__always)
+    func reached() {
+        #if DEBUG
+            Self.armed?.reached(self)
+        #endif
+    }
+
+    #if DEBUG
+        private static let armed = ArmedCrash(ProcessInfo.processInfo.environment["RECEIPTD_CRASH_AFTER"])
+
+        private final class ArmedCrash: Sendable {
+            private let point: CrashPoint
+            private let remaining: Atomic<Int>
+
+            init?(_ text: String?) {
+                let parts = (text ?? "").split(separator: ":")
+                guard let name = parts.first, let point = CrashPoint(rawValue: String(name)) else { return nil }
+                self.point = point
+                remaining = Atomic(parts.count > 1 ? Int(parts[1]) ?? 1 : 1)
+            }
+
+            func reached(_ point: CrashPoint) {
+                guard point == self.point,
+                    remaining.subtract(1, ordering: .sequentiallyConsistent).newValue == 0
+                else { return }
+                // No handler runs and nothing is flushed, as at a power cut.
+                kill(getpid(), SIGKILL)
+                while true { pause() }
+            }
+        }
+    #endif
+}

@@ -1,0 +1,131 @@
+import Fulfillment
+
+/// The keys of one mapping of a catalog file, handed out one by one: what is left at the end is unknown.
+struct CatalogFields {
+    let position: TextPosition
+    let owner: String
+    private(set) var entries: [YAMLEntry]
+
+    init(_ entries: [YAMLEntry], position: TextPosition, owner: String) {
+        self.entries = entries
+        self.position = position
+        self.owner = owner
+    }
+
+    func has(_ name: String) -> Bool { entries.contains { $0.name == name } }
+
+    mutating func take(_ name: String) -> YAMLNode? {
+        guard let index = entries.firstIndex(where: { $0.name == name }) else { return nil }
+        return entries.remove(at: index).value
+    }
+}
+
+extension CatalogReader {
+    /// Nil, with a fault, where `node` is no mapping.
+    mutating func fields(of node: YAMLNode, called name: String) -> CatalogFields? {
+        switch node.content {
+        case .mapping(let entries): return CatalogFields(entries, position: node.position, owner: name)
+        case .unreadable: return nil
+        case .scalar, .sequence:
+            fail(node.position, "\(name) must be a mapping, `key: value`")
+            return nil
+        }
+    }
+
+    /// Nil, with a fault, where the key is missing.
+    mutating func required(_ name: String, in fields: inout CatalogFields) -> YAMLNode? {
+        if let node = fields.take(name) { return node }
+        fail(fields.position, "`\(name)` is missing in \(fields.owner)")
+        return nil
+    }
+
+    /// Adds a fault for each key that nobody asked for.
+    mutating func finish(_ fields: CatalogFields) {
+        for entry in fields.entries {
+            fail(entry.position, "\(fields.owner) has no key \(ShownText.quoted(entry.name))")
+        }
+    }
+
+    mutating func elements(of node: YAMLNode, called name: String) -> [YAMLNode]? {
+        switch node.content {
+        case .sequence(let elements): return elements
+        case .unreadable: return nil
+        case .scalar, .mapping:
+            fail(node.position, "`\(name)` must be a list")
+            return nil
+        }
+    }
+
+    /// A scalar's text as it is written, quoted or not, numbers too. Nil, with a fault, where there is none.
+    /// - Parameter maximum: Unicode scalars.
+    mutating func text(_ node: YAMLNode, called name: String, maximum: Int) -> String? {
+        guard let scalar = scalar(node, called: name) else { return nil }
+        guard !scalar.text.isEmpty, scalar.text.unicodeScalars.count <= maximum, !scalar.text.utf8.contains(0) else {
+            fail(node.position, "`\(name)` must be text of 1 to \(maximum) characters, none of them NUL")
+            return nil
+        }
+        return scalar.text
+    }
+
+    /// A whole number without quotes. Nil, with a fault, where it is none or outside `range`.
+    mutating func integer(_ node: YAMLNode, called name: String, in range: ClosedRange<Int64>) -> Int64? {
+        guard let scalar = scalar(node, called: name) else { return nil }
+        let isDecimal = scalar.isPlain && scalar.text.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        guard isDecimal, scalar.text == "0" || !scalar.text.hasPrefix("0"), let value = Int64(scalar.text),
+            range.contains(value)
+        else {
+            let bounds = "from \(range.lowerBound) to \(range.upperBound)"
+            fail(node.position, "`\(name)` must be a whole number \(bounds), not \(ShownText.quoted(scalar.text))")
+            return nil
+        }
+        return value
+    }
+
+    /// One of a few words; `target` stays as it is where the key is absent or has another value, which is a fault.
+    mutating func choose<Value>(
+        _ name: String, in fields: inout CatalogFields, into target: inout Value, _ choices: [(word: String, value: Value)]
+    ) {
+        guard let node = fields.take(name), let scalar = scalar(node, called: name) else { return }
+        if let choice = choices.first(where: { $0.word == scalar.text }) {
+            target = choice.value
+        } else {
+            let words = choices.map(\.word).joined(separator: ", ")
+            fail(node.position, "`\(name)` must be one of \(words), not \(ShownText.quoted(scalar.text))")
+        }
+    }
+
+    /// The name of a setting in the environment that holds a secret.
+    mutating func settingName(_ node: YAMLNode, called name: String) -> String? {
+        guard let text = text(node, called: name, maximum: CatalogLimits.nameLength) else { return nil }
+        let isName = text.utf8.enumerated().allSatisfy { index, byte in
+            (0x41...0x5A).contains(byte) || index > 0 && ((0x30...0x39).contains(byte) || byte == 0x5F)
+        }
+        // What does not look like a name may be the secret itself: it is not repeated.
+        guard isName else {
+            fail(node.position, "`\(name)` must be the name of a setting (A-Z, 0-9 and _, a letter first), not a value")
+            return nil
+        }
+        guard SettingName.namesByPath[SettingName.path(of: text)] != text else {
+            fail(node.position, "`\(name)` must not be \(text), a setting of receiptd itself")
+            return nil
+        }
+        guard !text.hasSuffix("_FILE") else {
+            fail(node.position, "`\(name)` must be without _FILE: the environment may add it, the catalog may not")
+            return nil
+        }
+        return text
+    }
+
+    private mutating func scalar(_ node: YAMLNode, called name: String) -> YAMLScalar? {
+        switch node.content {
+        case .scalar(let scalar) where scalar.isNull:
+            fail(node.position, "`\(name)` has no value")
+            return nil
+        case .scalar(let scalar): return scalar
+        case .unreadable: return nil
+        case .sequence, .mapping:
+            fail(node.position, "`\(name)` must be one value, not a list or a mapping")
+            return nil
+        }
+    }
+}

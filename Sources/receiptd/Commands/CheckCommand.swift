@@ -1,0 +1,102 @@
+import AppStore
+import ArgumentParser
+import Foundation
+import Fulfillment
+import Kafka
+import Ledger
+import Postgres
+
+struct CheckCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check", abstract: "Reads the settings and reaches Kafka, PostgreSQL and Apple, a line each.")
+
+    @OptionGroup var options: SettingsOptions
+
+    func run() async throws {
+        try await reporting {
+            let settings = try options.read(requiring: [.kafka, .database])
+            print("ok      settings")
+            var failed = false
+            func report(_ part: String, _ result: Result<String, CheckFailure>) {
+                switch result {
+                case .success(let text): print("ok      \(part): \(text)")
+                case .failure(let failure):
+                    failed = true
+                    print("FAILED  \(part): \(failure.message)")
+                }
+            }
+            report("kafka", await kafka(settings.kafka))
+            report("postgresql", await database(settings))
+            for (name, result) in await apple(settings) { report(name, result) }
+            if failed { throw ExitCode(CommandFailure.unavailable) }
+        }
+    }
+
+    struct CheckFailure: Error {
+        let message: String
+    }
+
+    private func kafka(_ kafka: KafkaSettings) async -> Result<String, CheckFailure> {
+        do {
+            let found = try await blocking {
+                let producer = try KafkaProducer(
+                    properties: KafkaClientProperties(settings: kafka).producer, log: { _ in })
+                defer { producer.close() }
+                return try producer.metadata(timeoutMilliseconds: 10_000)
+            }
+            let missing = [kafka.submissionsTopic, kafka.outcomesTopic, kafka.deadLettersTopic]
+                .filter { found.topics[$0] == nil }
+            guard missing.isEmpty else {
+                return .failure(CheckFailure(message: "topics are missing: \(missing.joined(separator: ", "))"))
+            }
+            return .success("\(found.brokers.count) brokers, topics are there")
+        } catch let error as KafkaError {
+            return .failure(CheckFailure(message: "out of reach (\(error.name))"))
+        } catch {
+            return .failure(CheckFailure(message: "out of reach"))
+        }
+    }
+
+    private func database(_ settings: Settings) async -> Result<String, CheckFailure> {
+        do {
+            return try await withDatabase(settings) { pool in
+                try await requireSchema(pool)
+                guard let version = try await CatalogStore(pool: pool).latestVersion() else {
+                    return .failure(CheckFailure(message: "no catalog yet: run `receiptd catalog import FILE`"))
+                }
+                return .success("schema \(Schema.currentVersion), catalog \(version)")
+            }
+        } catch let failure as CommandFailure {
+            return .failure(CheckFailure(message: failure.message))
+        } catch {
+            return .failure(CheckFailure(message: "\(error)"))
+        }
+    }
+
+    /// A receipt that is none is asked for: any answer that Apple gives to it shows that Apple is there.
+    private func apple(_ settings: Settings) async -> [(String, Result<String, CheckFailure>)] {
+        var results: [(String, Result<String, CheckFailure>)] = []
+        let addresses = [
+            ("apple production", settings.apple.verifyReceiptProductionURL),
+            ("apple sandbox", settings.apple.verifyReceiptSandboxURL),
+        ]
+        for (name, address) in addresses {
+            var one = settings.apple.verifyReceipt
+            one.productionURL = address
+            one.sandboxURL = address
+            guard let client = try? VerifyReceiptClient(settings: one, secrets: { _ in nil }) else {
+                results.append((name, .failure(CheckFailure(message: "the settings do not make a client"))))
+                continue
+            }
+            let answer = await client.verify(
+                VerificationRequest(bundleID: "receiptd.check", receipt: "AAAA", sharedSecretSetting: nil))
+            await client.shutdown()
+            switch answer {
+            case .trouble(let trouble):
+                results.append((name, .failure(CheckFailure(message: "no answer (\(trouble.kind.rawValue))"))))
+            default: results.append((name, .success("answers")))
+            }
+        }
+        return results
+    }
+}

@@ -1,0 +1,46 @@
+import ArgumentParser
+import Ledger
+import Postgres
+
+struct MigrateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "migrate", abstract: "Applies the schema to DATABASE_URL. Any number of times.")
+
+    @OptionGroup var options: SettingsOptions
+
+    func run() async throws {
+        try await reporting {
+            let settings = try options.read(requiring: [.database])
+            try await withDatabase(settings) { pool in
+                try await pool.run { try Schema.migrate($0) }
+                print("schema \(Schema.currentVersion) is in place")
+            }
+        }
+    }
+}
+
+/// Opens the database for one command. Out of reach is exit 69.
+func withDatabase<Value>(_ settings: Settings, _ body: (PostgresPool) async throws -> Value) async throws -> Value {
+    let pool = PostgresPool(configuration: settings.database.configuration, size: 1)
+    do {
+        let value = try await body(pool)
+        await pool.close()
+        return value
+    } catch let error as PostgresError {
+        await pool.close()
+        if error.kind == .connection {
+            throw CommandFailure("PostgreSQL is out of reach: \(error.message)", code: CommandFailure.unavailable)
+        }
+        throw error
+    } catch {
+        await pool.close()
+        throw error
+    }
+}
+
+/// Exit 69 where the schema is not what this program needs.
+func requireSchema(_ pool: PostgresPool) async throws {
+    if let reason = try await pool.run({ try Schema.check($0) }).unreadiness {
+        throw CommandFailure(reason, code: CommandFailure.unavailable)
+    }
+}

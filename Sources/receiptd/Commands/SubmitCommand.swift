@@ -1,0 +1,79 @@
+import ArgumentParser
+import Foundation
+import Fulfillment
+import Kafka
+
+struct SubmitCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "submit", abstract: "Publishes submissions, one JSON object a line.")
+
+    @Argument(help: "A file of JSON lines; standard input where none is named.") var file: String?
+    @OptionGroup var options: SettingsOptions
+
+    /// Records handed to librdkafka before the oldest is acknowledged.
+    private static let window = 1000
+
+    func run() async throws {
+        try await reporting {
+            let settings = try options.read(requiring: [.kafka])
+            let lines = try readLines()
+            let producer = try KafkaProducer(
+                properties: KafkaClientProperties(settings: settings.kafka).producer, log: { _ in })
+            let reachable = try? await blocking { try producer.metadata(timeoutMilliseconds: 10_000) }
+            guard reachable != nil else {
+                throw CommandFailure("Kafka is out of reach", code: CommandFailure.unavailable)
+            }
+            try await publish(lines, to: settings.kafka.submissionsTopic, with: producer)
+            _ = try await blocking { producer.close() }
+            print("\(lines.count) submissions published")
+        }
+    }
+
+    /// Each line with its number. All are checked before any is sent.
+    private func readLines() throws -> [(key: String, value: [UInt8])] {
+        let data: Data
+        do {
+            data = try file.map { try Data(contentsOf: URL(fileURLWithPath: $0)) }
+                ?? FileHandle.standardInput.readToEnd() ?? Data()
+        } catch {
+            throw CommandFailure("\(file ?? "standard input"): cannot be read", code: 1)
+        }
+        var lines: [(key: String, value: [UInt8])] = []
+        var faults: [String] = []
+        for (index, line) in data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
+            let bytes = Array(line)
+            if bytes.allSatisfy({ $0 == 0x20 || $0 == 0x0D || $0 == 0x09 }) { continue }
+            switch SubmissionDecoder().decode(bytes, signatureHeaders: []) {
+            case .submission(let submission): lines.append((submission.playerID.text, bytes))
+            case .deadLetter(let letter): faults.append("line \(index + 1): \(letter.detail)")
+            }
+        }
+        guard faults.isEmpty else { throw CommandFailure(faults.joined(separator: "\n"), code: 1) }
+        return lines
+    }
+
+    private func publish(
+        _ lines: [(key: String, value: [UInt8])], to topic: String, with producer: KafkaProducer
+    ) async throws {
+        var progress = ProgressBar("submitting")
+        var done = 0
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (index, line) in lines.enumerated() {
+                if index >= Self.window {
+                    try await group.next()
+                    done += 1
+                    progress.show(done, of: lines.count)
+                }
+                let record = ProducerRecord(
+                    topic: topic, partition: nil, key: Array(line.key.utf8), value: line.value, headers: [],
+                    timestampMilliseconds: nil)
+                group.addTask { _ = try await producer.send(record) }
+            }
+            while try await group.next() != nil {
+                done += 1
+                progress.show(done, of: lines.count)
+            }
+        }
+        progress.end()
+    }
+}

@@ -1,0 +1,124 @@
+import AppStoreSimulation
+import EmbeddedPostgres
+import Foundation
+import Kafka
+import Ledger
+import Postgres
+
+/// Everything that a worker needs, started for the while: PostgreSQL, a broker and Apple. Where `DATABASE_URL` and
+/// `KAFKA_BOOTSTRAP_SERVERS` name real ones, those are used, in a schema and topics of their own, which go afterwards.
+final class EmbeddedParts: Sendable {
+    static let partitions: Int32 = 4
+
+    let databaseURL: String
+    let bootstrapServers: String
+    let apple: AppStoreSimulation
+    let submissionsTopic: String
+    let outcomesTopic: String
+    let deadLettersTopic: String
+    let postgres: EmbeddedPostgres?
+    let broker: MockCluster?
+    private let scratchSchema: (uri: String, name: String)?
+    private let kafkaProperties: KafkaProperties
+
+    static func start(
+        environment: [String: String], latency: SimulatedLatency = .fixed(0),
+        appleOptions: AppStoreSimulation.Options = .init()
+    ) async throws -> EmbeddedParts {
+        let apple = try await AppStoreSimulation.start(latency: latency, options: appleOptions)
+        return try await blocking { try EmbeddedParts(environment: environment, apple: apple) }
+    }
+
+    private init(environment: [String: String], apple: AppStoreSimulation) throws {
+        self.apple = apple
+        let mark = "receiptd_demo_\(UInt32.random(in: .min ... .max))"
+        if let uri = environment["DATABASE_URL"], !uri.isEmpty {
+            postgres = nil
+            scratchSchema = (uri, mark)
+            databaseURL = uri + (uri.contains("?") ? "&" : "?") + "options=-csearch_path%3D\(mark)"
+        } else {
+            let server = try EmbeddedPostgres.start()
+            postgres = server
+            scratchSchema = nil
+            databaseURL = server.uri
+        }
+        let isReal = environment["KAFKA_BOOTSTRAP_SERVERS"].map { !$0.isEmpty } ?? false
+        let prefix = isReal ? mark.replacing("_", with: "-") + "-" : ""
+        submissionsTopic = prefix + "receipt-submissions"
+        outcomesTopic = prefix + "receipt-outcomes"
+        deadLettersTopic = prefix + "receipt-dead-letters"
+        let topics = [submissionsTopic, outcomesTopic, deadLettersTopic]
+        let counts = Dictionary(uniqueKeysWithValues: topics.map { ($0, Self.partitions) })
+        if isReal, let servers = environment["KAFKA_BOOTSTRAP_SERVERS"] {
+            broker = nil
+            bootstrapServers = servers
+            let given = try Settings.Reader(environment: environment).read(requiring: [.kafka])
+            kafkaProperties = KafkaClientProperties(settings: given.kafka).producer
+            try TopicAdministration.create(counts, properties: kafkaProperties, timeoutMilliseconds: 30_000)
+        } else {
+            let cluster = try MockCluster(topics: counts)
+            broker = cluster
+            bootstrapServers = cluster.bootstrapServers
+            kafkaProperties = KafkaProperties([("bootstrap.servers", cluster.bootstrapServers)])
+        }
+    }
+
+    /// Applies the schema.
+    func migrate() async throws {
+        if let scratchSchema {
+            try await withPool(scratchSchema.uri) { pool in
+                try await pool.run { try $0.run(script: "CREATE SCHEMA \(scratchSchema.name)") }
+            }
+        }
+        try await withPool(databaseURL) { pool in try await pool.run { try Schema.migrate($0) } }
+    }
+
+    /// Settings of a worker on these parts, as it would find them in its environment.
+    func workerEnvironment(adding more: [String: String] = [:]) -> [String: String] {
+        let own = [
+            "KAFKA_BOOTSTRAP_SERVERS": bootstrapServers,
+            "KAFKA_SUBMISSIONS_TOPIC": submissionsTopic,
+            "KAFKA_OUTCOMES_TOPIC": outcomesTopic,
+            "KAFKA_DEAD_LETTERS_TOPIC": deadLettersTopic,
+            "DATABASE_URL": databaseURL,
+            "APPLE_VERIFY_RECEIPT_PRODUCTION_URL": apple.productionURL,
+            "APPLE_VERIFY_RECEIPT_SANDBOX_URL": apple.sandboxURL,
+            "HTTP_PORT": "0",
+        ]
+        // The in-process broker takes a member back only after its session has ended.
+        let tests = broker == nil ? [:] : ["KAFKA_PROPERTIES": "session.timeout.ms=4000;heartbeat.interval.ms=500"]
+        return own.merging(tests) { first, _ in first }.merging(more) { _, given in given }
+    }
+
+    func withPool<Value>(_ uri: String, _ body: (PostgresPool) async throws -> Value) async throws -> Value {
+        let pool = PostgresPool(
+            configuration: PostgresConfiguration(uri: uri, applicationName: "receiptd demo"), size: 1)
+        do {
+            let value = try await body(pool)
+            await pool.close()
+            return value
+        } catch {
+            await pool.close()
+            throw error
+        }
+    }
+
+    /// Leaves nothing behind. Faults on the way out are not worth a failure.
+    func stop() async {
+        if let scratchSchema {
+            try? await withPool(scratchSchema.uri) { pool in
+                try await pool.run { try $0.run(script: "DROP SCHEMA IF EXISTS \(scratchSchema.name) CASCADE") }
+            }
+        }
+        try? await apple.shutdown()
+        _ = try? await blocking { [self] in
+            if broker == nil {
+                try? TopicAdministration.delete(
+                    [submissionsTopic, outcomesTopic, deadLettersTopic], properties: kafkaProperties,
+                    timeoutMilliseconds: 10_000)
+            }
+            broker?.close()
+            postgres?.stop()
+        }
+    }
+}

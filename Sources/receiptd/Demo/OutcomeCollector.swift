@@ -1,0 +1,72 @@
+import Foundation
+import Fulfillment
+import Kafka
+import Synchronization
+
+/// Reads the outcomes and the dead letters as they come, on a thread of its own, and sorts them by case.
+final class OutcomeCollector: Sendable {
+    struct Collected: Sendable {
+        /// By case; repeats included, in the order read.
+        var events: [String: [JSONValue]] = [:]
+        var deadLetters: [String: [ConsumerRecord]] = [:]
+    }
+
+    private struct State {
+        var collected = Collected()
+        var isStopped = false
+    }
+
+    private let state = Mutex(State())
+
+    var collected: Collected { state.withLock { $0.collected } }
+
+    /// Starts at the topics' present ends.
+    init(outcomesTopic: String, deadLettersTopic: String, properties: KafkaProperties) throws {
+        let reader = try Reader(topics: [outcomesTopic, deadLettersTopic], properties: properties)
+        let thread = Thread { [weak self] in
+            while let self, !self.state.withLock({ $0.isStopped }) {
+                guard case .record(let record)? = reader.consumer.poll(timeoutMilliseconds: 50) else { continue }
+                self.take(record, isOutcome: record.topicPartition.topic == outcomesTopic)
+            }
+            reader.consumer.close()
+        }
+        thread.start()
+    }
+
+    func stop() {
+        state.withLock { $0.isStopped = true }
+    }
+
+    private func take(_ record: ConsumerRecord, isOutcome: Bool) {
+        let json = isOutcome ? try? JSONParser.parse(record.value ?? []).value : nil
+        let name = isOutcome ? json?["player_id"]?.string : record.key.map { String(decoding: $0, as: UTF8.self) }
+        guard let caseName = name?.split(separator: "/").first.map(String.init) else { return }
+        state.withLock { state in
+            if let json {
+                state.collected.events[caseName, default: []].append(json)
+            } else {
+                state.collected.deadLetters[caseName, default: []].append(record)
+            }
+        }
+    }
+
+    /// `@unchecked Sendable`: made by one thread and handed to the reading one, which alone uses it from then on.
+    private final class Reader: @unchecked Sendable {
+        let consumer: KafkaConsumer
+
+        init(topics: [String], properties: KafkaProperties) throws {
+            var properties = properties
+            properties["group.id"] = "seed-reader"
+            consumer = try KafkaConsumer(properties: properties, log: { _ in })
+            var starts: [TopicPartition: Int64] = [:]
+            for topic in topics {
+                let metadata = try consumer.metadata(topic: topic, timeoutMilliseconds: 10_000)
+                for partition in metadata.topics[topic] ?? [] {
+                    let key = TopicPartition(topic: topic, partition: partition)
+                    starts[key] = try consumer.watermarks(key, timeoutMilliseconds: 10_000).high
+                }
+            }
+            try consumer.assign(starts)
+        }
+    }
+}

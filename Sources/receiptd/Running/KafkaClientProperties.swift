@@ -1,0 +1,44 @@
+import Kafka
+
+/// What librdkafka's clients are given: receiptd's own properties, then the operator's.
+struct KafkaClientProperties {
+    /// Kilobytes of prefetched records. librdkafka before 2.2 stops fetching for up to a second once it is full, so it
+    /// holds more than a second's work at the rates that a worker reaches.
+    static let prefetchKilobytes = 32_768
+    /// Bytes of one record to the dead-letter topic; the broker's own limit decides, and an excerpt follows.
+    static let maximumRecordBytes = 16 * 1024 * 1024
+
+    let settings: KafkaSettings
+
+    var consumer: KafkaProperties {
+        KafkaProperties(
+            common + [
+                ("group.id", settings.groupID),
+                ("enable.auto.commit", "false"),
+                ("enable.auto.offset.store", "false"),
+                ("auto.offset.reset", "earliest"),
+                ("isolation.level", "read_committed"),
+                ("partition.assignment.strategy", "range,roundrobin"),
+                ("allow.auto.create.topics", "false"),
+                ("fetch.wait.max.ms", "100"),
+                ("fetch.error.backoff.ms", "50"),
+                ("queued.max.messages.kbytes", String(Self.prefetchKilobytes)),
+            ] + settings.properties.pairs)
+    }
+
+    var producer: KafkaProperties {
+        KafkaProperties(
+            common + [
+                ("enable.idempotence", "true"),
+                ("acks", "all"),
+                ("compression.codec", "lz4"),
+                ("linger.ms", "1"),
+                ("partitioner", "murmur2_random"),
+                ("message.max.bytes", String(Self.maximumRecordBytes)),
+            ] + settings.properties.pairs)
+    }
+
+    private var common: [(name: String, value: String)] {
+        [("bootstrap.servers", settings.bootstrapServers), ("client.id", "receiptd")]
+    }
+}

@@ -1,0 +1,34 @@
+import AppStore
+import Ledger
+import Pipeline
+import Postgres
+
+extension DatabaseSettings {
+    var configuration: PostgresConfiguration {
+        PostgresConfiguration(uri: url.value, applicationName: "receiptd", preparedStatements: usesPreparedStatements)
+    }
+}
+
+extension AppleSettings {
+    var verifyReceipt: AppStore.AppleSettings {
+        AppStore.AppleSettings(
+            productionURL: verifyReceiptProductionURL, sandboxURL: verifyReceiptSandboxURL,
+            timeoutSeconds: timeoutSeconds, maxConcurrency: maxConcurrency, caFile: caFile)
+    }
+}
+
+extension Settings {
+    var pipeline: PipelineSettings {
+        let clients = KafkaClientProperties(settings: kafka)
+        var pipeline = PipelineSettings(
+            consumerProperties: clients.consumer, producerProperties: clients.producer)
+        pipeline.submissionsTopic = kafka.submissionsTopic
+        pipeline.outcomesTopic = kafka.outcomesTopic
+        pipeline.deadLettersTopic = kafka.deadLettersTopic
+        pipeline.maximumInFlight = maxInFlight
+        pipeline.retry = retry.delay
+        pipeline.signingKeys = submissionSigningKeys.map(\.value)
+        pipeline.shutdownGraceSeconds = shutdownGraceSeconds
+        return pipeline
+    }
+}

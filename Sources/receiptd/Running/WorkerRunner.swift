@@ -1,0 +1,52 @@
+import Foundation
+import Logging
+import Operations
+import ServiceLifecycle
+import UnixSignals
+
+/// Runs a worker with its HTTP server until it is told to stop.
+struct WorkerRunner {
+    static let version = "0.1.0"
+
+    let settings: Settings
+    let secrets: SecretSource
+    let logger: Logger
+    var onBound: @Sendable (Int) -> Void = { _ in }
+
+    func run() async throws {
+        let metrics = ReceiptdMetrics(version: Self.version)
+        let health = Health()
+        let server = OperationsServer(
+            host: settings.http.host, port: settings.http.port, metrics: metrics, health: health, logger: logger,
+            onBound: onBound)
+        let worker = WorkerService(
+            settings: settings, secrets: secrets, metrics: metrics, health: health, logger: logger)
+        var quiet = logger
+        quiet.logLevel = max(logger.logLevel, .notice)
+        // Services stop in reverse order: the worker first, and /readyz tells of it meanwhile.
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: [
+                    .init(service: server), .init(service: worker, successTerminationBehavior: .gracefullyShutdownGroup),
+                ],
+                logger: quiet))
+        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            tasks.addTask { await stop(group, on: signals) }
+            try await tasks.next()
+            tasks.cancelAll()
+        }
+    }
+
+    /// The first signal stops in order. The second ends the process at once, which is safe at any instant.
+    private func stop(_ group: ServiceGroup, on signals: UnixSignalsSequence) async {
+        var count = 0
+        for await signal in signals {
+            count += 1
+            if count > 1 { _exit(1) }
+            logger.info("stopping", [.signal: "\(signal)"])
+            await group.triggerGracefulShutdown()
+        }
+    }
+}

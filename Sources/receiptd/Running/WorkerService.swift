@@ -1,0 +1,94 @@
+import AppStore
+import Foundation
+import Fulfillment
+import Kafka
+import Ledger
+import Logging
+import Operations
+import Pipeline
+import Postgres
+import ServiceLifecycle
+
+/// The worker: waits for what it needs, consumes until it is told to stop, and leaves in order.
+struct WorkerService: Service {
+    let settings: Settings
+    let secrets: SecretSource
+    let metrics: ReceiptdMetrics
+    let health: Health
+    let logger: Logger
+
+    func run() async throws {
+        let pool = PostgresPool(configuration: settings.database.configuration, size: settings.database.poolSize)
+        let ledger = PostgresLedger(pool: pool, observer: .reporting(to: metrics, health, logger))
+        let catalog = CatalogWatch(store: CatalogStore(pool: pool), logger: logger)
+        let verifier = try VerifyReceiptClient(
+            settings: settings.apple.verifyReceipt, secrets: { [secrets] in secrets.secret(named: $0) },
+            observer: AppleMetrics(metrics: metrics))
+        metrics.appleConcurrencyLimit.set(settings.apple.maxConcurrency)
+        do {
+            try await cancelWhenGracefulShutdown { try await waitUntilReady(pool, catalog) }
+            try await consume(catalog, verifier, ledger, pool)
+        } catch is CancellationError {
+            logger.info("stopped before anything was consumed")
+        }
+        await ledger.close()
+        await verifier.shutdown()
+        await pool.close()
+    }
+
+    private func consume(
+        _ catalog: CatalogWatch, _ verifier: VerifyReceiptClient, _ ledger: PostgresLedger, _ pool: PostgresPool
+    ) async throws {
+        let pipeline = try Pipeline(
+            settings: settings.pipeline, catalog: { catalog.catalog }, verifier: verifier, ledger: ledger,
+            unpublished: LedgerOutbox(ledger: ledger, sweeper: OutboxSweeper(pool: pool)), metrics: metrics, health: health, logger: logger)
+        let upkeep = Upkeep(
+            pool: pool, retention: OutcomeRetention(pool: pool, days: settings.outcomeRetentionDays),
+            metrics: metrics, health: health, logger: logger)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await catalog.follow() }
+            group.addTask { await upkeep.run() }
+            try await withGracefulShutdownHandler {
+                try await pipeline.run()
+            } onGracefulShutdown: {
+                health.set(.notStopping, unmet: "stopping")
+                pipeline.stop()
+            }
+            group.cancelAll()
+        }
+    }
+
+    /// Exits for nothing that may come back: it says what is missing, and keeps trying.
+    private func waitUntilReady(_ pool: PostgresPool, _ catalog: CatalogWatch) async throws {
+        var lastReason: String?
+        while true {
+            let reason = await unreadiness(pool, catalog)
+            guard let reason else { return }
+            if reason != lastReason { logger.warning("waiting", [.reason: "\(reason)"]) }
+            lastReason = reason
+            try await Task.sleep(for: .seconds(1))
+        }
+    }
+
+    private func unreadiness(_ pool: PostgresPool, _ catalog: CatalogWatch) async -> String? {
+        do {
+            let state = try await pool.run { try Schema.check($0) }
+            health.set(.databaseReachable, unmet: nil)
+            if let reason = state.unreadiness {
+                health.set(.schemaCurrent, unmet: reason)
+                return reason
+            }
+            health.set(.schemaCurrent, unmet: nil)
+            _ = try await OutcomeRetention(pool: pool, days: settings.outcomeRetentionDays).run()
+            try await catalog.refresh()
+        } catch {
+            let reason = "PostgreSQL is out of reach"
+            health.set(.databaseReachable, unmet: reason)
+            logger.debug("the database does not answer", [.error: "\(error)"])
+            return reason
+        }
+        let reason = catalog.catalog == nil ? "no catalog yet: run `receiptd catalog import FILE`" : nil
+        health.set(.catalogImported, unmet: reason)
+        return reason
+    }
+}

@@ -1,0 +1,21 @@
+/// How Apple is reached. The addresses are Apple's own unless told otherwise
+/// (https://developer.apple.com/documentation/appstorereceipts/verifyreceipt,
+/// https://developer.apple.com/documentation/appstoreserverapi).
+struct AppleSettings: Sendable {
+    /// Whole URLs.
+    var verifyReceiptProductionURL = "https://buy.itunes.apple.com/verifyReceipt"
+    var verifyReceiptSandboxURL = "https://sandbox.itunes.apple.com/verifyReceipt"
+    /// What stands before `/inApps/`, without a slash at its end.
+    var serverAPIProductionURL = "https://api.storekit.apple.com"
+    var serverAPISandboxURL = "https://api.storekit-sandbox.apple.com"
+    /// For one request.
+    var timeoutSeconds = 10.0
+    /// Requests in flight from one replica.
+    var maxConcurrency = 256
+    /// For all replicas together, for each app and endpoint; 0: no limit. The sandbox has a tenth of it.
+    var maxRequestsPerSecond = 0.0
+    /// Path of PEM roots for TLS to Apple; nil: the system's.
+    var caFile: String?
+    /// Path of PEM roots for receipt and JWS signatures, in place of Apple's.
+    var rootCertificatesFile: String?
+}

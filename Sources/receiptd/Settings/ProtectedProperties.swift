@@ -1,0 +1,54 @@
+/// librdkafka properties that receiptd's promises rest on: they may be given, but only with receiptd's own value
+/// (https://github.com/confluentinc/librdkafka/blob/v2.0.2/CONFIGURATION.md).
+struct ProtectedProperties {
+    /// Since when cooperative rebalancing does not lose commits made while partitions move, as `rd_kafka_version()` has it.
+    static let safeCooperativeVersion: Int32 = 0x020A_0000
+    /// Beyond it an idempotent producer cannot keep the order.
+    static let maximumRequestsInFlight = 5
+
+    let bootstrapServers: String
+    let groupID: String
+    let libraryVersion: Int32
+
+    /// A name, or the synonyms of one, with the texts that mean receiptd's own value, that value first.
+    private static let fixed: [(names: [String], values: [String])] = [
+        (["enable.auto.commit", "auto.commit.enable"], ["false", "f", "0"]),
+        (["enable.auto.offset.store"], ["false", "f", "0"]),
+        (["auto.offset.reset"], ["earliest", "smallest", "beginning"]),
+        (["offset.store.method"], ["broker"]),
+        (["acks", "request.required.acks"], ["all", "-1"]),
+        (["enable.idempotence"], ["true", "t", "1"]),
+        (["isolation.level"], ["read_committed"]),
+        (["partitioner"], ["murmur2_random"]),
+        (["queuing.strategy"], ["fifo"]),
+        (["delivery.report.only.error"], ["false", "f", "0"]),
+        (["group.protocol"], ["classic"]),
+    ]
+
+    /// What is wrong with the property, to be read behind its name; nil where nothing is. Holds no value but receiptd's.
+    func fault(of name: String, value: String) -> String? {
+        let given = value
+        let value = given.lowercased()
+        if let rule = Self.fixed.first(where: { $0.names.contains(name) }) {
+            return rule.values.contains(value) ? nil : "may only be \(rule.values[0]), which receiptd's promises rest on"
+        }
+        switch name {
+        case "max.in.flight", "max.in.flight.requests.per.connection":
+            let isSound = Int(value).map { (1...Self.maximumRequestsInFlight).contains($0) } ?? false
+            return isSound ? nil : "must be a number from 1 to \(Self.maximumRequestsInFlight), or events lose their order"
+        case "retries", "message.send.max.retries":
+            return Int(value).map { $0 >= 1 } ?? false ? nil : "must be a number of 1 or more, or events get lost"
+        case "bootstrap.servers", "metadata.broker.list":
+            return value == bootstrapServers.lowercased() ? nil : "is told by \(SettingName.kafkaBootstrapServers.rawValue)"
+        case "group.id":
+            return given == groupID ? nil : "is told by \(SettingName.kafkaGroupID.rawValue)"
+        case "transactional.id":
+            return "must not be given: receiptd's transactions are PostgreSQL's"
+        case "partition.assignment.strategy":
+            let isSafe = !value.contains("cooperative") || libraryVersion >= Self.safeCooperativeVersion
+            return isSafe ? nil : "must not be cooperative-sticky before librdkafka 2.10"
+        default:
+            return nil
+        }
+    }
+}

@@ -1,0 +1,97 @@
+/// The texts of the settings, from wherever they stand, before anybody asks whether they are sound.
+struct SettingsSource {
+    struct Value: Equatable {
+        let text: String
+        /// Line of the settings file; nil where the environment has it.
+        let line: Int?
+    }
+
+    /// What is wrong with the settings file itself, and with secrets that cannot be read.
+    private(set) var faults: [SettingsFault] = []
+    private(set) var values: [SettingName: Value] = [:]
+
+    /// By the names of the environment, `NAME_FILE` among them.
+    private var fileValues: [String: Value] = [:]
+
+    /// - Parameter file: the path of the settings file.
+    init(environment: [String: String], file: String?) {
+        if let file { readFile(file) }
+        for name in SettingName.allCases { gather(name, environment: environment) }
+    }
+
+    /// The environment wins over the file; empty text counts as not set in both.
+    private mutating func gather(_ name: SettingName, environment: [String: String]) {
+        guard let fileVariant = name.fileVariant else {
+            if let text = environment[name.rawValue], !text.isEmpty {
+                values[name] = Value(text: text, line: nil)
+            } else {
+                values[name] = fileValues[name.rawValue]
+            }
+            return
+        }
+        var value = environment[name.rawValue] ?? ""
+        var path = environment[fileVariant] ?? ""
+        var line: Int?
+        if value.isEmpty, path.isEmpty {
+            value = fileValues[name.rawValue]?.text ?? ""
+            path = fileValues[fileVariant]?.text ?? ""
+            line = fileValues[name.rawValue]?.line ?? fileValues[fileVariant]?.line
+        }
+        switch SecretSource.resolve(name.rawValue, value: value, file: path, line: line) {
+        case .success(let secret): values[name] = secret.map { Value(text: $0.value, line: line) }
+        case .failure(let fault): faults.append(fault)
+        }
+    }
+
+    // MARK: - The settings file
+
+    private static let fileFlag = "--config"
+
+    private mutating func readFile(_ path: String) {
+        do throws(BoundedFile.Fault) {
+            readYAML(try BoundedFile.readText(path, limit: SettingsLimits.fileSize))
+        } catch {
+            faults.append(SettingsFault(Self.fileFlag, "the settings file \(error.message)"))
+        }
+    }
+
+    private mutating func readYAML(_ text: String) {
+        let document = YAMLDocument(text)
+        for fault in document.faults {
+            faults.append(SettingsFault(Self.fileFlag, fault.message, line: fault.position.line))
+        }
+        guard let root = document.root else { return }
+        for section in entries(of: root, called: "the settings file") {
+            for entry in entries(of: section.value, called: ShownText.plain(section.name)) {
+                add(entry, path: "\(section.name).\(entry.name)")
+            }
+        }
+    }
+
+    /// Something empty, all of it commented out perhaps, has none.
+    private mutating func entries(of node: YAMLNode, called name: String) -> [YAMLEntry] {
+        switch node.content {
+        case .mapping(let entries): return entries
+        case .scalar(let scalar) where scalar.isNull: return []
+        case .unreadable: return []
+        case .scalar, .sequence:
+            let message = "\(name) must be a mapping, `section: { key: value }`"
+            faults.append(SettingsFault(Self.fileFlag, message, line: node.position.line))
+            return []
+        }
+    }
+
+    private mutating func add(_ entry: YAMLEntry, path: String) {
+        guard let name = SettingName.namesByPath[path] else {
+            faults.append(SettingsFault(path, "there is no setting of this name", line: entry.position.line))
+            return
+        }
+        switch entry.value.content {
+        case .scalar(let scalar) where scalar.isNull || scalar.text.isEmpty: break
+        case .scalar(let scalar): fileValues[name] = Value(text: scalar.text, line: entry.position.line)
+        case .unreadable: break
+        case .sequence, .mapping:
+            faults.append(SettingsFault(name, "must be one value, not a list or a mapping", line: entry.position.line))
+        }
+    }
+}

@@ -1,0 +1,22 @@
+/// Text from outside as messages show it: in quotes, on one line, and not endless.
+enum ShownText {
+    /// Unicode scalars; the rest becomes an ellipsis.
+    static let maximumLength = 80
+
+    static func quoted(_ text: String) -> String { "\"\(plain(text))\"" }
+
+    static func plain(_ text: String) -> String {
+        var shown = ""
+        for (index, scalar) in text.unicodeScalars.enumerated() {
+            guard index < maximumLength else { return shown + "…" }
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse:
+                shown += "\\u{\(String(scalar.value, radix: 16))}"
+            default:
+                if scalar == "\"" || scalar == "\\" { shown += "\\" }
+                shown.unicodeScalars.append(scalar)
+            }
+        }
+        return shown
+    }
+}

@@ -1,0 +1,128 @@
+import Yams
+
+/// One YAML document, read whole: its tree, and all that is wrong with it as YAML.
+///
+/// The subset is what configuration needs: mappings, sequences and scalars. Anchors, aliases, tags, merge keys and keys
+/// that are not scalars are faults, since a file that means more than its lines say cannot be reviewed, and since
+/// aliases let a small file grow without bound.
+struct YAMLDocument: Sendable {
+    /// Containers inside one another.
+    static let maximumDepth = 64
+
+    /// Nil where the text is empty, or no YAML at all.
+    let root: YAMLNode?
+    /// In the order of the file.
+    let faults: [YAMLFault]
+
+    init(_ text: String) {
+        if let position = AliasFlood.position(in: text) {
+            root = nil
+            faults = [YAMLFault(position: position, message: YAMLComposition.anchorMessage)]
+            return
+        }
+        switch YAMLParsing.parse(text) {
+        case .failure(let faults):
+            root = nil
+            self.faults = faults.faults
+        case .success(let parsed):
+            var composition = YAMLComposition(repeatedKeys: parsed.repeatedKeys)
+            // Anchors are held weakly by the nodes: the parser must outlive the composition.
+            root = withExtendedLifetime(parsed.parser) { parsed.root.map { composition.node($0, depth: 1) } }
+            faults = composition.faults.sorted { $0.position < $1.position }
+        }
+    }
+}
+
+/// Makes the tree of the parser's, and collects what the subset does not have.
+struct YAMLComposition {
+    static let anchorMessage = "anchors and aliases are not supported: write the value out"
+    private static let tagMessage = "tags are not supported"
+
+    private(set) var faults: [YAMLFault] = []
+    private let repeatedKeys: RepeatedKeys
+    private var anchored: Set<TextPosition> = []
+
+    init(repeatedKeys: RepeatedKeys) {
+        self.repeatedKeys = repeatedKeys
+    }
+
+    mutating func node(_ node: Node, depth: Int) -> YAMLNode {
+        let position = repeatedKeys.original(node.mark)
+        guard admitsAnchor(of: node, at: position) else { return YAMLNode(position: position, content: .unreadable) }
+        let content: YAMLNode.Content
+        switch node {
+        case .scalar(let scalar): content = self.scalar(scalar, at: position)
+        case .sequence, .mapping:
+            guard depth <= YAMLDocument.maximumDepth else {
+                return unreadable(position, "nested deeper than \(YAMLDocument.maximumDepth) levels")
+            }
+            content = container(node, at: position, depth: depth)
+        case .alias: return unreadable(position, Self.anchorMessage)
+        }
+        return YAMLNode(position: position, content: content)
+    }
+
+    /// False where the node stands for another one: an alias brings its anchor's node along, position and all.
+    private mutating func admitsAnchor(of node: Node, at position: TextPosition) -> Bool {
+        guard node.anchor != nil else { return true }
+        guard anchored.insert(position).inserted else { return false }
+        faults.append(YAMLFault(position: position, message: Self.anchorMessage))
+        return true
+    }
+
+    private mutating func unreadable(_ position: TextPosition, _ message: String) -> YAMLNode {
+        faults.append(YAMLFault(position: position, message: message))
+        return YAMLNode(position: position, content: .unreadable)
+    }
+
+    private mutating func scalar(_ scalar: Node.Scalar, at position: TextPosition) -> YAMLNode.Content {
+        let isPlain = scalar.style == .plain
+        // What is quoted or a block has the tag of text without having been given one.
+        let expected: Tag.Name = isPlain ? .implicit : .str
+        guard scalar.tag.rawValue == expected.rawValue else {
+            faults.append(YAMLFault(position: position, message: Self.tagMessage))
+            return .unreadable
+        }
+        return .scalar(YAMLScalar(text: scalar.string, isPlain: isPlain))
+    }
+
+    private mutating func container(_ node: Node, at position: TextPosition, depth: Int) -> YAMLNode.Content {
+        switch node {
+        case .sequence(let sequence) where sequence.tag.rawValue.isEmpty:
+            return .sequence(sequence.map { self.node($0, depth: depth + 1) })
+        case .mapping(let mapping) where mapping.tag.rawValue.isEmpty:
+            return .mapping(entries(mapping, depth: depth))
+        default:
+            faults.append(YAMLFault(position: position, message: Self.tagMessage))
+            return .unreadable
+        }
+    }
+
+    private mutating func entries(_ mapping: Node.Mapping, depth: Int) -> [YAMLEntry] {
+        var entries: [YAMLEntry] = []
+        var lines: [String: Int] = [:]
+        for (key, value) in mapping {
+            let position = repeatedKeys.original(key.mark)
+            guard let scalar = key.scalar, admitsAnchor(of: key, at: position) else {
+                if key.scalar == nil {
+                    faults.append(YAMLFault(position: position, message: "a key must be plain text, not a list or a mapping"))
+                }
+                continue
+            }
+            guard scalar.style != .plain || scalar.string != "<<" else {
+                faults.append(YAMLFault(position: position, message: "merge keys are not supported: write the keys out"))
+                continue
+            }
+            let name = RepeatedKeys.originalName(scalar.string)
+            let node = self.node(value, depth: depth + 1)
+            if let line = lines[name] {
+                let message = "\(ShownText.quoted(name)) stands here again: it is in line \(line) already"
+                faults.append(YAMLFault(position: position, message: message))
+            } else {
+                lines[name] = position.line
+                entries.append(YAMLEntry(name: name, position: position, value: node))
+            }
+        }
+        return entries
+    }
+}

@@ -1,0 +1,56 @@
+import Yams
+
+/// The call of the YAML library: what it gives, and its errors as faults with their places.
+enum YAMLParsing {
+    struct Parsed {
+        let root: Node?
+        let parser: Parser
+        let repeatedKeys: RepeatedKeys
+    }
+
+    struct Faults: Error {
+        let faults: [YAMLFault]
+    }
+
+    /// Bytes below which Swift keeps a string outside the heap. The library holds on to the address of the text it was
+    /// given, so that it must not be one of those.
+    private static let smallText = 16
+
+    static func parse(_ text: String) -> Result<Parsed, Faults> {
+        var repeatedKeys = RepeatedKeys()
+        var text = text
+        if text.utf8.count < smallText { text += String(repeating: "\n", count: smallText) }
+        text.makeContiguousUTF8()
+        while true {
+            do {
+                // No resolver: `no`, `1e3` and dates stay the text they are, and keys are compared as text.
+                let parser = try Parser(yaml: text, resolver: .basic, encoding: .utf8)
+                return .success(Parsed(root: try parser.singleRoot(), parser: parser, repeatedKeys: repeatedKeys))
+            } catch YamlError.duplicatedKeysInMapping(let names, let context) {
+                guard let renamed = repeatedKeys.renaming(in: text, at: context.mark) else {
+                    return .failure(Faults(faults: [repeatedKeys.fault(of: names, at: context.mark)]))
+                }
+                text = renamed
+            } catch {
+                return .failure(Faults(faults: [fault(error, repeatedKeys)]))
+            }
+        }
+    }
+
+    private static func fault(_ error: any Error, _ repeatedKeys: RepeatedKeys) -> YAMLFault {
+        switch error {
+        case YamlError.scanner(let context, let problem, let mark, _), YamlError.parser(let context, let problem, let mark, _):
+            let place = context.map { " (\($0.text) that began in line \($0.mark.line))" } ?? ""
+            return YAMLFault(position: repeatedKeys.original(mark), message: "not YAML: \(problem)\(place)")
+        case YamlError.composer(_, let problem, let mark, _):
+            return YAMLFault(position: repeatedKeys.original(mark), message: "not one YAML document: \(problem)")
+        case YamlError.reader(let problem, let offset, _, let yaml):
+            let before = yaml.prefix(offset ?? 0)
+            let line = before.count { $0.isNewline } + 1
+            let column = before.reversed().prefix { !$0.isNewline }.count + 1
+            return YAMLFault(position: TextPosition(line: line, column: column), message: "not YAML: \(problem)")
+        default:
+            return YAMLFault(position: TextPosition(line: 1, column: 1), message: "cannot be read as YAML")
+        }
+    }
+}

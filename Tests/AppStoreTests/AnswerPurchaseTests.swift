@@ -1,0 +1,135 @@
+import AppStore
+import Fulfillment
+import Testing
+
+@Suite("The purchases of an answer")
+struct AnswerPurchaseTests {
+    @Test("The answer of 2017 holds one consumable")
+    func live2017() {
+        #expect(
+            parse(PublishedAnswers.live2017)
+                == .answer(
+                    .genuine(
+                        GenuineReceipt(
+                            bundleID: "com.lucky917.ios.Live", appAppleID: 1_149_703_708, environment: .production,
+                            purchases: [
+                                StorePurchase(
+                                    transactionID: "350000191094279", originalTransactionID: "350000191094279",
+                                    productID: "com.lucky917.live.gold.1.555",
+                                    purchasedAt: Timestamp(milliseconds: 1_484_283_892_000))
+                            ]))))
+    }
+
+    @Test("The answer of 2023 holds two purchases of one product in one millisecond, and both count")
+    func baloot2023() {
+        let receipt = parse(PublishedAnswers.baloot2023, asked: .sandbox).genuine
+        #expect(receipt?.environment == .production)
+        #expect(receipt?.appAppleID == 13_647_829_875)
+        #expect(receipt?.purchases.map(\.transactionID) == ["521111385457811", "522222385457811"])
+        #expect(receipt?.purchases.allSatisfy { $0.productID == "lllll.20.com" && $0.quantity == 1 } == true)
+        #expect(receipt?.holdsAutoRenewable == false)
+    }
+
+    @Test("Numbers are read as text, and text as numbers")
+    func lenientNumbers() {
+        let told = purchase([
+            "transaction_id": "350000191094279", "original_transaction_id": "12", "quantity": "3",
+            "purchase_date_ms": "1484283892000",
+        ])
+        #expect(told?.transactionID == "350000191094279")
+        #expect(told?.originalTransactionID == "12")
+        #expect(told?.quantity == 3)
+        #expect(told?.purchasedAt == Timestamp(milliseconds: 1_484_283_892_000))
+        #expect(purchase(["transaction_id": "99999999999999999999"])?.transactionID == "99999999999999999999")
+    }
+
+    @Test("What is left out has its default")
+    func defaults() {
+        for absent in [nil, "null"] as [String?] {
+            let told = purchase(["quantity": absent, "original_transaction_id": absent])
+            #expect(told?.quantity == 1)
+            #expect(told?.originalTransactionID == "1000")
+        }
+        #expect(purchase(["original_transaction_id": #""""#])?.originalTransactionID == "1000")
+        #expect(purchase(["cancellation_date": #""""#, "expires_date": "null"])?.cancelledAt == nil)
+    }
+
+    @Test(
+        "A quantity that cannot be granted makes the answer incomplete",
+        arguments: [
+            "0", "-1", #""0""#, #""-3""#, "2147483648", #""2147483648""#, "1.5", "1e1", #""two""#, "true",
+            "[]",
+        ])
+    func badQuantity(text: String) {
+        #expect(parse(AnswerText(AnswerText.fields(["quantity": text])).text) == .incomplete)
+    }
+
+    @Test("The largest quantity is taken")
+    func largestQuantity() {
+        #expect(purchase(["quantity": #""2147483647""#])?.quantity == .max)
+    }
+
+    static let longest = String(repeating: "7", count: 128)
+
+    @Test(
+        "A purchase without a readable id, product or date makes the whole answer incomplete",
+        arguments: [
+            ("transaction_id", nil), ("transaction_id", "null"), ("transaction_id", #""""#), ("transaction_id", "1.5"),
+            ("transaction_id", "1e9"), ("transaction_id", "true"), ("transaction_id", "{}"), ("transaction_id", "-5"),
+            ("transaction_id", "\"\(longest)7\""), ("transaction_id", longest + "7"),
+            ("transaction_id", #""10\u000000""#), ("original_transaction_id", #""\u0000""#),
+            ("original_transaction_id", "[]"), ("product_id", nil), ("product_id", #""""#), ("product_id", "false"),
+            ("product_id", #""go\u0000ld""#), ("product_id", "\"\(longest)7\""), ("purchase_date_ms", nil),
+            ("purchase_date_ms", "0"), ("purchase_date_ms", "-5"), ("purchase_date_ms", "1.4e12"),
+            ("purchase_date_ms", #""soon""#), ("purchase_date_ms", "253402300800000"),
+            ("expires_date", #""soon""#), ("expires_date_ms", "true"), ("cancellation_date_ms", #""soon""#),
+            ("cancellation_date", "0"),
+        ] as [(String, String?)])
+    func incompletePurchase(name: String, value: String?) {
+        let text = AnswerText(AnswerText.fields(["transaction_id": #""1""#]), AnswerText.fields([name: value])).text
+        #expect(parse(text) == .incomplete)
+    }
+
+    @Test("An id of 128 scalars is taken")
+    func longestIdentifier() {
+        #expect(purchase(["transaction_id": "\"\(Self.longest)\""])?.transactionID.text == Self.longest)
+        let wide = String(repeating: "é", count: 128)
+        #expect(purchase(["product_id": "\"\(wide)\""])?.productID.text == wide)
+    }
+
+    @Test(
+        "A date may be milliseconds or text, and the milliseconds win",
+        arguments: [
+            ["purchase_date_ms": "1484283892000", "purchase_date": #""2001-01-01 00:00:00 Etc/GMT""#],
+            ["purchase_date_ms": nil, "purchase_date": #""2017-01-13 05:04:52 Etc/GMT""#],
+            ["purchase_date_ms": "null", "purchase_date": #""2017-01-13T05:04:52Z""#],
+            ["purchase_date_ms": #""""#, "purchase_date": #""2017-01-13T06:04:52+01:00""#],
+            ["purchase_date_ms": #""x""#, "purchase_date": "1484283892000"],
+        ] as [[String: String?]])
+    func dates(fields: [String: String?]) {
+        #expect(purchase(fields)?.purchasedAt == Timestamp(milliseconds: 1_484_283_892_000))
+    }
+
+    @Test("Expiry, cancellation, family sharing and the account's token are read")
+    func marks() {
+        let token = "5B6CDB01-2E3A-4F7B-9C1D-0123456789AB"
+        let told = purchase([
+            "expires_date": #""2017-02-13 05:04:52 Etc/GMT""#, "cancellation_date_ms": #""1484283893000""#,
+            "in_app_ownership_type": #""FAMILY_SHARED""#, "app_account_token": "\"\(token)\"",
+        ])
+        #expect(told?.expiresAt == Timestamp(milliseconds: 1_486_962_292_000))
+        #expect(told?.cancelledAt == Timestamp(milliseconds: 1_484_283_893_000))
+        #expect(told?.isFamilyShared == true)
+        #expect(told?.appAccountToken == token.lowercased())
+        #expect(purchase(["in_app_ownership_type": #""PURCHASED""#])?.isFamilyShared == false)
+        for bad in [#""player-1""#, #""""#, "7", "null", "\"\(token)0\"", #""5B6CDB01+2E3A-4F7B-9C1D-0123456789AB""#] {
+            let told = purchase(["app_account_token": bad])
+            #expect(told != nil && told?.appAccountToken == nil)
+        }
+    }
+
+    @Test("Elements that are no objects make the answer incomplete", arguments: ["1", "null", "[]", #""x""#])
+    func strangeElements(element: String) {
+        #expect(parse(AnswerText(AnswerText.fields(), element).text) == .incomplete)
+    }
+}

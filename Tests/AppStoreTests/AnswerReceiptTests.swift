@@ -1,0 +1,157 @@
+import AppStore
+import Fulfillment
+import Testing
+
+@Suite("The receipt of an answer")
+struct AnswerReceiptTests {
+    private func receipt(
+        root: String = "", receipt: String = #""bundle_id":"com.example.game","#, asked: StoreEnvironment = .production
+    ) -> GenuineReceipt? {
+        var answer = AnswerText(AnswerText.fields())
+        answer.root = root
+        answer.receipt = receipt
+        return parse(answer.text, asked: asked).genuine
+    }
+
+    @Test(
+        "A receipt without a readable bundle id is incomplete",
+        arguments: ["", #""bundle_id":"","#, #""bundle_id":"a\u0000b","#, #""bundle_id":[],"#, #""bundle_id":null,"#])
+    func noBundle(fields: String) {
+        var answer = AnswerText(AnswerText.fields())
+        answer.receipt = fields
+        #expect(parse(answer.text) == .incomplete)
+    }
+
+    @Test("No receipt, or one that is no object, is incomplete", arguments: ["null", "[]", #""x""#, "1", "{}"])
+    func noReceipt(text: String) {
+        #expect(parse(#"{"status":0,"receipt":\#(text)}"#) == .incomplete)
+    }
+
+    @Test("A genuine receipt may hold no purchase", arguments: [#","in_app":[]"#, #","in_app":null"#, ""])
+    func noPurchase(inApp: String) {
+        let receipt = parse(#"{"status":0,"receipt":{"bundle_id":"a"\#(inApp)}}"#).genuine
+        #expect(receipt?.purchases == [])
+    }
+
+    @Test("in_app that is neither array nor transaction is incomplete", arguments: ["1", #""""#, "{}", "true"])
+    func strangeInApp(text: String) {
+        #expect(parse(#"{"status":0,"receipt":{"bundle_id":"a","in_app":\#(text)}}"#) == .incomplete)
+    }
+
+    @Test(
+        "The app's number is read as number or text, and 0 is none",
+        arguments: [
+            (#""adam_id":1149703708,"#, 1_149_703_708), (#""adam_id":"1149703708","#, 1_149_703_708),
+            (#""adam_id":0,"app_item_id":7,"#, 7), (#""app_item_id":"7","#, 7), (#""adam_id":0,"app_item_id":0,"#, nil),
+            (#""adam_id":"0","#, nil), (#""adam_id":"","#, nil), (#""item_id":"5","#, nil), ("", nil),
+        ] as [(String, Int64?)])
+    func appNumber(fields: String, number: Int64?) {
+        #expect(receipt(receipt: fields + #""bundle_id":"a","#)?.appAppleID == number)
+    }
+
+    @Test(
+        "The environment is Apple's word, then the receipt's type, then the endpoint asked",
+        arguments: [
+            (#""environment":"Sandbox","#, #""receipt_type":"Production","#, .production, .sandbox),
+            (#""environment":"Production","#, "", .sandbox, .production),
+            ("", #""receipt_type":"ProductionSandbox","#, .production, .sandbox),
+            ("", #""receipt_type":"ProductionVPPSandbox","#, .production, .sandbox),
+            ("", #""receipt_type":"ProductionVPP","#, .sandbox, .production),
+            ("", #""environment":"Sandbox","#, .production, .sandbox),
+            ("", "", .sandbox, .sandbox), ("", "", .production, .production),
+        ] as [(String, String, StoreEnvironment, StoreEnvironment)])
+    func environment(root: String, fields: String, asked: StoreEnvironment, told: StoreEnvironment) {
+        #expect(receipt(root: root, receipt: fields + #""bundle_id":"a","#, asked: asked)?.environment == told)
+    }
+
+    @Test("in_app and latest_receipt_info are one list, a transaction in both is one, and neither's word is lost")
+    func merging() {
+        let token = "5b6cdb01-2e3a-4f7b-9c1d-0123456789ab"
+        var answer = AnswerText(
+            AnswerText.fields(["original_transaction_id": #""900""#, "cancellation_date_ms": "1500000000000"]),
+            AnswerText.fields(["transaction_id": #""1001""#]))
+        let latest = [
+            AnswerText.fields(["quantity": nil, "app_account_token": "\"\(token)\"", "transaction_id": "1000"]),
+            AnswerText.fields(["transaction_id": #""1002""#, "product_id": #""silver""#]),
+            AnswerText.fields([
+                "transaction_id": #""1001""#, "cancellation_date_ms": "1500000000001",
+                "in_app_ownership_type": #""FAMILY_SHARED""#, "expires_date_ms": "1600000000000",
+            ]),
+        ]
+        answer.root = #""latest_receipt_info":[\#(latest.joined(separator: ","))],"#
+        let receipt = parse(answer.text).genuine
+        #expect(receipt?.purchases.map(\.transactionID) == ["1000", "1001", "1002"])
+        let first = receipt?.purchases.first
+        #expect(first?.originalTransactionID == "900")
+        #expect(first?.appAccountToken == token)
+        #expect(first?.cancelledAt == Timestamp(milliseconds: 1_500_000_000_000))
+        let second = receipt?.purchases.dropFirst().first
+        #expect(second?.cancelledAt == Timestamp(milliseconds: 1_500_000_000_001))
+        #expect(second?.isFamilyShared == true)
+        #expect(second?.expiresAt == Timestamp(milliseconds: 1_600_000_000_000))
+        #expect(receipt?.holdsAutoRenewable == true)
+    }
+
+    @Test(
+        "Two places that contradict each other on what was bought make the answer incomplete",
+        arguments: [["product_id": #""silver""#], ["quantity": "2"]] as [[String: String?]])
+    func contradiction(fields: [String: String?]) {
+        #expect(parse(AnswerText(AnswerText.fields(), AnswerText.fields(fields)).text) == .incomplete)
+    }
+
+    @Test(
+        "Whatever hints at renewals keeps the answer from being remembered",
+        arguments: [
+            (#""latest_receipt":"TUlJ","#, true), (#""latest_receipt_info":[],"#, true),
+            (#""pending_renewal_info":[],"#, true), (#""auto_renew_status":0,"#, true),
+            (#""latest_receipt":null,"#, false), ("", false),
+        ])
+    func renewals(root: String, holds: Bool) {
+        #expect(receipt(root: root)?.holdsAutoRenewable == holds)
+    }
+
+    @Test("A purchase with an expiry or a web order's line can renew")
+    func renewingPurchases() {
+        for name in ["expires_date_ms", "web_order_line_item_id"] {
+            let answer = AnswerText(AnswerText.fields([name: "1600000000000"]))
+            #expect(parse(answer.text).genuine?.holdsAutoRenewable == true)
+        }
+    }
+
+    static let oldStyle = """
+        "receipt":{"bid":"com.example.application","bvrs":"123","product_id":"month","transaction_id":"0987654312",
+        "original_transaction_id":"9078563412","quantity":1,"purchase_date":"2013-01-18 20:11:23 Etc/GMT",
+        "item_id":"521129812","app_item_id":"456","expires_date":"1361131883894",
+        "expires_date_formatted":"2013-02-17 20:11:23 Etc/GMT","unique_identifier":"c0ffee"}
+        """
+
+    @Test("An iOS 6 receipt is one transaction, and its latest period stands beside it")
+    func transactionReceipt() {
+        let latest = """
+            {"product_id":"month","transaction_id":"0987654321","original_transaction_id":"9078563412","quantity":"1",
+            "purchase_date_ms":"1361218283000","expires_date":"1363547483000","bid":"com.example.application"}
+            """
+        let renewals = "\"latest_receipt\":\"TUlJ\",\"latest_receipt_info\":\(latest)"
+        let receipt = parse("{\"status\":0,\(renewals),\(Self.oldStyle)}").genuine
+        #expect(receipt?.bundleID == "com.example.application")
+        #expect(receipt?.appAppleID == 456)
+        #expect(receipt?.holdsAutoRenewable == true)
+        #expect(receipt?.isExpiredSubscription == false)
+        #expect(receipt?.purchases.map(\.transactionID) == ["0987654312", "0987654321"])
+        #expect(receipt?.purchases.first?.expiresAt == Timestamp(milliseconds: 1_361_131_883_894))
+        #expect(receipt?.purchases.first?.purchasedAt == Timestamp(rfc3339: "2013-01-18T20:11:23Z"))
+    }
+
+    @Test("21006 is a genuine receipt whose one period is over")
+    func expired() {
+        let receipt = parse(#"{"status":21006,\#(Self.oldStyle)}"#).genuine
+        #expect(receipt?.isExpiredSubscription == true)
+        #expect(receipt?.holdsAutoRenewable == true)
+        #expect(receipt?.purchases.map(\.transactionID) == ["0987654312"])
+    }
+
+    @Test("An iOS 6 transaction without its id is incomplete, not empty")
+    func transactionReceiptWithoutID() {
+        #expect(parse(#"{"status":0,"receipt":{"bid":"a","product_id":"month"}}"#) == .incomplete)
+    }
+}

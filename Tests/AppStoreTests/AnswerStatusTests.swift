@@ -1,0 +1,98 @@
+import AppStore
+import Fulfillment
+import Testing
+
+@Suite("Apple's status codes")
+struct AnswerStatusTests {
+    static let meanings: [(Int, VerifyReceiptAnswer)] = [
+        (21000, .answer(.blocked(.request))),
+        (21001, .trouble(of: .status)),
+        (21002, .answer(.refused(.malformed))),
+        (21003, .answer(.refused(.unauthentic))),
+        (21004, .answer(.blocked(.sharedSecret))),
+        (21005, .trouble(of: .status)),
+        (21006, .incomplete),
+        (21007, .otherEnvironment),
+        (21008, .otherEnvironment),
+        (21009, .trouble(of: .status)),
+        (21010, .answer(.refused(.accountNotFound))),
+        (21011, .trouble(of: .status)),
+        (21099, .trouble(of: .status)),
+        (21100, .trouble(of: .status)),
+        (21199, .trouble(of: .status)),
+        (21200, .trouble(of: .status)),
+        (-1, .trouble(of: .status)),
+        (1, .trouble(of: .status)),
+        (0, .incomplete),
+    ]
+
+    @Test("Every status has its meaning, as a number and as text", arguments: meanings)
+    func statuses(status: Int, meaning: VerifyReceiptAnswer) {
+        #expect(parse(#"{"status":\#(status)}"#) == meaning)
+        #expect(parse(#"{"environment":"Production","status":"\#(status)"}"#) == meaning)
+    }
+
+    @Test(
+        "Of 21100 to 21199 only a clear and uncontradicted no is a refusal",
+        arguments: [
+            (#""is_retryable":false"#, true), (#""is-retryable":false"#, true), (#""is_retryable":0"#, true),
+            (#""is-retryable":"false""#, true), (#""is_retryable":"0""#, true),
+            (#""is_retryable":false,"is-retryable":"0""#, true),
+            (#""is_retryable":true"#, false), (#""is-retryable":1"#, false), (#""is_retryable":"true""#, false),
+            (#""is_retryable":"1""#, false), (#""is_retryable":null"#, false), (#""is_retryable":"no""#, false),
+            (#""is_retryable":[]"#, false), (#""is_retryable":2"#, false),
+            (#""is_retryable":false,"is-retryable":true"#, false), (#""exception":"x""#, false),
+        ])
+    func retryable(flag: String, isRefusal: Bool) {
+        let expected = isRefusal ? VerifyReceiptAnswer.answer(.refused(.refusedForGood)) : .trouble(of: .status)
+        for status in [21100, 21104, 21199] {
+            #expect(parse(#"{"status":\#(status),\#(flag)}"#) == expected)
+        }
+        #expect(parse(#"{"status":21009,\#(flag)}"#) == .trouble(of: .status))
+        #expect(parse(#"{"status":21010,\#(flag)}"#) == .answer(.refused(.accountNotFound)))
+    }
+
+    @Test(
+        "What is no JSON object is trouble, never a verdict",
+        arguments: [
+            "", " ", "<html><body><b>Http/1.1 Service Unavailable</b></body> </html>", "[]", "0", "null", "\"21002\"",
+            #"{"status":0"#, #"{"status":21010}x"#, "{'status':21010}", "\u{FEFF}{\"status\":21010}",
+        ])
+    func notJSON(body: String) {
+        #expect(parse(body) == .trouble(of: .notJSON))
+    }
+
+    @Test(
+        "A status that is missing or no whole number is trouble",
+        arguments: [
+            "{}", #"{"status":null}"#, #"{"status":""}"#, #"{"status":true}"#, #"{"status":"malformed"}"#,
+            #"{"status":21010.0}"#, #"{"status":2.101e4}"#, #"{"status":99999999999999999999}"#, #"{"status":[21010]}"#,
+            #"{"status":" 21010"}"#,
+        ])
+    func noStatus(body: String) {
+        #expect(parse(body) == .incomplete)
+    }
+
+    @Test("An answer that nests deeper than the reader goes is trouble, whatever its status")
+    func depth() {
+        let deep = String(repeating: "[", count: 100) + String(repeating: "]", count: 100)
+        #expect(parse(#"{"status":21010,"x":\#(deep)}"#) == .incomplete)
+    }
+
+    @Test("Bytes that are no UTF-8 are trouble")
+    func notUTF8() {
+        #expect(VerifyReceiptAnswer.parse([0x7B, 0xFF, 0x7D], asked: .production) == .trouble(of: .notJSON))
+    }
+
+    @Test("An answer's label is one of a closed set")
+    func labels() {
+        let closed = Set(
+            ["genuine", "refused", "blocked", "other_environment"] + AppleAnswer.TroubleKind.allCases.map(\.rawValue))
+        for status in 20990...21210 { #expect(closed.contains(parse(#"{"status":\#(status)}"#).label)) }
+        #expect(parse(PublishedAnswers.live2017).label == "genuine")
+        #expect(parse(#"{"status":21002}"#).label == "refused")
+        #expect(parse(#"{"status":21004}"#).label == "blocked")
+        #expect(parse(#"{"status":21007}"#).label == "other_environment")
+        #expect(parse("<html>").label == "not_json")
+    }
+}

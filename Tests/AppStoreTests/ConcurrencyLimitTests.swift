@@ -1,0 +1,60 @@
+import AppStore
+import AppStoreSimulation
+import Fulfillment
+import Testing
+
+@Suite("The limit on requests in flight")
+struct ConcurrencyLimitTests {
+    @Test("However many tries, never are more requests open than the limit, the sandbox's included")
+    func limit() async throws {
+        try await SimulatedApple.run(maxConcurrency: 4, latency: .fixed(2)) { apple in
+            await withTaskGroup(of: AppleAnswer.self) { group in
+                for number in 0..<120 {
+                    let environment: SimulatedEnvironment = number % 2 == 0 ? .production : .sandbox
+                    group.addTask { await apple.ask(SimulatedApple.receipt("\(number)", environment: environment)) }
+                }
+                for await answer in group { #expect(answer.genuine != nil) }
+            }
+            #expect(apple.store.counters.requests == 180)
+            #expect(apple.store.counters.maximumConcurrentRequests <= 4)
+            #expect(apple.client.gate.inUse == 0)
+        }
+    }
+
+    @Test("A cancelled try ends in trouble and gives its permit back")
+    func cancelled() async throws {
+        try await SimulatedApple.run { apple in
+            let task = Task { await apple.ask(SimulatedApple.receipt("1", .hang)) }
+            await apple.store.waitUntil { $0.concurrentRequests == 1 }
+            task.cancel()
+            #expect(await task.value == .trouble(of: .connection))
+            #expect(apple.client.gate.inUse == 0)
+            await apple.store.waitUntil { $0.openConnections == 0 }
+        }
+    }
+
+    @Test("A try that is cancelled while it waits asks Apple nothing")
+    func cancelledWaiting() async throws {
+        try await SimulatedApple.run(maxConcurrency: 1) { apple in
+            let first = Task { await apple.ask(SimulatedApple.receipt("1", .hang)) }
+            await apple.store.waitUntil { $0.concurrentRequests == 1 }
+            let second = Task { await apple.ask(SimulatedApple.receipt("2")) }
+            while apple.client.gate.waiting == 0 { await Task.yield() }
+            second.cancel()
+            #expect(await second.value == .trouble(of: .connection))
+            first.cancel()
+            _ = await first.value
+            #expect(apple.store.counters.requests == 1)
+        }
+    }
+
+    @Test("Tries in flight end in trouble when the client is shut down")
+    func shutdown() async throws {
+        try await SimulatedApple.run { apple in
+            let task = Task { await apple.ask(SimulatedApple.receipt("1", .hang)) }
+            await apple.store.waitUntil { $0.concurrentRequests == 1 }
+            await apple.client.shutdown()
+            #expect(await task.value == .trouble(of: .connection))
+        }
+    }
+}

@@ -1,0 +1,38 @@
+import AppStore
+import AppStoreSimulation
+import Fulfillment
+import Testing
+
+@Suite("The two environments")
+struct EnvironmentSwitchTests {
+    @Test("A sandbox receipt is asked for in production, then in the sandbox")
+    func sandboxReceipt() async throws {
+        try await SimulatedApple.run { apple in
+            let receipt = await apple.ask(SimulatedApple.receipt(environment: .sandbox)).genuine
+            #expect(receipt?.environment == .sandbox)
+            #expect(receipt?.appAppleID == nil)
+            #expect(receipt?.purchases.map(\.transactionID) == ["1000"])
+            #expect(apple.observer.results == ["Production other_environment", "Sandbox genuine"])
+        }
+    }
+
+    @Test("Two environments that send to each other are trouble after one request each", arguments: [21007, 21008])
+    func loop(status: Int) async throws {
+        try await SimulatedApple.run { apple in
+            #expect(await apple.ask(SimulatedApple.receipt("1", .status(status))) == .trouble(of: .environmentLoop))
+            #expect(apple.store.counters.productionRequests == 1)
+            #expect(apple.store.counters.sandboxRequests == 1)
+        }
+    }
+
+    @Test("What the sandbox says after the switch is the answer", arguments: [21002, 21005, 21004])
+    func afterSwitch(status: Int) async throws {
+        try await SimulatedApple.run { apple in
+            let receipt = SimulatedApple.receipt(
+                "1", .status(21007).only(in: .production), .status(status).only(in: .sandbox))
+            let same = await apple.ask(SimulatedApple.receipt("2", .status(status)))
+            #expect(await apple.ask(receipt) == same)
+            #expect(apple.store.counters.sandboxRequests == 1)
+        }
+    }
+}

@@ -1,0 +1,36 @@
+import AppStore
+import AppStoreSimulation
+import Fulfillment
+import Testing
+
+@Suite("Shared secrets")
+struct SharedSecretTests {
+    @Test("An app's secret goes with its receipts, whatever characters it holds")
+    func right() async throws {
+        let secret = "s3\"cr\\et\n\u{1}é"
+        try await SimulatedApple.run(sharedSecrets: ["com.example.game": secret], secrets: ["GAME_SECRET": secret]) {
+            #expect(await $0.ask(SimulatedApple.receipt(), secret: "GAME_SECRET").genuine != nil)
+        }
+    }
+
+    @Test("A wrong secret blocks the app, as does one that is set nowhere, which Apple is not even asked about")
+    func wrong() async throws {
+        try await SimulatedApple.run(
+            sharedSecrets: ["com.example.game": "right"], secrets: ["GAME_SECRET": "wrong", "EMPTY": ""]
+        ) { apple in
+            #expect(await apple.ask(SimulatedApple.receipt(), secret: "GAME_SECRET") == .blocked(.sharedSecret))
+            #expect(apple.store.counters.requests == 1)
+            #expect(await apple.ask(SimulatedApple.receipt(), secret: "NOWHERE") == .blocked(.sharedSecret))
+            #expect(await apple.ask(SimulatedApple.receipt(), secret: "EMPTY") == .blocked(.sharedSecret))
+            #expect(apple.store.counters.requests == 1)
+            #expect(apple.observer.results == ["Production blocked"])
+        }
+    }
+
+    @Test("A receipt that is no base64 is still one JSON string")
+    func escaping() async throws {
+        try await SimulatedApple.run { apple in
+            #expect(await apple.ask("\",\"password\":\"\\\u{0}") == .refused(.malformed))
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import AppStore
+import AppStoreSimulation
+import Fulfillment
+
+/// A client and the simulated App Store it asks.
+struct SimulatedApple: Sendable {
+    let store: AppStoreSimulation
+    let client: VerifyReceiptClient
+    let observer: RecordingObserver
+
+    /// 2026-11-20T09:30:00Z, what the client takes for now.
+    static let now = Timestamp(milliseconds: 1_795_167_000_000)
+
+    /// - Parameters:
+    ///   - sharedSecrets: of the store, by bundle id.
+    ///   - secrets: of the client, by setting.
+    static func run(
+        timeoutSeconds: Double = 10, maxConcurrency: Int = 64, latency: SimulatedLatency = .fixed(0),
+        sharedSecrets: [String: String] = [:], secrets: [String: String] = [:],
+        _ body: (SimulatedApple) async throws -> Void
+    ) async throws {
+        var options = AppStoreSimulation.Options()
+        options.sharedSecrets = sharedSecrets
+        let store = try await AppStoreSimulation.start(latency: latency, options: options)
+        let observer = RecordingObserver()
+        let client = try VerifyReceiptClient(
+            settings: AppleSettings(
+                productionURL: store.productionURL, sandboxURL: store.sandboxURL, timeoutSeconds: timeoutSeconds,
+                maxConcurrency: maxConcurrency),
+            secrets: { secrets[$0] }, observer: observer, now: { now })
+        let result: Result<Void, any Error>
+        do {
+            result = .success(try await body(SimulatedApple(store: store, client: client, observer: observer)))
+        } catch {
+            result = .failure(error)
+        }
+        await client.shutdown()
+        try await store.shutdown()
+        try result.get()
+    }
+
+    func ask(_ receipt: String, secret: String? = nil) async -> AppleAnswer {
+        await client.verify(
+            VerificationRequest(bundleID: "com.example.game", receipt: receipt, sharedSecretSetting: secret))
+    }
+
+    /// A receipt with one purchase of that id, and what the store does with it.
+    static func receipt(
+        _ id: String = "1000", environment: SimulatedEnvironment = .production, _ steps: SimulatedStep...
+    ) -> String {
+        SimulatedReceipt(
+            bundleID: "com.example.game", appAppleID: 77, environment: environment,
+            purchases: [SimulatedPurchase(transactionID: id, productID: "gold", quantity: 2)],
+            behaviour: steps.isEmpty ? nil : SimulatedBehaviour(steps)
+        ).base64Encoded()
+    }
+}
+
+extension AppleAnswer {
+    static func trouble(of kind: TroubleKind) -> AppleAnswer { .trouble(.init(kind)) }
+
+    var genuine: GenuineReceipt? {
+        if case .genuine(let receipt) = self { receipt } else { nil }
+    }
+}

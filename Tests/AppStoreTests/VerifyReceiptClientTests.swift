@@ -1,0 +1,158 @@
+import AppStore
+import AppStoreSimulation
+import Fulfillment
+import Testing
+
+@Suite("Asking Apple")
+struct VerifyReceiptClientTests {
+    @Test("A genuine receipt is told with its purchases, in one request")
+    func genuine() async throws {
+        try await SimulatedApple.run { apple in
+            let answer = await apple.ask(SimulatedApple.receipt())
+            let purchase = StorePurchase(
+                transactionID: "1000", originalTransactionID: "1000", productID: "gold", quantity: 2,
+                purchasedAt: Timestamp(milliseconds: 1_700_000_000_000))
+            #expect(
+                answer
+                    == .genuine(
+                        GenuineReceipt(
+                            bundleID: "com.example.game", appAppleID: 77, environment: .production,
+                            purchases: [purchase])))
+            #expect(apple.observer.results == ["Production genuine"])
+            #expect(apple.observer.requests.allSatisfy { $0.endpoint == "verifyReceipt" && $0.seconds > 0 })
+            #expect(apple.store.counters.requests == 1)
+        }
+    }
+
+    static let troubles: [(SimulatedStep, AppleAnswer)] = [
+        (.status(21002), .refused(.malformed)),
+        (.status(21003), .refused(.unauthentic)),
+        (.status(21004), .blocked(.sharedSecret)),
+        (.status(21000), .blocked(.request)),
+        (.status(21005), .trouble(of: .status)),
+        (.status(21010), .refused(.accountNotFound)),
+        (.status(21104, isRetryable: false, keyStyle: .dash, valueStyle: .string), .refused(.refusedForGood)),
+        (.status(21104, isRetryable: true, valueStyle: .number), .trouble(of: .status)),
+        (.html, .trouble(of: .notJSON)),
+        (.json("[]"), .trouble(of: .notJSON)),
+        (.json("{}"), .trouble(of: .incomplete)),
+        (.http(200), .trouble(of: .notJSON)),
+        (.reset, .trouble(of: .connection)),
+        (.close, .trouble(of: .connection)),
+        (.halfBody, .trouble(of: .connection)),
+        (.garbage, .trouble(of: .connection)),
+        (.http(429), .trouble(of: .rateLimited)),
+        (.http(503, body: "Service Unavailable"), .trouble(of: .serverError)),
+        (.http(500, headers: ["Retry-After": "soon"]), .trouble(of: .serverError)),
+        (.json(#"{"status":21010}"#, httpStatus: 502), .trouble(of: .serverError)),
+        (.json(#"{"status":21010}"#, httpStatus: 403), .trouble(of: .serverError)),
+        (.json(#"{"status":21010}"#, httpStatus: 201), .trouble(of: .serverError)),
+        (.http(302, headers: ["Location": "/sandbox/verifyReceipt"]), .trouble(of: .serverError)),
+    ]
+
+    @Test("Each answer and each fault of Apple's is the value it stands for", arguments: troubles)
+    func faults(step: SimulatedStep, expected: AppleAnswer) async throws {
+        try await SimulatedApple.run { apple in
+            #expect(await apple.ask(SimulatedApple.receipt("1", step)) == expected)
+            #expect(apple.store.counters.requests == 1)
+            #expect(await apple.ask(SimulatedApple.receipt("2")).genuine != nil, "the next receipt is none the worse")
+        }
+    }
+
+    @Test(
+        "An answer that does not come whole within the time-out is a time-out",
+        arguments: [SimulatedStep.hang, .hangAfterHeaders, .slowDrip(milliseconds: 60_000, chunkBytes: 8)])
+    func timeout(step: SimulatedStep) async throws {
+        try await SimulatedApple.run(timeoutSeconds: 0.2) { apple in
+            #expect(await apple.ask(SimulatedApple.receipt("1", step)) == .trouble(of: .timeout))
+            #expect(apple.observer.results == ["Production timeout"])
+            #expect(apple.client.gate.inUse == 0)
+        }
+    }
+
+    @Test("A refused connection is trouble at once")
+    func refused() async throws {
+        try await SimulatedApple.run { apple in
+            #expect(await apple.ask(SimulatedApple.receipt()).genuine != nil)
+            try await apple.store.setOutage(.refuse)
+            #expect(await apple.ask(SimulatedApple.receipt()) == .trouble(of: .connection))
+            try await apple.store.setOutage(nil)
+            #expect(await apple.ask(SimulatedApple.receipt()).genuine != nil)
+        }
+    }
+
+    @Test(
+        "Apple's wish to be left alone is told, in each of its three forms",
+        arguments: [
+            (["Retry-After": "30"], 30), (["Retry-After": "30", "Date": "Fri, 20 Nov 2026 09:30:10 GMT"], 40),
+            (["Retry-After": "Fri, 20 Nov 2026 09:31:00 GMT"], 60), (["retry-after": "1795167090000"], 90),
+            (["Retry-After": "86400"], 3600),
+        ] as [([String: String], Int64)])
+    func retryAfter(headers: [String: String], seconds: Int64) async throws {
+        let until = SimulatedApple.now.adding(milliseconds: seconds * 1000)
+        try await SimulatedApple.run { apple in
+            #expect(
+                await apple.ask(SimulatedApple.receipt("1", .http(429, headers: headers)))
+                    == .trouble(.init(.rateLimited, retryNotBefore: until)))
+            #expect(
+                await apple.ask(SimulatedApple.receipt("2", .http(503, headers: headers)))
+                    == .trouble(.init(.serverError, retryNotBefore: until)))
+        }
+    }
+
+    @Test("An answer longer than any receipt's is trouble")
+    func tooLong() async throws {
+        let body = "{\"status\":21010,\"x\":\"" + String(repeating: "x", count: 17 << 20) + "\"}"
+        try await SimulatedApple.run { apple in
+            apple.store.setBehaviour([.json(body)])
+            #expect(await apple.ask(SimulatedApple.receipt()) == .trouble(of: .incomplete))
+        }
+    }
+
+    @Test("A receipt of thousands of purchases passes both ways")
+    func large() async throws {
+        let purchases = (0..<3000).map { SimulatedPurchase(transactionID: "\(500_000 + $0)", productID: "gold") }
+        let receipt = SimulatedReceipt(bundleID: "com.example.game", purchases: purchases).base64Encoded()
+        try await SimulatedApple.run { apple in
+            let told = await apple.ask(receipt).genuine
+            #expect(told?.purchases.count == 3000)
+            #expect(told?.purchases.first?.transactionID == "500000")
+        }
+    }
+
+    @Test("Connections are kept and used again")
+    func keepAlive() async throws {
+        try await SimulatedApple.run { apple in
+            for number in 0..<20 { #expect(await apple.ask(SimulatedApple.receipt("\(number)")).genuine != nil) }
+            #expect(apple.store.counters.connections == 1)
+        }
+    }
+
+    @Test("After the shutdown every try is trouble")
+    func afterShutdown() async throws {
+        let client = try VerifyReceiptClient(settings: AppleSettings(), secrets: { _ in nil })
+        await client.shutdown()
+        let answer = await client.verify(
+            VerificationRequest(bundleID: "com.example.game", receipt: "TUlJ", sharedSecretSetting: nil))
+        #expect(answer == .trouble(of: .connection))
+    }
+
+    @Test(
+        "Settings that no client can be made of are told by their names",
+        arguments: [
+            (AppleSettings(productionURL: "buy.itunes.apple.com"), "APPLE_VERIFY_RECEIPT_PRODUCTION_URL"),
+            (AppleSettings(sandboxURL: "http://"), "APPLE_VERIFY_RECEIPT_SANDBOX_URL"),
+            (AppleSettings(sandboxURL: "ftp://apple.com/"), "APPLE_VERIFY_RECEIPT_SANDBOX_URL"),
+            (AppleSettings(timeoutSeconds: 0), "APPLE_TIMEOUT_SECONDS"),
+            (AppleSettings(timeoutSeconds: .infinity), "APPLE_TIMEOUT_SECONDS"),
+            (AppleSettings(maxConcurrency: 0), "APPLE_MAX_CONCURRENCY"),
+            (AppleSettings(caFile: "/nowhere/roots.pem"), "/nowhere/roots.pem"),
+            (AppleSettings(caFile: "/dev/null"), "/dev/null"),
+        ])
+    func settings(settings: AppleSettings, name: String) throws {
+        let fault = #expect(throws: AppleSettingsFault.self) {
+            try VerifyReceiptClient(settings: settings, secrets: { _ in nil })
+        }
+        #expect(fault?.description.contains(name) == true)
+    }
+}

@@ -1,0 +1,114 @@
+import Kafka
+import Testing
+
+/// Each join costs the mock cluster 3 s, and each join of a known group `session.timeout.ms` less 1 s.
+@Suite("Kafka consumer groups", .serialized)
+struct ConsumerGroupTests {
+
+    /// What the handlers saw, in order.
+    private final class Journal {
+        var assigned: [TopicPartition] = []
+        var revoked: [TopicPartition] = []
+        var wasLost = false
+        var next: [TopicPartition: Int64] = [:]
+    }
+
+    @Test(
+        "The revoke handler's commit at close is where the next member resumes",
+        arguments: ["range", "cooperative-sticky"])
+    func resume(assignor: String) async throws {
+        let cluster = try MockCluster(topics: ["t": 1])
+        let producer = try KafkaProducer(properties: properties(cluster), log: quiet)
+        try await producer.sendNumbers(10, topic: "t")
+        let settings = consumerProperties(cluster, ["partition.assignment.strategy": assignor])
+        let partition = TopicPartition(topic: "t", partition: 0)
+        try await blocking {
+            defer { cluster.close() }
+            producer.close()
+            let first = try KafkaConsumer(properties: settings, log: quiet)
+            let journal = Journal()
+            let handlers = KafkaConsumer.Rebalance(
+                assigned: { partitions in
+                    journal.assigned += partitions
+                    return [:]
+                },
+                revoked: { [unowned first] partitions, lost in
+                    journal.revoked += partitions
+                    journal.wasLost = lost
+                    #expect(throws: Never.self) { try first.commit(journal.next, synchronously: true) }
+                })
+            try first.subscribe(["t"], rebalance: handlers)
+            for record in try first.nextRecords(4).prefix(4) {
+                journal.next[record.topicPartition] = record.offset + 1
+            }
+            #expect(journal.assigned == [partition])
+            #expect(first.memberID != nil)
+            #expect(journal.revoked.isEmpty)
+            first.close()
+            #expect(journal.revoked == [partition])
+            #expect(!journal.wasLost)
+
+            let second = try KafkaConsumer(properties: settings, log: quiet)
+            defer { second.close() }
+            try second.subscribe(["t"], rebalance: KafkaConsumer.Rebalance())
+            #expect(try second.nextRecords(6).compactMap(\.text) == (4..<10).map(String.init))
+        }
+    }
+
+    @Test("The assign handler's offset overrides the committed one, and a fenced commit loses the partitions")
+    func overrideAndFence() async throws {
+        let cluster = try MockCluster(topics: ["t": 2])
+        let producer = try KafkaProducer(properties: properties(cluster), log: quiet)
+        try await producer.sendNumbers(10, topic: "t")
+        let partition = TopicPartition(topic: "t", partition: 0)
+        try await blocking {
+            defer { cluster.close() }
+            producer.close()
+            let consumer = try KafkaConsumer(properties: consumerProperties(cluster), log: quiet)
+            defer { consumer.close() }
+            try consumer.commit([partition: 2], synchronously: true)
+            let journal = Journal()
+            let handlers = KafkaConsumer.Rebalance(
+                assigned: { partitions in
+                    journal.assigned += partitions
+                    return [partition: 8]
+                },
+                revoked: { partitions, lost in
+                    journal.revoked += partitions
+                    journal.wasLost = lost
+                })
+            try consumer.subscribe(["t"], rebalance: handlers)
+            #expect(try consumer.nextRecords(2).compactMap(\.text) == ["8", "9"])
+            #expect(journal.assigned.sorted() == [partition, TopicPartition(topic: "t", partition: 1)])
+
+            cluster.pushRequestErrors(apiKey: 8, [KafkaError.Code.illegalGeneration])
+            let error = #expect(throws: KafkaError.self) {
+                try consumer.commit([partition: 10], synchronously: true)
+            }
+            #expect(error?.name == "ILLEGAL_GENERATION")
+            try consumer.poll { _ in journal.revoked.isEmpty ? nil : () }
+            #expect(journal.wasLost)
+        }
+    }
+
+    @Test("A member that is dropped unclosed ends as in a crash: no handler is called and nothing committed")
+    func dropped() async throws {
+        let cluster = try MockCluster(topics: ["t": 1])
+        let producer = try KafkaProducer(properties: properties(cluster), log: quiet)
+        try await producer.sendNumbers(3, topic: "t")
+        try await blocking {
+            defer { cluster.close() }
+            producer.close()
+            do {
+                let member = try KafkaConsumer(properties: consumerProperties(cluster), log: quiet)
+                let handlers = KafkaConsumer.Rebalance(revoked: { _, _ in Issue.record("called by deinit") })
+                try member.subscribe(["t"], rebalance: handlers)
+                _ = try member.nextRecords(2)
+            }
+            let other = try KafkaConsumer(properties: consumerProperties(cluster), log: quiet)
+            defer { other.close() }
+            let partition = TopicPartition(topic: "t", partition: 0)
+            #expect(try other.committed([partition], timeoutMilliseconds: 10_000).isEmpty)
+        }
+    }
+}

@@ -1,0 +1,169 @@
+import Kafka
+import Testing
+
+/// Without joining a group, which takes the mock cluster 3 s.
+@Suite("Kafka consumer of assigned partitions", .serialized)
+struct KafkaConsumerTests {
+    private static let partition = TopicPartition(topic: "t", partition: 0)
+
+    /// Runs with a consumer of a topic that holds the texts 0 to 9.
+    private func withConsumer(
+        _ more: KeyValuePairs<String, String> = [:],
+        _ body: @escaping @Sendable (KafkaConsumer, MockCluster) throws -> Void
+    ) async throws {
+        let cluster = try MockCluster(topics: ["t": 2])
+        let producer = try KafkaProducer(properties: properties(cluster), log: quiet)
+        try await producer.sendNumbers(10, topic: "t")
+        let settings = consumerProperties(cluster, more)
+        try await blocking {
+            defer { cluster.close() }
+            producer.close()
+            let consumer = try KafkaConsumer(properties: settings, log: quiet)
+            defer { consumer.close() }
+            try body(consumer, cluster)
+        }
+    }
+
+    @Test("Assigned partitions are read from the given offsets to their end")
+    func assign() async throws {
+        try await withConsumer(["enable.partition.eof": "true"]) { consumer, _ in
+            try consumer.assign([Self.partition: 7, TopicPartition(topic: "t", partition: 1): -2])
+            var texts: [String] = []
+            var ended: Set<TopicPartition> = []
+            try consumer.poll { polled in
+                switch polled {
+                case .record(let record): texts.append(record.text ?? "")
+                case .partitionEnd(let partition): ended.insert(partition)
+                case .trouble(let error): throw error
+                case nil: break
+                }
+                return ended.count == 2 ? () : nil
+            }
+            #expect(texts == ["7", "8", "9"])
+            #expect(ended == [Self.partition, TopicPartition(topic: "t", partition: 1)])
+        }
+    }
+
+    @Test("A paused partition gives nothing, and after resuming continues where it was")
+    func pauseAndResume() async throws {
+        try await withConsumer { consumer, cluster in
+            let other = TopicPartition(topic: "t", partition: 1)
+            try consumer.assign([Self.partition: 0, other: 0])
+            #expect(try consumer.nextRecords(2).compactMap(\.text) == ["0", "1"])
+            try consumer.pause([Self.partition])
+            // The other partition's record is the proof that fetching went on meanwhile.
+            let producer = try KafkaProducer(properties: properties(cluster), log: quiet)
+            try producer.produce(ProducerRecord(topic: "t", partition: 1, value: [42])) { _ in }
+            #expect(try consumer.nextRecords(1).map(\.topicPartition) == [other])
+            producer.close()
+            try consumer.resume([Self.partition])
+            #expect(try consumer.nextRecords(8).compactMap(\.text) == (2..<10).map(String.init))
+        }
+    }
+
+    @Test("Pausing a partition that is not assigned throws")
+    func pauseUnassigned() async throws {
+        try await withConsumer { consumer, _ in
+            let error = #expect(throws: KafkaError.self) {
+                try consumer.pause([TopicPartition(topic: "nowhere", partition: 0)])
+            }
+            #expect(error?.name == "_UNKNOWN_PARTITION")
+        }
+    }
+
+    @Test("A committed offset is read back; a partition without one is left out")
+    func commitAndRead() async throws {
+        try await withConsumer { consumer, _ in
+            let both = [Self.partition, TopicPartition(topic: "t", partition: 1)]
+            #expect(try consumer.committed(both, timeoutMilliseconds: 10_000).isEmpty)
+            try consumer.commit([Self.partition: 4], metadata: "4,6-7", synchronously: true)
+            #expect(try consumer.committed(both, timeoutMilliseconds: 10_000) == [Self.partition: 4])
+            try consumer.commit([:], synchronously: true)
+        }
+    }
+
+    @Test("An asynchronous commit's outcome comes out of poll, success and failure")
+    func asynchronousCommit() async throws {
+        try await withConsumer { consumer, cluster in
+            var outcomes: [Result<[TopicPartition: Int64], KafkaError>] = []
+            consumer.onCommit = { outcomes.append($0) }
+            try consumer.commit([Self.partition: 3], synchronously: false)
+            try consumer.poll { _ in outcomes.isEmpty ? nil : () }
+            cluster.pushRequestErrors(apiKey: 8, [KafkaError.Code.unknownMemberID])
+            try consumer.commit([Self.partition: 5], synchronously: false)
+            try consumer.poll { _ in outcomes.count < 2 ? nil : () }
+            #expect(outcomes[0] == .success([Self.partition: 3]))
+            #expect(throws: KafkaError.self) { try outcomes[1].get() }
+            #expect(try consumer.committed([Self.partition], timeoutMilliseconds: 10_000) == [Self.partition: 3])
+        }
+    }
+
+    @Test(
+        "A coordinator's refusal of a commit is thrown with its code",
+        arguments: [("ILLEGAL_GENERATION", Int32(22)), ("UNKNOWN_MEMBER_ID", 25), ("TOPIC_AUTHORIZATION_FAILED", 29)])
+    func refusedCommit(name: String, code: Int32) async throws {
+        try await withConsumer { consumer, cluster in
+            cluster.pushRequestErrors(apiKey: 8, [code])
+            let error = #expect(throws: KafkaError.self) {
+                try consumer.commit([Self.partition: 5], synchronously: true)
+            }
+            #expect(error?.name == name)
+            #expect(error?.code == code)
+            #expect(error?.isRetriable == false)
+            #expect(error?.isFatal == false)
+            try consumer.commit([Self.partition: 6], synchronously: true)
+        }
+    }
+
+    @Test("Watermarks are known to the broker, and after a fetch without it")
+    func watermarks() async throws {
+        try await withConsumer { consumer, _ in
+            let (low, high) = try consumer.watermarks(Self.partition, timeoutMilliseconds: 10_000)
+            #expect(low == 0)
+            #expect(high == 10)
+            try consumer.assign([Self.partition: -2])
+            _ = try consumer.nextRecords(10)
+            #expect(consumer.cachedWatermarks(Self.partition)?.high == 10)
+            #expect(consumer.cachedWatermarks(TopicPartition(topic: "never", partition: 0)) == nil)
+        }
+    }
+
+    @Test("The broker's error for a fetch comes out of poll")
+    func trouble() async throws {
+        try await withConsumer(["auto.offset.reset": "error"]) { consumer, _ in
+            try consumer.assign([Self.partition: 1_000])
+            let error = try consumer.poll { polled in
+                if case .trouble(let error) = polled { error } else { nil }
+            }
+            #expect(error.name == "OFFSET_OUT_OF_RANGE" || error.name == "_AUTO_OFFSET_RESET")
+            #expect(error.isFatal == false)
+        }
+    }
+
+    @Test("A paused partition that is taken away and assigned again is not paused")
+    func pauseThenReassign() async throws {
+        try await withConsumer { consumer, _ in
+            try consumer.assign([Self.partition: 0])
+            _ = try consumer.nextRecords(2)
+            try consumer.pause([Self.partition])
+            try consumer.assign([:])
+            try consumer.assign([Self.partition: 5])
+            #expect(try consumer.nextRecords(5).compactMap(\.text) == (5..<10).map(String.init))
+        }
+    }
+
+    @Test("A closed consumer gives nothing and throws")
+    func closed() async throws {
+        try await withConsumer { consumer, _ in
+            try consumer.assign([Self.partition: 0])
+            consumer.close()
+            consumer.close()
+            #expect(consumer.poll(timeoutMilliseconds: 0) == nil)
+            #expect(consumer.memberID == nil)
+            let error = #expect(throws: KafkaError.self) {
+                try consumer.commit([Self.partition: 1], synchronously: true)
+            }
+            #expect(error?.code == KafkaError.Code.closed)
+        }
+    }
+}

@@ -1,0 +1,182 @@
+import Kafka
+import Testing
+
+@Suite("Kafka producer", .serialized)
+struct KafkaProducerTests {
+    @Test("Each record is reported exactly once, also from many threads at once")
+    func reportedOnce() async throws {
+        let cluster = try MockCluster(topics: ["t": 4])
+        let producer = try KafkaProducer(properties: properties(cluster, ["linger.ms": "5"]), log: quiet)
+        let reports = Shared([Int](repeating: 0, count: 4_000))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for start in stride(from: 0, to: 4_000, by: 1_000) {
+                group.addTask {
+                    for number in start..<(start + 1_000) {
+                        let record = ProducerRecord(topic: "t", key: [UInt8](String(number).utf8), value: [1])
+                        try producer.produce(record) { result in
+                            if case .success = result { reports.update { $0[number] += 1 } }
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        try await blocking {
+            #expect(producer.flush(timeoutMilliseconds: 10_000))
+            #expect(reports.value.allSatisfy { $0 == 1 })
+            #expect(producer.outstandingCount == 0)
+            producer.close()
+            cluster.close()
+        }
+        #expect(reports.value.allSatisfy { $0 == 1 })
+    }
+
+    @Test("Closing reports what cannot be delivered, once each, and refuses what comes after")
+    func closeWithOutstanding() async throws {
+        let cluster = try MockCluster(topics: ["t": 2])
+        let producer = try KafkaProducer(properties: properties(cluster), log: quiet)
+        _ = try await producer.send(ProducerRecord(topic: "t", partition: 0, value: [1]))
+        cluster.setBrokerDown(1)
+        let reports = Shared<[Int: [Int32]]>([:])
+        for number in 0..<100 {
+            let record = ProducerRecord(topic: number % 2 == 0 ? "t" : "unheard", value: [UInt8(number)])
+            try producer.produce(record) { result in
+                if case .failure(let error) = result { reports.update { $0[number, default: []].append(error.code) } }
+            }
+        }
+        try await blocking {
+            producer.close(flushMilliseconds: 100)
+            producer.close()
+        }
+        let purged = [KafkaError.Code.purgedInQueue, KafkaError.Code.purgedInFlight]
+        #expect(reports.value.count == 100)
+        #expect(reports.value.values.allSatisfy { $0.count == 1 && purged.contains($0[0]) })
+        let refusal = #expect(throws: KafkaError.self) {
+            try producer.produce(ProducerRecord(topic: "t", value: nil)) { _ in Issue.record("refused, yet reported") }
+        }
+        #expect(refusal?.code == KafkaError.Code.closed)
+        #expect(!producer.flush(timeoutMilliseconds: 0))
+        cluster.close()
+    }
+
+    @Test("A producer that is dropped, even by its own thread, reports everything all the same")
+    func dropped() async throws {
+        let cluster = try MockCluster(topics: ["t": 1])
+        var producer: KafkaProducer? = try KafkaProducer(properties: properties(cluster), log: quiet)
+        let result: Result<Delivery, KafkaError> = try await withCheckedThrowingContinuation { waiting in
+            do {
+                // The closure's reference is the last one, and let go on the producer's thread.
+                try producer?.produce(ProducerRecord(topic: "t", value: [1])) { [held = producer] result in
+                    withExtendedLifetime(held) { waiting.resume(returning: result) }
+                }
+            } catch {
+                waiting.resume(throwing: error)
+            }
+            producer = nil
+        }
+        #expect(throws: Never.self) { try result.get() }
+        try await blocking { cluster.close() }
+    }
+
+    @Test("A record that is too large is refused at once, and its closure not called")
+    func tooLarge() async throws {
+        let cluster = try MockCluster(topics: ["t": 1])
+        let producer = try KafkaProducer(properties: properties(cluster, ["message.max.bytes": "1000"]), log: quiet)
+        let record = ProducerRecord(
+            topic: "t", value: [UInt8](repeating: 0, count: 2_000), headers: [KafkaHeader(name: "a", value: [1])])
+        let error = #expect(throws: KafkaError.self) {
+            try producer.produce(record) { _ in Issue.record("refused, yet reported") }
+        }
+        #expect(error?.code == KafkaError.Code.messageTooLarge)
+        #expect(error?.name == "MSG_SIZE_TOO_LARGE")
+        #expect(error?.isRetriable == false)
+        try await blocking {
+            producer.close()
+            cluster.close()
+        }
+    }
+
+    @Test("Sending into a full queue waits for room; producing throws")
+    func fullQueue() async throws {
+        let cluster = try MockCluster(topics: ["t": 1])
+        let few = properties(cluster, ["queue.buffering.max.messages": "10", "linger.ms": "1"])
+        let producer = try KafkaProducer(properties: few, log: quiet)
+        let offsets = try await withThrowingTaskGroup(of: Int64.self) { group in
+            for _ in 0..<200 {
+                group.addTask { try await producer.send(ProducerRecord(topic: "t", partition: 0, value: [1])).offset }
+            }
+            return try await group.reduce(into: Set<Int64>()) { $0.insert($1) }
+        }
+        #expect(offsets == Set(0..<200))
+
+        cluster.setBrokerDown(-1)
+        let error = #expect(throws: KafkaError.self) {
+            for _ in 0..<11 { try producer.produce(ProducerRecord(topic: "t", partition: 0, value: [1])) { _ in } }
+        }
+        #expect(error?.code == KafkaError.Code.queueFull)
+        #expect(error?.isRetriable == true)
+        try await blocking {
+            producer.close(flushMilliseconds: 0)
+            cluster.close()
+        }
+    }
+
+    @Test("A record produced while the broker is down is delivered once it is up, and the log hears of the outage")
+    func outage() async throws {
+        let cluster = try MockCluster(topics: ["t": 1])
+        let (lines, log) = AsyncStream.makeStream(of: KafkaLogLine.self)
+        let producer = try KafkaProducer(properties: properties(cluster)) { log.yield($0) }
+        _ = try await producer.send(ProducerRecord(topic: "t", value: [1]))
+        cluster.setBrokerDown(-1)
+        async let delivery = producer.send(ProducerRecord(topic: "t", value: [2]))
+        for await line in lines where line.message.contains("_ALL_BROKERS_DOWN") { break }
+        cluster.setBrokerUp(-1)
+        #expect(try await delivery.offset == 1)
+        try await blocking {
+            producer.close()
+            cluster.close()
+        }
+    }
+
+    @Test("A broker's refusal of a record is its delivery's error")
+    func brokerRefusal() async throws {
+        let cluster = try MockCluster(topics: ["t": 1])
+        let producer = try KafkaProducer(properties: properties(cluster), log: quiet)
+        cluster.pushRequestErrors(apiKey: 0, [KafkaError.Code.topicAuthorizationFailed])
+        let error = await #expect(throws: KafkaError.self) {
+            try await producer.send(ProducerRecord(topic: "t", value: [1]))
+        }
+        #expect(error?.name == "TOPIC_AUTHORIZATION_FAILED")
+        #expect(error?.isRetriable == false)
+        #expect(producer.fatalError == nil)
+        try await blocking {
+            producer.close()
+            cluster.close()
+        }
+    }
+
+    @Test("An idempotent producer the cluster does not authorize has a fatal error, which the log hears of")
+    func fatal() async throws {
+        let cluster = try MockCluster(topics: ["t": 1])
+        cluster.pushRequestErrors(apiKey: 22, [31])  // InitProducerId, CLUSTER_AUTHORIZATION_FAILED
+        let (lines, log) = AsyncStream.makeStream(of: KafkaLogLine.self)
+        let producer = try KafkaProducer(properties: properties(cluster, ["enable.idempotence": "true"])) {
+            log.yield($0)
+        }
+        let error = await #expect(throws: KafkaError.self) {
+            try await producer.send(ProducerRecord(topic: "t", partition: 0, value: [2]))
+        }
+        #expect(error?.isFatal == true)
+        #expect(error?.isRetriable == false)
+        for await line in lines where line.facility == "ERROR" && line.message.contains("CLUSTER_AUTH") {
+            #expect(line.level == 2)
+            break
+        }
+        #expect(producer.fatalError?.name == "CLUSTER_AUTHORIZATION_FAILED")
+        #expect(producer.fatalError?.isFatal == true)
+        try await blocking {
+            producer.close()
+            cluster.close()
+        }
+    }
+}

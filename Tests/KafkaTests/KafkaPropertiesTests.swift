@@ -1,0 +1,65 @@
+import Kafka
+import Testing
+
+@Suite("Kafka properties")
+struct KafkaPropertiesTests {
+    @Test("librdkafka's own names and values have no fault")
+    func noFaults() {
+        let properties = KafkaProperties([
+            ("bootstrap.servers", "localhost:9092"), ("acks", "all"), ("auto.offset.reset", "earliest"),
+            ("partitioner", "murmur2_random"), ("sasl.password", "hunter2"),
+        ])
+        #expect(properties.faults().isEmpty)
+    }
+
+    @Test(
+        "A fault names the property and never shows the value",
+        arguments: [
+            ("no.such.property", "hunter2"), ("linger.ms", "hunter2"), ("security.protocol", "hunter2"),
+            ("compression.codec", "hunter2"), ("session.timeout.ms", "987654321987"), ("sasl.password", "hunter2\0"),
+            ("log_cb", "hunter2"),
+        ])
+    func faults(name: String, value: String) {
+        let properties = KafkaProperties([("client.id", "fine"), (name, value)])
+        let faults = properties.faults()
+        #expect(faults.map(\.name) == [name])
+        #expect(!faults.map(\.description).joined().contains(value))
+        let error = #expect(throws: KafkaError.self) { try KafkaProducer(properties: properties, log: quiet) }
+        #expect(error?.message.contains(name) == true)
+        #expect(error?.message.contains(value) == false)
+    }
+
+    @Test("All faults are told, not the first alone")
+    func allFaults() {
+        let properties = KafkaProperties([("linger.ms", "x"), ("acks", "all"), ("nonsense", "y")])
+        #expect(properties.faults().map(\.name) == ["linger.ms", "nonsense"])
+    }
+
+    @Test("A property set again replaces the value in its place, and nil removes it")
+    func subscripting() {
+        var properties = KafkaProperties([("a", "1"), ("b", "2"), ("a", "3")])
+        #expect(properties.pairs.map(\.name) == ["a", "b"])
+        #expect(properties["a"] == "3")
+        properties["a"] = nil
+        properties["c"] = "4"
+        #expect(properties.pairs.map(\.name) == ["b", "c"])
+        #expect(properties["a"] == nil)
+    }
+
+    @Test("Printed properties show names only")
+    func printing() {
+        let properties = KafkaProperties([("sasl.password", "hunter2")])
+        var dumped = ""
+        dump(properties, to: &dumped)
+        for text in [dumped, "\(properties)", String(reflecting: properties)] {
+            #expect(text.contains("sasl.password"))
+            #expect(!text.contains("hunter2"))
+        }
+    }
+
+    @Test("A consumer without a group is refused with the name of the property")
+    func noGroup() {
+        let error = #expect(throws: KafkaError.self) { try KafkaConsumer(properties: KafkaProperties(), log: quiet) }
+        #expect(error?.message.contains("group.id") == true)
+    }
+}

@@ -1,0 +1,191 @@
+-- receiptd's database, all of it. Idempotent: `receiptd migrate` applies it in one transaction, any number of times.
+-- PostgreSQL 14 or later. Keys collate as bytes ("C"): identifiers compare so in Kafka, in the daemon and here.
+
+CREATE TABLE IF NOT EXISTS schema_version (
+    only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+    version integer NOT NULL CHECK (version >= 1),
+    applied_at timestamptz NOT NULL DEFAULT now()
+);
+COMMENT ON TABLE schema_version IS 'One row: the highest version of this file that was ever applied.';
+
+CREATE TABLE IF NOT EXISTS grants (
+    transaction_id text COLLATE "C" NOT NULL PRIMARY KEY,
+    original_transaction_id text COLLATE "C",
+    player_id text COLLATE "C" NOT NULL,
+    bundle_id text COLLATE "C" NOT NULL,
+    product_id text COLLATE "C" NOT NULL,
+    quantity integer NOT NULL CHECK (quantity >= 1),
+    environment text COLLATE "C" NOT NULL CHECK (environment IN ('Production', 'Sandbox')),
+    purchased_at timestamptz,
+    submission_id text COLLATE "C" NOT NULL,
+    granted_at timestamptz NOT NULL,
+    revoked_at timestamptz,
+    -- Null where another system granted: bundle, player, submission and proof in one.
+    submission_key uuid,
+    kind text COLLATE "C" CHECK (
+        kind IN ('consumable', 'non_consumable', 'non_renewing_subscription', 'auto_renewable_subscription')),
+    expires_at timestamptz,
+    revision integer NOT NULL DEFAULT 1 CHECK (revision >= 1),
+    -- The granted event as it was first made: published again, it is these bytes.
+    event bytea,
+    catalog_version bigint,
+    CONSTRAINT grants_event_belongs_to_a_submission CHECK ((event IS NULL) = (submission_key IS NULL))
+);
+COMMENT ON TABLE grants IS
+    'One row for each transaction ever granted, never deleted. The columns up to revoked_at are for outside readers.';
+
+CREATE TABLE IF NOT EXISTS claims (
+    original_transaction_id text COLLATE "C" NOT NULL PRIMARY KEY,
+    player_id text COLLATE "C",
+    bundle_id text COLLATE "C" NOT NULL,
+    granted_transaction_id text COLLATE "C",
+    claimed_at timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT claims_freed_holds_no_grant CHECK (player_id IS NOT NULL OR granted_transaction_id IS NULL)
+);
+COMMENT ON TABLE claims IS
+    'One row for each original transaction under which anything was granted or held: inserted or locked, ids sorted, before anything under it changes. player_id is null once a refused hold has freed it; granted_transaction_id is the non-consumable granted under it.';
+
+-- A grant that another system writes claims its original transaction like one of ours.
+CREATE OR REPLACE FUNCTION claim_for_outside_grant() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO claims (original_transaction_id, player_id, bundle_id, granted_transaction_id, claimed_at)
+    VALUES (coalesce(NEW.original_transaction_id, NEW.transaction_id), NEW.player_id, NEW.bundle_id,
+            NEW.transaction_id, NEW.granted_at)
+    ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END
+$$;
+CREATE OR REPLACE TRIGGER outside_grant_claims AFTER INSERT ON grants
+    FOR EACH ROW WHEN (NEW.submission_key IS NULL) EXECUTE FUNCTION claim_for_outside_grant();
+
+CREATE TABLE IF NOT EXISTS holds (
+    transaction_id text COLLATE "C" NOT NULL PRIMARY KEY,
+    original_transaction_id text COLLATE "C" NOT NULL,
+    player_id text COLLATE "C" NOT NULL,
+    bundle_id text COLLATE "C" NOT NULL,
+    product_id text COLLATE "C" NOT NULL,
+    reason text COLLATE "C" NOT NULL,
+    submission_key uuid NOT NULL,
+    submission_id text COLLATE "C" NOT NULL,
+    environment text COLLATE "C" NOT NULL CHECK (environment IN ('Production', 'Sandbox')),
+    quantity integer NOT NULL CHECK (quantity >= 1),
+    purchased_at timestamptz NOT NULL,
+    expires_at timestamptz,
+    catalog_version bigint NOT NULL,
+    held_at timestamptz NOT NULL,
+    source_topic text COLLATE "C" NOT NULL,
+    source_partition integer NOT NULL,
+    source_offset bigint NOT NULL,
+    -- The record's own time, by which expiry is judged whenever the hold ends.
+    source_timestamp timestamptz NOT NULL,
+    refused_at timestamptz
+);
+COMMENT ON TABLE holds IS
+    'One row for each transaction that waits for an operator, or that one refused. A released one moves to grants.';
+
+CREATE TABLE IF NOT EXISTS held_submissions (
+    submission_key uuid NOT NULL PRIMARY KEY,
+    submission bytea NOT NULL
+);
+COMMENT ON TABLE held_submissions IS
+    'The submissions behind holds, as JSON of the submissions topic: what it takes to ask Apple again.';
+
+CREATE TABLE IF NOT EXISTS outcomes (
+    day date NOT NULL,
+    source_topic text COLLATE "C" NOT NULL,
+    source_partition integer NOT NULL,
+    source_offset bigint NOT NULL,
+    content bytea NOT NULL CHECK (octet_length(content) = 16),
+    submission_key uuid NOT NULL,
+    submission_id text COLLATE "C" NOT NULL,
+    player_id text COLLATE "C" NOT NULL,
+    bundle_id text COLLATE "C" NOT NULL,
+    proof bytea NOT NULL CHECK (octet_length(proof) = 32),
+    granted_transaction_ids text[] COLLATE "C" NOT NULL,
+    answer bytea,
+    decided_at timestamptz NOT NULL,
+    CONSTRAINT outcomes_answer_something CHECK (answer IS NOT NULL OR cardinality(granted_transaction_ids) > 0),
+    PRIMARY KEY (day, source_partition, source_offset, source_topic, content)
+) PARTITION BY RANGE (day);
+COMMENT ON TABLE outcomes IS
+    'What each record was answered: the grants whose events belong to it in publishing order, then its own event. day is the UTC day of the record''s timestamp; content is the first half of the SHA-256 of its value, which tells a topic made anew from the one before it. Partitions outcomes_YYYYMMDD are dropped whole.';
+
+CREATE TABLE IF NOT EXISTS outcomes_default PARTITION OF outcomes DEFAULT;
+COMMENT ON TABLE outcomes_default IS 'Records of days that have no partition: long ago, or ahead of our clock.';
+
+CREATE TABLE IF NOT EXISTS proofs (
+    proof bytea NOT NULL PRIMARY KEY CHECK (octet_length(proof) = 32),
+    evidence bytea NOT NULL,
+    transaction_ids text[] COLLATE "C" NOT NULL CHECK (cardinality(transaction_ids) > 0),
+    seen_on date NOT NULL
+);
+CREATE INDEX IF NOT EXISTS proofs_seen_on ON proofs USING brin (seen_on) WITH (pages_per_range = 32);
+COMMENT ON TABLE proofs IS
+    'Apple''s answers by the SHA-256 of the decoded proof, as JSON, where every purchase in them is granted or held: the same proof need not be asked for again. Never those that hold an auto-renewable subscription.';
+
+CREATE TABLE IF NOT EXISTS outbox (
+    event_id uuid NOT NULL PRIMARY KEY,
+    source_topic text COLLATE "C" NOT NULL,
+    source_partition integer NOT NULL,
+    -- Orders the events of one transaction, whose created_at is the same.
+    ordinal integer NOT NULL,
+    record_key text COLLATE "C" NOT NULL,
+    traceparent text COLLATE "C",
+    transaction_id text COLLATE "C",
+    event bytea,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    leased_until timestamptz,
+    CONSTRAINT outbox_bytes_stand_in_one_place CHECK ((transaction_id IS NULL) <> (event IS NULL))
+) WITH (
+    -- Never truncated: a plan made while the table is empty must not scan it once it is full.
+    vacuum_truncate = false,
+    autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0,
+    autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = 10000,
+    autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 10000
+);
+COMMENT ON TABLE outbox IS
+    'Events that the broker has not acknowledged yet: a row is there until then and no longer. A granted event''s bytes are its grant''s. The daemon publishes from memory; only a sweeper and a partition''s new owner read here.';
+
+CREATE TABLE IF NOT EXISTS partition_progress (
+    topic text COLLATE "C" NOT NULL,
+    partition integer NOT NULL,
+    -- Writers of one replica must not wait for one another's commits.
+    writer smallint NOT NULL,
+    decided_offset bigint NOT NULL,
+    PRIMARY KEY (topic, partition, writer)
+) WITH (fillfactor = 50);
+COMMENT ON TABLE partition_progress IS 'The highest offset ever decided in each partition of the submissions topic.';
+
+CREATE TABLE IF NOT EXISTS catalogs (
+    version bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    document text NOT NULL,
+    sha256 bytea NOT NULL CHECK (octet_length(sha256) = 32),
+    imported_at timestamptz NOT NULL DEFAULT now()
+);
+COMMENT ON TABLE catalogs IS 'Every catalog ever imported, as it was written. The highest version is in force.';
+
+CREATE TABLE IF NOT EXISTS parked (
+    id uuid NOT NULL PRIMARY KEY,
+    source_topic text COLLATE "C" NOT NULL,
+    source_partition integer NOT NULL,
+    source_offset bigint NOT NULL,
+    source_timestamp timestamptz NOT NULL,
+    submission_key uuid NOT NULL,
+    submission_id text COLLATE "C" NOT NULL,
+    player_id text COLLATE "C" NOT NULL,
+    bundle_id text COLLATE "C" NOT NULL,
+    reason text COLLATE "C" NOT NULL,
+    sql_state text COLLATE "C",
+    detail text COLLATE "C" NOT NULL,
+    traceparent text COLLATE "C",
+    submission bytea NOT NULL,
+    parked_at timestamptz NOT NULL DEFAULT now(),
+    due_at timestamptz
+);
+CREATE INDEX IF NOT EXISTS parked_due ON parked (due_at) WHERE due_at IS NOT NULL;
+COMMENT ON TABLE parked IS
+    'Submissions that wait outside of memory. What may be unstorable is escaped here; submission, JSON of the submissions topic, has it as it was. due_at is null where only an operator ends the wait.';
+
+INSERT INTO schema_version AS known (version) VALUES (1)
+ON CONFLICT (only_row) DO UPDATE SET version = excluded.version, applied_at = now()
+    WHERE known.version < excluded.version;
