@@ -112,7 +112,14 @@ let package = Package(
         .testTarget(name: "KafkaTests", dependencies: ["Kafka"], swiftSettings: strict),
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", "EmbeddedPostgres"], swiftSettings: strict),
         .testTarget(
-            name: "AppStoreTests", dependencies: ["AppStore", "AppStoreSimulation", "Fulfillment"],
+            name: "AppStoreTests",
+            dependencies: [
+                "AppStore", "AppStoreSimulation", "Fulfillment",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "LedgerTests", dependencies: ["Ledger", "Postgres", "EmbeddedPostgres", "Fulfillment"],
@@ -134,12 +141,20 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: strict),
-        .testTarget(name: "PipelineTests", dependencies: ["Pipeline", "Fulfillment", "Kafka"], swiftSettings: strict),
+        .testTarget(
+            name: "PipelineTests",
+            dependencies: [
+                "Pipeline", "Fulfillment", "Kafka", "Operations",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "ReceiptdTests", dependencies: ["receiptd", "Fulfillment", "Kafka"], swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["receiptd", "AppStoreSimulation", "EmbeddedPostgres", "Fulfillment", "Kafka", "Postgres"],
+            dependencies: [
+                "receiptd", "AppStoreSimulation", "EmbeddedPostgres", "Fulfillment", "Kafka", "Ledger", "Postgres",
+            ],
             swiftSettings: strict),
     ]
 )
