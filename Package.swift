@@ -16,6 +16,7 @@ let package = Package(
         .executable(name: "AppStoreSimulator", targets: ["AppStoreSimulator"]),
         .library(name: "Kafka", targets: ["Kafka"]),
         .library(name: "Postgres", targets: ["Postgres"]),
+        .library(name: "EmbeddedPostgres", targets: ["EmbeddedPostgres"]),
         .library(name: "AppStoreSimulation", targets: ["AppStoreSimulation"]),
     ],
     dependencies: [
@@ -108,7 +109,9 @@ let package = Package(
 
         // Parts that a test or the demo runs on.
         .target(name: "EmbeddedPostgres", swiftSettings: strict),
-        .testTarget(name: "FulfillmentTests", dependencies: ["Fulfillment"], swiftSettings: strict),
+        .testTarget(
+            name: "FulfillmentTests",
+            dependencies: ["Fulfillment", .product(name: "Crypto", package: "swift-crypto")], swiftSettings: strict),
         .testTarget(name: "KafkaTests", dependencies: ["Kafka"], swiftSettings: strict),
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", "EmbeddedPostgres"], swiftSettings: strict),
         .testTarget(
@@ -149,7 +152,10 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "ReceiptdTests", dependencies: ["receiptd", "Fulfillment", "Kafka"], swiftSettings: strict),
+            name: "ReceiptdTests",
+            dependencies: [
+                "receiptd", "Fulfillment", "Kafka", "Operations", .product(name: "Logging", package: "swift-log"),
+            ], swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [

@@ -21,6 +21,9 @@ public final class EmbeddedPostgres: Sendable {
     /// `postgresql://postgres@127.0.0.1:PORT/postgres`
     public var uri: String { uri(database: "postgres") }
 
+    /// The server's, 0 while it is stopped. Its sessions are its children.
+    public var processID: Int32 { server.withLock { $0?.processID ?? 0 } }
+
     public func uri(database: String) -> String {
         let name = database.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? database
         return "postgresql://postgres@127.0.0.1:\(port)/\(name)"

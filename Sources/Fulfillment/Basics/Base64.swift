@@ -5,60 +5,108 @@ public enum Base64 {
         text.withContiguousStorageIfAvailable(decodeContiguous) ?? Array(text).withUnsafeBufferPointer(decodeContiguous)
     }
 
-    private static func decodeContiguous(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
-        var isValid = true
-        let bytes = [UInt8](unsafeUninitializedCapacity: text.count / 4 * 3 + 3) { output, count in
-            var bits: UInt32 = 0
-            var digits = 0
-            var padding = 0
-            for character in text {
-                let value = table[Int(character)]
-                if value < 64 {
-                    guard padding == 0 else { return isValid = false }
-                    bits = bits << 6 | UInt32(value)
-                    digits += 1
-                    if digits & 3 == 0 {
-                        output[count] = UInt8(truncatingIfNeeded: bits >> 16)
-                        output[count + 1] = UInt8(truncatingIfNeeded: bits >> 8)
-                        output[count + 2] = UInt8(truncatingIfNeeded: bits)
-                        count += 3
-                    }
-                } else if value == pad {
-                    padding += 1
-                } else if value != blank {
-                    return isValid = false
+    /// The standard alphabet, padded, in one line.
+    public static func encode(_ bytes: [UInt8]) -> String {
+        String(unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4) { output in
+            alphabet.withUnsafeBufferPointer { alphabet in
+                var written = 0
+                var index = 0
+                while index < bytes.count {
+                    let rest = bytes.count - index
+                    let second = rest > 1 ? UInt32(bytes[index + 1]) : 0
+                    let third = rest > 2 ? UInt32(bytes[index + 2]) : 0
+                    let bits = UInt32(bytes[index]) << 16 | second << 8 | third
+                    output[written] = alphabet[Int(bits >> 18)]
+                    output[written + 1] = alphabet[Int(bits >> 12 & 63)]
+                    output[written + 2] = rest > 1 ? alphabet[Int(bits >> 6 & 63)] : UInt8(ascii: "=")
+                    output[written + 3] = rest > 2 ? alphabet[Int(bits & 63)] : UInt8(ascii: "=")
+                    written += 4
+                    index += 3
                 }
+                return written
             }
-            // Unpadded is accepted; padding that is there must fill the last group.
-            switch digits & 3 {
-            case 0: isValid = padding == 0
-            case 2:
-                isValid = padding == 0 || padding == 2
-                output[count] = UInt8(truncatingIfNeeded: bits >> 4)
-                count += 1
-            case 3:
-                isValid = padding <= 1
-                output[count] = UInt8(truncatingIfNeeded: bits >> 10)
-                output[count + 1] = UInt8(truncatingIfNeeded: bits >> 2)
-                count += 2
-            default: isValid = false
-            }
+        }
+    }
+
+    private static func decodeContiguous(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
+        var isValid = false
+        let bytes = [UInt8](unsafeUninitializedCapacity: text.count / 4 * 3 + 3) { output, count in
+            isValid = values.withUnsafeBufferPointer { decode(text, into: output, count: &count, values: $0) }
         }
         return isValid ? bytes : nil
     }
+
+    private static func decode(
+        _ text: UnsafeBufferPointer<UInt8>, into output: UnsafeMutableBufferPointer<UInt8>, count: inout Int,
+        values: UnsafeBufferPointer<UInt8>
+    ) -> Bool {
+        var bits: UInt32 = 0
+        var digits = 0
+        var padding = 0
+        func endGroup() {
+            output[count] = UInt8(truncatingIfNeeded: bits >> 16)
+            output[count + 1] = UInt8(truncatingIfNeeded: bits >> 8)
+            output[count + 2] = UInt8(truncatingIfNeeded: bits)
+            count += 3
+        }
+        var index = 0
+        while index < text.count {
+            // A whole group at once, wherever nothing but digits comes.
+            if digits & 3 == 0, padding == 0, index + 4 <= text.count {
+                let first = UInt32(values[Int(text[index])])
+                let second = UInt32(values[Int(text[index + 1])])
+                let third = UInt32(values[Int(text[index + 2])])
+                let fourth = UInt32(values[Int(text[index + 3])])
+                if first | second | third | fourth < 64 {
+                    bits = first << 18 | second << 12 | third << 6 | fourth
+                    endGroup()
+                    index += 4
+                    continue
+                }
+            }
+            let value = values[Int(text[index])]
+            index += 1
+            if value < 64 {
+                guard padding == 0 else { return false }
+                bits = bits << 6 | UInt32(value)
+                digits += 1
+                if digits & 3 == 0 { endGroup() }
+            } else if value == pad {
+                padding += 1
+            } else if value != blank {
+                return false
+            }
+        }
+        // Unpadded is accepted; padding that is there must fill the last group.
+        switch digits & 3 {
+        case 0: return padding == 0
+        case 2:
+            output[count] = UInt8(truncatingIfNeeded: bits >> 4)
+            count += 1
+            return padding == 0 || padding == 2
+        case 3:
+            output[count] = UInt8(truncatingIfNeeded: bits >> 10)
+            output[count + 1] = UInt8(truncatingIfNeeded: bits >> 2)
+            count += 2
+            return padding <= 1
+        default: return false
+        }
+    }
+
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
     private static let blank: UInt8 = 64
     private static let pad: UInt8 = 65
     private static let none: UInt8 = 66
 
-    private static let table: [UInt8] = {
-        var table = [UInt8](repeating: none, count: 256)
-        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-        for (value, character) in alphabet.enumerated() { table[Int(character)] = UInt8(value) }
-        table[Int(UInt8(ascii: "-"))] = 62
-        table[Int(UInt8(ascii: "_"))] = 63
-        table[Int(UInt8(ascii: "="))] = pad
-        for character in [0x20, 0x09, 0x0A, 0x0D] { table[character] = blank }
-        return table
+    /// What each byte counts for: a digit's value, or one of the three above.
+    private static let values: [UInt8] = {
+        var values = [UInt8](repeating: none, count: 256)
+        for (value, character) in alphabet.enumerated() { values[Int(character)] = UInt8(value) }
+        values[Int(UInt8(ascii: "-"))] = 62
+        values[Int(UInt8(ascii: "_"))] = 63
+        values[Int(UInt8(ascii: "="))] = pad
+        for character in [0x20, 0x09, 0x0A, 0x0D] { values[character] = blank }
+        return values
     }()
 }

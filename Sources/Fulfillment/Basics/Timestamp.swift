@@ -26,7 +26,9 @@ public struct Timestamp: Sendable, Hashable, Comparable {
 
     /// RFC 3339 in UTC with milliseconds, `2026-11-20T09:30:00.000Z`. Years are kept within 0001 to 9999.
     public var rfc3339: String {
-        let clamped = min(max(milliseconds, CivilDate.firstDay * 86_400_000), CivilDate.lastDay * 86_400_000 + 86_399_999)
+        let first = CivilDate.firstDay * Self.millisecondsPerDay
+        let last = (CivilDate.lastDay + 1) * Self.millisecondsPerDay - 1
+        let clamped = min(max(milliseconds, first), last)
         let day = clamped.flooredQuotient(by: Self.millisecondsPerDay)
         let rest = Int(clamped - day * Self.millisecondsPerDay)
         let date = CivilDate(daysSinceEpoch: day)

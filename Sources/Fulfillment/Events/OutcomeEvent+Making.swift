@@ -43,7 +43,7 @@ extension OutcomeEvent {
         at now: Timestamp, transactions: [TransactionOutcome]
     ) -> OutcomeEvent {
         let id = eventID(kind, submission: identity, position: position)
-        let first = transactions.last { $0.reason == reason }?.transactionID
+        let first = transactions.last { $0.reason == reason && ($0.outcome == .held) == (kind == .held) }?.transactionID
         var json = JSONWriter()
         json.beginObject()
         json.begin(kind, id: id, at: now)
@@ -108,22 +108,32 @@ extension JSONWriter {
 
     /// The event's own first, then those newly decided, then the ones granted before.
     fileprivate mutating func write(_ transactions: [TransactionOutcome], first: StoreTransactionID?) {
-        let own = transactions.filter { $0.transactionID == first }
-        let others = transactions.filter { $0.transactionID != first }
-        let ordered = own + others.filter { $0.outcome != .alreadyGranted } + others.filter { $0.outcome == .alreadyGranted }
         name("transactions")
         beginArray()
-        for transaction in ordered.prefix(OutcomeEvent.maximumListedTransactions) {
-            beginObject()
-            member("transaction_id", transaction.transactionID.text)
-            member("product_id", transaction.productID.text)
-            member("outcome", transaction.outcome.rawValue)
-            name("reason")
-            if let reason = transaction.reason { string(reason.rawValue) } else { null() }
-            endObject()
+        var room = OutcomeEvent.maximumListedTransactions
+        func list(where isNext: (TransactionOutcome) -> Bool) {
+            for transaction in transactions {
+                if room == 0 { return }
+                guard isNext(transaction) else { continue }
+                room -= 1
+                write(transaction)
+            }
         }
+        if let first { list { $0.transactionID == first } }
+        list { $0.outcome != .alreadyGranted && $0.transactionID != first }
+        list { $0.outcome == .alreadyGranted && $0.transactionID != first }
         endArray()
         name("transactions_total")
         number(transactions.count)
+    }
+
+    private mutating func write(_ transaction: TransactionOutcome) {
+        beginObject()
+        member("transaction_id", transaction.transactionID.text)
+        member("product_id", transaction.productID.text)
+        member("outcome", transaction.outcome.rawValue)
+        name("reason")
+        if let reason = transaction.reason { string(reason.rawValue) } else { null() }
+        endObject()
     }
 }

@@ -18,16 +18,18 @@ extension JSONParser {
 
     /// The slow path: the index on the first backslash.
     private mutating func escapedString(from start: Int) throws(JSONFault) -> String {
-        var text = Array(bytes[start..<index])
+        var text: [UInt8] = []
+        var plainStart = start
         while index < bytes.count {
             let byte = bytes[index]
-            index += 1
-            if byte == UInt8(ascii: "\"") { return String(decoding: text, as: UTF8.self) }
             guard byte >= 0x20 else { throw fault("a control character stands in a string") }
-            guard byte == UInt8(ascii: "\\") else {
-                text.append(byte)
+            guard byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else {
+                index += 1
                 continue
             }
+            text.append(contentsOf: bytes[plainStart..<index])
+            index += 1
+            if byte == UInt8(ascii: "\"") { return String(decoding: text, as: UTF8.self) }
             let escape = current
             index += 1
             switch escape {
@@ -40,6 +42,7 @@ extension JSONParser {
             case UInt8(ascii: "u"): text.append(contentsOf: String(try unicodeEscape()).utf8)
             default: throw fault("an unknown escape stands in a string")
             }
+            plainStart = index
         }
         throw fault("a string is not closed")
     }
@@ -90,7 +93,8 @@ enum UTF8Validation {
         bytes.withUnsafeBytes { raw in
             var index = 0
             while index + 8 <= raw.count {
-                if raw.loadUnaligned(fromByteOffset: index, as: UInt64.self) & 0x8080_8080_8080_8080 != 0 { return false }
+                let word = raw.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+                guard word & 0x8080_8080_8080_8080 == 0 else { return false }
                 index += 8
             }
             return raw[index...].allSatisfy { $0 < 0x80 }

@@ -44,7 +44,9 @@ public struct JSONParser {
     @inline(__always) var current: UInt8 { index < bytes.count ? bytes[index] : 0 }
 
     @inline(__always) mutating func skipWhitespace() {
-        while index < bytes.count, bytes[index] == 0x20 || bytes[index] == 0x0A || bytes[index] == 0x0D || bytes[index] == 0x09 {
+        while index < bytes.count {
+            let byte = bytes[index]
+            guard byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 else { return }
             index += 1
         }
     }
@@ -78,7 +80,8 @@ public struct JSONParser {
             index += 1
             return .object(members)
         }
-        members.reserveCapacity(16)
+        // Only the outermost: a million small objects with room for sixteen each would be a record's weight many times.
+        if depth == 0 { members.reserveCapacity(16) }
         while true {
             guard current == UInt8(ascii: "\"") else { throw fault("a member's name is missing") }
             let name = try string()

@@ -94,22 +94,42 @@ public struct JSONWriter: Sendable {
         needsComma = true
     }
 
+    /// Control characters are escaped, those of Latin-1's upper half (U+0080 to U+009F) and DEL too.
     private mutating func appendQuoted(_ text: String) {
         bytes.append(UInt8(ascii: "\""))
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-                bytes.append(UInt8(ascii: "\\"))
-                bytes.append(byte)
-            case 0x0A: bytes.append(contentsOf: [0x5C, 0x6E])
-            case 0x0D: bytes.append(contentsOf: [0x5C, 0x72])
-            case 0x09: bytes.append(contentsOf: [0x5C, 0x74])
-            case 0..<0x20, 0x7F:
-                bytes.append(contentsOf: [0x5C, 0x75, 0x30, 0x30])
-                for nibble in [byte >> 4, byte & 0xF] { bytes.append(nibble < 10 ? 0x30 + nibble : 0x57 + nibble) }
-            default: bytes.append(byte)
+        var text = text
+        text.withUTF8 { utf8 in
+            var plainStart = 0
+            var index = 0
+            while index < utf8.count {
+                let byte = utf8[index]
+                // A lead byte is never a string's last.
+                let isUpperControl = byte == 0xC2 && utf8[index + 1] < 0xA0
+                let isPlain = byte >= 0x20 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\") && byte != 0x7F
+                if isPlain, !isUpperControl {
+                    index += 1
+                    continue
+                }
+                bytes.append(contentsOf: utf8[plainStart..<index])
+                appendEscape(isUpperControl ? utf8[index + 1] : byte)
+                index += isUpperControl ? 2 : 1
+                plainStart = index
             }
+            bytes.append(contentsOf: utf8[plainStart...])
         }
         bytes.append(UInt8(ascii: "\""))
+    }
+
+    private mutating func appendEscape(_ scalar: UInt8) {
+        bytes.append(UInt8(ascii: "\\"))
+        switch scalar {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes.append(scalar)
+        case 0x0A: bytes.append(UInt8(ascii: "n"))
+        case 0x0D: bytes.append(UInt8(ascii: "r"))
+        case 0x09: bytes.append(UInt8(ascii: "t"))
+        default:
+            bytes.append(contentsOf: [0x75, 0x30, 0x30])
+            for nibble in [scalar >> 4, scalar & 0xF] { bytes.append(nibble < 10 ? 0x30 + nibble : 0x57 + nibble) }
+        }
     }
 }

@@ -36,13 +36,30 @@ extension PendingDecision {
     public func settle(in view: inout LedgerView) -> Settlement {
         switch ruling {
         case .whole(let reason, let purchases):
-            var settlement = Settlement()
-            settlement.outcomes = purchases.map { TransactionOutcome($0, rejectedFor: reason) }
-            settlement.answer = answer(.rejected, reason, settlement.outcomes)
-            return settlement
+            return settle(reason, purchases, in: view)
         case .each(let judged):
             return settle(judged, in: &view)
         }
+    }
+
+    /// What this very submission won stays won, whatever policy has changed since: only the rest is rejected.
+    private func settle(_ reason: Reason, _ purchases: [StorePurchase], in view: LedgerView) -> Settlement {
+        var settlement = Settlement()
+        for purchase in purchases {
+            if let grant = view.grants[purchase.transactionID], grant.player == submission.playerID,
+                grant.submission == identity, let event = grant.event.flatMap(OutcomeEvent.init(stored:))
+            {
+                settlement.reissued.append(event)
+                settlement.outcomes.append(
+                    TransactionOutcome(
+                        transactionID: purchase.transactionID, productID: purchase.productID, outcome: .granted,
+                        reason: nil))
+            } else {
+                settlement.outcomes.append(TransactionOutcome(purchase, rejectedFor: reason))
+            }
+        }
+        if settlement.reissued.isEmpty { settlement.answer = answer(.rejected, reason, settlement.outcomes) }
+        return settlement
     }
 
     private func settle(_ judged: [JudgedPurchase], in view: inout LedgerView) -> Settlement {

@@ -61,11 +61,7 @@ public struct Judge: Sendable {
     private func verdict(
         on purchase: StorePurchase, product: Product?, in receipt: GenuineReceipt
     ) -> JudgedPurchase.Verdict {
-        switch (submission.appAccountToken, purchase.appAccountToken) {
-        case (let submitted?, let told?) where submitted != told: return .reject(.bindingMismatch)
-        case (nil, _) where app.accountToken == .require: return .reject(.bindingMismatch)
-        default: break
-        }
+        if isBoundElsewhere(purchase) { return .reject(.bindingMismatch) }
         if purchase.cancelledAt != nil { return .reject(.cancelled) }
         if purchase.isFamilyShared, !app.acceptsFamilyShared { return .reject(.familyShared) }
         if receipt.isExpiredSubscription { return .reject(.subscriptionExpired) }
@@ -86,5 +82,16 @@ public struct Judge: Sendable {
             return .hold(.currencyNotAllowed)
         }
         return .grant(payload: product.payload)
+    }
+
+    private func isBoundElsewhere(_ purchase: StorePurchase) -> Bool {
+        switch (submission.appAccountToken, purchase.appAccountToken) {
+        case (let submitted?, let told?) where submitted == told: return false
+        case (.some, .some): return true
+        case (nil, _) where app.accountToken == .require: return true
+        default:
+            // A bare id proves no possession: only equal tokens tie it to the player.
+            if case .transactionID = submission.proof { return true } else { return false }
+        }
     }
 }

@@ -71,24 +71,10 @@ enum ReceiptShape {
 extension Base64 {
     /// The standard alphabet, padded, no white space: `text` itself where it is that already.
     static func standard(_ text: String, decoded: [UInt8]) -> String {
-        let isStandard =
-            text.utf8.count & 3 == 0
-            && text.utf8.allSatisfy { $0 > 0x20 && $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: "_") }
-        return isStandard ? text : encode(decoded)
-    }
-
-    public static func encode(_ bytes: [UInt8]) -> String {
-        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-        var text: [UInt8] = []
-        text.reserveCapacity((bytes.count + 2) / 3 * 4)
-        for start in stride(from: 0, to: bytes.count, by: 3) {
-            let group = (0..<3).map { start + $0 < bytes.count ? UInt32(bytes[start + $0]) : 0 }
-            let bits = group[0] << 16 | group[1] << 8 | group[2]
-            for digit in 0..<4 {
-                let isPadding = start + digit > bytes.count
-                text.append(isPadding ? UInt8(ascii: "=") : alphabet[Int(bits >> (18 - 6 * UInt32(digit)) & 63)])
-            }
+        func isStandard(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+            bytes.count & 3 == 0
+                && bytes.allSatisfy { $0 > 0x20 && $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: "_") }
         }
-        return String(decoding: text, as: UTF8.self)
+        return text.utf8.withContiguousStorageIfAvailable(isStandard) == true ? text : encode(decoded)
     }
 }

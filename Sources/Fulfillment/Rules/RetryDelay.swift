@@ -16,17 +16,11 @@ public struct RetryDelay: Sendable, Equatable {
     ///   - failures: tries that ended in trouble so far, at least 1.
     ///   - jitter: drawn evenly from 0..<1.
     public func afterTrouble(failures: Int, jitter: Double) -> Double {
-        let exponent = Double(min(max(failures - 1, 0), 62))
-        let ceiling = min(maximumSeconds, initialSeconds * exp2(exponent))
+        let doublings = min(max(failures, 1), 63) - 1
+        let ceiling = min(maximumSeconds, Double(sign: .plus, exponent: doublings, significand: initialSeconds))
         return ceiling * jitter
     }
 
     /// Seconds before a doubtful answer is asked for again: the tries stand evenly over `doubtSeconds`.
     public var inDoubt: Double { doubtSeconds / Double(Judge.triesInDoubt - 1) }
-
-    private func exp2(_ exponent: Double) -> Double {
-        var value = 1.0
-        for _ in 0..<Int(exponent) { value *= 2 }
-        return value
-    }
 }

@@ -48,8 +48,8 @@ public enum SubmissionLimits {
     public static let maximumBytes = 1_048_576
     /// Unicode scalars of `submission_id`, `player_id`, `order_id` and `device_id`.
     public static let maximumNameScalars = 128
-    /// Unicode scalars of `bundle_id` and `product_id`: no catalog has longer ones, and events repeat them.
-    public static let maximumStoreNameScalars = 255
+    /// Unicode scalars of `bundle_id`: no catalog has a longer one, and events repeat it.
+    public static let maximumBundleIDScalars = 255
     /// Digits of a `transaction_id`.
     public static let maximumTransactionIDDigits = 20
 }

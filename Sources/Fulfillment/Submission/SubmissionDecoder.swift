@@ -19,22 +19,25 @@ public struct SubmissionDecoder: Sendable {
             let detail = signatureHeaders.isEmpty ? "the signature header is missing" : "no key gives this signature"
             return .deadLetter(DeadLetter(reason: .badSignature, detail: detail))
         }
-        guard let value else { return .deadLetter(DeadLetter(reason: .malformedMessage, detail: "the record has no value")) }
+        guard let value else {
+            return .deadLetter(DeadLetter(reason: .malformedMessage, detail: "the record has no value"))
+        }
+        let isTooLarge = value.count > SubmissionLimits.maximumBytes
+        func unreadable(_ detail: String) -> Decoded {
+            .deadLetter(DeadLetter(reason: isTooLarge ? .tooLarge : .malformedMessage, detail: detail))
+        }
         let document: JSONParser.Document
         do {
             document = try JSONParser.parse(value)
         } catch {
-            let reason: DeadLetter.Reason = value.count > SubmissionLimits.maximumBytes ? .tooLarge : .malformedMessage
-            return .deadLetter(DeadLetter(reason: reason, detail: "not JSON: \(error.message), at byte \(error.offset)"))
+            return unreadable("not JSON: \(error.message), at byte \(error.offset)")
         }
-        guard case .object(let members) = document.value else {
-            return .deadLetter(DeadLetter(reason: .malformedMessage, detail: "not a JSON object"))
-        }
-        var fields = SubmissionFields(members)
+        guard case .object(let members) = document.value else { return unreadable("not a JSON object") }
+        let fields = SubmissionFields(members)
         func deadLetter(_ reason: DeadLetter.Reason, _ detail: String) -> Decoded {
             .deadLetter(DeadLetter(reason: reason, detail: detail, sender: fields.sender))
         }
-        if value.count > SubmissionLimits.maximumBytes {
+        if isTooLarge {
             return deadLetter(.tooLarge, "the record holds more than \(SubmissionLimits.maximumBytes) bytes")
         }
         if document.exceededDepth {

@@ -5,7 +5,8 @@ struct SubmissionFields {
     }
 
     private var values: [Name: JSONValue] = [:]
-    private var repeated: Name?
+    /// Which of two values would count is a guess, and a guess is a hole.
+    private var repeated: Set<Name> = []
 
     enum Name: String, CaseIterable {
         case submissionID = "submission_id"
@@ -25,27 +26,30 @@ struct SubmissionFields {
     init(_ members: [JSONMember]) {
         for member in members {
             guard let name = Name(rawValue: member.name) else { continue }
-            // Which of two would count is a guess, and a guess is a hole.
-            if values.updateValue(member.value, forKey: name) != nil { repeated = name }
+            if values.updateValue(member.value, forKey: name) != nil { repeated.insert(name) }
         }
     }
 
     /// Who sent it, where that can be read whatever else is wrong.
     var sender: DeadLetter.Sender? {
-        guard repeated != .submissionID, repeated != .playerID,
-            let submissionID = try? name(.submissionID), let playerID = try? name(.playerID)
+        guard let submissionID = readable(.submissionID, name), let playerID = readable(.playerID, name)
         else { return nil }
         return DeadLetter.Sender(
             submissionID: submissionID, playerID: playerID,
-            bundleID: (try? text(.bundleID)).flatMap { $0 }.map { BundleID($0) },
-            orderID: (try? optionalName(.orderID)).flatMap { $0 }?.text)
+            bundleID: repeated.contains(.bundleID) ? nil : try? bundleID(), orderID: readable(.orderID, optionalName)?.text)
     }
 
-    mutating func submission() throws(Fault) -> Submission {
-        if let repeated { throw Fault(message: "\(repeated.rawValue) stands there twice") }
-        guard let bundleID = try text(.bundleID) else { throw Fault(message: "bundle_id is missing") }
+    private func readable<Value>(_ field: Name, _ read: (Name) throws(Fault) -> Value?) -> Value? {
+        repeated.contains(field) ? nil : try? read(field)
+    }
+
+    func submission() throws(Fault) -> Submission {
+        if let name = Name.allCases.first(where: repeated.contains) {
+            throw Fault(message: "\(name.rawValue) stands there twice")
+        }
+        guard let bundleID = try bundleID() else { throw Fault(message: "bundle_id is missing") }
         return Submission(
-            submissionID: try name(.submissionID), playerID: try name(.playerID), bundleID: BundleID(bundleID),
+            submissionID: try name(.submissionID), playerID: try name(.playerID), bundleID: bundleID,
             proof: try proof(), productID: try text(.productID).map { ProductID($0) },
             orderID: try optionalName(.orderID)?.text, appAccountToken: try appAccountToken(),
             deviceID: try optionalName(.deviceID), currency: try currency(), submittedAt: try submittedAt())
@@ -76,15 +80,26 @@ struct SubmissionFields {
         case nil, .null: return nil
         case .string(let text):
             guard !text.isEmpty else { throw Fault(message: "\(name.rawValue) is empty") }
-            guard !text.utf8.contains(0) else { throw Fault(message: "\(name.rawValue) holds NUL") }
+            guard !holdsNUL(text) else { throw Fault(message: "\(name.rawValue) holds NUL") }
             return text
         default: throw Fault(message: "\(name.rawValue) is not a string")
         }
     }
 
+    private func holdsNUL(_ text: String) -> Bool {
+        text.utf8.withContiguousStorageIfAvailable { $0.contains(0) } ?? text.utf8.contains(0)
+    }
+
+    private func bundleID() throws(Fault) -> BundleID? {
+        try bounded(.bundleID, by: SubmissionLimits.maximumBundleIDScalars)
+    }
+
     private func optionalName(_ name: Name) throws(Fault) -> Identifier? {
+        try bounded(name, by: SubmissionLimits.maximumNameScalars)
+    }
+
+    private func bounded(_ name: Name, by limit: Int) throws(Fault) -> Identifier? {
         guard let text = try text(name) else { return nil }
-        let limit = SubmissionLimits.maximumNameScalars
         guard text.utf8.count <= limit || text.unicodeScalars.count <= limit else {
             throw Fault(message: "\(name.rawValue) is longer than \(limit) characters")
         }

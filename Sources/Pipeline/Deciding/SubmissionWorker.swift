@@ -25,10 +25,7 @@ public struct SubmissionWorker: Sendable {
             guard let catalog = catalog() else { throw Abandoned() }
             switch Screening.screen(submission, catalog: catalog) {
             case .rejected(let reason):
-                let proof = ParsedProof(submission.proof)?.digest
-                let event = OutcomeEvent.rejectedLocally(
-                    reason, submission: submission, proof: proof, position: item.position)
-                try await publish([event], of: item)
+                try await rejectLocally(reason, submission, item)
             case .blocked(let blockage, _):
                 try await stayBlocked(item, blockage)
             case .ask(let proof, _):
@@ -41,6 +38,22 @@ public struct SubmissionWorker: Sendable {
                 CrashPoint.acknowledged.reached()
             }
         }
+    }
+
+    /// Touches no table, but where the record may have been answered before the catalog changed: its first answer holds.
+    private func rejectLocally(
+        _ reason: Reason, _ submission: Submission, _ item: InFlightRecord
+    ) async throws(Abandoned) {
+        let proof = ParsedProof(submission.proof)?.digest
+        if item.mayBeRedelivered {
+            let query = RecallQuery(
+                position: item.position, proof: proof ?? item.position.content, mayBeRedelivered: true,
+                submission: submission)
+            let recalled = try await withLedger { () async throws(LedgerClosed) in try await ledger.recall(query) }
+            if case .answered(let events) = recalled { return try await publish(events, of: item) }
+        }
+        let event = OutcomeEvent.rejectedLocally(reason, submission: submission, proof: proof, position: item.position)
+        try await publish([event], of: item)
     }
 
     /// recall → ask → judge → record, again and again until there is a verdict.

@@ -83,7 +83,8 @@ extension CatalogReader {
 
     /// One of a few words; `target` stays as it is where the key is absent or has another value, which is a fault.
     mutating func choose<Value>(
-        _ name: String, in fields: inout CatalogFields, into target: inout Value, _ choices: [(word: String, value: Value)]
+        _ name: String, in fields: inout CatalogFields, into target: inout Value,
+        _ choices: [(word: String, value: Value)]
     ) {
         guard let node = fields.take(name), let scalar = scalar(node, called: name) else { return }
         if let choice = choices.first(where: { $0.word == scalar.text }) {

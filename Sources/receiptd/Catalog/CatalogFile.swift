@@ -7,7 +7,8 @@ enum CatalogFile {
     static func parse(_ text: String, version: Int64) throws(CatalogFaults) -> Catalog {
         let start = TextPosition(line: 1, column: 1)
         guard text.utf8.count <= CatalogLimits.fileSize else {
-            throw CatalogFaults(faults: [CatalogFault(start, "the file is larger than \(CatalogLimits.fileSize) bytes")])
+            let message = "the file is larger than \(CatalogLimits.fileSize) bytes"
+            throw CatalogFaults(faults: [CatalogFault(start, message)])
         }
         let document = YAMLDocument(text)
         var reader = CatalogReader(document.faults.map { CatalogFault($0.position, $0.message) })
@@ -18,7 +19,9 @@ enum CatalogFile {
             reader.fail(start, "the file is empty: it must hold `apps`")
         }
         guard reader.faults.isEmpty else {
-            let ordered = reader.faults.enumerated().sorted { ($0.element.position, $0.offset) < ($1.element.position, $1.offset) }
+            let ordered = reader.faults.enumerated().sorted {
+                ($0.element.position, $0.offset) < ($1.element.position, $1.offset)
+            }
             throw CatalogFaults(faults: ordered.map(\.element))
         }
         return Catalog(version: version, apps: apps)

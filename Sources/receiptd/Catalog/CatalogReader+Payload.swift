@@ -56,9 +56,10 @@ extension CatalogReader {
         default:
             switch YAMLNumber(scalar.text) {
             case .number(let json): writer.raw(json)
-            case .notFinite: fail(position, "JSON has no number \(ShownText.quoted(scalar.text)): write it in quotes, or not at all")
+            case .notFinite: fail(position, "\(ShownText.quoted(scalar.text)) is no number that JSON has")
             case .ambiguous:
-                fail(position, "\(ShownText.quoted(scalar.text)) is a different number to different readers: write it in quotes, or in decimal")
+                let remedy = "write it in quotes, or in plain decimal"
+                fail(position, "\(ShownText.quoted(scalar.text)) is another number to other readers of YAML: \(remedy)")
             case .text: write(text: scalar.text, at: position, to: &writer)
             }
         }

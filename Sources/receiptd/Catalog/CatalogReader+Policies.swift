@@ -39,10 +39,14 @@ extension CatalogReader {
             fail(node.position, "`policy: allowlist` needs `players`, the list of those admitted")
             return .reject
         }
-        let players = elements(of: list, called: "players") ?? []
-        if players.isEmpty, case .sequence = list.content { fail(list.position, "`players` must name at least one player") }
-        return .allowlist(
-            Set(players.compactMap { text($0, called: "a player", maximum: CatalogLimits.playerLength).map { PlayerID($0) } }))
+        guard let elements = elements(of: list, called: "players") else { return .reject }
+        if elements.isEmpty { fail(list.position, "`players` must name at least one player") }
+        var players: Set<PlayerID> = []
+        for element in elements {
+            guard let player = text(element, called: "a player", maximum: CatalogLimits.playerLength) else { continue }
+            players.insert(PlayerID(player))
+        }
+        return .allowlist(players)
     }
 
     private mutating func currencies(_ node: YAMLNode) -> Set<String>? {
@@ -63,8 +67,8 @@ extension CatalogReader {
     private mutating func time(_ node: YAMLNode, called name: String) -> Timestamp? {
         guard let text = text(node, called: name, maximum: CatalogLimits.nameLength) else { return nil }
         guard let time = Timestamp(rfc3339: text) else {
-            let example = "2026-11-01T00:00:00Z"
-            fail(node.position, "`\(name)` must be a time of RFC 3339 with its zone, such as \(example), not \(ShownText.quoted(text))")
+            let requirement = "a time of RFC 3339 with its zone, such as 2026-11-01T00:00:00Z"
+            fail(node.position, "`\(name)` must be \(requirement), not \(ShownText.quoted(text))")
             return nil
         }
         return time

@@ -55,7 +55,9 @@ enum YAMLNumber: Equatable {
 
     private static func isAmbiguous(_ text: Substring) -> Bool {
         let lower = text.lowercased()
-        if lower.hasPrefix("0x") { return lower.count > 2 && lower.dropFirst(2).allSatisfy { $0.isHexDigit || $0 == "_" } }
+        if lower.hasPrefix("0x") {
+            return lower.count > 2 && lower.dropFirst(2).allSatisfy { $0.isHexDigit || $0 == "_" }
+        }
         if lower.hasPrefix("0o") || lower.hasPrefix("0b") {
             return lower.count > 2 && lower.dropFirst(2).allSatisfy { ("0"..."7").contains($0) || $0 == "_" }
         }

@@ -31,7 +31,8 @@ struct KafkaPropertyList {
 extension StringProtocol {
     /// Without white space at both ends.
     var trimmed: SubSequence {
-        guard let start = firstIndex(where: { !$0.isWhitespace }), let end = lastIndex(where: { !$0.isWhitespace }) else {
+        guard let start = firstIndex(where: { !$0.isWhitespace }), let end = lastIndex(where: { !$0.isWhitespace })
+        else {
             return self[endIndex...]
         }
         return self[start...end]

@@ -1,7 +1,7 @@
 /// librdkafka properties that receiptd's promises rest on: they may be given, but only with receiptd's own value
 /// (https://github.com/confluentinc/librdkafka/blob/v2.0.2/CONFIGURATION.md).
 struct ProtectedProperties {
-    /// Since when cooperative rebalancing does not lose commits made while partitions move, as `rd_kafka_version()` has it.
+    /// Since when commits are safe while partitions move cooperatively, as `rd_kafka_version()` has it: 2.10.
     static let safeCooperativeVersion: Int32 = 0x020A_0000
     /// Beyond it an idempotent producer cannot keep the order.
     static let maximumRequestsInFlight = 5
@@ -30,16 +30,19 @@ struct ProtectedProperties {
         let given = value
         let value = given.lowercased()
         if let rule = Self.fixed.first(where: { $0.names.contains(name) }) {
-            return rule.values.contains(value) ? nil : "may only be \(rule.values[0]), which receiptd's promises rest on"
+            return rule.values.contains(value)
+                ? nil : "may only be \(rule.values[0]), which receiptd's promises rest on"
         }
         switch name {
         case "max.in.flight", "max.in.flight.requests.per.connection":
             let isSound = Int(value).map { (1...Self.maximumRequestsInFlight).contains($0) } ?? false
-            return isSound ? nil : "must be a number from 1 to \(Self.maximumRequestsInFlight), or events lose their order"
+            return isSound
+                ? nil : "must be a number from 1 to \(Self.maximumRequestsInFlight), or events lose their order"
         case "retries", "message.send.max.retries":
             return Int(value).map { $0 >= 1 } ?? false ? nil : "must be a number of 1 or more, or events get lost"
         case "bootstrap.servers", "metadata.broker.list":
-            return value == bootstrapServers.lowercased() ? nil : "is told by \(SettingName.kafkaBootstrapServers.rawValue)"
+            return value == bootstrapServers.lowercased()
+                ? nil : "is told by \(SettingName.kafkaBootstrapServers.rawValue)"
         case "group.id":
             return given == groupID ? nil : "is told by \(SettingName.kafkaGroupID.rawValue)"
         case "transactional.id":

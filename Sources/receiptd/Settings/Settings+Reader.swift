@@ -8,6 +8,8 @@ extension Settings {
     enum Requirement: Sendable, Hashable {
         case kafka
         case database
+
+        fileprivate var setting: SettingName { self == .kafka ? .kafkaBootstrapServers : .databaseURL }
     }
 
     /// The one place where settings are read: from the environment and, where it does not tell, from a YAML file.
@@ -34,11 +36,9 @@ extension Settings {
             var settings = Settings()
             // A secret that could not be read has its fault already.
             let faulty = Set(source.faults.map(\.setting))
-            for (requirement, name) in [(Requirement.kafka, SettingName.kafkaBootstrapServers), (.database, .databaseURL)]
-            where required.contains(requirement) && !checks.isSet(name) {
-                if !faulty.contains(name.rawValue), !faulty.contains(name.rawValue + "_FILE") {
-                    checks.fail(name, "is required")
-                }
+            for requirement in required where !checks.isSet(requirement.setting) {
+                let name = requirement.setting.rawValue
+                if faulty.isDisjoint(with: [name, name + "_FILE"]) { checks.fail(requirement.setting, "is required") }
             }
             readKafka(&checks, into: &settings.kafka)
             readDatabase(&checks, into: &settings.database)
@@ -53,15 +53,17 @@ extension Settings {
         /// By the table of settings; what is no setting's name comes first.
         private static func inOrder(_ faults: [SettingsFault]) -> [SettingsFault] {
             let names = SettingName.allCases.map(\.rawValue)
-            let ranks = faults.map { fault in names.firstIndex { fault.setting == $0 || fault.setting == $0 + "_FILE" } ?? -1 }
+            let ranks = faults.map { fault in
+                names.firstIndex { fault.setting == $0 || fault.setting == $0 + "_FILE" } ?? -1
+            }
             return zip(ranks, faults).enumerated()
                 .sorted { ($0.element.0, $0.offset) < ($1.element.0, $1.offset) }
                 .map(\.element.1)
         }
 
         private func readDatabase(_ checks: inout SettingsChecks, into database: inout DatabaseSettings) {
-            checks.read(.databaseURL, into: &database.url, mustBe: "a URI that begins with postgresql:// or postgres://") {
-                text in
+            let requirement = "a URI that begins with postgresql:// or postgres://"
+            checks.read(.databaseURL, into: &database.url, mustBe: requirement) { text in
                 let isURI = text.hasPrefix("postgresql://") || text.hasPrefix("postgres://")
                 return isURI && !text.unicodeScalars.contains { $0.value < 0x20 } ? Secret(text) : nil
             }
@@ -90,7 +92,8 @@ extension Settings {
             checks.decimal(.retryDoubtSeconds, into: &retry.delay.doubtSeconds, in: seconds)
             checks.decimal(.retryParkAfterSeconds, into: &retry.parkAfterSeconds, in: seconds)
             if retry.delay.maximumSeconds < retry.delay.initialSeconds {
-                checks.fail(.retryMaxDelaySeconds, "must not be less than \(SettingName.retryInitialDelaySeconds.rawValue)")
+                let initial = SettingName.retryInitialDelaySeconds.rawValue
+                checks.fail(.retryMaxDelaySeconds, "must not be less than \(initial)")
             }
         }
 
@@ -103,7 +106,8 @@ extension Settings {
                 let keys = text.split(separator: ",", omittingEmptySubsequences: false).map { Secret(String($0)) }
                 return keys.contains { $0.value.isEmpty } ? nil : keys
             }
-            checks.integer(.outcomeRetentionDays, into: &settings.outcomeRetentionDays, in: SettingsLimits.retentionDays)
+            checks.integer(
+                .outcomeRetentionDays, into: &settings.outcomeRetentionDays, in: SettingsLimits.retentionDays)
             checks.read(.httpHost, into: &settings.http.host, mustBe: "a host name or address") { text in
                 text.unicodeScalars.allSatisfy { $0.value > 0x20 && $0.value != 0x7F && $0 != "/" } ? text : nil
             }

@@ -6,7 +6,8 @@ extension Settings.Reader {
             .kafkaBootstrapServers, into: &kafka.bootstrapServers, mustBe: "host:port, several separated by commas",
             Self.bootstrapServers)
         checks.read(
-            .kafkaGroupID, into: &kafka.groupID, mustBe: "1 to \(SettingsLimits.groupLength) bytes without control characters"
+            .kafkaGroupID, into: &kafka.groupID,
+            mustBe: "1 to \(SettingsLimits.groupLength) bytes without control characters"
         ) { text in
             let isSound = text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
             return isSound && text.utf8.count <= SettingsLimits.groupLength ? text : nil
@@ -42,13 +43,16 @@ extension Settings.Reader {
             checks.read(name, into: &kafka[keyPath: path], mustBe: requirement) { Self.isTopic($0) ? $0 : nil }
         }
         for (index, (name, path)) in topics.enumerated() {
-            let same = topics[..<index].first { kafka[keyPath: $0.1] == kafka[keyPath: path] }
-            if let same { checks.fail(name, "names the same topic as \(same.0.rawValue)") }
+            for (other, otherPath) in topics[..<index] where kafka[keyPath: otherPath] == kafka[keyPath: path] {
+                checks.fail(name, "names the same topic as \(other.rawValue)")
+            }
         }
     }
 
     private static func isTopic(_ text: String) -> Bool {
-        guard (1...SettingsLimits.topicLength).contains(text.utf8.count), text != ".", text != ".." else { return false }
+        guard (1...SettingsLimits.topicLength).contains(text.utf8.count), text != ".", text != ".." else {
+            return false
+        }
         return text.utf8.allSatisfy { byte in
             switch byte {
             case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F: true

@@ -59,15 +59,14 @@ enum DatabasePlace {
         let host = query.split(separator: "&").first { $0.hasPrefix("host=") }?.dropFirst("host=".count)
         if place.hasPrefix("/") || place.isEmpty, let host { place = host + place }
         let isPlain = place.unicodeScalars.allSatisfy { scalar in
-            scalar.properties.isAlphabetic || (0x30...0x39).contains(scalar.value) || "._-:,[]%/".unicodeScalars.contains(scalar)
+            scalar.properties.isAlphabetic || "0123456789._-:,[]%/".unicodeScalars.contains(scalar)
         }
         return isPlain && hasNumericPorts(place) ? place : hidden
     }
 
     /// What stands behind a colon and is no number may be a password whose host was forgotten.
     private static func hasNumericPorts(_ place: String) -> Bool {
-        guard let hosts = place.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).first else { return true }
-        return hosts.split(separator: ",").allSatisfy { host in
+        place.prefix { $0 != "/" }.split(separator: ",").allSatisfy { host in
             guard let colon = host.lastIndex(of: ":"), !host.hasSuffix("]") else { return true }
             return host[host.index(after: colon)...].utf8.allSatisfy { (0x30...0x39).contains($0) }
         }

@@ -40,13 +40,17 @@ struct SettingsChecks {
         let bounds = [range.lowerBound, range.upperBound].map { $0 == $0.rounded() ? "\(Int($0))" : "\($0)" }
         read(name, into: &target, mustBe: "a number from \(bounds[0]) to \(bounds[1])" + found(name)) { text in
             let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }) else { return nil }
+            guard parts.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }) else {
+                return nil
+            }
             return Double(text).flatMap { range.contains($0) ? $0 : nil }
         }
     }
 
     /// One of a few words.
-    mutating func choice<Value>(_ name: SettingName, into target: inout Value, _ choices: [(word: String, value: Value)]) {
+    mutating func choice<Value>(
+        _ name: SettingName, into target: inout Value, _ choices: [(word: String, value: Value)]
+    ) {
         let words = choices.map(\.word).joined(separator: ", ")
         read(name, into: &target, mustBe: "one of \(words)" + found(name)) { text in
             choices.first { $0.word == text }?.value

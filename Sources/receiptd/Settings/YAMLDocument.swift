@@ -105,12 +105,14 @@ struct YAMLComposition {
             let position = repeatedKeys.original(key.mark)
             guard let scalar = key.scalar, admitsAnchor(of: key, at: position) else {
                 if key.scalar == nil {
-                    faults.append(YAMLFault(position: position, message: "a key must be plain text, not a list or a mapping"))
+                    let message = "a key must be plain text, not a list or a mapping"
+                    faults.append(YAMLFault(position: position, message: message))
                 }
                 continue
             }
             guard scalar.style != .plain || scalar.string != "<<" else {
-                faults.append(YAMLFault(position: position, message: "merge keys are not supported: write the keys out"))
+                let message = "merge keys are not supported: write the keys out"
+                faults.append(YAMLFault(position: position, message: message))
                 continue
             }
             let name = RepeatedKeys.originalName(scalar.string)

@@ -19,7 +19,7 @@ enum YAMLParsing {
     static func parse(_ text: String) -> Result<Parsed, Faults> {
         var repeatedKeys = RepeatedKeys()
         var text = text
-        if text.utf8.count < smallText { text += String(repeating: "\n", count: smallText) }
+        if text.utf8.count < smallText { text += String(repeating: " ", count: smallText) }
         text.makeContiguousUTF8()
         while true {
             do {
@@ -39,7 +39,8 @@ enum YAMLParsing {
 
     private static func fault(_ error: any Error, _ repeatedKeys: RepeatedKeys) -> YAMLFault {
         switch error {
-        case YamlError.scanner(let context, let problem, let mark, _), YamlError.parser(let context, let problem, let mark, _):
+        case YamlError.scanner(let context, let problem, let mark, _),
+            YamlError.parser(let context, let problem, let mark, _):
             let place = context.map { " (\($0.text) that began in line \($0.mark.line))" } ?? ""
             return YAMLFault(position: repeatedKeys.original(mark), message: "not YAML: \(problem)\(place)")
         case YamlError.composer(_, let problem, let mark, _):

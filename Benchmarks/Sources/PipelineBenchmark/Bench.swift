@@ -1,0 +1,35 @@
+import AppStoreSimulation
+import ArgumentParser
+import EmbeddedPostgres
+import Foundation
+import Kafka
+
+/// The whole pipeline on one machine: librdkafka's in-process broker, real PostgreSQL, the simulated App Store in a
+/// process of its own, and the worker's release build.
+@main
+struct Bench: AsyncParsableCommand {
+    @Option(help: "Folder of the release build.") var build = "../.build/release"
+    @Option(help: "Apple's latencies in milliseconds, comma separated.") var latencies = "0,50,250"
+    @Option(help: "Seconds of full load to prepare submissions for, at the concurrency's ceiling.") var seconds = 6.0
+    @Option(help: "Submissions at most in one run.") var most = 40_000
+    @Option(help: "Requests to Apple in flight.") var concurrency = 256
+    @Option(help: "Further settings of the worker, NAME=VALUE, repeatable.") var set: [String] = []
+    @Flag(help: "Leave out the paced run and the single submissions.") var throughputOnly = false
+
+    func run() async throws {
+        print("latency ms | submissions/s | of ceiling | worker CPU s/1,000 | PostgreSQL CPU s/1,000 | peak MB | p50 ms | p99 ms")
+        for text in latencies.split(separator: ",") {
+            guard let latency = Double(text) else { throw ValidationError("\(text) is no number") }
+            let run = try BenchRun(
+                build: build, latency: latency, concurrency: concurrency,
+                count: count(latency), settings: set, measuresLatency: !throughputOnly)
+            print(try run.measure())
+        }
+    }
+
+    /// A backlog that lasts for the wanted seconds, within what the in-process broker keeps.
+    private func count(_ latency: Double) -> Int {
+        let ceiling = latency > 0 ? Double(concurrency) / latency * 1000 : 12_000
+        return min(most, Int(ceiling * seconds))
+    }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import Testing
+
+@testable import Fulfillment
+
+@Suite("Base64")
+struct Base64Tests {
+    private func decode(_ text: String) -> [UInt8]? { Base64.decode(text.utf8) }
+
+    @Test("0 to 300 bytes decode and encode as Foundation does it")
+    func againstFoundation() {
+        var random = SeededRandom(seed: 1)
+        for count in 0...300 {
+            let bytes = (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+            let text = Data(bytes).base64EncodedString()
+            #expect(Base64.encode(bytes) == text, "\(count) bytes")
+            #expect(decode(text) == bytes, "\(count) bytes")
+            let unpadded = String(text.prefix { $0 != "=" })
+            #expect(decode(unpadded) == bytes, "\(count) bytes, unpadded")
+            let url = unpadded.replacing("+", with: "-").replacing("/", with: "_")
+            #expect(decode(url) == bytes, "\(count) bytes, URL alphabet")
+            for options: Data.Base64EncodingOptions in [.lineLength64Characters, .lineLength76Characters] {
+                #expect(decode(Data(bytes).base64EncodedString(options: options)) == bytes, "\(count) bytes, lines")
+            }
+            let scattered = text.map { random.chance(20) ? "\(random.pick([" ", "\n", "\r", "\t"]))\($0)" : "\($0)" }
+            #expect(decode(scattered.joined()) == bytes, "\(count) bytes, white space")
+            // The same from a collection that is not contiguous.
+            #expect(Base64.decode(text.utf8.reversed().reversed() as [UInt8]) == bytes)
+            #expect(Base64.decode(text.utf8.lazy.map { $0 }) == bytes)
+        }
+    }
+
+    static let accepted: [(String, [UInt8])] = [
+        ("", []), (" \r\n\t", []), ("AA", [0]), ("AA==", [0]), ("A A = =\n", [0]), ("AAA", [0, 0]), ("AAA=", [0, 0]),
+        ("+/+/", [0xFB, 0xFF, 0xBF]), ("-_-_", [0xFB, 0xFF, 0xBF]), ("+_-/", [0xFB, 0xFF, 0xBF]), ("/w", [0xFF]),
+    ]
+
+    @Test("either alphabet, padded or not, with white space anywhere", arguments: accepted)
+    func accepts(text: String, bytes: [UInt8]) {
+        #expect(decode(text) == bytes)
+    }
+
+    @Test(
+        "a foreign character, wrong padding or an impossible length is no base64",
+        arguments: [
+            "A", "AAAAA", "=", "==", "====", "AA=", "AA===", "AAA==", "AAAA=", "AAAA==", "AA==AA", "AA=A", "A=AA",
+            "=AAA",
+            "AAA=A", "AA==\0", "AA!=", "AA.A", "AA,A", "AA*A", "é", "AAA\u{0B}", "AAAé", "\u{FEFF}AAAA", "%41AA",
+            "AA\\nAA",
+        ])
+    func refuses(text: String) {
+        #expect(decode(text) == nil)
+    }
+
+    @Test("every byte is a digit, padding, white space or foreign, wherever it stands")
+    func everyByte() {
+        let digits = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_".utf8)
+        let blanks: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
+        for byte in UInt8.min ... .max {
+            for place in 0..<8 {
+                var text = Array("QUJDREVG".utf8)
+                text[place] = byte
+                let isAccepted =
+                    digits.contains(byte) || blanks.contains(byte) || (byte == UInt8(ascii: "=") && place == 7)
+                #expect((Base64.decode(text) != nil) == isAccepted, "byte \(byte) at \(place)")
+            }
+        }
+    }
+
+    @Test("what Apple is sent is the standard form, and the text itself where it is that already")
+    func standardForm() throws {
+        for text in ["QUJD", "QUI=", "QQ==", "+/+/"] {
+            #expect(Base64.standard(text, decoded: try #require(decode(text))) == text)
+        }
+        for (text, standard) in [
+            ("QU JD", "QUJD"), ("QUI", "QUI="), ("QQ", "QQ=="), ("-_-_", "+/+/"), ("QU\nI=", "QUI="),
+        ] {
+            #expect(Base64.standard(text, decoded: try #require(decode(text))) == standard)
+        }
+    }
+}

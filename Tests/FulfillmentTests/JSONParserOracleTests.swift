@@ -1,0 +1,94 @@
+import Foundation
+import Testing
+
+@testable import Fulfillment
+
+@Suite("JSON reading, held against Foundation's")
+struct JSONParserOracleTests {
+    static let edgeCases: [String] = [
+        "{}", "[]", "null", "true", "false", "0", "-0", "1", "-1", "1.5", "1e3", "1E+3", "1e-3", "\"\"", " {} ",
+        "\t\n\r[]\t\n\r", "[1]", "[1,2]", "[[],{}]", "{\"a\":1}", "{\"a\":{\"b\":[null]}}", "\"\\u0041\"",
+        "\"\\ud83d\\ude00\"", "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"", "\"é\"", "\"😀\"", "\"\u{7F}\"", "\"\\u00e9\"",
+        "\"\\u00E9\"",
+        "", " ", "{", "}", "[", "]", "[1", "[1,", "[1,]", "[,1]", "[1 2]", "{\"a\"}", "{\"a\":}", "{\"a\":1,}",
+        "{,}", "{a:1}", "{'a':1}", "{\"a\" 1}", "{\"a\":1 \"b\":2}", "{1:2}", "{\"a\":1]", "[1}", "{}{}", "[] []",
+        "1 2", "nul", "nulls", "tru", "True", "NaN", "Infinity", "-Infinity", "-", "+1", "01", "-01", "00", "1.", ".5",
+        "-.5", "1.e3", "1e", "1e+", "1e1.5", "0x10", "1_000", "\"", "\"abc", "\"\\", "\"\\\"", "\"\\x\"", "\"\\u\"",
+        "\"\\u12\"", "\"\\u12G4\"", "\"\\U0041\"", "\"\n\"", "\"\t\"", "\"\u{1}\"", "\"\u{1F}\"", "'a'",
+        "// comment\n{}",
+        "{} // comment", "/* */1", "\u{A0}{}", "{}\u{A0}", "{\"a\":undefined}", "[\"a\",\"b\"", "\u{0B}1", "\u{0C}1",
+        "{\"\":\"\"}", "[\"\\u0000\"]", "[0.1e-7,123456789012345678]", "[-0.0]", "[\"\\uDBFF\\uDFFF\"]", "fals e",
+    ]
+
+    @Test("an edge case is taken or refused as Foundation does, and reads the same", arguments: edgeCases)
+    func edgeCase(text: String) {
+        expectAgreement(Array(text.utf8), "\(text.debugDescription)")
+    }
+
+    @Test("a random document reads the same", arguments: 0..<20 as Range<UInt64>)
+    func randomDocuments(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        for round in 0..<150 {
+            var document = RandomJSON(random: random)
+            let bytes = document.document()
+            random = document.random
+            #expect((try? JSONParser.parse(bytes)) != nil, "seed \(seed), round \(round): a valid document is refused")
+            expectAgreement(bytes, "seed \(seed), round \(round)")
+        }
+    }
+
+    @Test("a mutated document is taken or refused as Foundation does", arguments: 100..<120 as Range<UInt64>)
+    func mutations(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        for round in 0..<250 {
+            var document = RandomJSON(random: random)
+            var bytes = document.document()
+            random = document.random
+            for _ in 0...random.below(3) { Self.mutate(&bytes, &random) }
+            expectAgreement(bytes, "seed \(seed), round \(round): \(String(decoding: bytes, as: UTF8.self))")
+        }
+    }
+
+    /// No byte becomes NUL: Foundation takes a document with one for UTF-16 or UTF-32.
+    private static func mutate(_ bytes: inout [UInt8], _ random: inout SeededRandom) {
+        guard !bytes.isEmpty else { return }
+        let index = random.below(bytes.count)
+        switch random.below(6) {
+        case 0: bytes.remove(at: index)
+        case 1: bytes.insert(random.pick(Array("{}[],:\"\\0123456789eE+-.tfnu/ \n".utf8)), at: index)
+        case 2: bytes[index] = random.pick(Array("{}[],:\"\\0123456789eE+-.tfnu/ \n".utf8))
+        case 3: bytes[index] = UInt8(1 + random.below(255))
+        case 4: bytes.removeSubrange(index...)
+        default:
+            let other = random.below(bytes.count)
+            bytes.swapAt(index, other)
+        }
+    }
+
+    private func expectAgreement(_ bytes: [UInt8], _ note: String) {
+        let ours = try? JSONParser.parse(bytes)
+        let strict = FoundationOracle.withoutTrailingCommas(bytes)
+        if strict != bytes {
+            #expect(ours == nil, "a comma before a closing bracket is taken: \(note)")
+            return expectAgreement(strict, note)
+        }
+        let theirs = FoundationOracle.read(bytes)
+        if let ours, let theirs {
+            #expect(FoundationOracle.agrees(ours.value, theirs), "read differently: \(note)")
+        } else if ours != nil, theirs == nil {
+            // Foundation has no number beyond a Double's range; ours keeps the text and lets the reader judge.
+            #expect(Self.holdsHugeNumber(ours?.value), "taken, but Foundation refuses: \(note)")
+        } else if theirs != nil {
+            Issue.record("refused, but Foundation takes: \(note)")
+        }
+    }
+
+    private static func holdsHugeNumber(_ value: JSONValue?) -> Bool {
+        switch value {
+        case .number(let text): Double(text).map { !$0.isFinite || $0 == 0 } ?? true
+        case .array(let elements): elements.contains { holdsHugeNumber($0) }
+        case .object(let members): members.contains { holdsHugeNumber($0.value) }
+        default: false
+        }
+    }
+}

@@ -1,0 +1,146 @@
+import Testing
+
+@testable import Fulfillment
+
+@Suite("The judge on a receipt as a whole")
+struct JudgeTests {
+    private func judge(
+        _ answer: AppleAnswer, _ submission: Submission = Sample.submission(), app: AppPolicy = Sample.app(),
+        signature: ParsedProof.Signature = .notProvable, doubts: Int = 0
+    ) -> Judgement {
+        Judge(submission: submission, app: app, recordTimestamp: Sample.recordTime, signature: signature)
+            .judge(answer) { _ in doubts }
+    }
+
+    @Test("trouble and blockage are never a verdict", arguments: AppleAnswer.TroubleKind.allCases)
+    func trouble(kind: AppleAnswer.TroubleKind) {
+        let trouble = AppleAnswer.Trouble(kind, retryNotBefore: Sample.recordTime)
+        #expect(judge(.trouble(trouble), doubts: 99) == .undecided(trouble))
+        for blockage: AppleAnswer.Blockage in [.sharedSecret, .request, .noServerAPI] {
+            #expect(judge(.blocked(blockage), doubts: 99) == .blocked(blockage))
+        }
+    }
+
+    @Test("21003, 21010 and a refusal for good are believed at once")
+    func refusals() {
+        let table: [(AppleAnswer.Refusal, Reason)] = [
+            (.unauthentic, .unauthenticReceipt), (.accountNotFound, .accountNotFound),
+            (.refusedForGood, .refusedByApple),
+        ]
+        for (refusal, reason) in table { #expect(judge(.refused(refusal)) == .decided(.whole(reason, []))) }
+    }
+
+    @Test("21002 and a receipt without a purchase are believed at the third time")
+    func doubt() {
+        for (answer, reason) in [
+            (AppleAnswer.refused(.malformed), Reason.malformedReceipt), (.genuine(Sample.receipt([])), .noPurchase),
+        ] {
+            #expect(judge(answer, doubts: 0) == .doubtful(reason))
+            #expect(judge(answer, doubts: 1) == .doubtful(reason))
+            #expect(judge(answer, doubts: 2) == .decided(.whole(reason, [])))
+            #expect(judge(answer, doubts: 3) == .decided(.whole(reason, [])))
+        }
+    }
+
+    @Test("each reason's doubts are counted for themselves")
+    func doubtsByReason() {
+        let judge = Judge(
+            submission: Sample.submission(), app: Sample.app(), recordTimestamp: Sample.recordTime,
+            signature: .notProvable)
+        let noPurchaseTwice: (Reason) -> Int = { $0 == .noPurchase ? 2 : 0 }
+        #expect(judge.judge(.refused(.malformed), doubts: noPurchaseTwice) == .doubtful(.malformedReceipt))
+        #expect(judge.judge(.genuine(Sample.receipt([])), doubts: noPurchaseTwice) == .decided(.whole(.noPurchase, [])))
+    }
+
+    @Test("a proven signature makes 21002 and 21003 Apple's trouble, and nothing else")
+    func provenSignature() {
+        for refusal: AppleAnswer.Refusal in [.malformed, .unauthentic] {
+            #expect(
+                judge(.refused(refusal), signature: .proven, doubts: 99) == .undecided(AppleAnswer.Trouble(.status)))
+        }
+        #expect(judge(.refused(.accountNotFound), signature: .proven) == .decided(.whole(.accountNotFound, [])))
+        #expect(judge(.refused(.refusedForGood), signature: .proven) == .decided(.whole(.refusedByApple, [])))
+    }
+
+    @Test("another app's bundle id is foreign, to the byte", arguments: ["com.example.other", "com.example.Game", ""])
+    func foreignBundle(bundle: BundleID) {
+        var receipt = Sample.receipt()
+        receipt.bundleID = bundle
+        #expect(judge(.genuine(receipt)) == .decided(.whole(.foreignApp, receipt.purchases)))
+    }
+
+    static let appIDs: [(Int64?, Int64?, StoreEnvironment, Bool)] = [
+        (1, 1, .production, false), (1, 2, .production, true), (1, 0, .production, false), (1, nil, .production, false),
+        (nil, 2, .production, false), (1, 2, .sandbox, false), (1, 0, .sandbox, false),
+    ]
+
+    @Test("Apple's app id is compared in Production only, and where it is not 0", arguments: appIDs)
+    func appID(ours: Int64?, told: Int64?, environment: StoreEnvironment, isForeign: Bool) {
+        var app = Sample.app()
+        app.appAppleID = ours
+        app.sandbox = .accept
+        var receipt = Sample.receipt(environment: environment)
+        receipt.appAppleID = told
+        let isRefused = judge(.genuine(receipt), app: app) == .decided(.whole(.foreignApp, receipt.purchases))
+        #expect(isRefused == isForeign)
+    }
+
+    static let sandboxes: [(AppPolicy.SandboxPolicy, Bool)] = [
+        (.reject, false), (.accept, true), (.allowlist(["player-1", "x"]), true), (.allowlist(["x"]), false),
+        (.allowlist(["Player-1"]), false), (.allowlist([]), false),
+    ]
+
+    @Test("a sandbox receipt needs the policy's leave, one of Production never does", arguments: sandboxes)
+    func sandbox(policy: AppPolicy.SandboxPolicy, isAdmitted: Bool) {
+        var app = Sample.app()
+        app.sandbox = policy
+        let receipt = Sample.receipt(environment: .sandbox)
+        let isRefused = judge(.genuine(receipt), app: app) == .decided(.whole(.sandboxNotAllowed, receipt.purchases))
+        #expect(isRefused != isAdmitted)
+        guard case .decided(.each) = judge(.genuine(Sample.receipt()), app: app) else {
+            Issue.record("a receipt of Production is refused")
+            return
+        }
+    }
+
+    @Test("the submitted product must be one of the receipt's")
+    func productMismatch() {
+        let receipt = Sample.receipt([Sample.purchase("1"), Sample.purchase("2", product: "gold.2", after: 1)])
+        #expect(
+            judge(.genuine(receipt), Sample.submission(productID: "gold.3"))
+                == .decided(.whole(.productMismatch, receipt.purchases)))
+        for product in ["gold.1", "gold.2"] as [ProductID] {
+            guard case .decided(.each(let judged)) = judge(.genuine(receipt), Sample.submission(productID: product))
+            else {
+                Issue.record("\(product) is refused")
+                continue
+            }
+            #expect(judged.map(\.purchase) == receipt.purchases)
+        }
+    }
+
+    @Test("of two reasons against the whole receipt, the earlier of the contract's order is told")
+    func precedence() {
+        var app = Sample.app()
+        app.appAppleID = 1
+        let mismatched = Sample.submission(productID: "gold.3")
+        var receipt = GenuineReceipt(bundleID: "com.example.other", appAppleID: 2, environment: .sandbox, purchases: [])
+        #expect(judge(.genuine(receipt), mismatched, app: app, doubts: 2) == .decided(.whole(.foreignApp, [])))
+        receipt.bundleID = Sample.bundle
+        #expect(judge(.genuine(receipt), mismatched, app: app, doubts: 2) == .decided(.whole(.sandboxNotAllowed, [])))
+        app.sandbox = .accept
+        #expect(judge(.genuine(receipt), mismatched, app: app, doubts: 2) == .decided(.whole(.noPurchase, [])))
+        receipt.purchases = [Sample.purchase()]
+        #expect(
+            judge(.genuine(receipt), mismatched, app: app) == .decided(.whole(.productMismatch, receipt.purchases)))
+    }
+
+    @Test("a receipt's purchases are one for each id, by time and then by the id's bytes")
+    func purchaseOrder() {
+        let purchases = ["9", "10", "a", "A"].map { Sample.purchase(StoreTransactionID($0)) }
+        let later = Sample.purchase("0", after: 1)
+        let earlier = Sample.purchase("z", after: -1)
+        let receipt = Sample.receipt([later] + purchases + [earlier] + purchases)
+        #expect(receipt.purchases.map(\.transactionID) == ["z", "10", "9", "A", "a", "0"])
+    }
+}

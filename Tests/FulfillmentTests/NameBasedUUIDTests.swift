@@ -1,0 +1,105 @@
+import Crypto
+import Testing
+
+@testable import Fulfillment
+
+@Suite("Name-based UUIDs")
+struct NameBasedUUIDTests {
+    /// RFC 9562, section 5.5, written out a second time: SHA-1 over namespace and names, cut to 16 bytes, marked.
+    private static func expected(_ parts: [String]) -> String {
+        var input: [UInt8] = []
+        for pair in ["8f", "1c", "5b", "1e", "5a", "0c", "4c", "55", "9d", "5f", "7d", "2b", "6a", "0f", "3e", "11"] {
+            input.append(UInt8(pair, radix: 16) ?? 0)
+        }
+        for part in parts {
+            withUnsafeBytes(of: UInt32(part.utf8.count).bigEndian) { input.append(contentsOf: $0) }
+            input.append(contentsOf: part.utf8)
+        }
+        var digest = Array(Array(Insecure.SHA1.hash(data: input)).prefix(16))
+        digest[6] = digest[6] & 0x0F | 0x50
+        digest[8] = digest[8] & 0x3F | 0x80
+        let hex = digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
+        return [hex[0..<4], hex[4..<6], hex[6..<8], hex[8..<10], hex[10..<16]].map { $0.joined() }.joined(
+            separator: "-")
+    }
+
+    @Test(
+        "the UUID is the hash of the namespace and the parts with their lengths",
+        arguments: [
+            [], [""], ["a"], ["a", "b"], ["transaction event", "receipt.granted", "1000", "1"], ["漢", "é", "😀"],
+            [String(repeating: "x", count: 70_000)],
+        ])
+    func hash(parts: [String]) {
+        #expect(NameBasedUUID(parts.map { Array($0.utf8) }).description == Self.expected(parts))
+    }
+
+    @Test("the known id of a first grant stays what it is")
+    func knownID() {
+        let id = OutcomeEvent.eventID(.granted, transaction: "1000", revision: 1)
+        #expect(id.description == Self.expected(["transaction event", "receipt.granted", "1000", "1"]))
+        #expect(id == NameBasedUUID("transaction event", "receipt.granted", "1000", "1"))
+    }
+
+    @Test("version and variant are marked")
+    func marks() {
+        for number in 0..<500 {
+            let text = NameBasedUUID("part", String(number)).description
+            let characters = Array(text)
+            #expect(characters.count == 36)
+            #expect(characters[14] == "5")
+            #expect("89ab".contains(characters[19]))
+            #expect([8, 13, 18, 23].allSatisfy { characters[$0] == "-" })
+            #expect(text == text.lowercased())
+        }
+    }
+
+    @Test("lists of parts that run together as text are different names")
+    func noConcatenation() {
+        let lists: [[String]] = [
+            [], [""], ["", ""], ["ab"], ["a", "b"], ["ab", ""], ["", "ab"], ["a", "", "b"], ["abc"], ["ab", "c"],
+            ["a", "bc"], ["a", "b", "c"], ["a\0\0\0\u{1}b"], ["a", "\0\0\0\u{1}b"],
+        ]
+        #expect(Set(lists.map { NameBasedUUID($0.map { Array($0.utf8) }) }).count == lists.count)
+    }
+
+    @Test("text reads back, in either case, and nothing else is a UUID")
+    func text() {
+        for number in 0..<200 {
+            let id = NameBasedUUID("part", String(number))
+            #expect(NameBasedUUID(text: id.description) == id)
+            #expect(NameBasedUUID(text: id.description.uppercased()) == id)
+        }
+        let text = NameBasedUUID("part").description
+        let wrongs: [String] = [
+            "", "x", String(text.dropLast()), "\(text)0", text.replacing("-", with: ""), "{\(text)}",
+            "g\(text.dropFirst())", "\(text.dropLast())é", "\(text.dropLast(2))é", String(repeating: "-", count: 36),
+            String(repeating: "0", count: 36),
+        ]
+        for wrong in wrongs {
+            #expect(NameBasedUUID(text: wrong) == nil, "\(wrong)")
+        }
+    }
+
+    @Test("UUIDs order as their text does")
+    func order() {
+        let ids = (0..<200).map { NameBasedUUID("part", String($0)) }
+        #expect(ids.sorted().map(\.description) == ids.map(\.description).sorted())
+    }
+
+    @Test("what names a submission is bundle, player, id and proof together")
+    func submissionIdentity() {
+        let proof = Digest256(hashing: [1])
+        let plain = Sample.submission("s", player: "p")
+        let others = [
+            Sample.submission("s", player: "q").identity(proof: proof),
+            Sample.submission("t", player: "p").identity(proof: proof),
+            plain.identity(proof: Digest256(hashing: [2])),
+            Submission(submissionID: "s", playerID: "p", bundleID: "other", proof: plain.proof).identity(proof: proof),
+        ]
+        #expect(!others.contains(plain.identity(proof: proof)))
+        #expect(Set(others).count == others.count)
+        // What the client merely says of itself names nothing.
+        let chatty = Sample.submission("s", player: "p", productID: "x", orderID: "y", currency: "CNY")
+        #expect(chatty.identity(proof: proof) == plain.identity(proof: proof))
+    }
+}

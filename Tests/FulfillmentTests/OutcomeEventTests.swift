@@ -1,0 +1,155 @@
+import Testing
+
+@testable import Fulfillment
+
+@Suite("Outcome events, to the byte")
+struct OutcomeEventTests {
+    private func event(
+        _ purchase: StorePurchase, payload: String? = nil, _ submission: Submission = Sample.submission(),
+        verdict: JudgedPurchase.Verdict? = nil
+    ) throws -> OutcomeEvent {
+        var view = LedgerView()
+        let judged = Sample.judged(purchase, .consumable, verdict ?? .grant(payload: payload))
+        return try #require(Sample.decision(.each([judged]), submission: submission).settle(in: &view).events.first)
+    }
+
+    @Test("a grant with everything")
+    func granted() throws {
+        var purchase = Sample.purchase("1001", original: "1000")
+        purchase.quantity = 3
+        purchase.expiresAt = Sample.recordTime.adding(milliseconds: 1)
+        let event = try event(purchase, payload: #"{"gold":555}"#, Sample.submission(orderID: "order\u{1}\u{85}"))
+        let id = NameBasedUUID("transaction event", "receipt.granted", "1001", "1")
+        #expect(
+            event.text == #"{"event_id":"\#(id)","type":"receipt.granted","occurred_at":"2026-11-20T09:30:00.000Z","#
+                + #""submission_id":"submission-1","player_id":"player-1","bundle_id":"com.example.game","#
+                + #""order_id":"order\u0001\u0085","transaction_id":"1001","original_transaction_id":"1000","#
+                + #""product_id":"gold.1","quantity":3,"environment":"Production","#
+                + #""purchased_at":"2026-11-20T09:29:00.000Z","expires_at":"2026-11-20T09:30:00.001Z","revision":1,"#
+                + #""payload":{"gold":555},"risk":[],"transactions":[{"transaction_id":"1001","product_id":"gold.1","#
+                + #""outcome":"granted","reason":null}],"transactions_total":1}"#)
+        #expect(event.eventID == id)
+        #expect(event.reason == nil)
+        #expect(event.subject == "1001")
+    }
+
+    @Test("a grant without what is optional")
+    func plainGrant() throws {
+        let text = try event(Sample.purchase()).text
+        for name in ["order_id", "expires_at", "payload", "\"detail\""] { #expect(!text.contains(name), "\(name)") }
+    }
+
+    @Test("a hold")
+    func held() throws {
+        let event = try event(Sample.purchase(), verdict: .hold(.retiredProduct))
+        let id = OutcomeEvent.eventID(
+            .held, submission: Sample.decision(.each([])).identity, position: Sample.position())
+        #expect(
+            event.text == #"{"event_id":"\#(id)","type":"receipt.held","occurred_at":"2026-11-20T09:30:00.000Z","#
+                + #""submission_id":"submission-1","player_id":"player-1","bundle_id":"com.example.game","#
+                + #""reason":"retired_product","detail":"The product is no longer sold.","risk":[],"#
+                + #""transactions":[{"transaction_id":"1000","product_id":"gold.1","outcome":"held","#
+                + #""reason":"retired_product"}],"transactions_total":1}"#)
+    }
+
+    @Test("a rejection")
+    func rejected() {
+        let submission = Sample.submission(orderID: "order-1")
+        let event = OutcomeEvent.rejectedLocally(
+            .unknownApp, submission: submission, proof: nil, position: Sample.position())
+        let identity = submission.identity(proof: Sample.position().content)
+        let id = OutcomeEvent.eventID(.rejected, submission: identity, position: Sample.position())
+        #expect(
+            event.text == #"{"event_id":"\#(id)","type":"receipt.rejected","occurred_at":"2026-11-20T09:30:00.000Z","#
+                + #""submission_id":"submission-1","player_id":"player-1","bundle_id":"com.example.game","#
+                + #""order_id":"order-1","reason":"unknown_app","detail":"The catalog does not have this bundle id.","#
+                + #""transactions":[],"transactions_total":0}"#)
+    }
+
+    @Test("the answer to a malformed submission tells what could be read")
+    func malformed() {
+        let sender = DeadLetter.Sender(submissionID: "s", playerID: "p", bundleID: nil, orderID: nil)
+        let event = OutcomeEvent.malformed(sender, position: Sample.position())
+        #expect(
+            event.text == #"{"event_id":"\#(event.eventID)","type":"receipt.rejected","#
+                + #""occurred_at":"2026-11-20T09:30:00.000Z","submission_id":"s","player_id":"p","#
+                + #""reason":"malformed_submission","#
+                + #""detail":"The record is not a submission; the dead-letter topic has it.","#
+                + #""transactions":[],"transactions_total":0}"#)
+        let full = DeadLetter.Sender(submissionID: "s", playerID: "p", bundleID: "b", orderID: "o")
+        let told = OutcomeEvent.malformed(full, position: Sample.position())
+        #expect(told.member("bundle_id") == .string("b"))
+        #expect(told.member("order_id") == .string("o"))
+        #expect(told.reason == .malformedSubmission)
+    }
+
+    @Test("headers are CloudEvents' in binary mode, with the traceparent where there is one")
+    func headers() throws {
+        let event = try event(Sample.purchase())
+        let expected = [
+            "ce_specversion: 1.0", "ce_id: \(event.eventID)", "ce_type: receipt.granted", "ce_source: receiptd",
+            "ce_subject: 1000", "ce_time: 2026-11-20T09:30:00.000Z", "content-type: application/json",
+        ]
+        #expect(event.headers(traceparent: nil).map { "\($0.name): \($0.value)" } == expected)
+        #expect(
+            event.headers(traceparent: "00-a-b-01").map { "\($0.name): \($0.value)" } == expected + [
+                "traceparent: 00-a-b-01"
+            ])
+    }
+
+    @Test("the same inputs give the same bytes, and stored bytes give the same event")
+    func storedRoundTrip() throws {
+        let sender = DeadLetter.Sender(submissionID: "s\u{1}", playerID: "é\n", bundleID: nil, orderID: nil)
+        let make: [() throws -> OutcomeEvent] = [
+            { try event(Sample.purchase(), payload: #"{"transaction_id":"x","type":"y"}"#) },
+            { try event(Sample.purchase(), verdict: .hold(.unknownProduct)) },
+            { try event(Sample.purchase(), verdict: .reject(.cancelled)) },
+            { OutcomeEvent.malformed(sender, position: Sample.position()) },
+        ]
+        for make in make {
+            let event = try make()
+            #expect(try make() == event)
+            #expect(OutcomeEvent(stored: event.value) == event)
+        }
+        for text in ["", "{}", "[]", #"{"event_id":"x"}"#] { #expect(OutcomeEvent(stored: Array(text.utf8)) == nil) }
+    }
+
+    @Test("a rejection's id is its record's and its submission's; a grant's is its transaction's and revision's")
+    func ids() {
+        let identity = Sample.decision(.each([])).identity
+        let position = Sample.position()
+        var ids: Set<NameBasedUUID> = [
+            OutcomeEvent.eventID(.rejected, submission: identity, position: position),
+            OutcomeEvent.eventID(.held, submission: identity, position: position),
+            OutcomeEvent.eventID(.rejected, submission: identity, position: Sample.position(offset: 8)),
+            OutcomeEvent.eventID(.rejected, submission: NameBasedUUID("x"), position: position),
+        ]
+        for kind: OutcomeEvent.Kind in [.granted, .revoked, .reinstated] {
+            for revision in Int32(1)...3 {
+                ids.insert(OutcomeEvent.eventID(kind, transaction: "1", revision: revision))
+            }
+        }
+        #expect(ids.count == 13)
+    }
+
+    @Test("every reason has a code of its own and one sentence")
+    func details() {
+        for reason in Reason.allCases {
+            #expect(reason.detail.hasSuffix("."))
+            #expect(reason.detail.first?.isUppercase == true)
+            #expect(reason.rawValue.utf8.allSatisfy { (0x61...0x7A).contains($0) || $0 == 0x5F })
+        }
+        #expect(Set(Reason.allCases.map(\.detail)).count == Reason.allCases.count)
+    }
+
+    @Test("no event holds the receipt, the token or the device")
+    func noSecrets() throws {
+        let submission = Submission(
+            submissionID: "s", playerID: "p", bundleID: Sample.bundle, proof: .receipt("RECEIPT"), productID: "CLAIMED",
+            appAccountToken: "TOKEN", deviceID: "DEVICE", currency: "XXX")
+        for verdict: JudgedPurchase.Verdict in [.grant(payload: nil), .hold(.unknownProduct), .reject(.cancelled)] {
+            let text = try event(Sample.purchase(), submission, verdict: verdict).text
+            for secret in ["RECEIPT", "TOKEN", "DEVICE", "CLAIMED", "XXX"] { #expect(!text.contains(secret)) }
+        }
+    }
+}

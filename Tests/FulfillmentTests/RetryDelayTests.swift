@@ -1,0 +1,46 @@
+import Testing
+
+@testable import Fulfillment
+
+@Suite("Retry delays")
+struct RetryDelayTests {
+    private let delay = RetryDelay(initialSeconds: 0.5, maximumSeconds: 300, doubtSeconds: 600)
+
+    @Test(
+        "the ceiling doubles with each failure up to the maximum",
+        arguments: [(1, 0.5), (2, 1), (3, 2), (4, 4), (10, 256), (11, 300), (12, 300), (64, 300), (1_000_000, 300)]
+            as [(Int, Double)])
+    func ceiling(failures: Int, ceiling: Double) {
+        #expect(delay.afterTrouble(failures: failures, jitter: 0) == 0)
+        #expect(delay.afterTrouble(failures: failures, jitter: 0.5) == ceiling / 2)
+        #expect(delay.afterTrouble(failures: failures, jitter: 1.0.nextDown) < ceiling)
+    }
+
+    @Test(
+        "any count of failures and any jitter stay within the bounds",
+        arguments: [Int.min, -1, 0, 1, 7, 63, 65, Int.max])
+    func bounds(failures: Int) {
+        var random = SeededRandom(seed: 3)
+        for _ in 0..<200 {
+            let seconds = delay.afterTrouble(failures: failures, jitter: Double.random(in: 0..<1, using: &random))
+            #expect(seconds >= 0)
+            #expect(seconds < 300)
+        }
+    }
+
+    @Test("a maximum below the initial delay wins")
+    func maximumWins() {
+        #expect(RetryDelay(initialSeconds: 5, maximumSeconds: 2).afterTrouble(failures: 1, jitter: 0.5) == 1)
+    }
+
+    @Test("no delay at all stays none")
+    func zero() {
+        #expect(RetryDelay(initialSeconds: 0, maximumSeconds: 0).afterTrouble(failures: 50, jitter: 0.9) == 0)
+    }
+
+    @Test("three tries in doubt stand evenly over the doubt's time, and the defaults are the contract's")
+    func doubt() {
+        #expect(delay.inDoubt * Double(Judge.triesInDoubt - 1) == 600)
+        #expect(RetryDelay() == RetryDelay(initialSeconds: 0.5, maximumSeconds: 300, doubtSeconds: 600))
+    }
+}

@@ -1,0 +1,160 @@
+import Testing
+
+@testable import Fulfillment
+
+@Suite("Decoding submissions, field by field")
+struct SubmissionDecoderTests {
+    private let plain = SampleRecord()
+    private static let fields = SubmissionFields.Name.allCases.map(\.rawValue)
+    private static let proofs = ["receipt_data", "signed_transaction", "transaction_id"]
+    private static let names = ["submission_id", "player_id", "order_id", "device_id"]
+
+    /// The record with `field` set; a proof takes the place of the one that is there.
+    private func record(_ field: String, _ json: String) -> SampleRecord {
+        (Self.proofs.contains(field) ? plain.with("receipt_data", nil) : plain).with(field, json)
+    }
+
+    @Test("the least submission has two names, a bundle and a proof")
+    func least() {
+        #expect(
+            plain.submission
+                == Submission(
+                    submissionID: "submission-1", playerID: "player-1", bundleID: "com.example.game",
+                    proof: .receipt("MA==")))
+    }
+
+    @Test("every field is read, and an unknown one is ignored")
+    func everyField() {
+        let record = plain.with("product_id", #""gold.1""#).with("order_id", #""order-1""#)
+            .with("app_account_token", "\"\(Sample.token.uppercased())\"").with("device_id", #""device-1""#)
+            .with("currency", #""cny""#).with("submitted_at", #""2026-11-20T17:30:00+08:00""#)
+            .with("unknown", #"{"deep":[1,null,true]}"#).adding("unknown", "1")
+        #expect(
+            record.submission
+                == Submission(
+                    submissionID: "submission-1", playerID: "player-1", bundleID: "com.example.game",
+                    proof: .receipt("MA=="), productID: "gold.1", orderID: "order-1", appAccountToken: Sample.token,
+                    deviceID: "device-1", currency: "CNY", submittedAt: Sample.recordTime))
+    }
+
+    @Test(
+        "a required field that is missing or null makes a dead letter",
+        arguments: ["submission_id", "player_id", "bundle_id"])
+    func required(field: String) {
+        for record in [plain.with(field, nil), plain.with(field, "null")] {
+            #expect(record.deadLetter?.reason == .malformedMessage)
+            #expect(record.deadLetter?.detail == "\(field) is missing")
+            #expect((record.deadLetter?.sender == nil) == (field != "bundle_id"))
+        }
+    }
+
+    @Test("a field of the wrong type makes a dead letter", arguments: fields)
+    func wrongType(field: String) {
+        for json in ["1", "1.5", "true", "false", "{}", "[]", #"["a"]"#, #"{"a":"b"}"#] {
+            let letter = record(field, json).deadLetter
+            #expect(letter?.reason == .malformedMessage, "\(field): \(json)")
+            #expect(letter?.detail == "\(field) is not a string")
+        }
+    }
+
+    @Test(
+        "an empty field and one with NUL make a dead letter, save what is ignored where it is ill-formed",
+        arguments: fields)
+    func emptyAndNUL(field: String) {
+        let isLenient = field == "currency" || field == "submitted_at"
+        for json in [#""""#, #""\u0000""#, #""a\u0000b""#] {
+            let record = record(field, json)
+            #expect((record.submission != nil) == isLenient, "\(field): \(json)")
+            if !isLenient { #expect(record.deadLetter?.reason == .malformedMessage) }
+        }
+    }
+
+    @Test("null for an optional field is as if it were not there", arguments: fields.dropFirst(3))
+    func null(field: String) {
+        let record = plain.adding(field, "null")
+        if field == "receipt_data" {
+            #expect(record.deadLetter?.detail == "receipt_data stands there twice")
+        } else {
+            #expect(record.submission == plain.submission)
+        }
+    }
+
+    @Test("a known field that stands there twice makes a dead letter, even with the same value", arguments: fields)
+    func duplicate(field: String) {
+        let json = field == "app_account_token" ? "\"\(Sample.token)\"" : #""1""#
+        let letter = record(field, json).adding(field, json).deadLetter
+        #expect(letter?.detail == "\(field) stands there twice")
+    }
+
+    @Test("a name of 128 scalars is taken and one of 129 is not, whatever the script", arguments: names)
+    func nameLength(field: String) {
+        for scalar in ["a", "é", "漢", "😀", "\u{301}", #"\u00e9"#, #"\ud83d\ude00"#] {
+            let longest = record(field, "\"\(String(repeating: scalar, count: 128))\"")
+            #expect(longest.submission != nil, "\(field) of 128 \(scalar)")
+            let tooLong = record(field, "\"\(String(repeating: scalar, count: 129))\"")
+            #expect(tooLong.deadLetter?.detail == "\(field) is longer than 128 characters", "\(scalar)")
+        }
+    }
+
+    @Test(
+        "bundle, product and proofs have no length of their own",
+        arguments: ["bundle_id", "product_id", "receipt_data"])
+    func longText(field: String) {
+        #expect(record(field, "\"\(String(repeating: "a", count: 100_000))\"").submission != nil)
+    }
+
+    @Test("exactly one proof must be there")
+    func oneProof() {
+        #expect(plain.with("receipt_data", nil).deadLetter?.sender == SampleRecord.sender)
+        #expect(plain.with("receipt_data", "null").deadLetter != nil)
+        #expect(record("signed_transaction", #""a.b.c""#).submission?.proof == .signedTransaction("a.b.c"))
+        #expect(record("transaction_id", #""1000""#).submission?.proof == .transactionID("1000"))
+        for second in ["signed_transaction", "transaction_id"] {
+            #expect(plain.with(second, #""1""#).deadLetter?.sender == SampleRecord.sender)
+        }
+        #expect(record("transaction_id", #""1""#).with("signed_transaction", #""a.b.c""#).deadLetter != nil)
+    }
+
+    @Test(
+        "a transaction_id is 1 to 20 digits",
+        arguments: [
+            ("1", true), ("0", true), ("12345678901234567890", true), ("123456789012345678901", false), ("12a", false),
+            ("-1", false), ("+1", false), (" 1", false), ("1 ", false), ("1.0", false), ("１", false), ("٣", false),
+        ])
+    func transactionID(text: String, isTaken: Bool) {
+        #expect((record("transaction_id", quoted(text)).submission != nil) == isTaken)
+    }
+
+    @Test(
+        "an app_account_token that is no UUID makes a dead letter",
+        arguments: [
+            "x", "6e3b2f500c1d4a5e9f70112233445566", "{6e3b2f50-0c1d-4a5e-9f70-112233445566}",
+            "6e3b2f50-0c1d-4a5e-9f70-11223344556", "6e3b2f50-0c1d-4a5e-9f70-1122334455667",
+            "6e3b2f50-0c1d-4a5e-9f70-11223344556g",
+            "6e3b2f50 0c1d 4a5e 9f70 112233445566", " 6e3b2f50-0c1d-4a5e-9f70-112233445566",
+        ])
+    func token(text: String) {
+        #expect(record("app_account_token", quoted(text)).deadLetter?.detail == "app_account_token is not a UUID")
+    }
+
+    @Test(
+        "an ill-formed currency is ignored, a well-formed one is told in upper case",
+        arguments: [
+            ("CNY", "CNY"), ("usd", "USD"), ("Eur", "EUR"), ("US", nil), ("USDT", nil), ("12$", nil), ("U D", nil),
+            ("元", nil),
+            ("\u{0}AB", nil), ("[\\]", nil), ("ÁBC", nil),
+        ] as [(String, String?)])
+    func currency(text: String, read: String?) {
+        #expect(record("currency", quoted(text)).submission?.currency == read)
+        #expect(record("currency", quoted(text)).submission != nil)
+    }
+
+    @Test(
+        "an ill-formed submitted_at is ignored",
+        arguments: ["yesterday", "2026-11-20", "1795167000", "2026-02-30T00:00:00Z"])
+    func submittedAt(text: String) {
+        let submission = record("submitted_at", quoted(text)).submission
+        #expect(submission != nil)
+        #expect(submission?.submittedAt == nil)
+    }
+}

@@ -1,0 +1,64 @@
+import Testing
+
+@testable import Fulfillment
+
+@Suite("The transactions that an event lists")
+struct TransactionListTests {
+    /// 60 granted before by another submission, then `count` more.
+    private func settlement(newly count: Int, _ verdict: JudgedPurchase.Verdict) -> Settlement {
+        var view = LedgerView()
+        let old = (0..<60).map { Sample.judged(Sample.purchase(StoreTransactionID("old-\($0)"))) }
+        _ = Sample.decision(.each(old), submission: Sample.submission("earlier")).settle(in: &view)
+        let new = (0..<count).map { number in
+            Sample.judged(
+                Sample.purchase(StoreTransactionID("new-\(number)"), after: 1 + Int64(number)), .consumable, verdict)
+        }
+        return Sample.decision(.each(old + new)).settle(in: &view)
+    }
+
+    @Test("100 are listed, the event's own first, then those newly decided; all are counted")
+    func bound() throws {
+        let settlement = settlement(newly: 70, .grant(payload: nil))
+        #expect(settlement.events.count == 70)
+        let event = try #require(settlement.events.last)
+        #expect(event.subject == "new-69")
+        #expect(event.listed.count == 100)
+        #expect(event.listed.first == "new-69 granted -")
+        #expect(event.listed[1..<70] == (0..<69).map { "new-\($0) granted -" }[...])
+        #expect(event.listed[70...] == (0..<30).map { "old-\($0) already_granted already_granted" }[...])
+        #expect(event.member("transactions_total") == .number("130"))
+    }
+
+    @Test("the event's own is listed however many are newly decided")
+    func ownAmongMany() {
+        for event in settlement(newly: 150, .grant(payload: nil)).events {
+            #expect(event.listed.count == 100)
+            #expect(event.listed.first == "\(event.subject) granted -")
+            #expect(Set(event.listed).count == 100)
+            #expect(event.member("transactions_total") == .number("210"))
+        }
+    }
+
+    @Test("a hold lists its newest held transaction first")
+    func held() {
+        let answer = settlement(newly: 101, .hold(.beforeCutover)).answer
+        #expect(answer?.listed.first == "new-100 held before_cutover")
+        #expect(answer?.listed.count == 100)
+        #expect(answer?.member("transactions_total") == .number("161"))
+    }
+
+    @Test("a rejection lists the newest transaction of its reason first, and lists none twice")
+    func rejected() {
+        let answer = settlement(newly: 5, .reject(.cancelled)).answer
+        #expect(answer?.reason == .alreadyGranted)
+        #expect(answer?.listed.first == "old-59 already_granted already_granted")
+        #expect(answer?.listed[1..<6] == (0..<5).map { "new-\($0) rejected cancelled" }[...])
+        #expect(Set(answer?.listed ?? []).count == 65)
+    }
+
+    @Test("exactly 100 are all listed, and none more")
+    func exactly() throws {
+        #expect(settlement(newly: 40, .reject(.cancelled)).answer?.listed.count == 100)
+        #expect(settlement(newly: 39, .reject(.cancelled)).answer?.listed.count == 99)
+    }
+}

@@ -1,0 +1,223 @@
+import Foundation
+import Fulfillment
+import Kafka
+import Logging
+import Operations
+import Testing
+
+@testable import receiptd
+
+/// Reads settings without asking librdkafka.
+func settingsFaults(
+    _ environment: [String: String], file: String? = nil, requiring required: Set<Settings.Requirement> = [],
+    libraryVersion: Int32 = 0x0200_02FF
+) -> [SettingsFault] {
+    var reader = Settings.Reader(environment: environment, file: file)
+    reader.libraryVersion = libraryVersion
+    reader.libraryFaults = { _ in [] }
+    do throws(SettingsFaults) {
+        _ = try reader.read(requiring: required)
+        return []
+    } catch {
+        return error.faults
+    }
+}
+
+/// A file that lives as long as `body` runs.
+func withFile<Result>(_ text: String, _ body: (String) throws -> Result) throws -> Result {
+    let url = FileManager.default.temporaryDirectory.appendingPathComponent("receiptd-\(UUID().uuidString)")
+    try Data(text.utf8).write(to: url)
+    defer { try? FileManager.default.removeItem(at: url) }
+    return try body(url.path)
+}
+
+struct SettingsTests {
+    private let required = [
+        "KAFKA_BOOTSTRAP_SERVERS": "broker:9092", "DATABASE_URL": "postgresql://u:hush@db/receipts",
+    ]
+
+    @Test("without more than what is required, every default is the documented one")
+    func defaults() throws {
+        let settings = try Settings.Reader(environment: required).read(requiring: [.kafka, .database])
+        #expect(settings.kafka.bootstrapServers == "broker:9092")
+        #expect(settings.kafka.groupID == "receiptd")
+        #expect(settings.kafka.properties.pairs.isEmpty)
+        #expect(settings.kafka.submissionsTopic == "receipt-submissions")
+        #expect(settings.kafka.outcomesTopic == "receipt-outcomes")
+        #expect(settings.kafka.deadLettersTopic == "receipt-dead-letters")
+        #expect(settings.kafka.notificationsTopic == "app-store-notifications")
+        #expect(settings.database.url == Secret("postgresql://u:hush@db/receipts"))
+        #expect(settings.database.poolSize == 4 && settings.database.usesPreparedStatements)
+        #expect(settings.apple.timeoutSeconds == 10 && settings.apple.maxConcurrency == 256)
+        #expect(settings.apple.maxRequestsPerSecond == 0)
+        #expect(settings.apple.caFile == nil && settings.apple.rootCertificatesFile == nil)
+        #expect(settings.retry.delay == RetryDelay(initialSeconds: 0.5, maximumSeconds: 300, doubtSeconds: 600))
+        #expect(settings.retry.parkAfterSeconds == 30 && settings.maxInFlight == 2000)
+        #expect(settings.submissionSigningKeys.isEmpty && settings.outcomeRetentionDays == 30)
+        #expect(settings.http.host == "127.0.0.1" && settings.http.port == 8080)
+        #expect(settings.shutdownGraceSeconds == 25)
+        #expect(settings.log.level == .info && settings.log.format == .json)
+    }
+
+    @Test("each command requires what it needs and no more")
+    func requirements() {
+        #expect(settingsFaults([:]).isEmpty)
+        #expect(settingsFaults([:], requiring: [.kafka]).map(\.setting) == ["KAFKA_BOOTSTRAP_SERVERS"])
+        #expect(settingsFaults([:], requiring: [.database]).map(\.setting) == ["DATABASE_URL"])
+        let both = settingsFaults(["DATABASE_URL": ""], requiring: [.kafka, .database])
+        #expect(both.map(\.setting) == ["KAFKA_BOOTSTRAP_SERVERS", "DATABASE_URL"])
+        #expect(both.allSatisfy { $0.message == "is required" && $0.line == nil })
+    }
+
+    @Test(
+        "a name of the environment is a section and a key in camel case",
+        arguments: [
+            ("KAFKA_BOOTSTRAP_SERVERS", "kafka.bootstrapServers"), ("APPLE_MAX_CONCURRENCY", "apple.maxConcurrency"),
+            ("MAX_IN_FLIGHT", "max.inFlight"), ("DATABASE_POOL_SIZE", "database.poolSize"),
+            ("APPLE_SERVER_API_PRODUCTION_URL", "apple.serverApiProductionUrl"), ("APPLE_CA_FILE", "apple.caFile"),
+            ("HTTP_PORT", "http.port"), ("DATABASE_URL_FILE", "database.urlFile"),
+            ("SUBMISSION_SIGNING_KEYS", "submission.signingKeys"), ("SHUTDOWN_GRACE_SECONDS", "shutdown.graceSeconds"),
+        ])
+    func paths(name: String, path: String) {
+        #expect(SettingName.path(of: name) == path)
+        #expect(SettingName.namesByPath[path] == name)
+    }
+
+    @Test("every setting can be told by the file, and the environment wins")
+    func file() throws {
+        let text = """
+            kafka:
+              bootstrapServers: one:9092, two:9092
+              groupId: file-group
+              properties: "client.id=file"
+            database: { url: "postgres://file/db", poolSize: 7, preparedStatements: off }
+            apple:
+              serverApiProductionUrl: http://localhost:8000/
+              verifyReceiptSandboxUrl: http://localhost:8000/sandbox/
+              timeoutSeconds: 2.5
+            retry: { initialDelaySeconds: 0.1, maxDelaySeconds: 1, doubtSeconds: 0, parkAfterSeconds: 5 }
+            max: { inFlight: 10 }
+            submission: { signingKeys: "a,b" }
+            outcome:
+              retentionDays: 3
+            http: { host: 0.0.0.0, port: 0 }
+            shutdown: { graceSeconds: 1 }
+            log: { level: debug, format: text }
+            """
+        let environment = ["KAFKA_GROUP_ID": "environment-group", "DATABASE_POOL_SIZE": ""]
+        let settings = try withFile(text) {
+            try Settings.Reader(environment: environment, file: $0).read(requiring: [.kafka, .database])
+        }
+        #expect(settings.kafka.bootstrapServers == "one:9092,two:9092")
+        #expect(settings.kafka.groupID == "environment-group")
+        #expect(settings.kafka.properties["client.id"] == "file")
+        #expect(settings.database.url == Secret("postgres://file/db") && settings.database.poolSize == 7)
+        #expect(!settings.database.usesPreparedStatements)
+        #expect(settings.apple.serverAPIProductionURL == "http://localhost:8000")
+        #expect(settings.apple.verifyReceiptSandboxURL == "http://localhost:8000/sandbox/")
+        #expect(settings.apple.timeoutSeconds == 2.5)
+        #expect(settings.retry.delay == RetryDelay(initialSeconds: 0.1, maximumSeconds: 1, doubtSeconds: 0))
+        #expect(settings.retry.parkAfterSeconds == 5 && settings.maxInFlight == 10)
+        #expect(settings.submissionSigningKeys == [Secret("a"), Secret("b")] && settings.outcomeRetentionDays == 3)
+        #expect(settings.http.host == "0.0.0.0" && settings.http.port == 0 && settings.shutdownGraceSeconds == 1)
+        #expect(settings.log.level == .debug && settings.log.format == .text)
+    }
+
+    @Test("a faulty file is told line by line, all at once")
+    func faultyFile() throws {
+        let text = """
+            kafka:
+              bootstrapServer: typo
+              groupId: [a]
+            http:
+              port: 70000
+              port: 8080
+            colour: { red: 1 }
+            max: 5
+            """
+        let faults = try withFile(text) { settingsFaults([:], file: $0) }
+        let found = faults.map { "\($0.setting) \($0.line ?? 0)" }
+        #expect(
+            found == [
+                "--config 6", "kafka.bootstrapServer 2", "colour.red 7", "--config 8", "KAFKA_GROUP_ID 3",
+                "HTTP_PORT 5",
+            ])
+        #expect(settingsFaults([:], file: "/nowhere/settings.yaml").map(\.setting) == ["--config"])
+        #expect(try withFile("log:\n  level: info: loud\n") { settingsFaults([:], file: $0) }.map(\.line) == [2])
+        #expect(try withFile("") { settingsFaults([:], file: $0) }.isEmpty)
+        #expect(try withFile("# nothing\nkafka:\n") { settingsFaults([:], file: $0) }.isEmpty)
+    }
+
+    static let bad: [(String, [String])] = [
+        ("KAFKA_BOOTSTRAP_SERVERS", [",", "a:b", "a:0", "a:70000", "a b:1", ":9092", "a:1,,b:1"]),
+        ("KAFKA_GROUP_ID", [String(repeating: "g", count: 256), "a\nb"]),
+        ("KAFKA_SUBMISSIONS_TOPIC", [".", "..", "a b", "ü", String(repeating: "t", count: 250), "receipt-outcomes"]),
+        ("KAFKA_NOTIFICATIONS_TOPIC", ["receipt-submissions", "a/b"]),
+        ("DATABASE_URL", ["host=db", "mysql://db/x"]),
+        ("DATABASE_POOL_SIZE", ["0", "-1", "1001", "x", "1.5", "٣", " 4", "99999999999999999999"]),
+        ("DATABASE_PREPARED_STATEMENTS", ["true", "ON", "yes"]),
+        (
+            "APPLE_VERIFY_RECEIPT_PRODUCTION_URL",
+            ["buy.itunes.apple.com", "ftp://a/b", "http://", "/verifyReceipt", "http://a b/"]
+        ),
+        ("APPLE_SERVER_API_SANDBOX_URL", ["https://user:hush@a/", "https://a/?x=1", "https://a/#f", "https://a:0/"]),
+        ("APPLE_TIMEOUT_SECONDS", ["0", "-1", "nan", "inf", "1e3", "3601", ".5", "5."]),
+        ("APPLE_MAX_CONCURRENCY", ["0", "10001"]),
+        ("APPLE_MAX_REQUESTS_PER_SECOND", ["-1", "1000001"]),
+        ("APPLE_CA_FILE", ["/nowhere/ca.pem", "/"]),
+        ("APPLE_ROOT_CERTIFICATES_FILE", ["/nowhere/roots.pem"]),
+        ("RETRY_INITIAL_DELAY_SECONDS", ["-0.1", "604801"]),
+        ("RETRY_MAX_DELAY_SECONDS", ["0.4", "x"]),
+        ("RETRY_DOUBT_SECONDS", ["-1"]),
+        ("RETRY_PARK_AFTER_SECONDS", ["soon"]),
+        ("MAX_IN_FLIGHT", ["0", "100001"]),
+        ("SUBMISSION_SIGNING_KEYS", ["hush,", ",hush", "a,,b"]),
+        ("OUTCOME_RETENTION_DAYS", ["0", "3651"]),
+        ("HTTP_HOST", ["a b", "http://a"]),
+        ("HTTP_PORT", ["-1", "65536", "http"]),
+        ("SHUTDOWN_GRACE_SECONDS", ["-1", "86401"]),
+        ("LOG_LEVEL", ["loud", "INFO"]),
+        ("LOG_FORMAT", ["xml"]),
+    ]
+
+    @Test("a value that is not sound is a fault of its setting, and only of that", arguments: bad)
+    func badValues(name: String, values: [String]) {
+        for value in values {
+            let faults = settingsFaults([name: value])
+            #expect(faults.count == 1, "\(value)")
+            let fault = faults.first
+            // Of two settings with one topic, either may be named.
+            #expect(fault?.setting == name || fault?.message.contains(name) == true, "\(value)")
+            #expect(fault?.description.contains("hush") == false)
+        }
+    }
+
+    static let good: [(String, [String])] = [
+        ("KAFKA_BOOTSTRAP_SERVERS", ["a", "[::1]:9092", "[::1]", "SSL://a:9093", "a:1 , b:2"]),
+        ("RETRY_DOUBT_SECONDS", ["0", "0.0"]),
+        ("RETRY_INITIAL_DELAY_SECONDS", ["0", "300"]),
+        ("HTTP_PORT", ["0", "65535"]),
+        ("KAFKA_OUTCOMES_TOPIC", ["a", "A.b_c-9", String(repeating: "t", count: 249)]),
+        ("LOG_LEVEL", Logger.Level.allCases.map(\.rawValue)),
+        ("DATABASE_URL", ["postgres://", "postgresql:///db?host=/run/postgresql"]),
+    ]
+
+    @Test("the edges of what is allowed are allowed", arguments: good)
+    func goodValues(name: String, values: [String]) {
+        for value in values { #expect(settingsFaults([name: value]).isEmpty, "\(value)") }
+    }
+
+    @Test("all faults come together, in the order of the documentation")
+    func together() {
+        let faults = settingsFaults(
+            ["LOG_LEVEL": "x", "HTTP_PORT": "x", "MAX_IN_FLIGHT": "x", "DATABASE_POOL_SIZE": "x"],
+            requiring: [.kafka, .database])
+        #expect(
+            faults.map(\.setting) == [
+                "KAFKA_BOOTSTRAP_SERVERS", "DATABASE_URL", "DATABASE_POOL_SIZE", "MAX_IN_FLIGHT", "HTTP_PORT",
+                "LOG_LEVEL",
+            ])
+        #expect(SettingsFaults(faults: faults).description.split(separator: "\n").count == 6)
+        #expect(SettingsFaults.exitCode == 78)
+    }
+}

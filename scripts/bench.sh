@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# The whole pipeline's speed, processor time and memory. Arguments are handed to the benchmark (--help lists them).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# shellcheck source=scripts/flags.sh
+source scripts/flags.sh
+
+scripts/setup.sh
+swift build --configuration release --product receiptd
+swift build --configuration release --product AppStoreSimulator
+cd Benchmarks
+swift build --configuration release
+exec .build/release/PipelineBenchmark --build ../.build/release "$@"
