@@ -4,10 +4,13 @@ import Operations
 /// The metrics that the pipeline moves, with the children of the hot path looked up once.
 struct PipelineMetrics: Sendable {
     let all: ReceiptdMetrics
+    let stages: [Stage: Histogram]
     private let outcomes: [OutcomeEvent.Kind: [Reason?: Counter]]
 
     init(_ metrics: ReceiptdMetrics) {
         all = metrics
+        stages = Dictionary(
+            uniqueKeysWithValues: Stage.allCases.map { ($0, metrics.stageDuration.with($0.rawValue)) })
         var outcomes: [OutcomeEvent.Kind: [Reason?: Counter]] = [:]
         // Only the pairs that occur get a series of their own before they occur.
         outcomes[.granted] = [nil: metrics.outcomes.with(OutcomeEvent.Kind.granted.rawValue, "")]

@@ -30,9 +30,12 @@ public struct SubmissionWorker: Sendable {
                 try await stayBlocked(item, blockage)
             case .ask(let proof, _):
                 CrashPoint.screened.reached()
+                var clock = StageClock()
                 try await waitForTurn(item)
-                let events = try await decide(submission, proof, item)
+                clock.mark(.turn, in: metrics)
+                let events = try await decide(submission, proof, item, &clock)
                 try await publish(events, of: item)
+                clock.mark(.publish, in: metrics)
                 CrashPoint.published.reached()
                 ledger.published(events.map(\.eventID))
                 CrashPoint.acknowledged.reached()
@@ -58,7 +61,7 @@ public struct SubmissionWorker: Sendable {
 
     /// recall → ask → judge → record, again and again until there is a verdict.
     private func decide(
-        _ submission: Submission, _ proof: ParsedProof, _ item: InFlightRecord
+        _ submission: Submission, _ proof: ParsedProof, _ item: InFlightRecord, _ clock: inout StageClock
     ) async throws(Abandoned) -> [OutcomeEvent] {
         let query = RecallQuery(
             position: item.position, proof: proof.digest, mayBeRedelivered: item.mayBeRedelivered,
@@ -73,6 +76,7 @@ public struct SubmissionWorker: Sendable {
             remembered = receipt
         case .nothing: break
         }
+        clock.mark(.recall, in: metrics)
         CrashPoint.recalled.reached()
         var attempts = AttemptHistory()
         while true {
@@ -86,7 +90,10 @@ public struct SubmissionWorker: Sendable {
             switch judge.judge(answer, doubts: { attempts.doubts[$0, default: 0] }) {
             case .decided(let ruling):
                 CrashPoint.judged.reached()
-                return try await record(ruling, answer, submission, proof, catalog.version, item)
+                clock.mark(.ask, in: metrics)
+                let events = try await record(ruling, answer, submission, proof, catalog.version, item)
+                clock.mark(.record, in: metrics)
+                return events
             case let undecided:
                 let seconds = attempts.delay(after: undecided, retry: retry, now: WallClock.now)
                 metrics.retries.increment()
@@ -166,29 +173,5 @@ public struct SubmissionWorker: Sendable {
         _ body: () async throws(LedgerClosed) -> Value
     ) async throws(Abandoned) -> Value {
         do { return try await body() } catch { throw Abandoned() }
-    }
-}
-
-/// What was tried for one submission so far.
-struct AttemptHistory {
-    private(set) var failures = 0
-    /// How often each answer that Apple may take back was given.
-    private(set) var doubts: [Reason: Int] = [:]
-
-    /// Seconds until the next try.
-    mutating func delay(after judgement: Judgement, retry: RetryDelay, now: Timestamp) -> Double {
-        switch judgement {
-        case .doubtful(let reason):
-            doubts[reason, default: 0] += 1
-            return retry.inDoubt
-        case .undecided(let trouble):
-            failures += 1
-            let jittered = retry.afterTrouble(failures: failures, jitter: Double.random(in: 0..<1))
-            guard let notBefore = trouble.retryNotBefore else { return jittered }
-            return max(jittered, Double(notBefore.milliseconds - now.milliseconds) / 1000)
-        case .blocked, .decided:
-            failures += 1
-            return retry.afterTrouble(failures: failures, jitter: Double.random(in: 0..<1))
-        }
     }
 }

@@ -5,13 +5,11 @@ import Postgres
 
 extension LedgerObserver {
     static func reporting(to metrics: ReceiptdMetrics, _ health: Health, _ logger: Logger) -> LedgerObserver {
-        let recalling = metrics.stageDuration.with("recall")
-        return LedgerObserver(
+        LedgerObserver(
             batchCommitted: { submissions, seconds in
                 metrics.databaseBatchRows.observe(Double(submissions))
                 metrics.databaseCommitDuration.observe(seconds)
             },
-            recalled: { _, seconds in recalling.observe(seconds) },
             trouble: { trouble in
                 switch trouble {
                 case .failed(let error):
