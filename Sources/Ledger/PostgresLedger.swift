@@ -27,7 +27,13 @@ public final class PostgresLedger: PurchaseLedger {
     let queries = GroupQueue<RecallQuery, Recollection>()
     let acknowledged = AcknowledgedEvents()
     private let isConnected = Mutex(false)
-    private let loops = Mutex<[Task<Void, Never>]>([])
+    private let loops = Mutex(Loops())
+
+    private struct Loops {
+        var writersAndReader: [Task<Void, Never>] = []
+        /// At most one is under way: `acknowledged` sees to that.
+        var flush: Task<Void, Never>?
+    }
 
     /// Starts at once, and connects when there is work. `pool` needs a session for each writer and one to recall by.
     public init(pool: PostgresPool, limits: Limits = Limits(), observer: LedgerObserver = LedgerObserver()) {
@@ -38,7 +44,7 @@ public final class PostgresLedger: PurchaseLedger {
             Task { await self.write(as: Int32(writer)) }
         }
         let reader = Task { await self.answerQueries() }
-        loops.withLock { $0 = writers + [reader] }
+        loops.withLock { $0.writersAndReader = writers + [reader] }
     }
 
     public func recall(_ query: RecallQuery) async throws(LedgerClosed) -> Recollection {
@@ -52,10 +58,7 @@ public final class PostgresLedger: PurchaseLedger {
     public func published(_ eventIDs: [NameBasedUUID]) {
         guard !eventIDs.isEmpty, acknowledged.add(eventIDs), !decisions.isClosed else { return }
         let flush = Task { await self.flushAcknowledged() }
-        loops.withLock { loops in
-            loops.removeAll(where: \.isCancelled)
-            loops.append(flush)
-        }
+        loops.withLock { $0.flush = flush }
     }
 
     /// Fails what waits, lets the transactions under way end, and deletes the outbox rows of acknowledged events. May be
@@ -64,8 +67,8 @@ public final class PostgresLedger: PurchaseLedger {
         decisions.close()
         queries.close()
         let loops = self.loops.withLock { loops in
-            defer { loops = [] }
-            return loops
+            defer { loops = Loops() }
+            return loops.writersAndReader + (loops.flush.map { [$0] } ?? [])
         }
         for loop in loops { loop.cancel() }
         for loop in loops { await loop.value }

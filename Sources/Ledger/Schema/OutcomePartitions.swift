@@ -87,9 +87,9 @@ enum OutcomePartitions {
 extension OutcomePartitions.Day {
     /// Nil where the table is no day's.
     init?(table: String) {
-        guard table.hasPrefix("outcomes_"), let digits = Optional(table.dropFirst(9)), digits.count == 8,
-            digits.allSatisfy(\.isWholeNumber),
-            let time = Timestamp(rfc3339: "\(digits.prefix(4))-\(digits.dropFirst(4).prefix(2))-\(digits.suffix(2))T00:00:00Z")
+        let digits = table.dropFirst("outcomes_".count)
+        let date = "\(digits.prefix(4))-\(digits.dropFirst(4).prefix(2))-\(digits.suffix(2))"
+        guard table.hasPrefix("outcomes_"), digits.count == 8, let time = Timestamp(rfc3339: date + "T00:00:00Z")
         else { return nil }
         self.init(sinceEpoch: time.daysSinceEpoch)
     }

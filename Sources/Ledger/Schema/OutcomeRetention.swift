@@ -41,7 +41,9 @@ public struct OutcomeRetention: Sendable {
         }
     }
 
-    private static func prune(_ statement: PostgresStatement, _ days: Int32, in session: PostgresSession) throws -> Int {
+    private static func prune(
+        _ statement: PostgresStatement, _ days: Int32, in session: PostgresSession
+    ) throws -> Int {
         var pruned = 0
         while true {
             let count = try session.execute(statement, [.int4(days), .int8(prunedAtATime)]).affectedRows

@@ -10,6 +10,12 @@ public struct LedgerCounts: Sendable, Equatable {
     public let held: Int
     public let outboxPending: Int
 
+    public init(parked: Int, held: Int, outboxPending: Int) {
+        self.parked = parked
+        self.held = held
+        self.outboxPending = outboxPending
+    }
+
     private static let statement = LedgerSQL.statement(PackageResources.count_ledger_sql)
 
     /// Throws a `PostgresError`.

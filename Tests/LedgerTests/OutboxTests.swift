@@ -1,0 +1,93 @@
+import Fulfillment
+import Ledger
+import Postgres
+import Testing
+
+@Suite("The outbox")
+struct OutboxTests {
+    private func granted(_ ids: Range<Int>, in ledger: PostgresLedger) async throws -> [OutcomeEvent] {
+        let decisions = ids.map { Sample.decision([Sample.judged(Sample.purchase("\($0)"))], offset: Int64($0)) }
+        return try await recordAll(decisions, in: ledger).flatMap(\.events)
+    }
+
+    @Test("rows of acknowledged events go with the next batch, or at the end")
+    func acknowledged() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let events = try await granted(0..<20, in: ledger)
+        #expect(try await database.number("SELECT count(*) FROM outbox") == 20)
+        ledger.published(events[..<10].map(\.eventID))
+        _ = try await granted(20..<21, in: ledger)
+        #expect(try await database.number("SELECT count(*) FROM outbox") == 11)
+        ledger.published(events[10...].map(\.eventID))
+        await ledger.close()
+        #expect(try await database.number("SELECT count(*) FROM outbox") == 1)
+    }
+
+    @Test("acknowledged events that no batch takes along go alone")
+    func flushed() async throws {
+        let database = try await LedgerDatabase()
+        var limits = PostgresLedger.Limits()
+        limits.acknowledgementDelay = .milliseconds(1)
+        let ledger = PostgresLedger(pool: LedgerDatabase.pool(database.uri), limits: limits)
+        let events = try await granted(0..<5, in: ledger)
+        ledger.published(events.map(\.eventID))
+        while try await LedgerCounts.read(from: database.pool).outboxPending > 0 {}
+        await ledger.close()
+    }
+
+    @Test("two sweepers never take the same event, and a lease ends")
+    func leases() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let events = try await granted(0..<60, in: ledger)
+        let sweeper = OutboxSweeper(pool: LedgerDatabase.pool(database.uri, size: 4))
+        #expect(try await sweeper.takeOrphans(olderThanSeconds: 3600, limit: 100, leaseSeconds: 60).isEmpty)
+        let taken = try await withThrowingTaskGroup(of: [OrphanEvent].self) { group in
+            for _ in 0..<8 {
+                group.addTask { try await sweeper.takeOrphans(olderThanSeconds: 0, limit: 10, leaseSeconds: 60) }
+            }
+            return try await group.reduce(into: []) { $0 += $1 }
+        }
+        #expect(Set(taken.map(\.eventID)).count == taken.count)
+        let rest = try await sweeper.takeOrphans(olderThanSeconds: 0, limit: 100, leaseSeconds: 60)
+        #expect(Set((taken + rest).map(\.eventID)) == Set(events.map(\.eventID)))
+        #expect(Set((taken + rest).map(\.event.value)) == Set(events.map(\.value)))
+        try await database.run("UPDATE outbox SET leased_until = now() - interval '1 second'")
+        #expect(try await sweeper.takeOrphans(olderThanSeconds: 0, limit: 100, leaseSeconds: 60).count == 60)
+        await ledger.close()
+    }
+
+    @Test("a partition's new owner takes its events in their order, whoever leased them")
+    func newOwner() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        var expected: [OutcomeEvent] = []
+        for offset in 0..<5 {
+            let purchases = (0..<3).map { Sample.judged(Sample.purchase("\(offset)-\($0)")) }
+            let held = Sample.judged(Sample.purchase("\(offset)-h"), nil, .hold(.unknownProduct))
+            expected += try await ledger.record(Sample.decision(purchases + [held], offset: Int64(offset))).events
+        }
+        _ = try await ledger.record(Sample.decision(.whole(.foreignApp, []), offset: 1, partition: 1))
+        let sweeper = OutboxSweeper(pool: database.pool)
+        _ = try await sweeper.takeOrphans(olderThanSeconds: 0, limit: 3, leaseSeconds: 60)
+        let taken = try await sweeper.takeOutbox(topic: Sample.topic, partition: 0, limit: 100)
+        #expect(taken.map(\.event) == expected)
+        #expect(taken.allSatisfy { $0.recordKey == "player-1" })
+        try await sweeper.deletePublished(taken.map(\.eventID))
+        #expect(try await sweeper.takeOutbox(topic: Sample.topic, partition: 0, limit: 100).isEmpty)
+        await ledger.close()
+    }
+
+    @Test("the highest decided offset of each partition is known, whichever writer decided it")
+    func decidedOffsets() async throws {
+        let ledger = try await LedgerDatabase().ledger(writers: 2)
+        let decisions = (0..<60).map {
+            Sample.decision(.whole(.foreignApp, []), offset: Int64($0), partition: Int32($0 % 3))
+        }
+        _ = try await recordAll(decisions.shuffled(), in: ledger)
+        let offsets = try await ledger.decidedOffsets(topic: Sample.topic, partitions: [0, 1, 2, 3])
+        #expect(offsets == [0: 57, 1: 58, 2: 59])
+        await ledger.close()
+    }
+}

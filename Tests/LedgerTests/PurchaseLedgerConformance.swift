@@ -1,0 +1,139 @@
+import Fulfillment
+import Ledger
+import Testing
+
+/// What every ledger does, the one in memory and the one in PostgreSQL.
+@Suite("Every purchase ledger")
+struct PurchaseLedgerConformance {
+    enum Kind: CaseIterable {
+        case inMemory
+        case postgres
+    }
+
+    /// Runs a body on a ledger of the kind, and closes it.
+    private func with(_ kind: Kind, _ body: (any PurchaseLedger) async throws -> Void) async throws {
+        switch kind {
+        case .inMemory: try await body(InMemoryLedger())
+        case .postgres:
+            let ledger = try await LedgerDatabase().ledger()
+            try await body(ledger)
+            await ledger.close()
+        }
+    }
+
+    @Test("a purchase is granted once, then already granted, then owned by another", arguments: Kind.allCases)
+    func grantsOnce(kind: Kind) async throws {
+        try await with(kind) { ledger in
+            let purchase = Sample.judged(Sample.purchase("1000"))
+            let first = try await ledger.record(Sample.decision([purchase], offset: 1))
+            #expect(first.granted.map(\.subject) == ["1000"])
+            #expect(first.events.count == 1)
+            let second = try await ledger.record(Sample.decision([purchase], offset: 2))
+            #expect(second.events.map(\.kind) == [.rejected])
+            #expect(second.reason == .alreadyGranted)
+            let other = try await ledger.record(Sample.decision([purchase], player: "player-2", offset: 3))
+            #expect(other.reason == .ownedByOtherPlayer)
+        }
+    }
+
+    @Test("a redelivered record has its first answer, byte for byte", arguments: Kind.allCases)
+    func redelivered(kind: Kind) async throws {
+        try await with(kind) { ledger in
+            let decision = Sample.decision(
+                [
+                    Sample.judged(Sample.purchase("1000")), Sample.judged(Sample.purchase("1001")),
+                    Sample.judged(Sample.purchase("1002"), .consumable, .hold(.unknownProduct)),
+                ], offset: 1)
+            let first = try await ledger.record(decision)
+            #expect(first.events.map(\.kind) == [.granted, .granted, .held])
+            #expect(try await ledger.recall(Sample.query(for: decision)) == .answered(first.events))
+            #expect(try await ledger.record(decision) == first)
+            let rejected = Sample.decision(.whole(.foreignApp, [Sample.purchase("2000")]), offset: 2)
+            let answer = try await ledger.record(rejected)
+            #expect(answer.reason == .foreignApp)
+            #expect(try await ledger.recall(Sample.query(for: rejected)) == .answered(answer.events))
+        }
+    }
+
+    @Test("a submission sent again in a new record gets its granted events as they were", arguments: Kind.allCases)
+    func reissues(kind: Kind) async throws {
+        try await with(kind) { ledger in
+            let purchase = Sample.judged(Sample.purchase("1000"))
+            let first = try await ledger.record(
+                Sample.decision([purchase], offset: 1, submission: "same", proof: "same"))
+            let later = Sample.noon.adding(milliseconds: 60_000)
+            let again = try await ledger.record(
+                Sample.decision(
+                    [purchase, Sample.judged(Sample.purchase("1001"))], offset: 2, submission: "same", proof: "same",
+                    at: later))
+            #expect(again.events.map(\.subject) == ["1000", "1001"])
+            #expect(again.events.first == first.events.first)
+        }
+    }
+
+    @Test("a non-consumable restored under a new id is granted to nobody a second time", arguments: Kind.allCases)
+    func nonConsumable(kind: Kind) async throws {
+        try await with(kind) { ledger in
+            let first = Sample.judged(Sample.purchase("1000"), .nonConsumable)
+            let restored = Sample.judged(Sample.purchase("1001", original: "1000"), .nonConsumable)
+            #expect(try await ledger.record(Sample.decision([first], offset: 1)).granted.count == 1)
+            let same = try await ledger.record(Sample.decision([restored], offset: 2))
+            #expect(same.reason == .alreadyGranted)
+            let other = try await ledger.record(Sample.decision([restored], player: "player-2", offset: 3))
+            #expect(other.reason == .ownedByOtherPlayer)
+        }
+    }
+
+    @Test("each period of a subscription is granted, to its owner only", arguments: Kind.allCases)
+    func subscription(kind: Kind) async throws {
+        try await with(kind) { ledger in
+            let periods = (0..<4).map {
+                Sample.judged(Sample.purchase("100\($0)", original: "1000"), .autoRenewableSubscription)
+            }
+            #expect(try await ledger.record(Sample.decision(Array(periods[..<2]), offset: 1)).granted.count == 2)
+            let renewed = try await ledger.record(Sample.decision(Array(periods[..<3]), offset: 2))
+            #expect(renewed.granted.map(\.subject) == ["1002"])
+            let other = try await ledger.record(Sample.decision(periods, player: "player-2", offset: 3))
+            #expect(other.events.map(\.reason) == [.ownedByOtherPlayer])
+        }
+    }
+
+    @Test("a hold claims its transaction as a grant does", arguments: Kind.allCases)
+    func holds(kind: Kind) async throws {
+        try await with(kind) { ledger in
+            let held = Sample.judged(Sample.purchase("1000"), nil, .hold(.unknownProduct))
+            let first = try await ledger.record(Sample.decision([held], offset: 1))
+            #expect(first.events.map(\.kind) == [.held])
+            let again = try await ledger.record(Sample.decision([held], offset: 2))
+            #expect(again.events.map(\.kind) == [.held])
+            let other = try await ledger.record(
+                Sample.decision([Sample.judged(Sample.purchase("1000"))], player: "player-2", offset: 3))
+            #expect(other.reason == .ownedByOtherPlayer)
+        }
+    }
+
+    @Test("a proof is recalled once all behind it stands, for any player", arguments: Kind.allCases)
+    func recallsProofs(kind: Kind) async throws {
+        try await with(kind) { ledger in
+            let purchases = [Sample.judged(Sample.purchase("1000")), Sample.judged(Sample.purchase("1001"))]
+            let decision = Sample.decision(purchases, offset: 1, proof: "p", remembers: true)
+            _ = try await ledger.record(decision)
+            let other = Sample.decision([], player: "player-2", offset: 9, proof: "p")
+            let evidence = Sample.receipt(purchases.map(\.purchase))
+            #expect(try await ledger.recall(Sample.query(for: other)) == .provenBefore(evidence))
+
+            let partly = Sample.decision(
+                [
+                    Sample.judged(Sample.purchase("2000")),
+                    Sample.judged(Sample.purchase("2001"), .consumable, .reject(.cancelled)),
+                ], offset: 2, proof: "q", remembers: true)
+            _ = try await ledger.record(partly)
+            #expect(try await ledger.recall(Sample.query(for: partly, redelivered: false)) == .nothing)
+
+            let renewable = Sample.decision(
+                [Sample.judged(Sample.purchase("3000"), .autoRenewableSubscription)], offset: 3, proof: "r")
+            _ = try await ledger.record(renewable)
+            #expect(try await ledger.recall(Sample.query(for: renewable, redelivered: false)) == .nothing)
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import Fulfillment
+import Ledger
+import Postgres
+import Testing
+
+@Suite("The schema")
+struct SchemaTests {
+    @Test("it can be applied twice, and by several replicas at once")
+    func appliedAgain() async throws {
+        let database = try await LedgerDatabase(isMigrated: false)
+        #expect(try await database.pool.run { try Schema.check($0) } == .missing)
+        let pool = LedgerDatabase.pool(database.uri, size: 6)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<6 { group.addTask { try await pool.run { try Schema.migrate($0) } } }
+            try await group.waitForAll()
+        }
+        try await database.pool.run { try Schema.migrate($0) }
+        #expect(try await database.pool.run { try Schema.check($0) } == .current)
+        #expect(try await database.number("SELECT version FROM schema_version") == Schema.currentVersion)
+        let days = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'outcomes'::regclass"
+        #expect(try await database.number(days) == 5)
+    }
+
+    @Test("an old one and a newer one are told apart, and a newer one is left alone")
+    func versions() async throws {
+        let database = try await LedgerDatabase()
+        try await database.run("UPDATE schema_version SET version = version + 1")
+        let newer = Schema.currentVersion + 1
+        #expect(try await database.pool.run { try Schema.check($0) } == .newer(found: newer))
+        try await database.pool.run { try Schema.migrate($0) }
+        #expect(try await database.pool.run { try Schema.check($0) } == .newer(found: newer))
+        try await database.run(
+            "ALTER TABLE schema_version DROP CONSTRAINT schema_version_version_check; UPDATE schema_version SET version = 0"
+        )
+        let state = Schema.State.tooOld(found: 0, needed: Schema.currentVersion)
+        #expect(try await database.pool.run { try Schema.check($0) } == state)
+    }
+
+    @Test("every table says what it is for")
+    func comments() async throws {
+        let database = try await LedgerDatabase()
+        let silent = """
+            SELECT count(*) FROM pg_class
+            WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND relname !~ '[0-9]{8}$'
+                AND obj_description(oid, 'pg_class') IS NULL
+            """
+        #expect(try await database.number(silent) == 0)
+    }
+
+    @Test("a catalog has one version for as long as it is the latest")
+    func catalogs() async throws {
+        let store = CatalogStore(pool: try await LedgerDatabase().pool)
+        #expect(try await store.latestVersion() == nil)
+        let first = try await store.importDocument("apps: []")
+        #expect(try await store.importDocument("apps: []") == first)
+        let second = try await store.importDocument("apps: [x]")
+        #expect(second > first)
+        #expect(try await store.latestVersion() == second)
+        #expect(try await store.importDocument("apps: []") > second)
+        #expect(try await store.load(version: second)?.document == "apps: [x]")
+        #expect(try await store.load(version: 999) == nil)
+    }
+}
+
+@Suite("Retention of outcomes")
+struct OutcomeRetentionTests {
+    private let count = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'outcomes'::regclass"
+
+    @Test("days to come have partitions, also when several replicas make them; old ones are dropped")
+    func partitions() async throws {
+        let database = try await LedgerDatabase()
+        try await database.run(
+            """
+            DROP TABLE IF EXISTS outcomes_19991231;
+            CREATE TABLE outcomes_20200101 PARTITION OF outcomes FOR VALUES FROM ('2020-01-01') TO ('2020-01-02');
+            DO $$ BEGIN
+                EXECUTE 'DROP TABLE outcomes_' || to_char(now() AT TIME ZONE 'UTC' + interval '2 days', 'YYYYMMDD');
+            END $$
+            """)
+        #expect(try await database.number(count) == 5)
+        let pool = LedgerDatabase.pool(database.uri, size: 4)
+        let reports = try await withThrowingTaskGroup(of: OutcomeRetention.Report.self) { group in
+            for _ in 0..<4 { group.addTask { try await OutcomeRetention(pool: pool, days: 30).run() } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(reports.flatMap(\.made).count == 1)
+        #expect(reports.flatMap(\.dropped).contains("outcomes_20200101"))
+        #expect(try await database.number(count) == 5)
+    }
+
+    @Test("a day whose rows lie in the default partition stays there; old rows and proofs are pruned")
+    func defaultPartition() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let old = Sample.decision(
+            [Sample.judged(Sample.purchase("1000"))], offset: 1, remembers: true,
+            at: Timestamp(milliseconds: 1_000_000_000_000))
+        _ = try await ledger.record(old)
+        #expect(try await database.number("SELECT count(*) FROM outcomes_default") == 1)
+        try await database.run(
+            """
+            DO $$ BEGIN
+                EXECUTE 'DROP TABLE outcomes_' || to_char(now() AT TIME ZONE 'UTC' + interval '1 days', 'YYYYMMDD');
+            END $$;
+            INSERT INTO outcomes SELECT (now() AT TIME ZONE 'UTC' + interval '1 days')::date, source_topic,
+                source_partition, source_offset, content, submission_key, submission_id, player_id, bundle_id, proof,
+                granted_transaction_ids, answer, now() FROM outcomes_default
+            """)
+        let report = try await OutcomeRetention(pool: database.pool, days: 30).run()
+        #expect(report.skipped.count == 1)
+        #expect(report.prunedOutcomes == 1)
+        #expect(report.prunedProofs == 1)
+        #expect(try await database.number("SELECT count(*) FROM outcomes_default") == 1)
+        #expect(try await database.number("SELECT count(*) FROM grants") == 1)
+        await ledger.close()
+    }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import Synchronization
+
+/// A TCP proxy before PostgreSQL that lets a COMMIT through and then cuts the connection instead of its answer: the
+/// client cannot know whether it happened.
+final class CommitCuttingProxy: Sendable {
+    let port: UInt16
+    private let server: UInt16
+    private let listener: Int32
+    private let toCut = Atomic<Int>(0)
+    private let cuts = Atomic<Int>(0)
+
+    /// How many answers were cut off so far.
+    var cutCount: Int { cuts.load(ordering: .sequentiallyConsistent) }
+
+    init(server: UInt16) throws {
+        self.server = server
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = Self.loopback(0)
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let bound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+                bind(listener, generic, length) == 0 && listen(listener, 64) == 0
+                    && getsockname(listener, generic, &length) == 0
+            }
+        }
+        guard bound else { throw POSIXError(.EADDRNOTAVAIL) }
+        self.listener = listener
+        port = UInt16(bigEndian: address.sin_port)
+        Thread { [self] in accept() }.start()
+    }
+
+    func cutNextCommits(_ count: Int) { toCut.store(count, ordering: .sequentiallyConsistent) }
+
+    func close() { shutdown(listener, Int32(SHUT_RDWR)) }
+
+    private func accept() {
+        while true {
+            let client = Foundation.accept(listener, nil, nil)
+            if client < 0 { return }
+            let upstream = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            var address = Self.loopback(server)
+            _ = withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    connect(upstream, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+            let isCut = Cut()
+            Thread { [self] in pump(from: client, to: upstream, watching: isCut) }.start()
+            Thread { [self] in pumpBack(from: upstream, to: client, isCut) }.start()
+        }
+    }
+
+    private final class Cut: Sendable {
+        let isDue = Atomic<Bool>(false)
+    }
+
+    private func pump(from source: Int32, to sink: Int32, watching cut: Cut) {
+        let commit = Array("COMMIT".utf8)
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = read(source, &buffer, buffer.count)
+            if count <= 0 { break }
+            // A simple query: 'Q', four bytes of length, the text.
+            if buffer[0] == UInt8(ascii: "Q"), buffer[5..<min(count, 11)].elementsEqual(commit),
+                toCut.load(ordering: .sequentiallyConsistent) > 0
+            {
+                toCut.subtract(1, ordering: .sequentiallyConsistent)
+                cut.isDue.store(true, ordering: .sequentiallyConsistent)
+            }
+            _ = write(sink, buffer, count)
+        }
+        shutdown(sink, Int32(SHUT_RDWR))
+    }
+
+    private func pumpBack(from source: Int32, to sink: Int32, _ cut: Cut) {
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = read(source, &buffer, buffer.count)
+            if count <= 0 { break }
+            if cut.isDue.load(ordering: .sequentiallyConsistent) {
+                cuts.add(1, ordering: .sequentiallyConsistent)
+                break
+            }
+            _ = send(sink, buffer, count, Int32(MSG_NOSIGNAL))
+        }
+        shutdown(sink, Int32(SHUT_RDWR))
+        shutdown(source, Int32(SHUT_RDWR))
+    }
+
+    private static func loopback(_ port: UInt16) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        return address
+    }
+}

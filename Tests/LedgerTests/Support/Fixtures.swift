@@ -1,0 +1,93 @@
+import Fulfillment
+
+/// Purchases and decisions with everything that a test does not care about filled in.
+enum Sample {
+    static let bundle: BundleID = "com.example.game"
+    static let topic = "receipt-submissions"
+    /// 2026-11-20T12:00:00Z.
+    static let noon = Timestamp(milliseconds: 1_795_176_000_000)
+
+    static func purchase(
+        _ id: String, original: String? = nil, product: String = "gold", quantity: Int32 = 1,
+        expires: Timestamp? = nil, at purchasedAt: Timestamp = noon
+    ) -> StorePurchase {
+        StorePurchase(
+            transactionID: Identifier(id), originalTransactionID: Identifier(original ?? id),
+            productID: Identifier(product), quantity: quantity, purchasedAt: purchasedAt, expiresAt: expires)
+    }
+
+    static func judged(
+        _ purchase: StorePurchase, _ kind: ProductKind? = .consumable,
+        _ verdict: JudgedPurchase.Verdict = .grant(payload: #"{"gold":555}"#)
+    ) -> JudgedPurchase {
+        JudgedPurchase(purchase: purchase, kind: kind, verdict: verdict)
+    }
+
+    static func position(_ offset: Int64, partition: Int32 = 0, at time: Timestamp = noon) -> RecordPosition {
+        RecordPosition(
+            topic: topic, partition: partition, offset: offset, timestamp: time,
+            content: Digest256(hashing: Array("record \(partition) \(offset)".utf8)))
+    }
+
+    static func submission(_ id: String, player: String) -> Submission {
+        Submission(
+            submissionID: Identifier(id), playerID: Identifier(player), bundleID: bundle, proof: .receipt("MIIB"))
+    }
+
+    static func decision(
+        _ purchases: [JudgedPurchase], player: String = "player-1", offset: Int64, submission: String? = nil,
+        proof: String? = nil, partition: Int32 = 0, remembers: Bool = false, at time: Timestamp = noon
+    ) -> PendingDecision {
+        decision(
+            .each(purchases), player: player, offset: offset, submission: submission, proof: proof,
+            partition: partition, remembers: remembers, at: time)
+    }
+
+    static func decision(
+        _ ruling: Ruling, player: String = "player-1", offset: Int64, submission: String? = nil,
+        proof: String? = nil, partition: Int32 = 0, remembers: Bool = false, at time: Timestamp = noon
+    ) -> PendingDecision {
+        PendingDecision(
+            submission: self.submission(submission ?? "s-\(partition)-\(offset)", player: player),
+            position: position(offset, partition: partition, at: time),
+            proof: digest(proof ?? "proof \(player) \(partition) \(offset)"), ruling: ruling, environment: .production,
+            evidence: remembers ? receipt(ruling.purchases) : nil, decidedAt: time, catalogVersion: 1,
+            traceparent: nil)
+    }
+
+    static func digest(_ text: String) -> Digest256 { Digest256(hashing: Array(text.utf8)) }
+
+    static func receipt(_ purchases: [StorePurchase]) -> GenuineReceipt {
+        GenuineReceipt(bundleID: bundle, appAppleID: 7, environment: .production, purchases: purchases)
+    }
+
+    static func query(
+        for decision: PendingDecision, redelivered: Bool = true
+    ) -> RecallQuery {
+        RecallQuery(
+            position: decision.position, proof: decision.proof, mayBeRedelivered: redelivered,
+            submission: decision.submission)
+    }
+}
+
+extension RecordedOutcome {
+    var events: [OutcomeEvent] {
+        if case .events(let events) = self { events } else { [] }
+    }
+
+    var granted: [OutcomeEvent] { events.filter { $0.kind == .granted } }
+    /// Of the submission's own event.
+    var reason: Reason? { events.last?.reason }
+}
+
+/// Records all of them at once, and answers in their order.
+func recordAll(_ decisions: [PendingDecision], in ledger: some PurchaseLedger) async throws -> [RecordedOutcome] {
+    try await withThrowingTaskGroup(of: (Int, RecordedOutcome).self) { group in
+        for (index, decision) in decisions.enumerated() {
+            group.addTask { (index, try await ledger.record(decision)) }
+        }
+        var outcomes: [Int: RecordedOutcome] = [:]
+        for try await (index, outcome) in group { outcomes[index] = outcome }
+        return decisions.indices.compactMap { outcomes[$0] }
+    }
+}
