@@ -51,6 +51,31 @@ struct ConcurrencyTests {
         await two.close()
     }
 
+    @Test("two players restoring a purchase whose claim was freed, at once: one wins, every time")
+    func twoRestoresOfFreed() async throws {
+        let database = try await LedgerDatabase()
+        try await database.run(
+            """
+            INSERT INTO claims (original_transaction_id, bundle_id)
+            SELECT 'o-' || round, 'b' FROM generate_series(0, 199) AS round
+            """)
+        let one = database.ledger()
+        let two = database.ledger()
+        for round in 0..<200 {
+            func restore(_ player: Int) -> PendingDecision {
+                Sample.decision(
+                    [Sample.judged(Sample.purchase("\(round)-\(player)", original: "o-\(round)"), .nonConsumable)],
+                    player: "player-\(player)", offset: Int64(round), partition: Int32(player))
+            }
+            async let first = one.record(restore(1))
+            async let second = two.record(restore(2))
+            let outcomes = try await [first, second]
+            #expect(outcomes.flatMap(\.granted).count == 1)
+        }
+        await one.close()
+        await two.close()
+    }
+
     @Test("batches that touch the same transactions in opposite orders never fail one another")
     func oppositeOrders() async throws {
         let troubles = Atomic<Int>(0)
@@ -87,12 +112,14 @@ struct ConcurrencyTests {
         for round in 0..<100 {
             // The catalog changed between the two, so that their decisions differ.
             let granting = Sample.decision([Sample.judged(Sample.purchase("\(round)"))], offset: Int64(round))
-            let holding = Sample.decision(
-                [Sample.judged(Sample.purchase("\(round)"), nil, .hold(.unknownProduct))], offset: Int64(round))
+            let other = Sample.decision(
+                round % 4 < 2
+                    ? .each([Sample.judged(Sample.purchase("\(round)"), nil, .hold(.unknownProduct))])
+                    : .whole(.productMismatch, [Sample.purchase("\(round)")]), offset: Int64(round))
             let innocent = Sample.decision(
                 [Sample.judged(Sample.purchase("i\(round)"))], player: "player-2", offset: Int64(1000 + round))
             async let first = recordAll([granting, innocent], in: ledgers[round % 2])
-            async let second = ledgers[(round + 1) % 2].record(holding)
+            async let second = ledgers[(round + 1) % 2].record(other)
             let (one, two) = try await (first, second)
             #expect(one[0] == two)
             #expect(one[1].granted.count == 1)

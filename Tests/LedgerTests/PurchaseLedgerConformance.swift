@@ -48,6 +48,8 @@ struct PurchaseLedgerConformance {
             #expect(first.events.map(\.kind) == [.granted, .granted, .held])
             #expect(try await ledger.recall(Sample.query(for: decision)) == .answered(first.events))
             #expect(try await ledger.record(decision) == first)
+            let decidedOtherwise = Sample.decision(.whole(.foreignApp, []), offset: 1)
+            #expect(try await ledger.record(decidedOtherwise) == first)
             let rejected = Sample.decision(.whole(.foreignApp, [Sample.purchase("2000")]), offset: 2)
             let answer = try await ledger.record(rejected)
             #expect(answer.reason == .foreignApp)

@@ -36,7 +36,11 @@ struct DecisionBatch: Sendable {
         var originals: Set<StoreTransactionID> = []
         var purchases: [StorePurchase] = []
         for decision in decisions {
-            guard case .each(let judged) = decision.ruling else { continue }
+            guard case .each(let judged) = decision.ruling else {
+                // Only looked up: what this very submission won earlier stays won.
+                purchases += decision.ruling.purchases
+                continue
+            }
             for purchase in judged {
                 let original = purchase.purchase.originalTransactionID
                 purchases.append(purchase.purchase)
