@@ -21,7 +21,9 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
-        .package(url: "https://github.com/apple/swift-crypto", "3.10.0"..<"5.0.0"),
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.5.0"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.10.0"),
+        .package(url: "https://github.com/apple/swift-crypto", "4.0.0"..<"5.0.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.3.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
@@ -42,6 +44,17 @@ let package = Package(
         .target(
             name: "Fulfillment",
             dependencies: [.product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: strict),
+
+        .target(
+            name: "AppleProofs",
+            dependencies: [
+                "Fulfillment",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "X509", package: "swift-certificates"),
+            ],
             swiftSettings: strict),
 
         // What moves.
@@ -109,10 +122,22 @@ let package = Package(
 
         // Parts that a test or the demo runs on.
         .target(name: "EmbeddedPostgres", swiftSettings: strict),
+        // Shows librdkafka's threads to the thread sanitizer; empty in every other build.
+        .target(name: "CThreadShim"),
         .testTarget(
             name: "FulfillmentTests",
             dependencies: ["Fulfillment", .product(name: "Crypto", package: "swift-crypto")], swiftSettings: strict),
-        .testTarget(name: "KafkaTests", dependencies: ["Kafka"], swiftSettings: strict),
+        .testTarget(
+            name: "AppleProofsTests",
+            dependencies: [
+                "AppleProofs", "Fulfillment",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "X509", package: "swift-certificates"),
+            ],
+            swiftSettings: strict),
+        .testTarget(name: "KafkaTests", dependencies: ["Kafka", "CThreadShim"], swiftSettings: strict),
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", "EmbeddedPostgres"], swiftSettings: strict),
         .testTarget(
             name: "AppStoreTests",
@@ -147,7 +172,8 @@ let package = Package(
         .testTarget(
             name: "PipelineTests",
             dependencies: [
-                "Pipeline", "Fulfillment", "Kafka", "Operations",
+                "Pipeline", "CThreadShim", "Fulfillment", "Kafka", "Ledger", "Operations",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),

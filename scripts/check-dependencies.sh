@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 # Which of the project's modules a target may import. A folder of Sources that is not here is a fault.
 allowed_modules() {
     case $1 in
-    CRDKafka | CLibPQ | Fulfillment | AppleProofs | AppStoreSimulation | EmbeddedPostgres) ;;
+    CRDKafka | CLibPQ | CThreadShim | Fulfillment | AppleProofs | AppStoreSimulation | EmbeddedPostgres) ;;
     Kafka) echo CRDKafka ;;
     Postgres) echo CLibPQ ;;
     AppStore) echo AppleProofs Fulfillment ;;

@@ -34,28 +34,29 @@ public struct Pipeline: Sendable {
     /// committed and the group is left. Throws where librdkafka does not take the settings.
     public func run() async throws {
         let sweeper = Task { await sweepOrphans() }
-        defer { sweeper.cancel() }
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            let thread = Thread { [settings, worker, unpublished, inbox, health, logger] in
-                let loop = ConsumerLoop(
-                    settings: settings, worker: worker, unpublished: unpublished, inbox: inbox, health: health,
-                    logger: logger)
-                do {
-                    try loop.run()
-                    continuation.resume()
-                } catch {
-                    continuation.resume(throwing: error)
-                }
-            }
-            thread.name = "consumer"
-            thread.stackSize = 1 << 20
-            thread.start()
-        }
+        let ending = await consume()
+        sweeper.cancel()
         await withCheckedContinuation { continuation in
             BlockingWork.run { [publisher] in
                 publisher.close()
                 continuation.resume()
             }
+        }
+        try ending.get()
+    }
+
+    /// Returns when the consumer's thread is done.
+    private func consume() async -> Result<Void, KafkaError> {
+        await withCheckedContinuation { continuation in
+            let thread = Thread { [settings, worker, unpublished, inbox, health, logger] in
+                let loop = ConsumerLoop(
+                    settings: settings, worker: worker, unpublished: unpublished, inbox: inbox, health: health,
+                    logger: logger)
+                continuation.resume(returning: Result { () throws(KafkaError) in try loop.run() })
+            }
+            thread.name = "consumer"
+            thread.stackSize = 1 << 20
+            thread.start()
         }
     }
 

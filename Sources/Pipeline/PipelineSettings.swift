@@ -31,6 +31,10 @@ enum PipelineLimits {
     static let fullBeforePauseSeconds = 1.0
     /// Work under way at a revocation may finish within it; librdkafka waits meanwhile, the group with it.
     static let revocationDrainSeconds = 10.0
+    /// Before a consumer that is beyond repair is replaced: two that fence one another shall not do so all the time.
+    static let replacementSeconds = 5.0
+    /// For asking the broker whether newly assigned partitions still have their committed offsets.
+    static let offsetCheckSeconds = 5.0
     /// Records handled between two looks at everything else.
     static let recordsPerTurn = 256
     /// Between two sweeps for orphans of dead replicas; each is drawn from half of it to one and a half.
@@ -38,6 +42,13 @@ enum PipelineLimits {
     static let sweepBatch = 500
     /// Bytes of a value that go to the dead-letter topic where it does not take the whole.
     static let deadLetterExcerptBytes = 64 * 1024
+    /// Bytes that a header takes in memory besides its name and value.
+    static let bytesPerHeader = 32
+    /// Seconds before the second try to publish; each further one waits twice as long, up to the maximum.
+    static let publishRetrySeconds = 0.2
+    static let publishRetryMaximumSeconds = 5.0
+    /// Between two warnings of the same failure to publish: every record in flight would else say it at each try.
+    static let publishWarningSeconds = 10.0
     /// Bytes of a `traceparent` header; version 00 of W3C's has 55.
     static let traceparentBytes = 256
 }

@@ -116,7 +116,8 @@ final class BenchParts {
             do {
                 try producer.produce(record) { _ in }
                 return player
-            } catch where error.code == KafkaError.Code.queueFull {
+            } catch {
+                guard error.code == KafkaError.Code.queueFull else { throw error }
                 _ = producer.flush(timeoutMilliseconds: 1000)
             }
         }

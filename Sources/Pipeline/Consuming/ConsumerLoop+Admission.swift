@@ -1,15 +1,14 @@
 import Fulfillment
 import Kafka
+import Logging
 import Operations
 
 extension ConsumerLoop {
     /// Decodes, draws the player's ticket and starts the work. The order of tickets is the order of records.
     func admit(_ record: ConsumerRecord) {
         guard let partition = partitions[record.topicPartition] else { return }
-        guard let preparation = partition.preparation else {
-            partitions[record.topicPartition]?.early.append(record)
-            return
-        }
+        guard partition.preparation != nil else { return partition.early.append(record) }
+        if partition.turnsBack(to: record.offset) { noteFallback(record) }
         let value = record.value ?? []
         let position = RecordPosition(
             topic: record.topicPartition.topic, partition: record.topicPartition.partition, offset: record.offset,
@@ -21,9 +20,8 @@ extension ConsumerLoop {
         if case .submission(let submission) = decoded { ticket = worker.lanes.enter(submission.playerID) }
         let item = InFlightRecord(
             record: record, position: position, decoded: decoded, ticket: ticket, assignment: partition.assignment,
-            mayBeRedelivered: preparation.highestDecided.map { record.offset <= $0 } ?? false)
-        partitions[record.topicPartition]?.tracker.admit(record.offset)
-        partitions[record.topicPartition]?.inFlight[record.offset] = item
+            lap: partition.lap, mayBeRedelivered: partition.mayBeRedelivered(record.offset))
+        partition.admit(item)
         window.admit(bytes: item.byteCount)
         CrashPoint.admitted.reached()
         start(item)
@@ -57,10 +55,18 @@ extension ConsumerLoop {
 
     private func ended(_ item: InFlightRecord, isDone: Bool) {
         window.release(bytes: item.byteCount)
-        let key = item.record.topicPartition
-        guard partitions[key]?.assignment == item.assignment else { return }
-        partitions[key]?.inFlight[item.record.offset] = nil
-        // An abandoned record stays unfinished in the tracker, so that its offset is never passed.
-        if isDone { partitions[key]?.tracker.finish(item.record.offset) }
+        guard let partition = partitions[item.record.topicPartition], partition.assignment == item.assignment
+        else { return }
+        partition.ended(item, isDone: isDone)
+    }
+
+    private func noteFallback(_ record: ConsumerRecord) {
+        logger.warning(
+            "offsets fell back: the topic was made anew, or records came twice",
+            [
+                .topic: "\(record.topicPartition.topic)",
+                .partition: .stringConvertible(record.topicPartition.partition),
+                .offset: .stringConvertible(record.offset),
+            ])
     }
 }

@@ -24,7 +24,7 @@ extension ConsumerLoop {
             }
             CrashPoint.committed.reached()
         case .failure(let error):
-            for partition in partitions.keys { partitions[partition]?.committing = nil }
+            for partition in partitions.values { partition.committing = nil }
             logger.debug("a commit failed and will be sent again", [.error: "\(error.name)"])
         }
     }

@@ -10,12 +10,17 @@ extension ConsumerLoop {
         health.set(.joinedGroup, unmet: nil)
         logger.info("partitions assigned", [.count: .stringConvertible(assigned.count)])
         let committed = (try? consumer.committed(assigned, timeoutMilliseconds: 5000)) ?? [:]
+        let deadline = WallClock.monotonicSeconds + PipelineLimits.offsetCheckSeconds
         for partition in assigned {
             assignments += 1
-            partitions[partition] = AssignedPartition(assignment: assignments, committed: committed[partition])
+            let state = AssignedPartition(assignment: assignments, committed: committed[partition])
+            partitions[partition] = state
             newlyAssigned.append(partition)
-            noteOffsetReset(partition, committed: committed[partition], consumer)
-            prepare(partition, assignment: assignments)
+            // The group waits for us meanwhile: better no warning than no assignment.
+            if WallClock.monotonicSeconds < deadline {
+                noteOffsetReset(partition, committed: committed[partition], consumer)
+            }
+            state.preparing = prepare(partition, assignment: assignments)
         }
         return [:]
     }
@@ -29,17 +34,19 @@ extension ConsumerLoop {
         worker.metrics.all.offsetResets.increment()
         logger.warning(
             "the committed offset lies outside the log: starting at the earliest record",
-            [.topic: "\(partition.topic)", .partition: .stringConvertible(partition.partition),
-                .offset: .stringConvertible(committed)])
+            [
+                .topic: "\(partition.topic)", .partition: .stringConvertible(partition.partition),
+                .offset: .stringConvertible(committed),
+            ])
     }
 
     /// Publishes what the partition's last owner decided and may not have published, before anything new of it: so
     /// that order per player survives a fail-over. Tries until the database answers or the partition is gone.
-    private func prepare(_ partition: TopicPartition, assignment: UInt64) {
+    private func prepare(_ partition: TopicPartition, assignment: UInt64) -> Task<Void, Never> {
         let sweep = OutboxSweep(
             unpublished: unpublished, publisher: worker.publisher, ledger: worker.ledger, logger: logger)
         let inbox = inbox
-        Task {
+        return Task {
             guard let highest = await sweep.sweep(partition) else { return }
             inbox.post(.prepared(partition, assignment: assignment, highestDecided: highest.offset))
         }
@@ -56,10 +63,12 @@ extension ConsumerLoop {
     }
 
     func prepared(_ partition: TopicPartition, assignment: UInt64, highestDecided: Int64?) {
-        guard partitions[partition]?.assignment == assignment else { return }
-        partitions[partition]?.preparation = AssignedPartition.Preparation(highestDecided: highestDecided)
-        let early = partitions[partition]?.early ?? []
-        partitions[partition]?.early = []
+        // What is on its way out begins nothing new.
+        guard let state = partitions[partition], state.assignment == assignment, !leaving.contains(partition)
+        else { return }
+        state.prepared(highestDecided: highestDecided)
+        let early = state.early
+        state.early = []
         for record in early { admit(record) }
         toResume.append(partition)
     }
@@ -80,23 +89,32 @@ extension ConsumerLoop {
         let limit = isStopping ? 0 : min(PipelineLimits.revocationDrainSeconds, settings.shutdownGraceSeconds)
         let left = lost ? 0 : drain(revoked, seconds: limit)
         if !lost { commitNow(revoked, consumer) }
-        for partition in revoked {
-            for item in partitions[partition]?.inFlight.values ?? [:].values { item.abandon(immediately: true) }
-            partitions[partition] = nil
-            worker.metrics.all.consumerLag.remove(partition.topic, "\(partition.partition)")
-        }
+        forget(revoked)
         logger.info(
             "partitions given back",
-            [.count: .stringConvertible(revoked.count), .detail: "left in flight: \(left)",
-                .durationSeconds: .stringConvertible(WallClock.monotonicSeconds - started)])
+            [
+                .count: .stringConvertible(revoked.count), .detail: "left in flight: \(left)",
+                .durationSeconds: .stringConvertible(WallClock.monotonicSeconds - started),
+            ])
+    }
+
+    /// What is still under way goes on for as long as it cannot be cancelled, and moves no offset any more.
+    func forget(_ gone: [TopicPartition]) {
+        InFlightRecord.abandon(gone.flatMap { Array(partitions[$0]?.inFlight.values ?? [:].values) }, immediately: true)
+        for partition in gone {
+            guard let state = partitions.removeValue(forKey: partition) else { continue }
+            state.preparing?.cancel()
+            worker.metrics.all.consumerLag.remove(partition.topic, "\(partition.partition)")
+        }
     }
 
     /// Gives up what only waits, lets the rest finish within `seconds`. Returns how many records were left.
-    @discardableResult
-    func drain(_ drained: [TopicPartition], seconds: Double) -> Int {
+    private func drain(_ drained: [TopicPartition], seconds: Double) -> Int {
         func inFlight() -> [InFlightRecord] { drained.flatMap { Array(partitions[$0]?.inFlight.values ?? [:].values) } }
+        leaving = Set(drained)
+        defer { leaving = [] }
         let deadline = WallClock.monotonicSeconds + seconds
-        for item in inFlight() { item.abandon(immediately: false) }
+        InFlightRecord.abandon(inFlight(), immediately: false)
         var isUrgent = false
         while true {
             let now = WallClock.monotonicSeconds
@@ -105,7 +123,7 @@ extension ConsumerLoop {
             if !isUrgent, now >= deadline - seconds / 5 {
                 // The last fifth: what is under way at Apple is cut, so that what is in the database can finish.
                 isUrgent = true
-                for item in inFlight() { item.abandon(immediately: true) }
+                InFlightRecord.abandon(inFlight(), immediately: true)
             }
             health.beat(.consumerLoop)
             handleInbox(waitingSeconds: min(0.1, deadline - now))
@@ -121,7 +139,9 @@ extension ConsumerLoop {
         consumer.close()
         logger.info(
             "stopped consuming",
-            [.detail: "left in flight: \(left)",
-                .durationSeconds: .stringConvertible(WallClock.monotonicSeconds - started)])
+            [
+                .detail: "left in flight: \(left)",
+                .durationSeconds: .stringConvertible(WallClock.monotonicSeconds - started),
+            ])
     }
 }

@@ -25,6 +25,10 @@ final class ConsumerLoop {
     var newlyAssigned: [TopicPartition] = []
     /// Partitions whose fetching may begin.
     var toResume: [TopicPartition] = []
+    /// Partitions that are being drained.
+    var leaving: Set<TopicPartition> = []
+    /// What ended the consumer.
+    private var fatal: KafkaError?
     private var nextCommit = 0.0
     private var nextBeat = 0.0
 
@@ -42,8 +46,25 @@ final class ConsumerLoop {
         window = IntakeWindow(maximumRecords: settings.maximumInFlight)
     }
 
-    /// Runs until the inbox says stop: then finishes what is in flight, commits, and leaves the group.
+    /// Runs until the inbox says stop. A consumer that can never go on (its static member id was taken by another, say)
+    /// is replaced by a fresh one after a pause: what was in flight is given up and comes again.
     func run() throws(KafkaError) {
+        while !isStopping {
+            try consume()
+            guard let error = fatal else { return }
+            fatal = nil
+            logger.warning("Kafka's consumer is beyond repair: a new one takes its place", [.error: "\(error.name)"])
+            health.set(.joinedGroup, unmet: "Kafka's consumer is being replaced")
+            let end = WallClock.monotonicSeconds + PipelineLimits.replacementSeconds
+            while !isStopping, WallClock.monotonicSeconds < end {
+                health.beat(.consumerLoop)
+                handleInbox(waitingSeconds: min(1, end - WallClock.monotonicSeconds))
+            }
+        }
+    }
+
+    /// One consumer's life. On stop it finishes what is in flight, commits, and leaves the group.
+    private func consume() throws(KafkaError) {
         let consumer = try KafkaConsumer(
             properties: settings.consumerProperties, log: KafkaLog.forward(to: logger))
         consumer.onCommit = { [unowned self] result in self.noteCommit(result) }
@@ -52,13 +73,24 @@ final class ConsumerLoop {
             rebalance: KafkaConsumer.Rebalance(
                 assigned: { [unowned self, unowned consumer] in self.assigned($0, consumer) },
                 revoked: { [unowned self, unowned consumer] in self.revoked($0, lost: $1, consumer) }))
-        while !isStopping {
+        while !isStopping, fatal == nil {
             handleInbox(waitingSeconds: 0)
             everySecond(consumer)
             resumePrepared(consumer)
             takeRecords(consumer)
         }
-        stop(consumer)
+        if fatal == nil { stop(consumer) } else { bury(consumer) }
+    }
+
+    private func bury(_ consumer: KafkaConsumer) {
+        // It can commit nothing: as if its partitions were lost. First, so that closing finds nothing to wait for.
+        forget(Array(partitions.keys))
+        consumer.close()
+        newlyAssigned = []
+        toResume = []
+        fullSince = nil
+        isPaused = false
+        worker.metrics.all.paused.set(false)
     }
 
     private func takeRecords(_ consumer: KafkaConsumer) {
@@ -86,7 +118,7 @@ final class ConsumerLoop {
             case .partitionEnd: break
             case .trouble(let error): note(error)
             }
-            if window.isFull { return }
+            if window.isFull || fatal != nil { return }
             timeout = 0
         }
     }
@@ -103,7 +135,8 @@ final class ConsumerLoop {
     }
 
     private func note(_ error: KafkaError) {
-        logger.log(level: error.isFatal ? .error : .warning, "Kafka reports trouble", [.error: "\(error.name)"])
+        if error.isFatal { fatal = error }
+        logger.warning("Kafka reports trouble", [.error: "\(error.name)"])
     }
 
     private func everySecond(_ consumer: KafkaConsumer) {
@@ -112,6 +145,8 @@ final class ConsumerLoop {
             nextBeat = now + 1
             health.beat(.consumerLoop)
             reportLag(consumer)
+            // It reports the error once, and not always by `poll`.
+            fatal = fatal ?? consumer.fatalError
         }
         if now >= nextCommit {
             nextCommit = now + PipelineLimits.commitSeconds
@@ -122,8 +157,9 @@ final class ConsumerLoop {
     private func reportLag(_ consumer: KafkaConsumer) {
         for (partition, state) in partitions {
             guard let marks = consumer.cachedWatermarks(partition), marks.high >= 0 else { continue }
-            let next = state.tracker.committable ?? state.committed ?? max(marks.low, 0)
-            worker.metrics.all.consumerLag.with(partition.topic, "\(partition.partition)").set(Double(max(0, marks.high - next)))
+            let next = state.committable ?? state.committed ?? max(marks.low, 0)
+            worker.metrics.all.consumerLag.with(partition.topic, "\(partition.partition)")
+                .set(Double(max(0, marks.high - next)))
         }
         worker.metrics.all.inFlight.set(window.records)
         worker.metrics.all.inFlightBytes.set(window.bytes)

@@ -13,6 +13,10 @@ final class InFlightRecord: Sendable {
     let ticket: PlayerLanes.Ticket?
     /// Counts assignments: what was admitted under an older one no longer moves offsets.
     let assignment: UInt64
+    /// Counts how often offsets had fallen back under this assignment.
+    let lap: Int
+    /// What it holds in memory, about.
+    let byteCount: Int
     /// False where the record's offset lies above all that were ever decided in its partition.
     let mayBeRedelivered: Bool
 
@@ -27,17 +31,17 @@ final class InFlightRecord: Sendable {
 
     init(
         record: ConsumerRecord, position: RecordPosition, decoded: SubmissionDecoder.Decoded,
-        ticket: PlayerLanes.Ticket?, assignment: UInt64, mayBeRedelivered: Bool
+        ticket: PlayerLanes.Ticket?, assignment: UInt64, lap: Int = 0, mayBeRedelivered: Bool
     ) {
         self.record = record
         self.position = position
         self.decoded = decoded
         self.ticket = ticket
         self.assignment = assignment
+        self.lap = lap
+        byteCount = (record.key?.count ?? 0) + (record.value?.count ?? 0) + record.headers.byteCount
         self.mayBeRedelivered = mayBeRedelivered
     }
-
-    var byteCount: Int { record.value?.count ?? 0 }
 
     func start(_ work: @escaping @Sendable (InFlightRecord) async -> Void) {
         let task = Task { await work(self) }
@@ -57,13 +61,19 @@ final class InFlightRecord: Sendable {
     }
 
     /// The partition is going: work that only waits is given up at once, work under way may finish.
+    ///
+    /// All are told before any is cancelled: else one that is given up would hand its player's turn to a later one that
+    /// does not know yet, and that one would be answered first.
     /// - Parameter immediately: also cancels what is under way, as far as it can be.
-    func abandon(immediately: Bool) {
-        let task = state.withLock { state -> Task<Void, Never>? in
-            state.isAbandoned = true
-            return state.isWaiting || immediately ? state.task : nil
+    static func abandon(_ records: [InFlightRecord], immediately: Bool) {
+        for record in records { record.state.withLock { $0.isAbandoned = true } }
+        for record in records {
+            record.state.withLock { $0.isWaiting || immediately ? $0.task : nil }?.cancel()
         }
-        task?.cancel()
+    }
+
+    func abandon(immediately: Bool) {
+        Self.abandon([self], immediately: immediately)
     }
 
     /// Runs a wait that may be given up.
@@ -75,7 +85,10 @@ final class InFlightRecord: Sendable {
         if isAbandoned { throw Abandoned() }
         var isCancelled = false
         do { try await body() } catch { isCancelled = true }
-        state.withLock { $0.isWaiting = false }
-        if isCancelled || Task.isCancelled { throw Abandoned() }
+        let isGivenUp = state.withLock { state in
+            state.isWaiting = false
+            return state.isAbandoned
+        }
+        if isCancelled || isGivenUp || Task.isCancelled { throw Abandoned() }
     }
 }

@@ -1,6 +1,6 @@
 /// How much may be in memory at once. Full: the loop stops polling, then pauses; at half it resumes.
 struct IntakeWindow: Sendable {
-    /// Bytes of record values in flight, for the whole process.
+    /// Bytes of records in flight, for the whole process.
     static let maximumBytes = 64 * 1024 * 1024
 
     let maximumRecords: Int

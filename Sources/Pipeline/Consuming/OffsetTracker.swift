@@ -8,12 +8,18 @@ struct OffsetTracker: Sendable {
     /// Everything before it is finished and compacted away at the next growth.
     private var head = 0
     /// The offset behind the highest one admitted, nil before the first.
-    private var end: Int64?
+    private(set) var end: Int64?
 
     init() {}
 
     /// Records admitted and not finished, or finished behind one that is not.
     var count: Int { offsets.count - head }
+
+    /// What memory is held for, finished prefix included.
+    var heldCount: Int { offsets.count }
+
+    /// Walks over all that `count` counts.
+    var unfinishedCount: Int { isFinished[head...].count { !$0 } }
 
     /// - Precondition: offsets are admitted in ascending order, as Kafka delivers them.
     mutating func admit(_ offset: Int64) {

@@ -37,7 +37,9 @@ final class PlayerLanes: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let mayGo = state.withLock { state in
-                    guard !Task.isCancelled, let index = Self.index(of: ticket, in: state), index > 0 else { return true }
+                    guard !Task.isCancelled, let index = Self.index(of: ticket, in: state), index > 0 else {
+                        return true
+                    }
                     state.lanes[ticket.player]?[index].continuation = continuation
                     return false
                 }
@@ -68,6 +70,9 @@ final class PlayerLanes: Sendable {
         }
         next?.resume()
     }
+
+    /// Whether nobody holds a ticket.
+    var isEmpty: Bool { state.withLock { $0.lanes.isEmpty } }
 
     private func isFirst(_ ticket: Ticket) -> Bool {
         state.withLock { $0.lanes[ticket.player]?.first?.number == ticket.number }

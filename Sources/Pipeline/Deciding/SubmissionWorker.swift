@@ -81,7 +81,13 @@ public struct SubmissionWorker: Sendable {
         var attempts = AttemptHistory()
         while true {
             // The newest catalog: what was retired or added while we waited counts.
-            guard let catalog = catalog(), let app = catalog.apps[submission.bundleID] else { throw Abandoned() }
+            guard let catalog = catalog() else { throw Abandoned() }
+            guard let app = catalog.apps[submission.bundleID] else {
+                // As if it came now: a record that is never finished would hold back its partition's offset for good.
+                return [
+                    .rejectedLocally(.unknownApp, submission: submission, proof: proof.digest, position: item.position)
+                ]
+            }
             let answer: AppleAnswer
             if let remembered { answer = .genuine(remembered) } else { answer = await ask(proof, submission, app) }
             CrashPoint.answered.reached()
@@ -136,9 +142,11 @@ public struct SubmissionWorker: Sendable {
         case .parked:
             logger.error(
                 "the database refuses this submission's data: it is parked",
-                [.submissionID: "\(submission.submissionID)", .topic: "\(item.position.topic)",
+                [
+                    .submissionID: "\(submission.submissionID)", .topic: "\(item.position.topic)",
                     .partition: .stringConvertible(item.position.partition),
-                    .offset: .stringConvertible(item.position.offset)])
+                    .offset: .stringConvertible(item.position.offset),
+                ])
             return []
         }
     }

@@ -22,11 +22,11 @@ enum DeadLetterRecord {
         let facts = [
             header("dead-letter-value-length", String(value.count)), header("dead-letter-value-sha256", digest),
         ]
-        // Headers as received may be what is too large: a few are enough to find the record again.
-        let received = record.headers.reduce(0) { $0 + $1.name.utf8.count + ($1.value?.count ?? 0) }
-        let kept = received <= PipelineLimits.deadLetterExcerptBytes ? record.headers : []
+        // Headers or the key as received may be what is too large: its place is enough to find the record again.
+        let isShortKey = (record.key?.count ?? 0) <= PipelineLimits.deadLetterExcerptBytes
+        let kept = record.headers.byteCount <= PipelineLimits.deadLetterExcerptBytes ? record.headers : []
         return ProducerRecord(
-            topic: topic, partition: nil, key: record.key,
+            topic: topic, partition: nil, key: isShortKey ? record.key : nil,
             value: Array(value.prefix(PipelineLimits.deadLetterExcerptBytes)),
             headers: kept + headers(letter, position) + facts, timestampMilliseconds: nil)
     }

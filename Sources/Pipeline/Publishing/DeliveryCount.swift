@@ -1,11 +1,14 @@
+import Kafka
 import Synchronization
 
 /// Waits for the delivery reports of several records.
 final class DeliveryCount: Sendable {
+    typealias Failures = [Int: KafkaError]
+
     private struct State {
         var remaining: Int
-        var firstFailure: Int?
-        var continuation: CheckedContinuation<Int?, Never>?
+        var failures: Failures = [:]
+        var continuation: CheckedContinuation<Failures, Never>?
     }
 
     private let state: Mutex<State>
@@ -14,27 +17,27 @@ final class DeliveryCount: Sendable {
         state = Mutex(State(remaining: expected))
     }
 
-    func ended(_ index: Int, failed: Bool) {
-        let continuation = state.withLock { state -> CheckedContinuation<Int?, Never>? in
-            if failed { state.firstFailure = min(state.firstFailure ?? index, index) }
+    /// To be called once for each index.
+    func ended(_ index: Int, _ failure: KafkaError? = nil) {
+        let (continuation, failures) = state.withLock { state -> (CheckedContinuation<Failures, Never>?, Failures) in
+            if let failure { state.failures[index] = failure }
             state.remaining -= 1
-            guard state.remaining == 0 else { return nil }
+            guard state.remaining == 0 else { return (nil, [:]) }
             defer { state.continuation = nil }
-            return state.continuation
+            return (state.continuation, state.failures)
         }
-        continuation?.resume(returning: failure)
+        continuation?.resume(returning: failures)
     }
 
-    /// The lowest index that failed, once all have ended.
-    func firstFailure() async -> Int? {
+    /// Why which ones failed, once all have ended. To be awaited once.
+    func failures() async -> Failures {
         await withCheckedContinuation { continuation in
-            let isOver = state.withLock { state in
-                if state.remaining > 0 { state.continuation = continuation }
-                return state.remaining == 0
+            let failures = state.withLock { state -> Failures? in
+                if state.remaining == 0 { return state.failures }
+                state.continuation = continuation
+                return nil
             }
-            if isOver { continuation.resume(returning: failure) }
+            if let failures { continuation.resume(returning: failures) }
         }
     }
-
-    private var failure: Int? { state.withLock { $0.firstFailure } }
 }

@@ -15,10 +15,10 @@ struct OutboxSweep: Sendable {
         let offset: Int64?
     }
 
-    /// All that a partition owes. Nil once the publisher is closed.
+    /// All that a partition owes. Nil once the publisher is closed or the task is cancelled.
     func sweep(_ partition: TopicPartition) async -> Swept? {
         var seconds = 0.1
-        while true {
+        while !Task.isCancelled {
             do {
                 let highest = try await unpublished.highestDecidedOffset(
                     topic: partition.topic, partition: partition.partition)
@@ -38,6 +38,7 @@ struct OutboxSweep: Sendable {
                 seconds = min(seconds * 2, 2)
             }
         }
+        return nil
     }
 
     /// One round over the orphans of dead replicas. Returns how many were published.
@@ -48,8 +49,8 @@ struct OutboxSweep: Sendable {
     }
 
     private func publish(_ events: [UnpublishedEvent]) async throws(Abandoned) {
-        for event in events { try await publisher.publish(event.event, traceparent: event.traceparent) }
-        ledger.published(events.map(\.event.eventID))
+        guard !events.isEmpty else { return }
+        ledger.published(try await publisher.publish(events))
     }
 
     /// A partition's owner has at most its window in the outbox; what lies beyond is left to the orphans' sweep.

@@ -7,6 +7,9 @@ import Synchronization
 /// Publishes events and dead letters, and returns when the broker has acknowledged them.
 ///
 /// An event is tried until it is acknowledged or the publisher closes; it is never dropped while anyone waits for it.
+/// That holds for one that the topic refuses as too large, too: a grant is owed, and an operator can raise the topic's
+/// `max.message.bytes`. No submission can bring it about: what an event repeats of one has limits, and what it takes
+/// from Apple and the catalog is bounded by `OutcomeEvent.maximumListedTransactions` and the catalog's limits.
 public final class OutcomePublisher: Sendable {
     private let properties: KafkaProperties
     private let outcomesTopic: String
@@ -14,6 +17,8 @@ public final class OutcomePublisher: Sendable {
     private let logger: Logger
     private let producer: Mutex<KafkaProducer>
     private let isClosed = Atomic(false)
+    /// By topic and error: when it was last said, in monotonic seconds.
+    private let warned = Mutex<[String: Double]>([:])
 
     public init(settings: PipelineSettings, logger: Logger) throws(KafkaError) {
         properties = settings.producerProperties
@@ -26,42 +31,73 @@ public final class OutcomePublisher: Sendable {
     /// Publishes in order. All are under way at once: one producer keeps the order of one key.
     func publish(_ events: [OutcomeEvent], traceparent: String?) async throws(Abandoned) {
         if events.count == 1 { return try await publish(events[0], traceparent: traceparent) }
-        var remaining = events
-        while !remaining.isEmpty {
-            let failed = await sendAll(remaining, traceparent: traceparent)
-            guard let first = failed else { return }
+        var remaining = events.map { record(for: $0, traceparent: traceparent) }[...]
+        var backoff = PublishBackoff()
+        while true {
+            let failures = await sendAll(remaining)
+            guard let first = failures.keys.min(), let error = failures[first] else { return }
+            report(error, remaining[first])
             // From the first failure on, again in order: a consumer sees duplicates, never one overtaking another.
-            remaining.removeFirst(first)
-            try await pauseAfterFailure()
+            remaining = remaining[first...]
+            try await pause(&backoff)
         }
     }
 
     func publish(_ event: OutcomeEvent, traceparent: String?) async throws(Abandoned) {
         let record = record(for: event, traceparent: traceparent)
+        var backoff = PublishBackoff()
         while true {
             do {
                 _ = try await current.send(record)
                 return
             } catch {
-                report(error, topic: outcomesTopic)
-                try await pauseAfterFailure()
+                report(error, record)
+                try await pause(&backoff)
             }
         }
+    }
+
+    /// Publishes in order what stood in the outbox. One that the topic refuses as too large is left there and does not
+    /// hold up the others.
+    /// - Returns: those that were acknowledged.
+    func publish(_ events: [UnpublishedEvent]) async throws(Abandoned) -> [NameBasedUUID] {
+        let records = events.map { record(for: $0.event, traceparent: $0.traceparent) }
+        var refused: Set<Int> = []
+        var remaining = records[...]
+        var backoff = PublishBackoff()
+        while true {
+            let failures = await sendAll(remaining)
+            for (index, error) in failures where error.isMessageTooLarge {
+                report(error, records[index])
+                refused.insert(index)
+            }
+            guard let first = failures.filter({ !$0.value.isMessageTooLarge }).keys.min() else { break }
+            report(failures[first], records[first])
+            remaining = remaining[first...]
+            try await pause(&backoff)
+        }
+        return events.indices.filter { !refused.contains($0) }.map { events[$0].event.eventID }
     }
 
     /// Sends the record to the dead-letter topic as it came, or an excerpt where the topic does not take it.
     func publish(_ letter: DeadLetter, of record: ConsumerRecord, position: RecordPosition) async throws(Abandoned) {
         var outgoing = DeadLetterRecord.make(letter, of: record, position: position, topic: deadLettersTopic)
+        var isExcerpt = false
+        var backoff = PublishBackoff()
         while true {
             do {
                 _ = try await current.send(outgoing)
                 return
-            } catch where error.isMessageTooLarge {
-                outgoing = DeadLetterRecord.excerpt(letter, of: record, position: position, topic: deadLettersTopic)
             } catch {
-                report(error, topic: deadLettersTopic)
+                if error.isMessageTooLarge, !isExcerpt {
+                    isExcerpt = true
+                    outgoing = DeadLetterRecord.excerpt(
+                        letter, of: record, position: position, topic: deadLettersTopic)
+                    continue
+                }
+                report(error, outgoing)
             }
-            try await pauseAfterFailure()
+            try await pause(&backoff)
         }
     }
 
@@ -85,43 +121,73 @@ public final class OutcomePublisher: Sendable {
         }
     }
 
-    /// The index of the first that failed, nil where all are acknowledged.
-    private func sendAll(_ events: [OutcomeEvent], traceparent: String?) async -> Int? {
+    /// By the records' own indices.
+    private func sendAll(_ records: ArraySlice<ProducerRecord>) async -> DeliveryCount.Failures {
+        guard !records.isEmpty else { return [:] }
         let producer = current
-        return await withTaskGroup(of: Int?.self) { group in
-            let batch = DeliveryCount(expected: events.count)
-            group.addTask { await batch.firstFailure() }
-            for (index, event) in events.enumerated() {
-                do {
-                    try producer.produce(record(for: event, traceparent: traceparent)) { result in
-                        if case .failure = result { batch.ended(index, failed: true) } else { batch.ended(index, failed: false) }
+        let count = DeliveryCount(expected: records.count)
+        for index in records.indices {
+            do throws(KafkaError) {
+                try producer.produce(records[index]) { result in
+                    switch result {
+                    case .success: count.ended(index)
+                    case .failure(let error): count.ended(index, error)
                     }
-                } catch {
-                    for left in index..<events.count { batch.ended(left, failed: true) }
-                    break
                 }
+            } catch {
+                count.ended(index, error)
+                if error.isMessageTooLarge { continue }
+                // Those behind it shall not overtake it.
+                for left in index + 1..<records.endIndex { count.ended(left, error) }
+                break
             }
-            for await failure in group { return failure }
-            return nil
         }
+        return await count.failures()
     }
 
     private func record(for event: OutcomeEvent, traceparent: String?) -> ProducerRecord {
         ProducerRecord(
             topic: outcomesTopic, partition: nil, key: Array(event.playerID.text.utf8), value: event.value,
-            headers: event.headers(traceparent: traceparent).map { KafkaHeader(name: $0.name, value: Array($0.value.utf8)) },
+            headers: event.headers(traceparent: traceparent).map { name, value in
+                KafkaHeader(name: name, value: Array(value.utf8))
+            },
             timestampMilliseconds: nil)
     }
 
-    private func report(_ error: KafkaError, topic: String) {
-        if isClosed.load(ordering: .sequentiallyConsistent) { return }
-        logger.warning("publishing failed, trying again", [.topic: "\(topic)", .error: "\(error.name)"])
+    private func report(_ error: KafkaError?, _ record: ProducerRecord) {
+        guard let error, !isClosed.load(ordering: .sequentiallyConsistent) else { return }
+        let now = WallClock.monotonicSeconds
+        let isNews = warned.withLock { warned in
+            let key = "\(record.topic) \(error.name)"
+            if let last = warned[key], now - last < PipelineLimits.publishWarningSeconds { return false }
+            warned[key] = now
+            return true
+        }
+        if error.isMessageTooLarge {
+            logger.log(
+                level: isNews ? .error : .debug, "the topic refuses a record as too large, which is tried again",
+                [.topic: "\(record.topic)", .bytes: .stringConvertible(record.value?.count ?? 0)])
+        } else {
+            logger.log(
+                level: isNews ? .warning : .debug, "publishing failed, trying again",
+                [.topic: "\(record.topic)", .error: "\(error.name)"])
+        }
     }
 
-    private func pauseAfterFailure() async throws(Abandoned) {
+    private func pause(_ backoff: inout PublishBackoff) async throws(Abandoned) {
         if isClosed.load(ordering: .sequentiallyConsistent) { throw Abandoned() }
         // Not cancellable on purpose: the outcome may be durable already, and its event is owed.
-        await BlockingWork.pause(seconds: 0.2)
+        await BlockingWork.pause(seconds: backoff.next())
         if isClosed.load(ordering: .sequentiallyConsistent) { throw Abandoned() }
+    }
+}
+
+/// The pauses between the tries of one publication.
+struct PublishBackoff {
+    private var seconds = PipelineLimits.publishRetrySeconds
+
+    mutating func next() -> Double {
+        defer { seconds = min(seconds * 2, PipelineLimits.publishRetryMaximumSeconds) }
+        return seconds
     }
 }

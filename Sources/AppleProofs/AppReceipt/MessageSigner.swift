@@ -1,0 +1,66 @@
+import Crypto
+
+/// One SignerInfo of a signed message: who signed, how, and the signature.
+struct MessageSigner {
+    /// Name and serial number of the signer's certificate, as encoded. Nil where a key identifier names it.
+    let issuerAndSerialNumber: (issuer: ArraySlice<UInt8>, serialNumber: ArraySlice<UInt8>)?
+    let digestAlgorithm: ArraySlice<UInt8>
+    let signedAttributes: BERElement?
+    let signatureAlgorithm: ArraySlice<UInt8>
+    let signature: ArraySlice<UInt8>
+
+    init(_ element: BERElement, in bytes: [UInt8]) throws(BERFault) {
+        guard element.tag == BERTag.sequence else { throw .unexpectedElement }
+        var reader = BERReader(bytes, inside: element)
+        _ = try reader.next(BERTag.integer)
+        guard let identifier = try reader.next() else { throw .truncated }
+        if identifier.tag == BERTag.sequence {
+            var names = BERReader(bytes, inside: identifier)
+            let issuer = bytes[try names.next(BERTag.sequence).whole]
+            issuerAndSerialNumber = (issuer, bytes[try names.next(BERTag.integer).content])
+        } else {
+            issuerAndSerialNumber = nil
+        }
+        digestAlgorithm = try Self.algorithm(try reader.next(BERTag.sequence), in: bytes)
+        signedAttributes = try reader.next(ifTagged: BERTag.context0)
+        signatureAlgorithm = try Self.algorithm(try reader.next(BERTag.sequence), in: bytes)
+        signature = bytes[try reader.next(BERTag.octetString).content]
+    }
+
+    private static func algorithm(_ element: BERElement, in bytes: [UInt8]) throws(BERFault) -> ArraySlice<UInt8> {
+        var reader = BERReader(bytes, inside: element)
+        return bytes[try reader.next(BERTag.objectIdentifier).content]
+    }
+}
+
+/// The digests of Apple's receipts: SHA-1 until 2023 to 2025, SHA-256 since.
+enum MessageDigest {
+    case sha1
+    case sha256
+
+    init?(identifier: some Sequence<UInt8>) {
+        if identifier.elementsEqual(EncodedOID.sha1) {
+            self = .sha1
+        } else if identifier.elementsEqual(EncodedOID.sha256) {
+            self = .sha256
+        } else {
+            return nil
+        }
+    }
+
+    /// Whether a signature of that algorithm is over this digest.
+    func isUsed(bySignature identifier: some Sequence<UInt8>) -> Bool {
+        if identifier.elementsEqual(EncodedOID.rsaEncryption) { return true }
+        switch self {
+        case .sha1: return identifier.elementsEqual(EncodedOID.sha1WithRSA)
+        case .sha256: return identifier.elementsEqual(EncodedOID.sha256WithRSA)
+        }
+    }
+
+    func hash(_ bytes: [UInt8]) -> [UInt8] {
+        switch self {
+        case .sha1: Array(Insecure.SHA1.hash(data: bytes))
+        case .sha256: Array(SHA256.hash(data: bytes))
+        }
+    }
+}

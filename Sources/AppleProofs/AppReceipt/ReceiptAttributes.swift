@@ -1,0 +1,73 @@
+import Fulfillment
+
+/// The attributes of an app receipt's payload, or of one purchase in it: `SET OF SEQUENCE { type, version, value }`.
+///
+/// Documented by Apple ("Receipt Fields"): 2, 12, 17, 1701 to 1706, 1708, 1712. Seen in every receipt, documented nowhere:
+/// 0, 1 and 1707.
+enum ReceiptAttribute {
+    static let environment: Int64 = 0
+    static let appAppleID: Int64 = 1
+    static let bundleID: Int64 = 2
+    static let creationDate: Int64 = 12
+    static let purchase: Int64 = 17
+
+    static let quantity: Int64 = 1701
+    static let productID: Int64 = 1702
+    static let transactionID: Int64 = 1703
+    static let purchaseDate: Int64 = 1704
+    static let originalTransactionID: Int64 = 1705
+    static let productKind: Int64 = 1707
+    static let expiryDate: Int64 = 1708
+    static let cancellationDate: Int64 = 1712
+}
+
+/// Reads one attribute after the other.
+struct ReceiptAttributeReader {
+    private let bytes: [UInt8]
+    private var reader: BERReader
+
+    /// Throws where what the range holds is not one SET.
+    init(_ bytes: [UInt8], in range: Range<Int>) throws(BERFault) {
+        self.bytes = bytes
+        let frame = BERElement(
+            tag: BERTag.octetString, start: range.lowerBound, content: range, end: range.upperBound)
+        var outer = BERReader(bytes, inside: frame)
+        let set = try outer.next(BERTag.set)
+        guard outer.isAtEnd else { throw .unexpectedElement }
+        reader = BERReader(bytes, inside: set)
+    }
+
+    /// The next attribute and where its value stands, nil at the end.
+    mutating func next() throws(BERFault) -> (type: Int64, value: Range<Int>)? {
+        guard let element = try reader.next() else { return nil }
+        guard element.tag == BERTag.sequence else { throw .unexpectedElement }
+        var parts = BERReader(bytes, inside: element)
+        let type = BERReader.integer(try parts.next(BERTag.integer), in: bytes)
+        _ = try parts.next(BERTag.integer)
+        return (type ?? -1, try parts.next(BERTag.octetString).content)
+    }
+
+    /// The one element that a value holds; nil where it holds none, or something that is not BER at all.
+    func element(in value: Range<Int>) -> BERElement? {
+        let frame = BERElement(
+            tag: BERTag.octetString, start: value.lowerBound, content: value, end: value.upperBound)
+        var reader = BERReader(bytes, inside: frame)
+        return (try? reader.next()) ?? nil
+    }
+
+    /// Nil where it is unset: an absent text is written as an empty one.
+    func text(_ value: Range<Int>) -> String? {
+        guard let element = element(in: value), let text = BERReader.string(element, in: bytes), !text.isEmpty else {
+            return nil
+        }
+        return text
+    }
+
+    func identifier(_ value: Range<Int>) -> Identifier? {
+        text(value).flatMap { ReceiptText.identifier($0) }
+    }
+
+    func integer(_ value: Range<Int>) -> Int64? {
+        element(in: value).flatMap { BERReader.integer($0, in: bytes) }
+    }
+}

@@ -1,0 +1,68 @@
+import Fulfillment
+
+/// What an app receipt says of its app and its purchases.
+struct ReceiptPayload {
+    private(set) var bundleID: BundleID?
+    private(set) var appAppleID: Int64?
+    private(set) var environment: StoreEnvironment?
+    private(set) var creationDate: Timestamp?
+    private(set) var purchases: [StorePurchase] = []
+    private(set) var kinds: [ProductKind?] = []
+    private(set) var unreadablePurchases = 0
+    private(set) var holdsAutoRenewable = false
+
+    /// Throws where the bytes are no payload. The first of two attributes of one type counts.
+    init(_ bytes: [UInt8]) throws(BERFault) {
+        var attributes = try ReceiptAttributeReader(bytes, in: 0..<bytes.count)
+        while let (type, value) = try attributes.next() {
+            switch type {
+            case ReceiptAttribute.environment where environment == nil:
+                environment = attributes.text(value).flatMap(StoreEnvironment.init(receiptType:))
+            case ReceiptAttribute.appAppleID where appAppleID == nil:
+                appAppleID = attributes.integer(value)
+            case ReceiptAttribute.bundleID where bundleID == nil:
+                bundleID = attributes.identifier(value)
+            case ReceiptAttribute.creationDate where creationDate == nil:
+                creationDate = attributes.text(value).flatMap(Timestamp.init(rfc3339:))
+            case ReceiptAttribute.purchase:
+                append(ReceiptPurchase(bytes, in: value))
+            default: break
+            }
+        }
+    }
+
+    private mutating func append(_ purchase: ReceiptPurchase?) {
+        guard let purchase else {
+            unreadablePurchases += 1
+            return
+        }
+        purchases.append(purchase.purchase)
+        kinds.append(purchase.kind)
+        if purchase.isAutoRenewable { holdsAutoRenewable = true }
+    }
+}
+
+extension StoreEnvironment {
+    /// `Production`, `ProductionVPP`, `ProductionSandbox`, `ProductionVPPSandbox`; nil for a development machine's.
+    init?(receiptType: String) {
+        switch receiptType {
+        case "Production", "ProductionVPP": self = .production
+        case "ProductionSandbox", "ProductionVPPSandbox", "Sandbox": self = .sandbox
+        default: return nil
+        }
+    }
+}
+
+/// Limits of the names in a receipt, so that what it says fits wherever it is stored.
+enum ReceiptText {
+    static let maximumIdentifierSize = 256
+
+    /// Nil where it is empty, too long or holds a NUL, which PostgreSQL stores in no text.
+    static func identifier(_ text: String) -> Identifier? {
+        var text = text
+        let isName = text.withUTF8 { utf8 in
+            !utf8.isEmpty && utf8.count <= maximumIdentifierSize && !utf8.contains(0)
+        }
+        return isName ? Identifier(text) : nil
+    }
+}

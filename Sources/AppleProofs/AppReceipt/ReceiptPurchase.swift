@@ -1,0 +1,80 @@
+import Fulfillment
+
+/// One purchase of an app receipt: attribute 17.
+struct ReceiptPurchase {
+    let purchase: StorePurchase
+    let kind: ProductKind?
+    let isAutoRenewable: Bool
+
+    /// Nil where no purchase can be made of it: transaction, product or time is missing, or a number is impossible.
+    init?(_ bytes: [UInt8], in range: Range<Int>) {
+        guard let fields = try? Fields(bytes, in: range), let transactionID = fields.transactionID,
+            let productID = fields.productID, let purchasedAt = fields.purchasedAt, !fields.isImpossible
+        else { return nil }
+        kind = fields.kind
+        isAutoRenewable = fields.kind == .autoRenewableSubscription || (fields.kind == nil && fields.expiresAt != nil)
+        purchase = StorePurchase(
+            transactionID: transactionID, originalTransactionID: fields.originalTransactionID ?? transactionID,
+            productID: productID, quantity: fields.quantity, purchasedAt: purchasedAt, expiresAt: fields.expiresAt,
+            cancelledAt: fields.cancelledAt)
+    }
+
+    private struct Fields {
+        var transactionID: StoreTransactionID?
+        var originalTransactionID: StoreTransactionID?
+        var productID: ProductID?
+        var quantity: Int32 = 1
+        var kind: ProductKind?
+        var purchasedAt: Timestamp?
+        var expiresAt: Timestamp?
+        var cancelledAt: Timestamp?
+        /// A quantity below one, or a date that is set and is none: better unread than read as unset.
+        var isImpossible = false
+
+        init(_ bytes: [UInt8], in range: Range<Int>) throws(BERFault) {
+            var attributes = try ReceiptAttributeReader(bytes, in: range)
+            while let (type, value) = try attributes.next() {
+                switch type {
+                case ReceiptAttribute.quantity: setQuantity(attributes.integer(value))
+                case ReceiptAttribute.productID: productID = attributes.identifier(value)
+                case ReceiptAttribute.transactionID: transactionID = attributes.identifier(value)
+                case ReceiptAttribute.originalTransactionID: originalTransactionID = attributes.identifier(value)
+                case ReceiptAttribute.productKind:
+                    kind = attributes.integer(value).flatMap(ProductKind.init(receiptCode:))
+                case ReceiptAttribute.purchaseDate: purchasedAt = date(attributes.text(value))
+                case ReceiptAttribute.expiryDate: expiresAt = date(attributes.text(value))
+                case ReceiptAttribute.cancellationDate: cancelledAt = date(attributes.text(value))
+                default: break
+                }
+            }
+        }
+
+        private mutating func setQuantity(_ value: Int64?) {
+            if let value, let quantity = Int32(exactly: value), quantity >= 1 {
+                self.quantity = quantity
+            } else {
+                isImpossible = true
+            }
+        }
+
+        private mutating func date(_ text: String?) -> Timestamp? {
+            guard let text else { return nil }
+            let date = Timestamp(rfc3339: text)
+            if date == nil { isImpossible = true }
+            return date
+        }
+    }
+}
+
+extension ProductKind {
+    /// Attribute 1707, documented nowhere.
+    init?(receiptCode: Int64) {
+        switch receiptCode {
+        case 0: self = .nonConsumable
+        case 1: self = .consumable
+        case 2: self = .nonRenewingSubscription
+        case 3: self = .autoRenewableSubscription
+        default: return nil
+        }
+    }
+}

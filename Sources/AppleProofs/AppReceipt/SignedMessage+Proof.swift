@@ -1,0 +1,66 @@
+import Crypto
+import CryptoExtras
+import Fulfillment
+
+extension SignedMessage {
+    /// Whether Apple signed the content, as of `time`: the receipt's creation date, so that a receipt outlives the
+    /// certificates it was signed with.
+    func signature(_ signer: MessageSigner, at time: Timestamp, chains: ChainVerifier) -> LocalSignature {
+        do throws(ProofFailure) {
+            try prove(signer, at: time, chains: chains)
+            return .proven
+        } catch {
+            return error.signature
+        }
+    }
+
+    private func prove(_ signer: MessageSigner, at time: Timestamp, chains: ChainVerifier) throws(ProofFailure) {
+        guard certificates.count <= Self.maximumCertificates else { throw .notProvable(.tooManyCertificates) }
+        guard signers.count == 1 else { throw .notProvable(.tooManySigners) }
+        guard let name = signer.issuerAndSerialNumber else { throw .notProvable(.signerIdentifier) }
+        guard let digest = MessageDigest(identifier: signer.digestAlgorithm),
+            digest.isUsed(bySignature: signer.signatureAlgorithm)
+        else { throw .notProvable(.unknownAlgorithm) }
+
+        let outlines = try certificateOutlines()
+        let leaf = outlines.first { $0.issuer == name.issuer && $0.serialNumber == name.serialNumber }
+        guard let leaf else { throw .forged(.signerCertificateMissing) }
+        let chain = try chains.verify(leaf, candidates: outlines)
+        try chain.check(at: time)
+        guard case .rsa(let key) = chain.key else { throw .notProvable(.unknownAlgorithm) }
+
+        let signed = try signedOctets(signer, digest: digest)
+        let signature = _RSA.Signing.RSASignature(rawRepresentation: signer.signature)
+        let isValid =
+            switch digest {
+            case .sha1:
+                key.isValidSignature(signature, for: Insecure.SHA1.hash(data: signed), padding: .insecurePKCS1v1_5)
+            case .sha256:
+                key.isValidSignature(signature, for: SHA256.hash(data: signed), padding: .insecurePKCS1v1_5)
+            }
+        guard isValid else { throw .forged(.signature) }
+    }
+
+    private func certificateOutlines() throws(ProofFailure) -> [CertificateOutline] {
+        var outlines: [CertificateOutline] = []
+        for element in certificates {
+            do throws(BERFault) {
+                outlines.append(try CertificateOutline(Array(bytes[element.whole])))
+            } catch {
+                throw .forged(.unreadableCertificate)
+            }
+        }
+        return outlines
+    }
+
+    /// What the signature is over: the content itself, or the attributes that hold its digest.
+    private func signedOctets(_ signer: MessageSigner, digest: MessageDigest) throws(ProofFailure) -> [UInt8] {
+        guard let element = signer.signedAttributes else { return content }
+        guard let attributes = try? SignedAttributes(element, in: bytes),
+            let signedDigest = attributes.messageDigest,
+            attributes.contentType?.elementsEqual(EncodedOID.data) == true
+        else { throw .forged(.contentDigest) }
+        guard signedDigest.elementsEqual(digest.hash(content)) else { throw .forged(.contentDigest) }
+        return attributes.encoded
+    }
+}

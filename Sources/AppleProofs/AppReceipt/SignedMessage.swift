@@ -1,0 +1,51 @@
+/// A PKCS #7 SignedData message with its content inside, taken apart but not judged.
+struct SignedMessage {
+    let bytes: [UInt8]
+    /// The octets that are signed: an app receipt's payload.
+    let content: [UInt8]
+    let certificates: [BERElement]
+    let signers: [BERElement]
+
+    /// Throws where the bytes are no such message.
+    init(_ bytes: [UInt8]) throws(BERFault) {
+        self.bytes = bytes
+        var outer = BERReader(bytes)
+        var message = BERReader(bytes, inside: try outer.next(BERTag.sequence))
+        guard outer.isAtEnd,
+            bytes[try message.next(BERTag.objectIdentifier).content].elementsEqual(EncodedOID.signedData)
+        else { throw .unexpectedElement }
+        var wrapped = BERReader(bytes, inside: try message.next(BERTag.context0))
+        var signedData = BERReader(bytes, inside: try wrapped.next(BERTag.sequence))
+        _ = try signedData.next(BERTag.integer)
+        _ = try signedData.next(BERTag.set)
+        content = try Self.content(of: try signedData.next(BERTag.sequence), in: bytes)
+
+        var certificates: [BERElement] = []
+        if let bag = try signedData.next(ifTagged: BERTag.context0) {
+            var reader = BERReader(bytes, inside: bag)
+            while certificates.count <= SignedMessage.maximumCertificates, let certificate = try reader.next() {
+                certificates.append(certificate)
+            }
+        }
+        self.certificates = certificates
+        _ = try signedData.next(ifTagged: BERTag.context1)
+
+        var signers: [BERElement] = []
+        var reader = BERReader(bytes, inside: try signedData.next(BERTag.set))
+        while signers.count < 2, let signer = try reader.next() { signers.append(signer) }
+        self.signers = signers
+    }
+
+    /// Apple sends three. One more than these is read, to know that there are more.
+    static let maximumCertificates = 5
+
+    private static func content(of element: BERElement, in bytes: [UInt8]) throws(BERFault) -> [UInt8] {
+        var reader = BERReader(bytes, inside: element)
+        guard bytes[try reader.next(BERTag.objectIdentifier).content].elementsEqual(EncodedOID.data) else {
+            throw .unexpectedElement
+        }
+        var wrapped = BERReader(bytes, inside: try reader.next(BERTag.context0))
+        guard let octets = try wrapped.next() else { throw .truncated }
+        return try BERReader.octets(octets, in: bytes)
+    }
+}

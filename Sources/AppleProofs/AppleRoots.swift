@@ -1,0 +1,46 @@
+import Fulfillment
+import SwiftASN1
+
+/// The certificates at which a chain of Apple's ends.
+public struct AppleRoots: Sendable {
+    let roots: [TrustedCertificate]
+    /// Issuers of iOS 6 receipts, which name their leaf alone. They prove nothing unless a root signed them.
+    let intermediates: [CertificateOutline]
+
+    public enum Fault: Error, Sendable, Equatable, CustomStringConvertible {
+        case notPEM
+        case noRoot
+        /// Counted from 1: no certificate, or one with a key other than RSA (2048 to 4096 bits), P-256 or P-384.
+        case unusable(certificate: Int)
+
+        public var description: String {
+            switch self {
+            case .notPEM: "not a PEM file of certificates"
+            case .noRoot: "no certificate in it is a root's"
+            case .unusable(let index): "certificate \(index) is none, or has a key of another kind or size"
+            }
+        }
+    }
+
+    /// Trusts the self-issued certificates of a PEM text in place of Apple's. Others in it are taken as issuers of iOS 6
+    /// receipts.
+    public init(pem: String) throws(Fault) {
+        guard let documents = try? PEMDocument.parseMultiple(pemString: pem), !documents.isEmpty else { throw .notPEM }
+        var certificates: [TrustedCertificate] = []
+        for (index, document) in documents.enumerated() {
+            guard document.discriminator == "CERTIFICATE", let certificate = TrustedCertificate(document.derBytes)
+            else { throw .unusable(certificate: index + 1) }
+            certificates.append(certificate)
+        }
+        self.init(certificates)
+        guard !roots.isEmpty else { throw .noRoot }
+    }
+
+    init(_ certificates: [TrustedCertificate]) {
+        roots = certificates.filter(\.isSelfIssued)
+        intermediates = certificates.filter { !$0.isSelfIssued }.compactMap { try? CertificateOutline($0.bytes) }
+    }
+
+    /// SHA-256 fingerprints of the roots, for a log line at start.
+    public var fingerprints: [Digest256] { roots.map { Digest256(hashing: $0.bytes) } }
+}

@@ -1,0 +1,38 @@
+/// One element of BER or DER, as ranges into the bytes it was read from.
+struct BERElement {
+    /// The identifier octet: class, form and number. Numbers above 30 occur nowhere in a receipt and are not read.
+    let tag: UInt8
+    let start: Int
+    /// Without the end-of-contents octets of an indefinite length.
+    let content: Range<Int>
+    /// Just behind the element, its end-of-contents octets included.
+    let end: Int
+
+    var isConstructed: Bool { tag & 0x20 != 0 }
+    var whole: Range<Int> { start..<end }
+}
+
+/// The identifier octets that receipts and certificates use.
+enum BERTag {
+    static let integer: UInt8 = 0x02
+    static let bitString: UInt8 = 0x03
+    static let octetString: UInt8 = 0x04
+    static let constructedOctetString: UInt8 = 0x24
+    static let objectIdentifier: UInt8 = 0x06
+    static let utf8String: UInt8 = 0x0C
+    static let ia5String: UInt8 = 0x16
+    static let sequence: UInt8 = 0x30
+    static let set: UInt8 = 0x31
+    /// `[0]` and `[1]`, constructed.
+    static let context0: UInt8 = 0xA0
+    static let context1: UInt8 = 0xA1
+}
+
+/// Why bytes are not BER, or not within the limits here. Never holds the bytes themselves.
+enum BERFault: Error, Equatable {
+    case truncated
+    case unsupportedTag
+    case unsupportedLength
+    case tooDeep
+    case unexpectedElement
+}

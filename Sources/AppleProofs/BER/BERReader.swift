@@ -1,0 +1,117 @@
+/// Reads the elements in a range of bytes one by one, BER's indefinite lengths included.
+///
+/// It makes no tree: what is not asked for is stepped over, so that neither a message of a million tiny elements nor one
+/// nested a million deep costs memory. swift-asn1 makes a node of every element, a receipt's certificates included, which
+/// alone costs two thirds of a whole proof; the tests hold this reader against it on the same inputs.
+struct BERReader {
+    /// Indefinite lengths inside one another. A genuine message has four.
+    static let maximumOpenLengths = 32
+    /// Segments of an OCTET STRING inside one another.
+    static let maximumSegmentDepth = 4
+
+    let bytes: [UInt8]
+    private var index: Int
+    private let end: Int
+
+    init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+        index = 0
+        end = bytes.count
+    }
+
+    /// The elements inside `element`, which was read from the same bytes.
+    init(_ bytes: [UInt8], inside element: BERElement) {
+        self.bytes = bytes
+        index = element.content.lowerBound
+        end = element.content.upperBound
+    }
+
+    var isAtEnd: Bool { index == end }
+
+    /// The tag of the next element, nil at the end.
+    var nextTag: UInt8? { index < end ? bytes[index] : nil }
+
+    /// The next element, nil at the end.
+    mutating func next() throws(BERFault) -> BERElement? {
+        guard index < end else { return nil }
+        let start = index
+        let header = try header(at: start)
+        let element: BERElement
+        if let length = header.length {
+            let contentEnd = header.contentStart + length
+            element = BERElement(
+                tag: bytes[start], start: start, content: header.contentStart..<contentEnd, end: contentEnd)
+        } else {
+            let contentEnd = try endOfContents(from: header.contentStart)
+            element = BERElement(
+                tag: bytes[start], start: start, content: header.contentStart..<contentEnd, end: contentEnd + 2)
+        }
+        index = element.end
+        return element
+    }
+
+    /// The next element, which must have that tag.
+    mutating func next(_ tag: UInt8) throws(BERFault) -> BERElement {
+        guard let element = try next(), element.tag == tag else { throw .unexpectedElement }
+        return element
+    }
+
+    /// The next element where it has that tag, and nothing is read otherwise.
+    mutating func next(ifTagged tag: UInt8) throws(BERFault) -> BERElement? {
+        nextTag == tag ? try next() : nil
+    }
+
+    private struct Header {
+        let contentStart: Int
+        /// Nil where it is indefinite; otherwise the content ends within the range.
+        let length: Int?
+    }
+
+    private func header(at start: Int) throws(BERFault) -> Header {
+        guard start + 2 <= end else { throw .truncated }
+        let tag = bytes[start]
+        guard tag & 0x1F != 0x1F else { throw .unsupportedTag }
+        let first = bytes[start + 1]
+        var contentStart = start + 2
+        if first == 0x80 {
+            guard tag & 0x20 != 0 else { throw .unsupportedLength }
+            return Header(contentStart: contentStart, length: nil)
+        }
+        var length = Int(first)
+        if first > 0x80 {
+            let count = Int(first & 0x7F)
+            guard count <= 4 else { throw .unsupportedLength }
+            guard contentStart + count <= end else { throw .truncated }
+            length = 0
+            for _ in 0..<count {
+                length = length << 8 | Int(bytes[contentStart])
+                contentStart += 1
+            }
+        }
+        guard length <= end - contentStart else { throw .truncated }
+        return Header(contentStart: contentStart, length: length)
+    }
+
+    /// Where the end-of-contents octets stand that close an indefinite length. Without recursion: depth costs no stack.
+    private func endOfContents(from start: Int) throws(BERFault) -> Int {
+        var position = start
+        var open = 1
+        while true {
+            guard position + 2 <= end else { throw .truncated }
+            if bytes[position] == 0, bytes[position + 1] == 0 {
+                open -= 1
+                if open == 0 { return position }
+                position += 2
+                continue
+            }
+            let header = try header(at: position)
+            position = header.contentStart
+            if let length = header.length {
+                position += length
+            } else {
+                open += 1
+                guard open <= Self.maximumOpenLengths else { throw .tooDeep }
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import Foundation
+import Fulfillment
+import SwiftASN1
+import X509
+
+extension Certificate {
+    /// Marks what signs receipts and transactions.
+    static let leafMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 11, 1]
+    /// Marks Apple's Worldwide Developer Relations authorities.
+    static let intermediateMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 2, 1]
+
+    /// Critical extensions that are looked at here, or only narrow what is not relied on here.
+    private static let knownExtensions: Set<ASN1ObjectIdentifier> = [
+        leafMarker, intermediateMarker, .X509ExtensionID.basicConstraints, .X509ExtensionID.keyUsage,
+        .X509ExtensionID.extendedKeyUsage, [2, 5, 29, 32],
+    ]
+
+    var hasUnknownCriticalExtension: Bool {
+        extensions.contains { $0.critical && !Self.knownExtensions.contains($0.oid) }
+    }
+
+    /// First and last moment, nil where they are none.
+    var validity: ClosedRange<Timestamp>? {
+        guard let from = Timestamp(notValidBefore), let until = Timestamp(notValidAfter), from <= until else {
+            return nil
+        }
+        // notAfter names its whole second.
+        return from...until.adding(milliseconds: 999)
+    }
+
+    var isAuthority: Bool {
+        guard case .isCertificateAuthority = try? extensions.basicConstraints else { return false }
+        guard extensions[oid: .X509ExtensionID.keyUsage] != nil else { return true }
+        return (try? extensions.keyUsage)?.keyCertSign ?? false
+    }
+
+    var isForSigning: Bool {
+        if extensions[oid: .X509ExtensionID.basicConstraints] != nil {
+            guard case .notCertificateAuthority = try? extensions.basicConstraints else { return false }
+        }
+        guard extensions[oid: .X509ExtensionID.keyUsage] != nil else { return true }
+        return (try? extensions.keyUsage)?.digitalSignature ?? false
+    }
+}
+
+extension Timestamp {
+    fileprivate init?(_ date: Date) {
+        guard let milliseconds = Int64(exactly: (date.timeIntervalSince1970 * 1000).rounded()) else { return nil }
+        self.init(milliseconds: milliseconds)
+    }
+}

@@ -1,0 +1,74 @@
+/// A certificate's skeleton, read before anything is computed with it: who issued it, and how large its key is.
+///
+/// Sizes are judged here, so that a hostile key never reaches public-key arithmetic.
+struct CertificateOutline {
+    /// Apple's have 1 to 1.5 KB.
+    static let maximumSize = 16 * 1024
+    /// Bits of an RSA modulus. 1024-bit keys, as in iOS 6 receipts before 2015, prove nothing any more.
+    static let rsaKeySizes = 2048...4096
+    static let maximumExponentSize = 8
+
+    let bytes: [UInt8]
+    /// Names and serial number as encoded: they are compared byte by byte.
+    let issuer: ArraySlice<UInt8>
+    let subject: ArraySlice<UInt8>
+    let serialNumber: ArraySlice<UInt8>
+    /// Why its key is not to be computed with, nil where it may be.
+    let doubt: Doubt?
+
+    /// Throws where the bytes are no certificate.
+    init(_ bytes: [UInt8]) throws(BERFault) {
+        self.bytes = bytes
+        var outer = BERReader(bytes)
+        var certificate = BERReader(bytes, inside: try outer.next(BERTag.sequence))
+        guard outer.isAtEnd else { throw .unexpectedElement }
+        var body = BERReader(bytes, inside: try certificate.next(BERTag.sequence))
+        _ = try body.next(ifTagged: BERTag.context0)
+        serialNumber = bytes[try body.next(BERTag.integer).content]
+        _ = try body.next(BERTag.sequence)
+        issuer = bytes[try body.next(BERTag.sequence).whole]
+        _ = try body.next(BERTag.sequence)
+        subject = bytes[try body.next(BERTag.sequence).whole]
+        let key = try body.next(BERTag.sequence)
+        _ = try certificate.next(BERTag.sequence)
+        _ = try certificate.next(BERTag.bitString)
+        guard certificate.isAtEnd else { throw .unexpectedElement }
+        doubt = bytes.count > Self.maximumSize ? .certificateSize : try Self.doubt(about: key, in: bytes)
+    }
+
+    var isSelfIssued: Bool { issuer == subject }
+
+    private static func doubt(about key: BERElement, in bytes: [UInt8]) throws(BERFault) -> Doubt? {
+        var reader = BERReader(bytes, inside: key)
+        var algorithm = BERReader(bytes, inside: try reader.next(BERTag.sequence))
+        let identifier = bytes[try algorithm.next(BERTag.objectIdentifier).content]
+        let encodedKey = try reader.next(BERTag.bitString)
+        if identifier.elementsEqual(EncodedOID.rsaEncryption) {
+            return try doubtAboutRSA(encodedKey, in: bytes)
+        }
+        guard identifier.elementsEqual(EncodedOID.ellipticCurveKey),
+            let curve = try algorithm.next(ifTagged: BERTag.objectIdentifier)
+        else { return .unknownAlgorithm }
+        // One octet for the unused bits, one that says "uncompressed", then the two coordinates.
+        if bytes[curve.content].elementsEqual(EncodedOID.p256) {
+            return encodedKey.content.count == 66 ? nil : .keySize
+        }
+        if bytes[curve.content].elementsEqual(EncodedOID.p384) {
+            return encodedKey.content.count == 98 ? nil : .keySize
+        }
+        return .unknownAlgorithm
+    }
+
+    private static func doubtAboutRSA(_ encodedKey: BERElement, in bytes: [UInt8]) throws(BERFault) -> Doubt? {
+        guard encodedKey.content.count > 1 else { throw .truncated }
+        let inner = BERElement(
+            tag: encodedKey.tag, start: encodedKey.start,
+            content: encodedKey.content.dropFirst(), end: encodedKey.end)
+        var reader = BERReader(bytes, inside: inner)
+        var numbers = BERReader(bytes, inside: try reader.next(BERTag.sequence))
+        let modulus = bytes[try numbers.next(BERTag.integer).content].drop { $0 == 0 }
+        let exponent = try numbers.next(BERTag.integer)
+        let bits = modulus.count * 8 - (modulus.first?.leadingZeroBitCount ?? 0)
+        return rsaKeySizes.contains(bits) && exponent.content.count <= maximumExponentSize ? nil : .keySize
+    }
+}

@@ -1,0 +1,24 @@
+import Fulfillment
+import SwiftASN1
+import X509
+
+/// A certificate that is trusted for its bytes: pinned, or named by the operator.
+struct TrustedCertificate: Sendable {
+    let bytes: [UInt8]
+    let subject: ArraySlice<UInt8>
+    let isSelfIssued: Bool
+    let certificate: Certificate
+    let validity: ClosedRange<Timestamp>
+
+    /// Nil where it is no certificate, or its key is of a kind or size that is not computed with.
+    init?(_ bytes: [UInt8]) {
+        guard let outline = try? CertificateOutline(bytes), outline.doubt == nil,
+            let certificate = try? Certificate(derEncoded: bytes), let validity = certificate.validity
+        else { return nil }
+        self.bytes = bytes
+        subject = outline.subject
+        isSelfIssued = outline.isSelfIssued
+        self.certificate = certificate
+        self.validity = validity
+    }
+}

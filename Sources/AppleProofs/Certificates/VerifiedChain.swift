@@ -1,0 +1,22 @@
+import Crypto
+import CryptoExtras
+import Fulfillment
+
+/// A signer's key that Apple's root vouches for, and for which time.
+struct VerifiedChain: Sendable {
+    let key: Key
+    /// When leaf, intermediate and root were valid all at once.
+    let validity: ClosedRange<Timestamp>
+
+    enum Key: Sendable {
+        case rsa(_RSA.Signing.PublicKey)
+        case p256(P256.Signing.PublicKey)
+        /// Of a kind that signs neither receipts nor transactions.
+        case other
+    }
+
+    /// Signatures are judged as of when they were made: a certificate that has expired since proves them all the same.
+    func check(at time: Timestamp) throws(ProofFailure) {
+        guard validity.contains(time) else { throw .forged(.notValidThen) }
+    }
+}

@@ -1,0 +1,46 @@
+import Fulfillment
+import Synchronization
+
+/// The chains that were verified lately. Apple signs for months with the same one, and verifying it costs ten times as
+/// much as the signature below it.
+///
+/// Only chains that end in a trusted root are kept, so that nobody else can fill it. Any thread.
+final class VerifiedChainCache: Sendable {
+    static let defaultCapacity = 64
+
+    private struct State {
+        var entries: [Digest256: (chain: VerifiedChain, lastUse: UInt64)] = [:]
+        var uses: UInt64 = 0
+    }
+
+    private let capacity: Int
+    private let state = Mutex(State())
+
+    init(capacity: Int) {
+        self.capacity = max(capacity, 1)
+    }
+
+    var count: Int { state.withLock { $0.entries.count } }
+
+    func chain(for key: Digest256) -> VerifiedChain? {
+        state.withLock { state in
+            guard let index = state.entries.index(forKey: key) else { return nil }
+            state.uses &+= 1
+            state.entries.values[index].lastUse = state.uses
+            return state.entries.values[index].chain
+        }
+    }
+
+    /// Displaces the one that was used longest ago.
+    func insert(_ chain: VerifiedChain, for key: Digest256) {
+        state.withLock { state in
+            if state.entries[key] == nil, state.entries.count >= capacity,
+                let oldest = state.entries.min(by: { $0.value.lastUse < $1.value.lastUse })
+            {
+                state.entries[oldest.key] = nil
+            }
+            state.uses &+= 1
+            state.entries[key] = (chain, state.uses)
+        }
+    }
+}

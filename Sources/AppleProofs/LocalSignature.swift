@@ -1,0 +1,56 @@
+/// What can be said of a proof's signature without asking anyone. Three different things, which lead to three different
+/// ends: a proven receipt that Apple refuses is trouble at Apple, a forged one is refused here, and for what is not
+/// provable Apple is asked.
+public enum LocalSignature: Sendable, Equatable {
+    case proven
+    case forged(Forgery)
+    case notProvable(Doubt)
+}
+
+/// Why a signature is not Apple's.
+public enum Forgery: String, Error, Sendable, CaseIterable {
+    case signerCertificateMissing = "the signer's certificate is missing"
+    case intermediateMissing = "no certificate is the issuer of the signer's"
+    case chainLength = "the chain is not exactly three certificates"
+    case unreadableCertificate = "a certificate is none"
+    case unknownRoot = "the chain does not end in a known root"
+    case brokenChain = "the signer's certificate is not signed by its issuer"
+    case leafMarker = "the signer's certificate lacks Apple's marker"
+    case intermediateMarker = "the issuer's certificate lacks Apple's marker"
+    case leafUsage = "the signer's certificate is not for signing"
+    case intermediateUsage = "the issuer's certificate is not an authority's"
+    case notValidThen = "a certificate was not valid at the time of signing"
+    case contentDigest = "the signed digest is not the content's"
+    case signature = "the signature is not of these bytes"
+    case algorithm = "the algorithm is not ES256"
+    case criticalHeader = "the header demands an extension"
+    case chainMissing = "the header has no chain"
+    case signedDateMissing = "the time of signing is missing"
+    case localEnvironment = "signed by a development machine"
+}
+
+/// Why a signature can neither be proven nor called forged.
+public enum Doubt: String, Error, Sendable, CaseIterable {
+    case unknownAlgorithm = "an algorithm that is not known here"
+    case keySize = "a key of a size that is not checked here"
+    case certificateSize = "a certificate of a size that is not checked here"
+    case tooManyCertificates = "more certificates than are checked here"
+    case tooManySigners = "more than one signer"
+    case signerIdentifier = "a signer named by a key identifier"
+    case criticalExtension = "a critical extension that is not known here"
+    case unsupportedCertificate = "a certificate that cannot be read here"
+    case transactionSignature = "an iOS 6 signature that cannot be proven here"
+}
+
+/// How the proof of one signature ends short of success.
+enum ProofFailure: Error, Equatable {
+    case forged(Forgery)
+    case notProvable(Doubt)
+
+    var signature: LocalSignature {
+        switch self {
+        case .forged(let forgery): .forged(forgery)
+        case .notProvable(let doubt): .notProvable(doubt)
+        }
+    }
+}

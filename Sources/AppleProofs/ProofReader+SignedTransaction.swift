@@ -1,0 +1,39 @@
+import Fulfillment
+
+extension ProofReader {
+    /// Reads a StoreKit 2 JWS in its compact form.
+    public func readSignedTransaction(_ jws: String) -> SignedTransactionReading {
+        guard jws.utf8.count <= Self.maximumSize else { return .malformed("the JWS is longer than 1 MiB") }
+        let token: CompactJWS
+        do throws(CompactJWS.Fault) {
+            token = try CompactJWS(jws)
+        } catch {
+            return .malformed(error.rawValue)
+        }
+        guard let claims = TransactionClaims(token.payload) else {
+            let signature = token.signature(at: nil, chains: chains)
+            return signature == .proven ? .notATransaction : .unreadable(signature)
+        }
+        return .read(SignedTransaction(claims, signature: signature(of: token, claims)))
+    }
+
+    private func signature(of token: CompactJWS, _ claims: TransactionClaims) -> LocalSignature {
+        guard case .store = claims.environment else { return .forged(.localEnvironment) }
+        guard let signedDate = claims.signedDate else {
+            let signature = token.signature(at: nil, chains: chains)
+            return signature == .proven ? .forged(.signedDateMissing) : signature
+        }
+        return token.signature(at: signedDate, chains: chains)
+    }
+}
+
+extension SignedTransaction {
+    fileprivate init(_ claims: TransactionClaims, signature: LocalSignature) {
+        var environment: StoreEnvironment?
+        if case .store(let store) = claims.environment { environment = store }
+        self.init(
+            purchase: claims.purchase, kind: claims.kind, bundleID: claims.bundleID, environment: environment,
+            appTransactionID: claims.appTransactionID, priceInThousandths: claims.priceInThousandths,
+            storefront: claims.storefront, signedDate: claims.signedDate, signature: signature)
+    }
+}

@@ -1,0 +1,60 @@
+import Fulfillment
+
+/// Reads receipts and signed transactions, and says whether Apple signed them, without asking anyone.
+///
+/// It does no I/O and reads no clock: a signature is judged as of the time that is signed with it. The same bytes get the
+/// same reading, whatever was read before. Any thread; copies share what is known of Apple's certificates.
+public struct ProofReader: Sendable {
+    /// Bytes of a receipt or a signed transaction.
+    public static let maximumSize = 1024 * 1024
+
+    let chains: ChainVerifier
+
+    /// - Parameter rememberedChains: how many of Apple's certificate chains are remembered; there are a handful.
+    public init(roots: AppleRoots, rememberedChains: Int = 64) {
+        chains = ChainVerifier(roots: roots, cache: VerifiedChainCache(capacity: rememberedChains))
+    }
+
+    /// Reads the decoded bytes of `receipt_data`: an iOS 7+ app receipt or an iOS 6 transaction receipt.
+    public func readReceipt(_ bytes: [UInt8]) -> ReceiptReading {
+        guard bytes.count <= Self.maximumSize else { return .malformed("the receipt is longer than 1 MiB") }
+        return bytes.first == BERTag.sequence ? readAppReceipt(bytes) : readTransactionReceipt(bytes)
+    }
+
+    private func readAppReceipt(_ bytes: [UInt8]) -> ReceiptReading {
+        guard let message = try? SignedMessage(bytes) else { return .malformed("not a PKCS #7 signed message") }
+        guard let first = message.signers.first, let signer = try? MessageSigner(first, in: bytes) else {
+            return .malformed("the receipt has no signer")
+        }
+        guard let payload = try? ReceiptPayload(message.content) else {
+            return .malformed("the signed content is no receipt")
+        }
+        guard let creationDate = payload.creationDate else { return .malformed("the receipt has no creation date") }
+        return .read(
+            LocalReceipt(
+                style: .appReceipt, bundleID: payload.bundleID, appAppleID: payload.appAppleID,
+                environment: payload.environment, creationDate: creationDate, purchases: payload.purchases,
+                kinds: payload.kinds, unreadablePurchases: payload.unreadablePurchases,
+                holdsAutoRenewable: payload.holdsAutoRenewable,
+                signature: message.signature(signer, at: creationDate, chains: chains)))
+    }
+
+    private func readTransactionReceipt(_ bytes: [UInt8]) -> ReceiptReading {
+        let receipt: TransactionReceipt
+        do throws(TransactionReceipt.Fault) {
+            receipt = try TransactionReceipt(bytes)
+        } catch {
+            return .malformed(error.rawValue)
+        }
+        let purchase = receipt.purchase
+        let isProven =
+            receipt.signature.flatMap(TransactionSignature.init)?
+            .isProven(over: receipt.purchaseInfo, at: purchase.purchasedAt, chains: chains) ?? false
+        return .read(
+            LocalReceipt(
+                style: .transactionReceipt, bundleID: receipt.bundleID, appAppleID: receipt.appAppleID,
+                environment: receipt.environment, creationDate: purchase.purchasedAt, purchases: [purchase],
+                kinds: [nil], unreadablePurchases: 0, holdsAutoRenewable: purchase.expiresAt != nil,
+                signature: isProven ? .proven : .notProvable(.transactionSignature)))
+    }
+}

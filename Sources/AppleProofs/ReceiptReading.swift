@@ -1,0 +1,35 @@
+import Fulfillment
+
+/// A receipt as far as it can be read without asking anyone.
+public enum ReceiptReading: Sendable, Equatable {
+    /// Not a receipt at all, or one without a signer or a creation date. Says why, and holds none of its content.
+    case malformed(String)
+    case read(LocalReceipt)
+}
+
+public struct LocalReceipt: Sendable, Equatable {
+    public enum Style: Sendable {
+        /// iOS 7 and later: PKCS #7, all of an app's purchases.
+        case appReceipt
+        /// iOS 6: a property list with one purchase.
+        case transactionReceipt
+    }
+
+    public var style: Style
+    public var bundleID: BundleID?
+    /// Nil or 0 where the receipt does not tell it, as in the sandbox.
+    public var appAppleID: Int64?
+    /// Nil where the receipt does not say, or names neither of the two. A transaction receipt says so outside of what is
+    /// signed, and only in the sandbox: it is never known to be Production.
+    public var environment: StoreEnvironment?
+    /// As of which the signature was judged: of a transaction receipt the time of its purchase.
+    public var creationDate: Timestamp
+    /// In the receipt's own order, repeated ids included.
+    public var purchases: [StorePurchase]
+    /// What the receipt calls the product of each purchase, in the same order; nil where it does not.
+    public var kinds: [ProductKind?]
+    /// Rows that are there but of which no purchase can be made: Apple can tell what they are.
+    public var unreadablePurchases: Int
+    public var holdsAutoRenewable: Bool
+    public var signature: LocalSignature
+}

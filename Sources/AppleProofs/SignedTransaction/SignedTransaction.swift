@@ -1,0 +1,30 @@
+import Fulfillment
+
+/// A StoreKit 2 JWS as far as it can be read without asking anyone.
+public enum SignedTransactionReading: Sendable, Equatable {
+    /// Not a JWS at all. Says why, and holds none of its content.
+    case malformed(String)
+    /// Apple signed it, but it is no transaction: a notification, renewal information, an app transaction.
+    case notATransaction
+    /// Not Apple's, and no transaction to be read either. Never `.proven`.
+    case unreadable(LocalSignature)
+    case read(SignedTransaction)
+}
+
+/// One transaction that carries its own proof. Genuine as of `signedDate`: a refund since then does not show.
+public struct SignedTransaction: Sendable, Equatable {
+    /// `cancelledAt` is Apple's `revocationDate`.
+    public var purchase: StorePurchase
+    public var kind: ProductKind?
+    public var bundleID: BundleID
+    /// Nil where it is a development machine's (`Xcode`, `LocalTesting`), which is always forged.
+    public var environment: StoreEnvironment?
+    /// One Apple Account in one app.
+    public var appTransactionID: String?
+    /// In thousandths of the purchase's currency.
+    public var priceInThousandths: Int64?
+    /// ISO 3166-1 alpha-3.
+    public var storefront: String?
+    public var signedDate: Timestamp?
+    public var signature: LocalSignature
+}

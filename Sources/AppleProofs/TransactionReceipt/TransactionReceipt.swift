@@ -1,0 +1,60 @@
+import Fulfillment
+
+/// An iOS 6 receipt: a property list whose `purchase-info` is another one, in base64, with the one purchase.
+struct TransactionReceipt {
+    let purchaseInfo: [UInt8]
+    let signature: [UInt8]?
+    let bundleID: BundleID?
+    let appAppleID: Int64?
+    let environment: StoreEnvironment?
+    let purchase: StorePurchase
+
+    enum Fault: String, Error {
+        case notAPropertyList = "not a property list of a receipt"
+        case noPurchaseInfo = "the receipt has no readable purchase-info"
+        case noSigner = "the receipt has no signature"
+        case noPurchase = "the receipt names no purchase"
+    }
+
+    init(_ bytes: [UInt8]) throws(Fault) {
+        guard let outer = PropertyList(bytes) else { throw .notAPropertyList }
+        guard let encoded = outer["purchase-info"], let info = Base64.decode(encoded.utf8),
+            let fields = PropertyList(info)
+        else { throw .noPurchaseInfo }
+        guard let signature = outer["signature"], !signature.isEmpty else { throw .noSigner }
+        guard let purchase = StorePurchase(purchaseInfo: fields) else { throw .noPurchase }
+        purchaseInfo = info
+        self.signature = Base64.decode(signature.utf8)
+        bundleID = fields["bid"].flatMap { ReceiptText.identifier($0) }
+        appAppleID = fields["app-item-id"].flatMap { Int64($0) }
+        environment = outer["environment"] == StoreEnvironment.sandbox.rawValue ? .sandbox : nil
+        self.purchase = purchase
+    }
+}
+
+extension StorePurchase {
+    fileprivate init?(purchaseInfo fields: PropertyList) {
+        guard let transactionID = fields["transaction-id"].flatMap({ ReceiptText.identifier($0) }),
+            let productID = fields["product-id"].flatMap({ ReceiptText.identifier($0) }),
+            let quantity = Int32(fields["quantity"] ?? "1"), quantity >= 1,
+            let purchasedAt = fields.date("purchase-date-ms", orText: "purchase-date")
+        else { return nil }
+        let original = fields["original-transaction-id"].flatMap { ReceiptText.identifier($0) }
+        self.init(
+            transactionID: transactionID, originalTransactionID: original ?? transactionID, productID: productID,
+            quantity: quantity, purchasedAt: purchasedAt,
+            expiresAt: fields.date("expires-date", orText: "expires-date-formatted"),
+            cancelledAt: fields.date("cancellation-date-ms", orText: "cancellation-date"))
+    }
+}
+
+extension PropertyList {
+    /// Milliseconds since 1970 under one key, or `2013-05-01 08:00:00 Etc/GMT` under the other.
+    fileprivate func date(_ key: String, orText textKey: String) -> Timestamp? {
+        if let milliseconds = self[key].flatMap({ Int64($0) }) { return Timestamp(milliseconds: milliseconds) }
+        guard let text = self[textKey] ?? self[key], text.hasSuffix(Self.greenwich) else { return nil }
+        return Timestamp(rfc3339: text.dropLast(Self.greenwich.count) + "Z")
+    }
+
+    private static let greenwich = " Etc/GMT"
+}

@@ -1,0 +1,41 @@
+import Crypto
+import CryptoExtras
+import Fulfillment
+
+/// The signature of an iOS 6 receipt: one octet for the version, the RSA signature, four octets for the length of the
+/// signer's certificate, and that certificate. What is signed is the version octet and then `purchase-info`, with SHA-1.
+///
+/// Version 2 has a 1024-bit key, which proves nothing any more; version 3 has 2048 bits. The issuer's certificate is not
+/// in the receipt: it is built in, or named by the operator with the roots.
+struct TransactionSignature {
+    private static let version: UInt8 = 3
+    private static let signatureSize = 256
+
+    private let signature: ArraySlice<UInt8>
+    private let certificate: CertificateOutline
+
+    /// Nil where it is laid out in another way.
+    init?(_ blob: [UInt8]) {
+        let lengthStart = 1 + Self.signatureSize
+        let certificateStart = lengthStart + 4
+        guard blob.count > certificateStart, blob[0] == Self.version else { return nil }
+        let length = blob[lengthStart..<certificateStart].reduce(0) { $0 << 8 | Int($1) }
+        guard length == blob.count - certificateStart,
+            let certificate = try? CertificateOutline(Array(blob[certificateStart...]))
+        else { return nil }
+        signature = blob[1..<lengthStart]
+        self.certificate = certificate
+    }
+
+    /// Proven or not: what fails here may be a signature of a kind that is not known here, and Apple is asked.
+    func isProven(over purchaseInfo: [UInt8], at time: Timestamp, chains: ChainVerifier) -> Bool {
+        guard let chain = try? chains.verify(certificate), chain.validity.contains(time),
+            case .rsa(let key) = chain.key
+        else { return false }
+        var hash = Insecure.SHA1()
+        hash.update(data: [Self.version])
+        hash.update(data: purchaseInfo)
+        return key.isValidSignature(
+            _RSA.Signing.RSASignature(rawRepresentation: signature), for: hash.finalize(), padding: .insecurePKCS1v1_5)
+    }
+}

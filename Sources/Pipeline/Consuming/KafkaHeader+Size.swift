@@ -1,0 +1,8 @@
+import Kafka
+
+extension [KafkaHeader] {
+    /// Bytes that they take in memory, about: one that is all empty takes some too, and a record may hold a million.
+    var byteCount: Int {
+        reduce(0) { $0 + PipelineLimits.bytesPerHeader + $1.name.utf8.count + ($1.value?.count ?? 0) }
+    }
+}

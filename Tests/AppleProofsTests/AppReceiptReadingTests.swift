@@ -1,0 +1,151 @@
+import Fulfillment
+import Testing
+
+@testable import AppleProofs
+
+@Suite("The content of an app receipt")
+struct AppReceiptReadingTests {
+    private func read(_ receipt: TestReceipt) throws -> ReceiptReading {
+        let authority = try TestAuthority.receipts()
+        return authority.reader.readReceipt(try receipt.signed(by: authority))
+    }
+
+    @Test("every field that receipts have is read")
+    func fields() throws {
+        let receipt = try #require(
+            try read(
+                TestReceipt(purchases: [
+                    .init(transactionID: "2", quantity: 3),
+                    .init(
+                        transactionID: "1", purchaseDate: "2024-05-01T09:00:00Z", kind: 3,
+                        expiryDate: "2024-06-01T09:00:00Z", cancellationDate: "2024-05-02T00:00:00Z",
+                        originalTransactionID: "0"),
+                ])
+            ).receipt)
+        #expect(receipt.style == .appReceipt)
+        #expect(receipt.bundleID == "com.example.castle")
+        #expect(receipt.appAppleID == 1_450_000_001)
+        #expect(receipt.environment == .production)
+        #expect(receipt.creationDate == Timestamp(rfc3339: "2024-05-01T08:00:05Z"))
+        #expect(receipt.kinds == [.consumable, .autoRenewableSubscription])
+        #expect(receipt.holdsAutoRenewable)
+        #expect(receipt.unreadablePurchases == 0)
+        let first = try #require(receipt.purchases.first)
+        #expect(first.quantity == 3 && first.expiresAt == nil && first.cancelledAt == nil)
+        #expect(first.originalTransactionID == "2")
+        let last = try #require(receipt.purchases.last)
+        #expect(last.originalTransactionID == "0")
+        #expect(last.purchasedAt == Timestamp(rfc3339: "2024-05-01T09:00:00Z"))
+        #expect(last.expiresAt == Timestamp(rfc3339: "2024-06-01T09:00:00Z"))
+        #expect(last.cancelledAt == Timestamp(rfc3339: "2024-05-02T00:00:00Z"))
+    }
+
+    @Test(
+        "each receipt type names its environment, a development machine's none",
+        arguments: [
+            ("Production", StoreEnvironment?.some(.production)), ("ProductionVPP", .production),
+            ("ProductionSandbox", .sandbox), ("ProductionVPPSandbox", .sandbox), ("Xcode", nil), ("", nil),
+        ])
+    func environments(type: String, environment: StoreEnvironment?) throws {
+        #expect(try read(TestReceipt(environment: type)).receipt?.environment == environment)
+    }
+
+    @Test("a receipt without a signer or a creation date is malformed")
+    func malformed() throws {
+        #expect(try read(TestReceipt(signerCount: 0)) == .malformed("the receipt has no signer"))
+        #expect(try read(TestReceipt(creationDate: nil)) == .malformed("the receipt has no creation date"))
+        #expect(try read(TestReceipt(creationDate: "")) == .malformed("the receipt has no creation date"))
+        #expect(try read(TestReceipt(creationDate: "yesterday")) == .malformed("the receipt has no creation date"))
+    }
+
+    @Test("what is no signed message, or signs no receipt, is malformed")
+    func notAReceipt() throws {
+        let authority = try TestAuthority.receipts()
+        let reader = authority.reader
+        let genuine = try TestReceipt().signed(by: authority)
+        let noMessages: [[UInt8]] = [
+            [0x30], [0x30, 0x00], DER.sequence(DER.oid(1, 2, 840, 113549, 1, 7, 1)), authority.leaf, genuine + [0],
+            genuine.dropLast(), [0x30, 0x84, 0xFF, 0xFF, 0xFF, 0xFF],
+            [0x30, 0x89] + [UInt8](repeating: 0xFF, count: 9),
+        ]
+        for bytes in noMessages {
+            #expect(reader.readReceipt(bytes) == .malformed("not a PKCS #7 signed message"))
+        }
+        for payload in [[], DER.utf8("receipt"), DER.set(DER.utf8("x")), TestReceipt().payload + [0]] {
+            let bytes = try TestReceipt().message(
+                payload: payload, signing: payload, leaf: authority.leaf, certificates: [authority.leaf])
+            #expect(reader.readReceipt(bytes) == .malformed("the signed content is no receipt"))
+        }
+        #expect(
+            reader.readReceipt([UInt8](repeating: 0x30, count: ProofReader.maximumSize + 1))
+                == .malformed("the receipt is longer than 1 MiB"))
+    }
+
+    @Test("a purchase that cannot be read is counted, and the others are read")
+    func unreadablePurchases() throws {
+        let receipt = try #require(
+            try read(
+                TestReceipt(purchases: [
+                    .init(transactionID: ""), .init(productID: ""), .init(quantity: 0), .init(quantity: 1 << 40),
+                    .init(purchaseDate: ""), .init(cancellationDate: "soon"), .init(transactionID: "5"),
+                    .init(productID: String(repeating: "p", count: 257)), .init(productID: "a\0b"),
+                ])
+            ).receipt)
+        #expect(receipt.unreadablePurchases == 8)
+        #expect(receipt.purchases.map(\.transactionID) == ["5"])
+        #expect(receipt.signature == .proven)
+    }
+
+    @Test("a receipt of 200 KB with hundreds of purchases is read whole", arguments: TestReceipt.Encoding.allCases)
+    func largeReceipt(encoding: TestReceipt.Encoding) throws {
+        let purchases = (0..<900).map {
+            TestReceipt.Purchase(transactionID: "47\(1_000_000 + $0)", kind: Int64($0 % 4))
+        }
+        let authority = try TestAuthority.receipts()
+        let bytes = try TestReceipt(purchases: purchases, encoding: encoding).signed(by: authority)
+        #expect(bytes.count > 200_000)
+        let receipt = try #require(authority.reader.readReceipt(bytes).receipt)
+        #expect(receipt.purchases.map(\.transactionID.text) == purchases.map(\.transactionID))
+        #expect(receipt.signature == .proven)
+    }
+
+    @Test("another app's receipt and the sandbox's are proven too: whose they are is for the caller to judge")
+    func foreignReceipts() throws {
+        let foreign = try #require(
+            try read(TestReceipt(bundleID: "com.example.club", environment: "ProductionSandbox")).receipt)
+        #expect(foreign.bundleID == "com.example.club")
+        #expect(foreign.environment == .sandbox)
+        #expect(foreign.signature == .proven)
+        #expect(try read(TestReceipt(bundleID: nil)).receipt?.bundleID == nil)
+    }
+
+    /// The first kilobyte of a receipt from production, as its owner published it in 2023.
+    private static let excerpt = """
+        MIIUYgYJKoZIhvcNAQcCoIIUUzCCFE8CAQExCzAJBgUrDgMCGgUAMIIDoAYJKoZIhvcNAQcBoIIDkQSCA40xggOJMAoCARQCAQEEAgwA
+        MAsCARkCAQEEAwIBAzAMAgEOAgEBBAQCAgDnMA0CAQoCAQEEBRYDMTcrMA0CAQ0CAQEEBQIDAnKRMA4CAQECAQEEBgIEWjY+pTAOAgED
+        AgEBBAYMBDY3LjAwDgIBCQIBAQQGAgRQMjYwMA4CAQsCAQEEBgIEBx5smzAOAgEQAgEBBAYCBDMfsaYwDgIBEwIBAQQGDAQ0OS4wMBIC
+        AQ8CAQEECgIIBvbT3O8NtPwwFAIBAAIBAQQMDApQcm9kdWN0aW9uMBgCAQQCAQIEEO7yXwxbjOjnUta2fyPUyLQwHAIBBQIBAQQUOm1O
+        ECcJC+fsCkg0UHAKddj32awwHgIBCAIBAQQWFhQyMDIzLTA2LTI4VDAwOjU1OjUyWjAeAgEMAgEBBBYWFDIwMjMtMDYtMjhUMDA6NTU6
+        NTJaMB4CARICAQEEFhYUMjAyMi0xMC0xMFQxMjo0OTo1OFowHwIBAgIBAQQXDBVjb20ueWFsbGEueWFsbGFiYWxvb3QwRgIBBwIBAQQ+
+        B6MbtmZLO6LVh2pyFTGXK4kIhCjr0tkJLiumfYMw6zshg3dpBuO86iJkXLcys2WV1HgLbyT8e+g9VncbnKAwTQIBBgIBAQRFCHEdkckJ
+        bnMT3AaUE3ex61BFAs41sUtMq02JGxpC63yJl/1pNljyjiQyFWhu8wGf9Rze4nNZv5q5o2LYuKeeQ2tZwjAUMIIBZgIBEQIBAQSCAVwx
+        ggFYMAsCAgasAgEBBAIWADALAgIGrQ
+        """
+
+    @Test("the published beginning of a production receipt of 2023 is read as far as it goes")
+    func productionExcerpt() throws {
+        let bytes = try #require(Base64.decode(Self.excerpt.utf8))
+        #expect(ProofReader(roots: .builtIn).readReceipt(bytes) == .malformed("not a PKCS #7 signed message"))
+        // The payload's SET begins with attribute 20, and the excerpt ends within the first purchase.
+        let start = try #require(bytes.firstRange(of: [0x30, 0x0A, 0x02, 0x01, 0x14]))
+        var reader = BERReader(Array(bytes[start.lowerBound...]))
+        var attributes: [UInt8] = []
+        while let attribute = try? reader.next() { attributes += reader.bytes[attribute.whole] }
+        let payload = try ReceiptPayload(DER.element(0x31, attributes))
+        #expect(payload.bundleID == "com.yalla.yallabaloot")
+        #expect(payload.appAppleID == 1_513_504_421)
+        #expect(payload.environment == .production)
+        #expect(payload.creationDate == Timestamp(rfc3339: "2023-06-28T00:55:52Z"))
+        #expect(payload.purchases.isEmpty)
+    }
+}

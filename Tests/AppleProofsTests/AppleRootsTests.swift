@@ -1,0 +1,51 @@
+import Fulfillment
+import Testing
+import X509
+
+@testable import AppleProofs
+
+@Suite("The roots")
+struct AppleRootsTests {
+    @Test("Apple's are built in, by the fingerprints that Apple publishes")
+    func builtIn() {
+        let fingerprints = AppleRoots.builtIn.fingerprints.map { digest in
+            digest.bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        }
+        #expect(
+            fingerprints == [
+                "b0b1730ecbc7ff4505142c49f1295e6eda6bcaed7e2c68c5be91b5a11001f024",
+                "c2b9b042dd57830e7d117dac55ac8ae19407d38e41d88f3215bc3a890444a050",
+                "63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179",
+            ])
+        #expect(AppleRoots.builtIn.intermediates.count == 1)
+    }
+
+    @Test("the built-in issuer of iOS 6 receipts is signed by Apple's root")
+    func builtInIntermediate() throws {
+        let issuer = try #require(AppleRoots.builtIn.intermediates.first)
+        let trusted = try #require(TrustedCertificate(issuer.bytes))
+        let root = try #require(AppleRoots.builtIn.roots.first { $0.subject == issuer.issuer })
+        #expect(root.certificate.publicKey.isValidSignature(trusted.certificate.signature, for: trusted.certificate))
+    }
+
+    @Test("a PEM file names roots in place of Apple's, and issuers of iOS 6 receipts")
+    func pem() throws {
+        let root = try Seeds.text("signing/root.pem")
+        #expect(try AppleRoots(pem: root).roots.count == 1)
+        let both = try AppleRoots(pem: root + Seeds.text("signing/intermediate.pem"))
+        #expect(both.roots.count == 1 && both.intermediates.count == 1)
+    }
+
+    @Test("a file that cannot be meant is a fault")
+    func faults() throws {
+        let root = try Seeds.text("signing/root.pem")
+        let noCertificate = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n"
+        #expect(throws: AppleRoots.Fault.notPEM) { try AppleRoots(pem: "") }
+        #expect(throws: AppleRoots.Fault.notPEM) { try AppleRoots(pem: "certificates") }
+        #expect(throws: AppleRoots.Fault.unusable(certificate: 2)) { try AppleRoots(pem: root + noCertificate) }
+        #expect(throws: AppleRoots.Fault.unusable(certificate: 1)) {
+            try AppleRoots(pem: Seeds.text("signing/leaf-key.pem"))
+        }
+        #expect(throws: AppleRoots.Fault.noRoot) { try AppleRoots(pem: Seeds.text("signing/leaf.pem")) }
+    }
+}

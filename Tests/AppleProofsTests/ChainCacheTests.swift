@@ -1,0 +1,70 @@
+import Crypto
+import Fulfillment
+import Testing
+
+@testable import AppleProofs
+
+@Suite("The chains that are remembered")
+struct ChainCacheTests {
+    private func chain(_ milliseconds: Int64) -> VerifiedChain {
+        VerifiedChain(key: .other, validity: Timestamp(milliseconds: milliseconds)...Timestamp(milliseconds: .max))
+    }
+
+    private func key(_ number: UInt8) -> Digest256 { Digest256(bytes: [number]) }
+
+    @Test("they are bounded, and the one used longest ago goes first")
+    func bound() {
+        let cache = VerifiedChainCache(capacity: 3)
+        for number in 1...3 { cache.insert(chain(Int64(number)), for: key(UInt8(number))) }
+        #expect(cache.chain(for: key(1)) != nil)
+        cache.insert(chain(4), for: key(4))
+        cache.insert(chain(5), for: key(4))
+        #expect(cache.count == 3)
+        #expect(cache.chain(for: key(2)) == nil)
+        #expect(cache.chain(for: key(4))?.validity.lowerBound == Timestamp(milliseconds: 5))
+        #expect(cache.chain(for: key(1)) != nil && cache.chain(for: key(3)) != nil)
+    }
+
+    @Test("what is remembered proves no other content, no other time and no other certificate")
+    func remembersNoMore() throws {
+        let authority = try TestAuthority.receipts()
+        let reader = authority.reader
+        #expect(reader.readReceipt(try TestReceipt().signed(by: authority)).signature == .proven)
+        var bytes = try TestReceipt().signed(by: authority)
+        bytes[bytes.count - 1] ^= 1
+        #expect(reader.readReceipt(bytes).signature == .forged(.signature))
+        let late = try TestReceipt(creationDate: "2031-01-01T00:00:00Z").signed(by: authority)
+        #expect(reader.readReceipt(late).signature == .forged(.notValidThen))
+        var leaf = authority.leaf
+        leaf[leaf.count - 1] ^= 1
+        let other = try TestReceipt().signed(by: authority, certificates: [leaf, authority.intermediate])
+        #expect(reader.readReceipt(other).signature == .forged(.brokenChain))
+        #expect(reader.readReceipt(try TestReceipt().signed(by: authority)).signature == .proven)
+    }
+
+    @Test("only chains that end in a trusted root are remembered")
+    func forgersCannotFillIt() throws {
+        let authority = try TestAuthority.receipts()
+        let cache = VerifiedChainCache(capacity: 4)
+        let verifier = ChainVerifier(roots: .builtIn, cache: cache)
+        let leaf = try CertificateOutline(authority.leaf)
+        let intermediate = try CertificateOutline(authority.intermediate)
+        #expect(throws: ProofFailure.forged(.unknownRoot)) { try verifier.verify(leaf, intermediate) }
+        #expect(cache.count == 0)
+        let known = ChainVerifier(roots: authority.roots, cache: cache)
+        _ = try known.verify(leaf, intermediate)
+        _ = try known.verify(leaf, intermediate)
+        #expect(cache.count == 1)
+    }
+
+    @Test("a hundred tasks that read at once agree")
+    func concurrency() async throws {
+        let authority = try TestAuthority.receipts()
+        let reader = authority.reader
+        let bytes = try TestReceipt().signed(by: authority)
+        await withTaskGroup { group in
+            for _ in 0..<100 { group.addTask { reader.readReceipt(bytes).signature } }
+            for await signature in group { #expect(signature == .proven) }
+        }
+    }
+}

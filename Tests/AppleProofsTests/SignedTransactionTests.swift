@@ -1,0 +1,201 @@
+import Fulfillment
+import Testing
+
+@testable import AppleProofs
+
+@Suite("A signed transaction")
+struct SignedTransactionTests {
+    private func read(_ transaction: TestTransaction, _ traits: TestAuthority.Traits = .init()) throws
+        -> SignedTransactionReading
+    {
+        let authority = try TestAuthority.transactions(traits)
+        return authority.reader.readSignedTransaction(try transaction.signed(by: authority))
+    }
+
+    @Test("a genuine one is proven, and every claim is read")
+    func genuine() throws {
+        let transaction = try #require(try read(TestTransaction()).transaction)
+        #expect(transaction.signature == .proven)
+        #expect(transaction.bundleID == "com.example.castle")
+        #expect(transaction.environment == .production)
+        #expect(transaction.kind == .consumable)
+        #expect(transaction.appTransactionID == "704000000000001")
+        #expect(transaction.priceInThousandths == 1990)
+        #expect(transaction.storefront == "USA")
+        #expect(transaction.signedDate == Timestamp(milliseconds: 1_714_550_405_000))
+        let purchase = transaction.purchase
+        #expect(purchase.transactionID == "470000000000001")
+        #expect(purchase.originalTransactionID == "470000000000001")
+        #expect(purchase.productID == "com.example.castle.gems.100")
+        #expect(purchase.quantity == 2)
+        #expect(purchase.purchasedAt == Timestamp(milliseconds: 1_714_550_400_000))
+        #expect(purchase.appAccountToken == "7e3fb204-2ab2-4f36-a6e2-2f9f1b1d0a5c")
+        #expect(purchase.currency == "USD")
+        #expect(purchase.expiresAt == nil && purchase.cancelledAt == nil && !purchase.isFamilyShared)
+    }
+
+    @Test("a refunded, shared subscription of the sandbox says all of that")
+    func otherClaims() throws {
+        var made = TestTransaction()
+        made.claims["revocationDate"] = "1714550500000"
+        made.claims["expiresDate"] = "1.717e12"
+        made.claims["inAppOwnershipType"] = "\"FAMILY_SHARED\""
+        made.claims["type"] = "\"Auto-Renewable Subscription\""
+        made.claims["environment"] = "\"Sandbox\""
+        for absent in ["quantity", "originalTransactionId", "appAccountToken", "price", "currency"] {
+            made.claims[absent] = nil
+        }
+        let transaction = try #require(try read(made).transaction)
+        #expect(transaction.signature == .proven)
+        #expect(transaction.environment == .sandbox)
+        #expect(transaction.kind == .autoRenewableSubscription)
+        #expect(transaction.purchase.cancelledAt == Timestamp(milliseconds: 1_714_550_500_000))
+        #expect(transaction.purchase.expiresAt == Timestamp(milliseconds: 1_717_000_000_000))
+        #expect(transaction.purchase.isFamilyShared)
+        #expect(transaction.purchase.quantity == 1)
+        #expect(transaction.purchase.originalTransactionID == "470000000000001")
+        #expect(transaction.priceInThousandths == nil && transaction.purchase.currency == nil)
+    }
+
+    static let flaws: [(TestAuthority.Traits, LocalSignature)] = [
+        (.init(leafMarker: false), .forged(.leafMarker)),
+        (.init(intermediateMarker: false), .forged(.intermediateMarker)),
+        (.init(intermediateIsAuthority: false), .forged(.intermediateUsage)),
+        (.init(leafSigns: false), .forged(.leafUsage)),
+        (.init(leafFrom: "2024-05-01T08:00:06Z"), .forged(.notValidThen)),
+        (.init(leafUntil: "2024-05-01T08:00:04Z"), .forged(.notValidThen)),
+        (.init(leafUntil: "2024-05-01T08:00:05Z"), .proven),
+        (.init(leafIsSignedByRoot: true), .forged(.brokenChain)),
+    ]
+
+    @Test("each flaw of a chain is refused for its own reason, as of the signed date", arguments: flaws)
+    func flawedChains(traits: TestAuthority.Traits, signature: LocalSignature) throws {
+        #expect(try read(TestTransaction(), traits).signature == signature)
+    }
+
+    @Test(
+        "the algorithm is ES256 whatever the header would like",
+        arguments: ["\"none\"", "\"HS256\"", "\"RS256\"", "\"es256\"", "null", "1", "\"\""])
+    func algorithms(algorithm: String) throws {
+        #expect(try read(TestTransaction(algorithm: algorithm)).signature == .forged(.algorithm))
+    }
+
+    @Test("alg none with an empty signature is forged, not malformed")
+    func unsecured() throws {
+        let authority = try TestAuthority.transactions()
+        let token = try TestTransaction.token(header: "{\"alg\":\"none\"}", payload: TestTransaction().payload)
+        let unsigned = String(token[...(token.lastIndex(of: ".") ?? token.startIndex)])
+        #expect(authority.reader.readSignedTransaction(unsigned).signature == .forged(.algorithm))
+    }
+
+    @Test("the chain is exactly three certificates")
+    func chainLength() throws {
+        let authority = try TestAuthority.transactions()
+        let chain = [authority.leaf, authority.intermediate, authority.root]
+        let cases: [([[UInt8]], Forgery)] = [
+            ([], .chainMissing), ([authority.leaf], .chainLength), (Array(chain.dropLast()), .chainLength),
+            (chain + [authority.root], .chainLength), (chain.reversed(), .intermediateMissing),
+            ([authority.leaf, authority.leaf, authority.root], .intermediateMissing),
+            ([[0x30, 0x00], authority.intermediate, authority.root], .unreadableCertificate),
+        ]
+        for (chain, forgery) in cases {
+            let token = try TestTransaction().signed(by: authority, chain: chain)
+            #expect(authority.reader.readSignedTransaction(token).signature == .forged(forgery))
+        }
+        let withoutChain = try TestTransaction.token(header: "{\"alg\":\"ES256\"}", payload: TestTransaction().payload)
+        #expect(authority.reader.readSignedTransaction(withoutChain).signature == .forged(.chainMissing))
+    }
+
+    @Test("the root is ours, not the one in the header")
+    func pinnedRoot() throws {
+        let authority = try TestAuthority.transactions()
+        let token = try TestTransaction().signed(by: authority)
+        #expect(ProofReader(roots: .builtIn).readSignedTransaction(token).signature == .forged(.unknownRoot))
+        let other = try TestAuthority.root(TestKeys.otherRoot)
+        let namesake = AppleRoots([other].compactMap { TrustedCertificate($0) })
+        #expect(ProofReader(roots: namesake).readSignedTransaction(token).signature == .forged(.unknownRoot))
+        let swapped = try TestTransaction().signed(
+            by: authority, chain: [authority.leaf, authority.intermediate, other])
+        #expect(authority.reader.readSignedTransaction(swapped).signature == .proven)
+    }
+
+    @Test("a key that the header brings along is not used")
+    func headerKeys() throws {
+        #expect(try read(TestTransaction(extraHeader: ",\"kid\":\"x\",\"jwk\":{\"kty\":\"oct\"}")).signature == .proven)
+        #expect(try read(TestTransaction(extraHeader: ",\"crit\":[\"b64\"]")).signature == .forged(.criticalHeader))
+    }
+
+    @Test("a receipt's RSA certificate signs no transaction")
+    func otherKind() throws {
+        let authority = try TestAuthority.receipts()
+        let token = try TestTransaction().signed(by: authority)
+        #expect(authority.reader.readSignedTransaction(token).signature == .forged(.algorithm))
+    }
+
+    @Test("another payload under a genuine signature is a forgery, and is read for what it is")
+    func swappedPayload() throws {
+        let authority = try TestAuthority.transactions()
+        let parts = try TestTransaction().signed(by: authority).split(separator: ".")
+        var other = TestTransaction()
+        other.claims["bundleId"] = "\"com.example.club\""
+        let token = "\(parts[0]).\(TestTransaction.url(Array(other.payload.utf8))).\(parts[2])"
+        let transaction = try #require(authority.reader.readSignedTransaction(token).transaction)
+        #expect(transaction.signature == .forged(.signature))
+        #expect(transaction.bundleID == "com.example.club")
+        let shortened = "\(parts[0]).\(parts[1]).\(parts[2].dropLast(4))"
+        #expect(authority.reader.readSignedTransaction(shortened).signature == .forged(.signature))
+    }
+
+    @Test("what a development machine signs is forged, whoever signed it", arguments: ["Xcode", "LocalTesting"])
+    func developmentMachines(environment: String) throws {
+        var made = TestTransaction()
+        made.claims["environment"] = "\"\(environment)\""
+        let transaction = try #require(try read(made).transaction)
+        #expect(transaction.signature == .forged(.localEnvironment))
+        #expect(transaction.environment == nil)
+    }
+
+    @Test("a transaction without a signed date is forged")
+    func withoutSignedDate() throws {
+        var made = TestTransaction()
+        made.claims["signedDate"] = nil
+        #expect(try read(made).signature == .forged(.signedDateMissing))
+    }
+
+    @Test("a genuine JWS that is no transaction is none, a forged one is forged")
+    func noTransaction() throws {
+        for (name, value) in [
+            ("transactionId", nil), ("productId", nil), ("bundleId", nil), ("purchaseDate", nil), ("environment", nil),
+            ("environment", "\"Elsewhere\""), ("quantity", "0"), ("quantity", "1e30"), ("purchaseDate", "1e999"),
+            ("transactionId", "\"\""), ("productId", "\"a\\u0000\""),
+        ] as [(String, String?)] {
+            var made = TestTransaction()
+            made.claims[name] = value
+            #expect(try read(made) == .notATransaction, "\(name)")
+            #expect(try read(made, .init(leafMarker: false)) == .unreadable(.forged(.leafMarker)), "\(name)")
+        }
+    }
+
+    @Test("what is no JWS is malformed")
+    func malformed() throws {
+        let reader = ProofReader(roots: .builtIn)
+        let cases: [(String, CompactJWS.Fault)] = [
+            ("", .segments), (" \n", .segments), ("a.b", .segments), ("a.b.c.d", .segments), ("..", .segments),
+            ("e30.e30", .segments), ("e30.e3!0.AA", .encoding), ("e30.e30.A", .encoding), ("e30 .e30.AA", .encoding),
+            ("e30=.e30.AA", .encoding), ("AAAA.e30.AA", .header), ("W10.e30.AA", .header), ("e30.W10.AA", .payload),
+            ("e30.AAAA.AA", .payload),
+        ]
+        for (text, fault) in cases {
+            #expect(reader.readSignedTransaction(text) == .malformed(fault.rawValue), "\(text)")
+        }
+        let long = String(repeating: "a", count: ProofReader.maximumSize + 1)
+        #expect(reader.readSignedTransaction(long) == .malformed("the JWS is longer than 1 MiB"))
+    }
+
+    @Test("white space around a JWS does no harm")
+    func whiteSpace() throws {
+        let authority = try TestAuthority.transactions()
+        let token = try TestTransaction().signed(by: authority)
+        #expect(authority.reader.readSignedTransaction("\n \(token)\r\n").signature == .proven)
+    }
+}

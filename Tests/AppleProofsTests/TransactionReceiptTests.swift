@@ -1,0 +1,112 @@
+import Fulfillment
+import Testing
+
+@testable import AppleProofs
+
+@Suite("An iOS 6 transaction receipt")
+struct TransactionReceiptTests {
+    /// The issuer is not in the receipt: it is known beforehand, as Apple's is.
+    private func reader(_ authority: TestAuthority) -> ProofReader {
+        ProofReader(roots: AppleRoots([authority.root, authority.intermediate].compactMap { TrustedCertificate($0) }))
+    }
+
+    private func authority() throws -> TestAuthority {
+        try TestAuthority.receipts(.init(leafFrom: "2012-01-01T00:00:00Z", leafUntil: "2030-01-01T00:00:00Z"))
+    }
+
+    @Test("it is read and proven in each spacing", arguments: TestTransactionReceipt.Spacing.allCases)
+    func spacings(spacing: TestTransactionReceipt.Spacing) throws {
+        let authority = try authority()
+        var made = TestTransactionReceipt(spacing: spacing)
+        made.info["purchase-date-ms"] = "1430467200000"
+        let receipt = try #require(reader(authority).readReceipt(try made.signed(by: authority)).receipt)
+        #expect(receipt.style == .transactionReceipt)
+        #expect(receipt.bundleID == "com.example.castle")
+        #expect(receipt.appAppleID == 1_450_000_001)
+        #expect(receipt.signature == .proven)
+        let purchase = try #require(receipt.purchases.first)
+        #expect(receipt.purchases.count == 1 && receipt.kinds == [nil])
+        #expect(purchase.transactionID == "470000000000002")
+        #expect(purchase.originalTransactionID == "470000000000001")
+        #expect(purchase.productID == "com.example.castle.gems.100")
+        #expect(purchase.quantity == 3)
+        #expect(purchase.purchasedAt == Timestamp(milliseconds: 1_430_467_200_000))
+        #expect(!receipt.holdsAutoRenewable)
+    }
+
+    @Test("its environment is the sandbox or unknown: what says so is not signed")
+    func environment() throws {
+        let authority = try authority()
+        for (name, environment) in [("Sandbox", StoreEnvironment?.some(.sandbox)), (nil, nil), ("Production", nil)] {
+            let bytes = try TestTransactionReceipt(environment: name).signed(by: authority)
+            #expect(reader(authority).readReceipt(bytes).receipt?.environment == environment)
+        }
+    }
+
+    @Test("dates are milliseconds, or texts where there are none")
+    func dates() throws {
+        let authority = try authority()
+        var made = TestTransactionReceipt()
+        made.info["purchase-date-ms"] = nil
+        made.info["expires-date"] = "1369987200000"
+        let receipt = try #require(reader(authority).readReceipt(try made.signed(by: authority)).receipt)
+        #expect(receipt.purchases.first?.purchasedAt == Timestamp(rfc3339: "2013-05-01T08:00:00Z"))
+        #expect(receipt.purchases.first?.expiresAt == Timestamp(milliseconds: 1_369_987_200_000))
+        #expect(receipt.holdsAutoRenewable)
+    }
+
+    @Test("what cannot be proven is never called forged")
+    func notProvable() throws {
+        let authority = try authority()
+        let genuine = TestTransactionReceipt()
+        let doubt = LocalSignature.notProvable(.transactionSignature)
+        var later = genuine
+        later.info["purchase-date-ms"] = "1893456001000"
+        let signedInfo = genuine.write([("a", "b")])
+        let info = genuine.write(genuine.info.map { ($0.key, $0.value) })
+        let blob = try genuine.blob(over: info, authority)
+        let cases: [(String, [UInt8])] = [
+            ("another version", try TestTransactionReceipt(version: 2).signed(by: authority)),
+            ("an expired certificate", try later.signed(by: authority)),
+            ("another content", genuine.text(info: info, signature: try genuine.blob(over: signedInfo, authority))),
+            ("no certificate", genuine.text(info: info, signature: Array(blob[..<261]))),
+            ("half a certificate", genuine.text(info: info, signature: blob.dropLast())),
+            ("no signature's layout", genuine.text(info: info, signature: [UInt8](repeating: 0x5A, count: 256))),
+            ("a single octet", genuine.text(info: info, signature: [3])),
+        ]
+        for (name, bytes) in cases { #expect(reader(authority).readReceipt(bytes).signature == doubt, "\(name)") }
+        let bytes = try TestTransactionReceipt().signed(by: authority)
+        #expect(reader(authority).readReceipt(bytes).signature == .notProvable(.transactionSignature))
+        #expect(authority.reader.readReceipt(bytes).signature == doubt, "without its issuer")
+        #expect(ProofReader(roots: .builtIn).readReceipt(bytes).signature == doubt, "under other roots")
+    }
+
+    @Test("what is no property list of a receipt is malformed")
+    func malformed() throws {
+        let reader = ProofReader(roots: .builtIn)
+        let info = Base64.encode(Array("{}".utf8))
+        let cases = [
+            "", "com.urus.iap.96657290", "{", "{}", "{ \"a\" }", "{ \"a\" = ; }", "{ \"a\" = \"b\"",
+            "{ a = b; a = c; }",
+            "{ \"signature\" = \"AAAA\"; }", "{ \"purchase-info\" = \"!\"; \"signature\" = \"AAAA\"; }",
+            "{ \"purchase-info\" = \"\(info)\"; \"signature\" = \"AAAA\"; }", "{ \"purchase-info\" = \"\(info)\"; }",
+            "{ a = b; } c", "{ \"a\\u0041\" = b; }", "{\"receipt\": 1}",
+        ]
+        for text in cases {
+            guard case .malformed = reader.readReceipt(Array(text.utf8)) else {
+                Issue.record("was read: \(text)")
+                continue
+            }
+        }
+        for (name, value) in [
+            ("transaction-id", nil), ("product-id", nil), ("quantity", "0"), ("quantity", "4294967297"),
+            ("purchase-date-ms", nil), ("transaction-id", ""),
+        ] as [(String, String?)] {
+            var made = TestTransactionReceipt()
+            made.info["purchase-date"] = nil
+            made.info[name] = value
+            let reading = reader.readReceipt(try made.signed(by: try authority()))
+            #expect(reading == .malformed("the receipt names no purchase"), "\(name)")
+        }
+    }
+}

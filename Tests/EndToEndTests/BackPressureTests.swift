@@ -1,0 +1,85 @@
+import AppStoreSimulation
+import Foundation
+import Kafka
+import Testing
+
+@testable import receiptd
+
+extension EndToEnd {
+    @Test(
+        "Apple hangs: what is in memory stays within its limit, consumption pauses, and everything is done afterwards")
+    func backPressure() async throws {
+        let plan = Plan.genuine(count: 400, players: 400)
+        try await Testbed.run(settings: ["MAX_IN_FLIGHT": "50", "LOG_LEVEL": "debug"]) { bed in
+            let worker = try bed.startWorker()
+            try await bed.apple.setOutage(.hang)
+            try await bed.submit(plan.records)
+            var highest = 0.0
+            try await eventually("consumption pauses") {
+                let scrape = try await worker.scrape()
+                highest = max(highest, scrape["receiptd_in_flight"] ?? 0)
+                return scrape["receiptd_paused"] == 1 && highest > 0
+            }
+            // Apple's time-out is a second here: what is in memory is asked for again meanwhile.
+            for _ in 0..<10 {
+                highest = max(highest, try await worker.scrape()["receiptd_in_flight"] ?? 0)
+                try await last(.milliseconds(200))
+            }
+            #expect((1...50).contains(highest))
+            #expect(try await worker.get("/readyz").status == 200)
+            #expect(bed.apple.counters.maximumConcurrentRequests <= 50)
+            #expect(bed.outcomes.content.events.isEmpty)
+            try await bed.apple.setOutage(nil)
+            try await bed.settle(plan)
+            #expect(bed.apple.counters.maximumConcurrentRequests <= 50)
+            expectNone(try await Checker(bed: bed, plan: plan).problems())
+            try await eventually("consumption goes on") { try await worker.scrape()["receiptd_paused"] == 0 }
+        }
+    }
+
+    @Test("one player's receipt that Apple never answers holds up nobody else on the partition")
+    func slowPlayer() async throws {
+        let plan = Plan.genuine(count: 300, players: 100)
+        let slow = plan.records[0]
+        let receipt = try #require(slow.receipt)
+        try await Testbed.run { bed in
+            bed.apple.register(receiptData: receipt, behaviour: [.hang])
+            try bed.startWorker()
+            try await bed.submit(plan.records, partition: 0)
+            let others = Set(plan.records.filter { $0.playerID != slow.playerID }.compactMap(\.submissionID))
+            try await eventually("the others are answered") { others.isSubset(of: bed.outcomes.content.answers.keys) }
+            #expect(bed.outcomes.content.answers[slow.submissionID ?? "-"] == nil)
+            let committed = try await bed.committedOffsets()[0]
+            #expect((committed?.committed ?? 0) == 0, "the first record is undecided")
+            bed.apple.register(receiptData: receipt, behaviour: nil)
+            try await bed.settle(plan)
+            expectNone(try await Checker(bed: bed, plan: plan).problems())
+        }
+    }
+}
+
+extension Plan {
+    /// Genuine purchases only, one after the other of each player in turn.
+    static func genuine(count: Int, players: Int, product: String = Receipts.gems) -> Plan {
+        var plan = Plan()
+        for number in 0..<count {
+            plan.addGenuine(number, player: "player-\(number % players)", product: product)
+        }
+        return plan
+    }
+
+    mutating func addGenuine(_ number: Int, player: String, product: String = Receipts.gems) {
+        let transaction = "9\(1_000_000 + number)"
+        let receipt = Receipts.single(transaction, product: product)
+        let id = "genuine-\(number)"
+        truths[id] = .always(.granted(transaction))
+        certainGrants.insert(transaction)
+        records.append(
+            PlannedRecord(
+                key: Array(player.utf8),
+                value: Array(
+                    #"{"submission_id":"\#(id)","player_id":"\#(player)","bundle_id":"\#(Receipts.castle)","receipt_data":"\#(receipt)"}"#
+                        .utf8),
+                submissionID: id, playerID: player, receipt: receipt))
+    }
+}

@@ -1,0 +1,148 @@
+import AppStoreSimulation
+import Foundation
+import Postgres
+import Testing
+
+@testable import receiptd
+
+extension EndToEnd {
+    @Test("wrong usage exits 64, wrong settings 78 with every fault at once")
+    func settingsFaults() async throws {
+        #expect(try await Program.run(["run", "--no-such-option"]).code == 64)
+        #expect(try await Program.run(["no-such-command"]).code == 64)
+        #expect(try await Program.run(["--version"]).code == 0)
+
+        let nothing = try await Program.run(["run"])
+        #expect(nothing.code == 78)
+        for name in ["KAFKA_BOOTSTRAP_SERVERS", "DATABASE_URL"] { #expect(nothing.errors.contains(name)) }
+
+        let sound = [
+            "KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:1", "DATABASE_URL": "postgresql://nobody:hush@127.0.0.1:1/none",
+        ]
+        let faults = [
+            "KAFKA_PROPERTIES": "no.such.property=1", "MAX_IN_FLIGHT": "many", "HTTP_PORT": "70000",
+            "LOG_FORMAT": "xml",
+        ]
+        let several = try await Program.run(["run"], environment: sound.merging(faults) { $1 })
+        #expect(several.code == 78)
+        for name in faults.keys { #expect(several.errors.contains(name), "\(several.errors)") }
+        #expect(!several.errors.contains("hush"))
+
+        for property in ["acks=1", "enable.auto.commit=true", "isolation.level=read_uncommitted", "partitioner=random"]
+        {
+            let ending = try await Program.run(
+                ["run"], environment: sound.merging(["KAFKA_PROPERTIES": property]) { $1 })
+            #expect(ending.code == 78, "\(property): \(ending.errors)")
+            #expect(ending.errors.contains("KAFKA_PROPERTIES"))
+        }
+    }
+
+    @Test("a settings file is read, the environment wins, and an unknown key is a fault")
+    func settingsFile() async throws {
+        try await Testbed.run { bed in
+            let given = bed.environment()
+            let text = """
+                kafka: { bootstrapServers: "\(given["KAFKA_BOOTSTRAP_SERVERS"] ?? "")" }
+                database: { url: "postgresql://nobody@127.0.0.1:1/none" }
+                apple:
+                  verifyReceiptProductionUrl: "\(bed.apple.productionURL)"
+                  verifyReceiptSandboxUrl: "\(bed.apple.sandboxURL)"
+                """
+            let file = try file(text)
+            let wrong = file.deletingLastPathComponent().appendingPathComponent("wrong.yaml")
+            try (text + "\nkafka2: { bootstrapServers: x }\nmax: { inFlights: 3 }\n").write(
+                to: wrong, atomically: true, encoding: .utf8)
+            defer { try? FileManager.default.removeItem(at: file.deletingLastPathComponent()) }
+            let failing = try await Program.run(["check", "--config", file.path])
+            #expect(failing.code == 69)
+            #expect(failing.output.contains("FAILED  postgresql"), "\(failing)")
+            let passing = try await Program.run(
+                ["check", "--config", file.path], environment: ["DATABASE_URL": bed.databaseURL])
+            #expect(passing.code == 0, "\(passing)")
+            let faulty = try await Program.run(["check", "--config", wrong.path])
+            #expect(faulty.code == 78)
+            #expect(faulty.errors.contains("kafka2") && faulty.errors.contains("inFlights"), "\(faulty.errors)")
+        }
+    }
+
+    @Test("migrate and check tell a service that is out of reach from one that is there")
+    func services() async throws {
+        let nowhere = ["DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none"]
+        let down = try await Program.run(["migrate"], environment: nowhere)
+        #expect(down.code == 69 && !down.errors.isEmpty)
+        try await Testbed.run(on: .empty) { bed in
+            let unmigrated = try await Program.run(
+                ["catalog", "import", Seeds.catalogFile.path], environment: bed.environment())
+            #expect(unmigrated.code == 69 && unmigrated.errors.contains("receiptd migrate"), "\(unmigrated)")
+            for _ in 0..<2 { #expect(try await Program.run(["migrate"], environment: bed.environment()).code == 0) }
+            let uncatalogued = try await Program.run(["check"], environment: bed.environment())
+            #expect(uncatalogued.code == 69 && uncatalogued.output.contains("catalog import"), "\(uncatalogued)")
+            try await Seeds.prepare(bed.databaseURL)
+            let well = try await Program.run(["check"], environment: bed.environment())
+            #expect(well.code == 0, "\(well)")
+            #expect(well.output.split(separator: "\n").allSatisfy { $0.hasPrefix("ok") })
+            try await bed.apple.setOutage(.refuse)
+            let appleless = try await Program.run(["check"], environment: bed.environment())
+            #expect(appleless.code == 69 && appleless.output.contains("FAILED  apple production"), "\(appleless)")
+        }
+    }
+
+    @Test("a faulty catalog is refused with every fault, and an app vanishes only when told so")
+    func catalogs() async throws {
+        try await Testbed.run { bed in
+            let faulty = try file(
+                """
+                apps:
+                  - bundle_id: com.example.one
+                    colour: red
+                    products:
+                      - { product_id: a, kind: consumable }
+                      - { product_id: a, kind: edible }
+                """)
+            let small = faulty.deletingLastPathComponent().appendingPathComponent("small.yaml")
+            try "apps:\n  - bundle_id: com.example.castle\n    products:\n      - { product_id: a, kind: consumable }\n"
+                .write(to: small, atomically: true, encoding: .utf8)
+            defer { try? FileManager.default.removeItem(at: faulty.deletingLastPathComponent()) }
+            let refused = try await Program.run(["catalog", "import", faulty.path], environment: bed.environment())
+            #expect(refused.code == 78)
+            for fault in ["colour", "edible", "a"] { #expect(refused.errors.contains(fault), "\(refused.errors)") }
+            #expect(refused.errors.split(separator: "\n").count >= 3, "\(refused.errors)")
+            let vanishing = try await Program.run(["catalog", "import", small.path], environment: bed.environment())
+            #expect(vanishing.code == 78 && vanishing.errors.contains("--allow-removal"), "\(vanishing)")
+            let told = try await Program.run(
+                ["catalog", "import", "--allow-removal", small.path], environment: bed.environment())
+            #expect(told.code == 0, "\(told)")
+            #expect(try await bed.query("SELECT count(*) FROM catalogs") { $0.int8(0, 0) } == 2)
+        }
+    }
+
+    @Test("submit publishes a file or standard input, and nothing of a faulty one")
+    func submitting() async throws {
+        let plan = Plan.genuine(count: 20, players: 5)
+        let lines = plan.records.map { String(decoding: $0.value ?? [], as: UTF8.self) }
+        try await Testbed.run { bed in
+            try bed.startWorker()
+            let file = try file(lines[..<10].joined(separator: "\n"))
+            defer { try? FileManager.default.removeItem(at: file.deletingLastPathComponent()) }
+            let faulty = try await Program.run(
+                ["submit"], environment: bed.environment(), input: lines[0] + "\n{\"player_id\": 1}\n")
+            #expect(faulty.code == 1 && faulty.errors.contains("line 2"), "\(faulty)")
+            let fromFile = try await Program.run(["submit", file.path], environment: bed.environment())
+            #expect(fromFile.code == 0 && fromFile.output.contains("10"), "\(fromFile)")
+            let fromInput = try await Program.run(
+                ["submit"], environment: bed.environment(), input: lines[10...].joined(separator: "\n") + "\n")
+            #expect(fromInput.code == 0, "\(fromInput)")
+            try await bed.settle(plan)
+            expectNone(try await Checker(bed: bed, plan: plan).problems())
+            #expect(try await bed.committedOffsets().values.reduce(0) { $0 + $1.high } == 20)
+        }
+    }
+
+    private func file(_ text: String) throws -> URL {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("receiptd-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        let file = directory.appendingPathComponent("given.yaml")
+        try text.write(to: file, atomically: true, encoding: .utf8)
+        return file
+    }
+}

@@ -1,0 +1,77 @@
+import AppStoreSimulation
+import Foundation
+import Kafka
+import Postgres
+import Testing
+
+@testable import Pipeline
+@testable import receiptd
+
+extension EndToEnd {
+    /// Where a process dies: right after a step, when it is reached for the n-th time.
+    struct Crash: Sendable, CustomStringConvertible {
+        let point: CrashPoint
+        let times: Int
+
+        var description: String { "\(point.rawValue):\(times)" }
+
+        static let all: [Crash] = CrashPoint.allCases.flatMap { point in
+            // Offsets are committed once a second, for many records together.
+            [Crash(point: point, times: 1), Crash(point: point, times: point == .committed ? 2 : 17)]
+        }
+    }
+
+    struct Ledger: Sendable, Equatable {
+        var grants: Set<[String]> = []
+        var eventIDs: Set<String> = []
+    }
+
+    @Test("a worker that dies right after any step leaves the same ledger and events as one that does not")
+    func crashPoints() async throws {
+        let seed: UInt64 = 20_261_121
+        print("crash points: seed \(seed)")
+        let plan = TrafficGenerator.plan(seed: seed, count: 70, players: 12, withContests: false)
+        let undisturbed = try await ledger(of: plan, crash: nil)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            var waiting = Crash.all[...]
+            func addNext() {
+                guard let crash = waiting.popFirst() else { return }
+                group.addTask {
+                    let ledger = try await self.ledger(of: plan, crash: crash)
+                    #expect(ledger == undisturbed, "after \(crash)")
+                }
+            }
+            // Each waits for the group most of its time, and for the processor the rest.
+            for _ in 0..<8 { addNext() }
+            while try await group.next() != nil { addNext() }
+        }
+    }
+
+    private func ledger(of plan: Plan, crash: Crash?) async throws -> Ledger {
+        var ledger = Ledger()
+        try await Testbed.run(latency: .fixed(40)) { bed in
+            try await bed.submit(plan.records)
+            if let crash {
+                let doomed = try bed.startWorker(["RECEIPTD_CRASH_AFTER": "\(crash)"])
+                #expect(try await doomed.ending(within: .seconds(90)) == -SIGKILL, "\(crash) is never reached")
+            }
+            try bed.startWorker()
+            do { try await bed.settle(plan, within: .seconds(120)) } catch {
+                throw DeadlinePassed(description: "\(crash.map(\.description) ?? "undisturbed"): \(error)")
+            }
+            let problems = try await Checker(bed: bed, plan: plan).problems()
+            #expect(problems.isEmpty, "\(crash.map(\.description) ?? "undisturbed"): \(problems.prefix(10))")
+            ledger.eventIDs = Set(bed.outcomes.content.events.map(\.id))
+            ledger.grants = try await bed.query(
+                """
+                SELECT transaction_id, original_transaction_id, player_id, bundle_id, product_id, quantity::text,
+                    environment, extract(epoch FROM purchased_at)::text, submission_id, coalesce(revoked_at::text, '')
+                FROM grants
+                """
+            ) { rows in
+                Set((0..<rows.count).map { row in (0..<10).map { rows.text(row, $0) ?? "null" } })
+            }
+        }
+        return ledger
+    }
+}

@@ -1,0 +1,48 @@
+import AppStoreSimulation
+import Foundation
+import Kafka
+import Testing
+
+@testable import receiptd
+
+extension EndToEnd {
+    @Test("twenty kills under load lose nothing, grant nothing twice, and ask Apple nothing again")
+    func kills() async throws {
+        let seed = UInt64.random(in: 1...999_999)
+        print("kills: seed \(seed)")
+        var random = SeededRandom(seed: seed)
+        let rounds = 20
+        let plan = TrafficGenerator.plan(seed: seed, count: 4_000)
+        let settings = ["APPLE_MAX_CONCURRENCY": "16", "MAX_IN_FLIGHT": "200"]
+        try await Testbed.run(latency: .uniform(5, 120), settings: settings) { bed in
+            var workers = [try bed.startWorker(), try bed.startWorker()]
+            var feed = Feed(bed: bed, plan: plan)
+            var repetitions = RepetitionCheck(plan: plan)
+            try await feed.send(plan.records.count / 4)
+            for round in 0..<rounds {
+                try await feed.send(plan.records.count * 3 / 4 / rounds + 1)
+                let check = CommitCheck(bed: bed, plan: plan, places: feed.places)
+                // Every other time while records are taken; else wherever it stands, also before it joined.
+                if round.isMultiple(of: 2) {
+                    let before = bed.outcomes.content.events.count
+                    try await eventually("records are taken, round \(round)") {
+                        bed.outcomes.content.events.count > before || bed.unanswered(plan) == 0
+                    }
+                }
+                try await last(.milliseconds(Int.random(in: 50...1500, using: &random)))
+                let decided = try await check.decidedRecords()
+                repetitions.note(feed.places.indices.filter { decided.contains(CommitCheck.Place(feed.places[$0])) })
+                let victim = Int.random(in: 0...1, using: &random)
+                try await workers[victim].kill()
+                expectNone(try await check.problems(), "round \(round)")
+                workers[victim] = try bed.startWorker()
+            }
+            try await feed.send(plan.records.count)
+            try await bed.settle(plan, within: .seconds(180))
+            let problems = try await Checker(bed: bed, plan: plan, appleConcurrency: 2 * 16).problems()
+            #expect(problems.isEmpty, "seed \(seed): \(problems.prefix(20))")
+            let repeated = repetitions.problems(bed.apple.requestLog)
+            #expect(repeated.isEmpty, "seed \(seed): \(repeated.count), \(repeated.prefix(10))")
+        }
+    }
+}

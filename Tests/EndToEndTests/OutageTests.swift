@@ -1,0 +1,97 @@
+import AppStoreSimulation
+import EmbeddedPostgres
+import Foundation
+import Kafka
+import Postgres
+import Testing
+
+@testable import receiptd
+
+extension EndToEnd {
+    @Test("ten seconds without PostgreSQL, its crash, and connections cut: every submission is answered")
+    func database() async throws {
+        try await load(on: .ownServer, "PostgreSQL's outage") { bed, worker, feed in
+            let server = try #require(bed.parts.postgres)
+            try await blocking { server.stopServer() }
+            try await feed.send(100)
+            try await last(.seconds(10))
+            try await eventually("/readyz says so") {
+                let answer = try await worker.get("/readyz")
+                return answer.status == 503 && answer.body.contains("PostgreSQL")
+            }
+            #expect(try await worker.get("/livez").status == 200)
+            try await blocking { try server.startServer() }
+            try await feed.sendAndAwaitProgress()
+            try await blocking {
+                server.stopServer(crashing: true)
+                try server.startServer()
+            }
+            try await feed.sendAndAwaitProgress()
+            for _ in 0..<5 {
+                try await feed.send(50)
+                try await bed.pool.run { session in
+                    _ = try session.execute(
+                        PostgresStatement(
+                            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'receiptd'"
+                        ))
+                }
+                try await last(.milliseconds(100))
+            }
+            try await eventually("ready again") { await worker.isReady() }
+        }
+    }
+
+    @Test("the broker gone for seconds: every submission is answered")
+    func broker() async throws {
+        try await load("the broker's outage") { bed, _, feed in
+            let broker = try #require(bed.parts.broker)
+            for _ in 0..<2 {
+                broker.setBrokerDown(1)
+                try await last(.seconds(3))
+                broker.setBrokerUp(1)
+                try await feed.sendAndAwaitProgress()
+            }
+        }
+    }
+
+    @Test("Apple gone for ten seconds, in every manner: every submission is answered, and none rejected for it")
+    func apple() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for outage in [SimulatedOutage.refuse, .hang, .reset, .http503, .html] {
+                group.addTask {
+                    try await self.load("Apple's outage \(outage)", count: 300) { bed, _, feed in
+                        try await bed.apple.setOutage(outage)
+                        try await feed.send(50)
+                        try await last(.seconds(10))
+                        try await bed.apple.setOutage(nil)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    /// Submits all the while a fault is on, then judges what came of it.
+    private func load(
+        on database: Testbed.Database = .prepared, _ name: String, count: Int = 1_000,
+        _ fault: @Sendable (Testbed, Worker, inout Feed) async throws -> Void
+    ) async throws {
+        let seed = UInt64.random(in: 1...999_999)
+        print("\(name): seed \(seed)")
+        let plan = TrafficGenerator.plan(seed: seed, count: count)
+        let settings = ["APPLE_MAX_CONCURRENCY": "16", "MAX_IN_FLIGHT": "200"]
+        try await Testbed.run(on: database, latency: .uniform(5, 100), settings: settings) { bed in
+            let worker = try bed.startWorker()
+            var feed = Feed(bed: bed, plan: plan)
+            try await feed.send(count / 2 - 100)
+            try await feed.sendAndAwaitProgress()
+            try await fault(bed, worker, &feed)
+            try await feed.send(plan.records.count)
+            do { try await bed.settle(plan) } catch {
+                throw DeadlinePassed(description: "\(name), seed \(seed): \(error)")
+            }
+            let problems = try await Checker(bed: bed, plan: plan, appleConcurrency: 16).problems()
+            #expect(problems.isEmpty, "\(name), seed \(seed): \(problems.prefix(20))")
+        }
+    }
+}

@@ -1,0 +1,31 @@
+import AppStoreSimulation
+import Foundation
+import Kafka
+import Testing
+
+@testable import receiptd
+
+extension EndToEnd {
+    @Test("every case of the seeds comes out as it says")
+    func seeds() async throws {
+        let cases = try SeedCase.loadAll(in: Seeds.directory)
+        try await Testbed.run { bed in
+            for registration in cases.flatMap(\.registrations) {
+                bed.apple.register(receiptData: registration.receiptData, behaviour: registration.behaviour)
+            }
+            let properties = KafkaProperties([("bootstrap.servers", bed.parts.bootstrapServers)])
+            let (outcomes, deadLetters) = (bed.parts.outcomesTopic, bed.parts.deadLettersTopic)
+            let collector = try await blocking {
+                try OutcomeCollector(outcomesTopic: outcomes, deadLettersTopic: deadLetters, properties: properties)
+            }
+            defer { collector.stop() }
+            try bed.startWorker()
+            let replay = SeedReplay(
+                cases: cases, producer: bed.producer, collector: collector,
+                submissionsTopic: bed.parts.submissionsTopic, apple: bed.apple)
+            for result in try await replay.run(progress: { _, _ in }) {
+                #expect(result.differences.isEmpty, "\(result.seed.name): \(result.differences)")
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import AppStoreSimulation
+import EmbeddedPostgres
+import Foundation
+import Kafka
+import Testing
+
+@testable import receiptd
+
+extension EndToEnd {
+    @Test(
+        "workers that are told to stop, or come later, under load: exit 0, and everything is decided",
+        arguments: [SIGTERM, SIGINT])
+    func stopping(signal: Int32) async throws {
+        let seed = UInt64.random(in: 1...999_999)
+        print("stopping by \(signal): seed \(seed)")
+        let plan = TrafficGenerator.plan(seed: seed, count: 1_200)
+        let settings = ["APPLE_MAX_CONCURRENCY": "16", "MAX_IN_FLIGHT": "200"]
+        try await Testbed.run(latency: .uniform(5, 150), settings: settings) { bed in
+            let first = try bed.startWorker()
+            var feed = Feed(bed: bed, plan: plan)
+            try await feed.send(500)
+            try await eventually("the first worker answers") { bed.outcomes.content.events.count > 50 }
+            let second = try bed.startWorker()
+            try await feed.send(300)
+            try await eventually("the second worker has partitions") { second.log.contains("partitions assigned") }
+            try await feed.send(400)
+            let check = CommitCheck(bed: bed, plan: plan, places: feed.places)
+            first.process.send(signal)
+            #expect(try await first.ending(within: .seconds(30)) == 0)
+            expectNone(try await check.problems())
+            try await bed.settle(plan)
+            let problems = try await Checker(bed: bed, plan: plan, appleConcurrency: 2 * 16).problems()
+            #expect(problems.isEmpty, "seed \(seed): \(problems.prefix(20))")
+            second.process.send(signal)
+            #expect(try await second.ending(within: .seconds(30)) == 0)
+        }
+    }
+
+    enum Trouble: CaseIterable {
+        case apple, database, broker
+    }
+
+    @Test("a worker that is told to stop while Apple, PostgreSQL or the broker is away exits 0, and loses nothing")
+    func stoppingInTrouble() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for trouble in Trouble.allCases { group.addTask { try await self.stop(in: trouble) } }
+            try await group.waitForAll()
+        }
+    }
+
+    private func stop(in trouble: Trouble) async throws {
+        let seed = UInt64.random(in: 1...999_999)
+        print("stopping without \(trouble): seed \(seed)")
+        let plan = TrafficGenerator.plan(seed: seed, count: 300)
+        let settings = ["SHUTDOWN_GRACE_SECONDS": "5", "APPLE_MAX_CONCURRENCY": "16"]
+        let database = trouble == .database ? Testbed.Database.ownServer : .prepared
+        try await Testbed.run(on: database, latency: .uniform(5, 100), settings: settings) { bed in
+            let first = try bed.startWorker()
+            var feed = Feed(bed: bed, plan: plan)
+            try await feed.sendAndAwaitProgress(200)
+            let server = bed.parts.postgres
+            let broker = try #require(bed.parts.broker)
+            switch trouble {
+            case .apple: try await bed.apple.setOutage(.hang)
+            case .database: try await blocking { server?.stopServer() }
+            case .broker: broker.setBrokerDown(1)
+            }
+            first.process.terminate()
+            #expect(try await first.ending() == 0, "without \(trouble)")
+            switch trouble {
+            case .apple: try await bed.apple.setOutage(nil)
+            case .database: try await blocking { try server?.startServer() }
+            case .broker: broker.setBrokerUp(1)
+            }
+            try bed.startWorker()
+            try await feed.send(plan.records.count)
+            do { try await bed.settle(plan) } catch {
+                throw DeadlinePassed(description: "without \(trouble): \(error)")
+            }
+            let problems = try await Checker(bed: bed, plan: plan).problems()
+            #expect(problems.isEmpty, "without \(trouble), seed \(seed): \(problems.prefix(20))")
+        }
+    }
+
+    @Test("a worker that was frozen beyond its session and wakes up does no harm")
+    func frozen() async throws {
+        let seed = UInt64.random(in: 1...999_999)
+        print("frozen: seed \(seed)")
+        let plan = TrafficGenerator.plan(seed: seed, count: 800)
+        let settings = ["APPLE_MAX_CONCURRENCY": "16", "MAX_IN_FLIGHT": "200"]
+        try await Testbed.run(latency: .uniform(5, 150), settings: settings) { bed in
+            let frozen = try bed.startWorker()
+            var feed = Feed(bed: bed, plan: plan)
+            try await feed.sendAndAwaitProgress(400)
+            frozen.process.send(SIGSTOP)
+            let other = try bed.startWorker()
+            try await eventually("the other took over") { other.log.contains("partitions assigned") }
+            try await feed.sendAndAwaitProgress(100)
+            frozen.process.send(SIGCONT)
+            try await feed.send(plan.records.count)
+            try await bed.settle(plan)
+            let problems = try await Checker(bed: bed, plan: plan, appleConcurrency: 2 * 16).problems()
+            #expect(problems.isEmpty, "seed \(seed): \(problems.prefix(20))")
+        }
+    }
+}

@@ -1,0 +1,158 @@
+import AppStoreSimulation
+import Foundation
+import Fulfillment
+import Kafka
+import Postgres
+
+/// Judges by what went in and what can be seen from outside: PostgreSQL, the outcomes, Apple's log. It shares no code
+/// with the worker.
+struct Checker: Sendable {
+    struct Grant: Sendable {
+        let playerID: String
+        let submissionID: String
+        let event: [UInt8]
+    }
+
+    let bed: Testbed
+    let plan: Plan
+    /// Requests to Apple at once, of all workers together.
+    var appleConcurrency = Int.max
+
+    /// One line for each problem, empty where all is well. Everything must be answered: see `Testbed.settle`.
+    func problems() async throws -> [String] {
+        let content = bed.outcomes.content
+        let grants = try await grants()
+        var problems = content.faults
+        problems += answers(content)
+        problems += copies(content)
+        problems += ledger(content, grants)
+        problems += deadLetters(content)
+        problems += OrderCheck(plan: plan).problems(content)
+        problems += try await holds()
+        let highest = bed.apple.counters.maximumConcurrentRequests
+        if highest > appleConcurrency {
+            problems.append("Apple was asked \(highest) times at once, not \(appleConcurrency)")
+        }
+        for (partition, marks) in try await bed.committedOffsets() where marks.low > 0 {
+            problems.append("the broker dropped records of partition \(partition): the test's load is too large")
+        }
+        return problems
+    }
+
+    func grants() async throws -> [String: Grant] {
+        try await bed.query("SELECT transaction_id, player_id, submission_id, event FROM grants") { rows in
+            var grants: [String: Grant] = [:]
+            for row in 0..<rows.count {
+                guard let id = rows.text(row, 0), let player = rows.text(row, 1), let submission = rows.text(row, 2)
+                else {
+                    continue
+                }
+                grants[id] = Grant(playerID: player, submissionID: submission, event: rows.bytes(row, 3) ?? [])
+            }
+            return grants
+        }
+    }
+
+    /// Every submission has its full set of events and no other.
+    private func answers(_ content: OutcomeLog.Content) -> [String] {
+        var sets: [String: [String: Truth.Expected]] = [:]
+        for event in content.events {
+            switch event.type {
+            case "receipt.granted":
+                sets[event.submissionID, default: [:]][event.id] = .granted(event.transactionID ?? "-")
+            case "receipt.rejected": sets[event.submissionID, default: [:]][event.id] = .rejected(event.reason ?? "-")
+            case "receipt.held": sets[event.submissionID, default: [:]][event.id] = .held(event.reason ?? "-")
+            default: sets[event.submissionID, default: [:]][event.id] = .rejected("unexpected \(event.type)")
+            }
+        }
+        var problems: [String] = []
+        for (id, truth) in plan.truths {
+            let events = sets.removeValue(forKey: id) ?? [:]
+            let kinds = Set(events.values)
+            if kinds.count != events.count || !truth.alternatives.contains(kinds) {
+                problems.append("submission \(id): \(Array(events.values)), expected \(truth.alternatives)")
+            }
+        }
+        problems += sets.keys.map { "an event for the submission \($0), which nobody sent" }
+        return problems
+    }
+
+    /// All copies of one event are equal, and each transaction has one event.
+    private func copies(_ content: OutcomeLog.Content) -> [String] {
+        var problems: [String] = []
+        var first: [String: OutcomeLog.Event] = [:]
+        var eventOf: [String: String] = [:]
+        for event in content.events {
+            if let known = first[event.id] {
+                if known.record.value != event.record.value || known.record.key != event.record.key
+                    || known.record.topicPartition != event.record.topicPartition
+                {
+                    problems.append("copies of the event \(event.id) differ")
+                }
+            } else {
+                first[event.id] = event
+            }
+            if event.record.key != Array(event.playerID.utf8) {
+                problems.append("the event \(event.id) has another key")
+            }
+            if event.type == "receipt.granted", let transaction = event.transactionID,
+                eventOf.updateValue(event.id, forKey: transaction).map({ $0 != event.id }) ?? false
+            {
+                problems.append("the transaction \(transaction) has two granted events")
+            }
+        }
+        return problems
+    }
+
+    /// No granted event without its row, no row without its event, and what must be granted is.
+    private func ledger(_ content: OutcomeLog.Content, _ grants: [String: Grant]) -> [String] {
+        var problems: [String] = []
+        var unpublished = grants
+        for event in content.events where event.type == "receipt.granted" {
+            let transaction = event.transactionID ?? "-"
+            unpublished[transaction] = nil
+            guard let grant = grants[transaction] else {
+                problems.append("the transaction \(transaction) has an event and no grant")
+                continue
+            }
+            if grant.playerID != event.playerID || grant.submissionID != event.submissionID
+                || grant.event != event.record.value ?? []
+            {
+                problems.append("the grant of \(transaction) is another than its event")
+            }
+        }
+        problems += unpublished.keys.map { "the grant of \($0) was never published" }
+        problems += plan.certainGrants.filter { grants[$0] == nil }.map { "the genuine purchase \($0) was not granted" }
+        for contest in plan.contests {
+            let won = contest.filter { grants[$0] != nil }.count
+            if won != 1 { problems.append("of the purchases \(contest) \(won) were granted") }
+        }
+        let known = plan.certainGrants.union(plan.contests.flatMap { $0 })
+        problems += grants.keys.filter { !known.contains($0) }.map {
+            "the transaction \($0) was granted, which it must not"
+        }
+        return problems
+    }
+
+    private func deadLetters(_ content: OutcomeLog.Content) -> [String] {
+        var missing = plan.deadLetters
+        var problems: [String] = []
+        for letter in content.deadLetters {
+            let key = letter.key.map { String(decoding: $0, as: UTF8.self) } ?? "-"
+            let reason = letter.headers.last { $0.name == "dead-letter-reason" }?.value
+            if reason.map({ String(decoding: $0, as: UTF8.self) }) != plan.deadLetters[key] {
+                problems.append("the record \(key) is a dead letter, or for another reason")
+            }
+            missing[key] = nil
+        }
+        return problems + missing.keys.map { "the record \($0) is no dead letter" }
+    }
+
+    private func holds() async throws -> [String] {
+        let held = try await bed.query("SELECT count(*) FROM holds") { $0.int8(0, 0) ?? -1 }
+        let expected = plan.truths.values.count { truth in
+            truth.alternatives.contains { $0.contains { if case .held = $0 { true } else { false } } }
+        }
+        return held == Int64(expected) ? [] : ["\(held) transactions are held, not \(expected)"]
+    }
+}

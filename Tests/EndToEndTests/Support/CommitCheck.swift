@@ -1,0 +1,65 @@
+import Kafka
+import Postgres
+
+/// What was committed at one instant, against what was decided by then.
+struct CommitCheck: Sendable {
+    let bed: Testbed
+    let plan: Plan
+    /// Where each record of the plan stands, in its order.
+    let places: [Delivery]
+
+    /// Committed offsets are read first, outcomes afterwards: whatever a commit rests on was there before it.
+    func problems() async throws -> [String] {
+        let committed = try await bed.committedOffsets()
+        let decided = try await decidedRecords()
+        var open: [Int] = []
+        for (index, place) in places.enumerated() {
+            guard place.offset < committed[place.topicPartition.partition]?.committed ?? 0 else { continue }
+            if !decided.contains(Place(place)) { open.append(index) }
+        }
+        // What is decided locally stands in no table: its event was acknowledged, so it can be read.
+        var problems: [String] = []
+        do {
+            try await eventually("committed records are answered", within: .seconds(10)) {
+                let content = bed.outcomes.content
+                let buried = Set(content.deadLetters.map { $0.key ?? [] })
+                open.removeAll { index in
+                    let record = plan.records[index]
+                    let isLocal = record.submissionID.flatMap { plan.truths[$0]?.isLocal } ?? true
+                    guard isLocal else { return false }
+                    return record.submissionID.map { content.answers[$0] != nil } ?? buried.contains(record.key)
+                }
+                return open.allSatisfy { plan.records[$0].receipt != nil }
+            }
+        } catch is DeadlinePassed {}
+        problems += open.map {
+            "the record at \(places[$0].topicPartition) \(places[$0].offset) was committed undecided"
+        }
+        return problems
+    }
+
+    struct Place: Hashable, Sendable {
+        let partition: Int32
+        let offset: Int64
+
+        init(_ delivery: Delivery) {
+            partition = delivery.topicPartition.partition
+            offset = delivery.offset
+        }
+
+        init(partition: Int32, offset: Int64) {
+            self.partition = partition
+            self.offset = offset
+        }
+    }
+
+    func decidedRecords() async throws -> Set<Place> {
+        try await bed.query("SELECT source_partition, source_offset FROM outcomes") { rows in
+            Set(
+                (0..<rows.count).compactMap { row in
+                    guard let partition = rows.int4(row, 0), let offset = rows.int8(row, 1) else { return nil }
+                    return Place(partition: Int32(partition), offset: offset)
+                })
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// Asks a worker's HTTP server, as Prometheus or Kubernetes would.
+enum HTTPProbe {
+    struct Answer: Sendable {
+        let status: Int
+        let body: String
+    }
+
+    static func get(port: Int, _ path: String) async throws -> Answer {
+        guard let url = URL(string: "http://127.0.0.1:\(port)\(path)") else {
+            throw DeadlinePassed(description: "no URL: \(path)")
+        }
+        let (data, response) = try await URLSession.shared.data(for: URLRequest(url: url, timeoutInterval: 10))
+        return Answer(
+            status: (response as? HTTPURLResponse)?.statusCode ?? 0, body: String(decoding: data, as: UTF8.self))
+    }
+}
+
+/// A scrape of `/metrics`, a value for each series.
+struct Scrape: Sendable {
+    let text: String
+    private let values: [String: Double]
+
+    init(_ text: String) {
+        self.text = text
+        var values: [String: Double] = [:]
+        for line in text.split(separator: "\n") where !line.hasPrefix("#") {
+            guard let space = line.lastIndex(of: " "), let value = Double(line[line.index(after: space)...]) else {
+                continue
+            }
+            values[String(line[..<space])] = value
+        }
+        self.values = values
+    }
+
+    subscript(series: String) -> Double? { values[series] }
+
+    var names: Set<String> {
+        Set(text.split(separator: "\n").filter { $0.hasPrefix("# TYPE ") }.map { String($0.split(separator: " ")[2]) })
+    }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import Fulfillment
+import Kafka
+import Synchronization
+
+/// All that came out: outcome events and dead letters, read from the topics' beginnings as a consumer outside would.
+final class OutcomeLog: Sendable {
+    struct Event: Sendable {
+        let record: ConsumerRecord
+        let json: JSONValue
+
+        var id: String { text("event_id") }
+        var type: String { text("type") }
+        var submissionID: String { text("submission_id") }
+        var playerID: String { text("player_id") }
+        var reason: String? { json["reason"]?.string }
+        var transactionID: String? { json["transaction_id"]?.string }
+
+        private func text(_ name: String) -> String { json[name]?.string ?? "" }
+    }
+
+    struct Content: Sendable {
+        /// In the order of each partition, repeats included.
+        var events: [Event] = []
+        var deadLetters: [ConsumerRecord] = []
+        /// Event ids by submission.
+        var answers: [String: Set<String>] = [:]
+        var faults: [String] = []
+    }
+
+    private struct State {
+        var content = Content()
+        var isStopped = false
+    }
+
+    private let state = Mutex(State())
+
+    var content: Content { state.withLock { $0.content } }
+
+    func events(of submissionID: String) -> [Event] {
+        state.withLock { $0.content.events.filter { $0.submissionID == submissionID } }
+    }
+
+    init(outcomesTopic: String, deadLettersTopic: String, partitions: Int32, bootstrapServers: String) {
+        let thread = Thread { [self] in
+            do throws(KafkaError) {
+                let consumer = try KafkaConsumer(
+                    properties: KafkaProperties([
+                        ("bootstrap.servers", bootstrapServers), ("group.id", "outcome-log"),
+                        ("enable.auto.commit", "false"), ("fetch.wait.max.ms", "50"),
+                        ("reconnect.backoff.max.ms", "500"),
+                    ]), log: { _ in })
+                var starts: [TopicPartition: Int64] = [:]
+                for topic in [outcomesTopic, deadLettersTopic] {
+                    for partition in 0..<partitions { starts[TopicPartition(topic: topic, partition: partition)] = 0 }
+                }
+                try consumer.assign(starts)
+                while !state.withLock({ $0.isStopped }) {
+                    guard case .record(let record)? = consumer.poll(timeoutMilliseconds: 50) else { continue }
+                    take(record, isOutcome: record.topicPartition.topic == outcomesTopic)
+                }
+                consumer.close()
+            } catch {
+                state.withLock { $0.content.faults.append("the outcomes cannot be read: \(error)") }
+            }
+        }
+        thread.start()
+    }
+
+    func stop() {
+        state.withLock { $0.isStopped = true }
+    }
+
+    private func take(_ record: ConsumerRecord, isOutcome: Bool) {
+        let json = isOutcome ? try? JSONParser.parse(record.value ?? []).value : nil
+        state.withLock { state in
+            if let json {
+                let event = Event(record: record, json: json)
+                state.content.events.append(event)
+                state.content.answers[event.submissionID, default: []].insert(event.id)
+            } else if isOutcome {
+                state.content.faults.append("an outcome that is no JSON at \(record.topicPartition) \(record.offset)")
+            } else {
+                state.content.deadLetters.append(record)
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import Foundation
+
+@testable import receiptd
+
+/// The `receiptd` that was built beside the tests, called as an operator calls it.
+enum Program {
+    struct Ending: Sendable {
+        /// The signal's number below zero where one ended it.
+        let code: Int32
+        let output: String
+        let errors: String
+    }
+
+    static func path() throws -> String {
+        let own = URL(fileURLWithPath: try DemoRun.ownPath())
+        return own.deletingLastPathComponent().appendingPathComponent("receiptd").path
+    }
+
+    static func run(
+        _ arguments: [String], environment: [String: String] = [:], input: String? = nil
+    ) async throws -> Ending {
+        let program = try path()
+        return try await blocking {
+            let directory = FileManager.default.temporaryDirectory.appendingPathComponent(
+                "receiptd-\(UUID().uuidString)")
+            try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(at: directory) }
+            // Files, not pipes: whatever it writes, it never waits for us.
+            let files = ["in", "out", "err"].map { directory.appendingPathComponent($0) }
+            try Data((input ?? "").utf8).write(to: files[0])
+            for file in files[1...] { try Data().write(to: file) }
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: program)
+            process.arguments = arguments
+            process.environment = environment
+            process.standardInput = try FileHandle(forReadingFrom: files[0])
+            process.standardOutput = try FileHandle(forWritingTo: files[1])
+            process.standardError = try FileHandle(forWritingTo: files[2])
+            try process.run()
+            process.waitUntilExit()
+            let isExit = process.terminationReason == .exit
+            return Ending(
+                code: isExit ? process.terminationStatus : -process.terminationStatus,
+                output: try String(contentsOf: files[1], encoding: .utf8),
+                errors: try String(contentsOf: files[2], encoding: .utf8))
+        }
+    }
+}

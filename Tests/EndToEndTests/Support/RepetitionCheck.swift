@@ -1,0 +1,34 @@
+import Foundation
+
+@testable import AppStoreSimulation
+
+/// Whether Apple was asked again about what had been decided before an instant.
+struct RepetitionCheck {
+    let plan: Plan
+    private var decidedBefore: [Int: Int64] = [:]
+
+    init(plan: Plan) {
+        self.plan = plan
+    }
+
+    /// - Parameter decided: places in the plan's records that have an outcome now.
+    mutating func note(_ decided: some Sequence<Int>) {
+        let now = Int64(Date.now.timeIntervalSince1970 * 1000)
+        for index in decided where decidedBefore[index] == nil { decidedBefore[index] = now }
+    }
+
+    func problems(_ log: [SimulatedRequestRecord]) -> [String] {
+        var indices: [String: Int] = [:]
+        for (receipt, index) in plan.unsharedReceipts {
+            indices[ReceiptHash.hexadecimal(ReceiptHash.hash(receipt))] = index
+        }
+        return log.compactMap { request in
+            guard let index = indices[request.receiptHash], let time = decidedBefore[index],
+                request.timestampMilliseconds > time
+            else { return nil }
+            let id = plan.records[index].submissionID ?? "-"
+            return
+                "Apple was asked again for \(id), \(request.timestampMilliseconds - time) ms after its outcome was seen"
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import EmbeddedPostgres
+import Foundation
+import Ledger
+import Postgres
+import Synchronization
+
+@testable import receiptd
+
+/// One PostgreSQL for all tests but those that stop it. Each test has a database of its own.
+enum SharedServer {
+    private static let template = "with_catalog"
+    private static let count = Atomic(0)
+
+    private static let server = Task {
+        // A hundred connections are too few for the workers of several tests at once.
+        let server = try await blocking {
+            try EmbeddedPostgres.start(durable: false, settings: ["max_connections": "400"])
+        }
+        try await Seeds.prepare(try await blocking { try server.createDatabase(template) })
+        return server
+    }
+
+    /// - Parameter isPrepared: with the schema and the catalog of the seeds.
+    static func makeDatabase(isPrepared: Bool) async throws -> String {
+        let server = try await server.value
+        let name = "test_\(count.add(1, ordering: .relaxed).newValue)"
+        return try await blocking { try server.createDatabase(name, template: isPrepared ? template : "template1") }
+    }
+}
+
+enum Seeds {
+    static let directory = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .appendingPathComponent("seeds")
+
+    static var catalogFile: URL { directory.appendingPathComponent("catalog.yaml") }
+
+    static func catalog() throws -> String {
+        try String(contentsOf: catalogFile, encoding: .utf8)
+    }
+
+    /// Applies the schema and imports the catalog.
+    static func prepare(_ uri: String) async throws {
+        let catalog = try catalog()
+        try await withPool(uri) { pool in
+            try await pool.run { try Schema.migrate($0) }
+            _ = try await CatalogStore(pool: pool).importDocument(catalog)
+        }
+    }
+
+    static func withPool(_ uri: String, _ body: (PostgresPool) async throws -> Void) async throws {
+        let pool = PostgresPool(configuration: PostgresConfiguration(uri: uri, applicationName: "tests"), size: 1)
+        do {
+            try await body(pool)
+            await pool.close()
+        } catch {
+            await pool.close()
+            throw error
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import Kafka
+import Postgres
+import Synchronization
+
+@testable import receiptd
+
+extension Testbed {
+    /// Publishes in order and returns where each record stands.
+    @discardableResult
+    func submit(_ records: some Collection<PlannedRecord>, partition: Int32? = nil) async throws -> [Delivery] {
+        let places = Mutex<[Delivery?]>(Array(repeating: nil, count: records.count))
+        let failures = Mutex<[KafkaError]>([])
+        let reports = DispatchGroup()
+        for (index, record) in records.enumerated() {
+            reports.enter()
+            try producer.produce(
+                ProducerRecord(
+                    topic: parts.submissionsTopic, partition: partition, key: record.key, value: record.value,
+                    headers: record.headers, timestampMilliseconds: record.timestampMilliseconds)
+            ) { result in
+                switch result {
+                case .success(let delivery): places.withLock { $0[index] = delivery }
+                case .failure(let error): failures.withLock { $0.append(error) }
+                }
+                reports.leave()
+            }
+        }
+        await withCheckedContinuation { continuation in
+            reports.notify(queue: .global()) { continuation.resume() }
+        }
+        if let failure = failures.withLock({ $0.first }) { throw failure }
+        return places.withLock { $0.compactMap { $0 } }
+    }
+
+    /// Returns when everything is answered, committed, and gone from the outbox.
+    func settle(_ plan: Plan, within limit: Duration = .seconds(90)) async throws {
+        do {
+            try await eventually("every submission is answered", within: limit) { unanswered(plan) == 0 }
+        } catch let passed as DeadlinePassed {
+            let content = outcomes.content
+            let missing = plan.truths.keys.filter { content.answers[$0] == nil }.sorted()
+            throw DeadlinePassed(
+                description: "\(passed) (\(unanswered(plan)) are missing, such as \(missing.prefix(3)))")
+        }
+        try await eventually("the outbox is empty", within: limit) {
+            try await query("SELECT count(*) FROM outbox") { $0.int8(0, 0) } == 0
+        }
+        try await eventually("no partition lags", within: limit) { try await lag() == 0 }
+    }
+
+    /// Submissions and dead letters without their full set of answers.
+    func unanswered(_ plan: Plan) -> Int {
+        let content = outcomes.content
+        let submissions = plan.truths.count { id, truth in
+            guard let answers = content.answers[id] else { return true }
+            return !truth.alternatives.contains { $0.count <= answers.count }
+        }
+        // Each dead letter may have come more than once.
+        let buried = Set(content.deadLetters.map { DeadLetterPlace($0) }).count
+        return submissions + max(0, plan.deadLetters.count - buried)
+    }
+
+    /// Records between what the group committed and the ends of the partitions.
+    func lag() async throws -> Int64 {
+        let committed = try await committedOffsets()
+        return committed.values.reduce(0) { $0 + $1.high - ($1.committed ?? 0) }
+    }
+
+    func committedOffsets() async throws -> [Int32: (committed: Int64?, low: Int64, high: Int64)] {
+        let (servers, topic) = (parts.bootstrapServers, parts.submissionsTopic)
+        return try await blocking {
+            let consumer = try KafkaConsumer(
+                properties: KafkaProperties([("bootstrap.servers", servers), ("group.id", "receiptd")]), log: { _ in })
+            defer { consumer.close() }
+            let partitions = (0..<EmbeddedParts.partitions).map { TopicPartition(topic: topic, partition: $0) }
+            let committed = try consumer.committed(partitions, timeoutMilliseconds: 10_000)
+            var all: [Int32: (committed: Int64?, low: Int64, high: Int64)] = [:]
+            for partition in partitions {
+                let marks = try consumer.watermarks(partition, timeoutMilliseconds: 10_000)
+                all[partition.partition] = (committed[partition].flatMap { $0 < 0 ? nil : $0 }, marks.low, marks.high)
+            }
+            return all
+        }
+    }
+}
+
+/// Where a dead letter came from: what tells copies of one from two.
+struct DeadLetterPlace: Hashable {
+    let partition: String
+    let offset: String
+
+    init(_ record: ConsumerRecord) {
+        func text(_ name: String) -> String {
+            record.headers.last { $0.name == name }?.value.map { String(decoding: $0, as: UTF8.self) } ?? ""
+        }
+        partition = text("dead-letter-partition")
+        offset = text("dead-letter-offset")
+    }
+}

@@ -1,0 +1,108 @@
+import AppStoreSimulation
+import Foundation
+import Kafka
+import Postgres
+import Synchronization
+
+@testable import receiptd
+
+/// Everything around the workers of one test, and the workers: a broker, an App Store and a database of its own.
+final class Testbed: Sendable {
+    enum Database: Sendable {
+        /// Schema and catalog are there.
+        case prepared
+        case empty
+        /// A server of its own, which the test may stop.
+        case ownServer
+    }
+
+    let parts: EmbeddedParts
+    let databaseURL: String
+    let pool: PostgresPool
+    let producer: KafkaProducer
+    let outcomes: OutcomeLog
+    private let directory: URL
+    private let settings: [String: String]
+    private let workers = Mutex<[Worker]>([])
+
+    var apple: AppStoreSimulation { parts.apple }
+
+    /// - Parameter settings: of every worker; the times are short unless given.
+    static func run(
+        on database: Database = .prepared, latency: SimulatedLatency = .fixed(0), settings: [String: String] = [:],
+        _ body: (Testbed) async throws -> Void
+    ) async throws {
+        var options = AppStoreSimulation.Options()
+        options.trackReceipts = true
+        options.logCapacity = 200_000
+        let uri = database == .ownServer ? nil : try await SharedServer.makeDatabase(isPrepared: database == .prepared)
+        let parts = try await EmbeddedParts.start(
+            environment: uri.map { ["DATABASE_URL": $0] } ?? [:], latency: latency, appleOptions: options)
+        if uri == nil { try await Seeds.prepare(parts.databaseURL) }
+        let bed = try Testbed(parts, databaseURL: uri ?? parts.databaseURL, settings: settings)
+        do {
+            try await body(bed)
+            await bed.close(failed: false)
+        } catch {
+            await bed.close(failed: true)
+            throw error
+        }
+    }
+
+    private init(_ parts: EmbeddedParts, databaseURL: String, settings: [String: String]) throws {
+        self.parts = parts
+        self.databaseURL = databaseURL
+        self.settings = settings
+        directory = FileManager.default.temporaryDirectory.appendingPathComponent("endtoend-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        pool = PostgresPool(configuration: PostgresConfiguration(uri: databaseURL, applicationName: "tests"), size: 1)
+        var properties = KafkaClientProperties(settings: KafkaSettings()).producer
+        properties["bootstrap.servers"] = parts.bootstrapServers
+        properties["reconnect.backoff.max.ms"] = "500"
+        producer = try KafkaProducer(properties: properties, log: { _ in })
+        outcomes = OutcomeLog(
+            outcomesTopic: parts.outcomesTopic, deadLettersTopic: parts.deadLettersTopic,
+            partitions: EmbeddedParts.partitions, bootstrapServers: parts.bootstrapServers)
+    }
+
+    func environment(_ more: [String: String] = [:]) -> [String: String] {
+        let own = DemoRun.workerSettings.merging(["DATABASE_URL": databaseURL]) { _, own in own }
+        // The in-process broker takes a member back after its session less a second, and no session below 3 s.
+        let broker = [
+            "KAFKA_PROPERTIES": "session.timeout.ms=3200;heartbeat.interval.ms=300;reconnect.backoff.max.ms=500"
+        ]
+        return parts.workerEnvironment(
+            adding: own.merging(broker) { _, given in given }.merging(settings) { _, given in given }
+                .merging(more) { _, given in given })
+    }
+
+    @discardableResult
+    func startWorker(_ more: [String: String] = [:]) throws -> Worker {
+        let number = workers.withLock(\.count)
+        let worker = Worker(
+            process: try WorkerProcess(
+                program: try Program.path(), environment: environment(more),
+                logFile: directory.appendingPathComponent("worker-\(number).log")))
+        workers.withLock { $0.append(worker) }
+        return worker
+    }
+
+    func query<Value: Sendable>(_ sql: String, _ read: @escaping @Sendable (PostgresRows) -> Value) async throws
+        -> Value
+    {
+        try await pool.run { read(try $0.execute(PostgresStatement(sql))) }
+    }
+
+    private func close(failed: Bool) async {
+        for worker in workers.withLock({ $0 }) where worker.process.isRunning { try? await worker.kill() }
+        outcomes.stop()
+        await pool.close()
+        _ = try? await blocking { [producer] in producer.close(flushMilliseconds: 0) }
+        await parts.stop()
+        if failed || ProcessInfo.processInfo.environment["ENDTOEND_KEEP_LOGS"] != nil {
+            print("the workers' logs: \(directory.path)")
+        } else {
+            try? FileManager.default.removeItem(at: directory)
+        }
+    }
+}

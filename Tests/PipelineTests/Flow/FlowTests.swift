@@ -1,0 +1,168 @@
+import Foundation
+import Fulfillment
+import Kafka
+import Operations
+import Testing
+
+@testable import Pipeline
+
+/// Many tests on one running pipeline: each has players, receipts and, where it looks at offsets, a partition of its own.
+@Suite("Flow", OnePipeline())
+struct FlowTests {
+    private let bench: PipelineBench
+    private let running: PipelineBench.Running
+
+    init() throws {
+        bench = try #require(OnePipeline.bench)
+        running = try #require(OnePipeline.running)
+    }
+
+    @Test("a submission is decided, published with its trace, taken off the outbox and committed")
+    func flow() async throws {
+        let trace = KafkaHeader(name: "traceparent", value: Array("00-1-2-01".utf8))
+        let value = Sample.value(id: "flow", player: "flow player", receipt: Sample.receipt("flow.1"))
+        let offset = try await bench.send(value, partition: 0, headers: [trace])
+        try await eventually { bench.answers("flow player") == ["granted flow.1"] }
+        let event = try #require(bench.collector.all(Sample.outcomes).first { $0.header("ce_subject") == "flow.1" })
+        #expect(event.header("traceparent") == "00-1-2-01")
+        #expect(event.header("content-type") == "application/json")
+        #expect(bench.ledger.decided("flow player") == ["flow"])
+        try await eventually { try await bench.committed()[0] == offset + 1 }
+        let stored = try #require(OutcomeEvent(stored: event.value ?? []))
+        try await eventually { bench.ledger.isPublished(stored) }
+    }
+
+    @Test("a slow submission holds up its player's next one and nobody else's, and no offset passes it")
+    func slow() async throws {
+        bench.verifier.hold("slow.1")
+        let offset = try await bench.submit("slow.1", player: "slow", partition: 1)
+        try await eventually { bench.verifier.count("slow.1") == 1 }
+        try await bench.submit("slow.2", player: "slow", partition: 1)
+        for number in 0..<20 { try await bench.submit("quick.\(number)", player: "quick \(number)", partition: 1) }
+        try await eventually { (0..<20).allSatisfy { bench.answers("quick \($0)") == ["granted quick.\($0)"] } }
+        let last = try await bench.submit("quick.last", player: "quick last", partition: 1)
+        try await eventually { bench.answers("quick last").count == 1 }
+        #expect(bench.verifier.count("slow.2") == 0)
+        #expect(bench.answers("slow").isEmpty)
+        try await eventually { try await bench.committed()[1] == offset }
+        bench.verifier.release("slow.1")
+        try await eventually { bench.answers("slow") == ["granted slow.1", "granted slow.2"] }
+        try await eventually { try await bench.committed()[1] == last + 1 }
+    }
+
+    @Test("a player's submissions are decided and published in the order of the records")
+    func order() async throws {
+        let names = (0..<40).map { "order.\($0)" }
+        for name in names.prefix(10) { bench.verifier.answer(name, .trouble(.init(.timeout))) }
+        for name in names { try await bench.submit(name, player: "ordered", partition: 2) }
+        try await eventually { bench.answers("ordered").count == 40 }
+        #expect(bench.answers("ordered") == names.map { "granted \($0)" })
+        #expect(bench.ledger.decided("ordered") == names)
+    }
+
+    @Test("what is decided locally overtakes what waits for Apple, and asks nobody")
+    func local() async throws {
+        bench.verifier.hold("local.1")
+        try await bench.submit("local.1", player: "local", partition: 3)
+        try await eventually { bench.verifier.count("local.1") == 1 }
+        try await bench.submit("local.2", player: "local", partition: 3, bundle: "com.example.unknown")
+        let receipt = Data("no receipt".utf8).base64EncodedString()
+        try await bench.send(Sample.value(id: "local.3", player: "local", receipt: receipt), partition: 3)
+        try await eventually { bench.answers("local").count == 2 }
+        #expect(Set(bench.answers("local")) == ["rejected local.2", "rejected local.3"])
+        #expect(bench.ledger.decided("local").isEmpty)
+        bench.verifier.release("local.1")
+        try await eventually { bench.answers("local").last == "granted local.1" }
+    }
+
+    @Test("trouble at Apple is no answer: it is asked again until it answers")
+    func trouble() async throws {
+        bench.verifier.answer("trouble", .trouble(.init(.timeout)), .blocked(.sharedSecret), .trouble(.init(.status)))
+        try await bench.submit("trouble", player: "troubled", partition: 4)
+        try await eventually { bench.answers("troubled") == ["granted trouble"] }
+        #expect(bench.verifier.count("trouble") == 4)
+        #expect(running.metrics.misconfigured.with(Sample.bundle.text).value == 0)
+    }
+
+    @Test("an answer that Apple may take back is believed after three tries")
+    func doubt() async throws {
+        let refused = AppleAnswer.refused(.malformed)
+        bench.verifier.answer("doubt", refused, refused, refused, Sample.genuine("doubt"))
+        try await bench.submit("doubt", player: "doubtful", partition: 4)
+        try await eventually { bench.answers("doubtful") == ["rejected doubt"] }
+        #expect(bench.verifier.count("doubt") == 3)
+    }
+
+    @Test("a submission whose app leaves the catalog while it waits is rejected, and its offset passed")
+    func withdrawn() async throws {
+        bench.verifier.hold("withdrawn")
+        try await bench.submit("withdrawn", player: "withdrawn", partition: 4, bundle: Sample.withdrawnBundle)
+        try await eventually { bench.verifier.count("withdrawn") == 1 }
+        bench.verifier.answer("withdrawn", .trouble(.init(.timeout)))
+        let apps = (Sample.catalog.apps.values).filter { $0.bundleID != Sample.withdrawnBundle }
+        bench.catalog.update { $0 = Catalog(version: 2, apps: apps) }
+        bench.verifier.release("withdrawn")
+        try await eventually { bench.answers("withdrawn") == ["rejected withdrawn"] }
+    }
+
+    @Test("one receipt of two players in flight is asked for once, and granted once")
+    func shared() async throws {
+        bench.verifier.hold("shared")
+        try await bench.submit("shared", player: "first sharer", partition: 5, id: "shared 1")
+        try await eventually { bench.verifier.count("shared") == 1 }
+        try await bench.submit("shared", player: "second sharer", partition: 5, id: "shared 2")
+        try await bench.submit("behind", player: "behind the sharers", partition: 5)
+        try await eventually { bench.answers("behind the sharers").count == 1 }
+        bench.verifier.release("shared")
+        try await eventually { bench.answers("first sharer").count + bench.answers("second sharer").count == 2 }
+        let all = bench.answers("first sharer") + bench.answers("second sharer")
+        #expect(all.count { $0 == "granted shared" } == 1)
+        #expect(bench.verifier.count("shared") == 1)
+    }
+
+    @Test("a record that is no submission goes to the dead letters as it came, and its sender is told")
+    func deadLetters() async throws {
+        let own = KafkaHeader(name: "own", value: [0xFF, 0x00])
+        let offset = try await bench.send([0x7B], partition: 6, key: [1, 2], headers: [own])
+        try await bench.send(nil, partition: 6)
+        try await bench.send(Array(#"{"submission_id":"dead","player_id":"dead player"}"#.utf8), partition: 6)
+        func buried() -> [ConsumerRecord] {
+            bench.collector.all(Sample.deadLetters).filter { $0.header("dead-letter-partition") == "6" }
+        }
+        try await eventually { buried().count == 3 }
+        let letters = buried()
+        let first = try #require(letters.first { $0.header("dead-letter-offset") == "\(offset)" })
+        #expect(first.key == [1, 2])
+        #expect(first.value == [0x7B])
+        #expect(first.headers.first == own)
+        #expect(first.header("dead-letter-reason") == "malformed_message")
+        #expect(letters.contains { $0.value == nil })
+        try await eventually { bench.answers("dead player") == ["rejected dead"] }
+        try await eventually { try await bench.committed()[6] == offset + 3 }
+        #expect(running.metrics.deadLetters.with("malformed_message").value >= 3)
+    }
+
+    @Test("a commit that fails is sent again, and is never ahead of an unfinished record")
+    func commits() async throws {
+        bench.verifier.hold("commit.2")
+        let first = try await bench.submit("commit.1", player: "commit 1", partition: 7)
+        try await bench.submit("commit.2", player: "commit 2", partition: 7)
+        try await bench.submit("commit.3", player: "commit 3", partition: 7)
+        try await eventually { bench.answers("commit 3").count == 1 }
+        try await eventually { try await bench.committed()[7] == first + 1 }
+        // REBALANCE_IN_PROGRESS means "not yet"; OFFSET_METADATA_TOO_LARGE is refused and not retried by librdkafka.
+        bench.cluster.pushRequestErrors(apiKey: 8, [KafkaError.Code.rebalanceInProgress, 12])
+        bench.verifier.release("commit.2")
+        try await eventually { try await bench.committed()[7] == first + 3 }
+        #expect(running.log.holds("debug a commit failed and will be sent again"))
+    }
+
+    @Test("events of dead replicas are published by whoever finds them")
+    func orphans() async throws {
+        let events = (0..<5).map { Sample.event($0, player: "orphan") }
+        bench.ledger.orphan(events)
+        try await eventually { bench.answers("orphan").count == 5 }
+        #expect(bench.answers("orphan") == (0..<5).map { "granted \($0)" })
+        try await eventually { events.allSatisfy(bench.ledger.isPublished) }
+    }
+}

@@ -1,0 +1,37 @@
+import Fulfillment
+import Kafka
+import Operations
+import Testing
+
+@testable import Pipeline
+
+@Suite("Replacing a consumer beyond repair")
+struct ReplacementTests {
+    @Test("a member whose static id another took is replaced, and what it gave up comes again")
+    func fenced() async throws {
+        let bench = try PipelineBench { $0.consumerProperties["group.instance.id"] = "one" }
+        let running = try bench.start()
+        try await bench.submit("replaced.1", player: "one", partition: 0)
+        try await eventually { bench.answers("one").count == 1 }
+        try await eventually { try await bench.committed()[0] == 1 }
+        bench.verifier.hold("replaced.2")
+        try await bench.submit("replaced.2", player: "two", partition: 0)
+        try await bench.submit("replaced.3", player: "two", partition: 0)
+        try await eventually { bench.verifier.count("replaced.2") == 1 }
+
+        bench.cluster.pushRequestErrors(apiKey: 12, [KafkaError.Code.fencedInstanceID])
+        let line = "warning Kafka's consumer is beyond repair: a new one takes its place"
+        try await eventually { running.log.holds(line) }
+        try await eventually { running.health.unmet.contains("Kafka's consumer is being replaced") }
+        bench.verifier.release("replaced.2")
+        try await bench.submit("replaced.4", player: "two", partition: 0)
+        try await eventually { bench.answers("two").last == "granted replaced.4" }
+        #expect(running.health.unmet.allSatisfy { !$0.contains("Kafka") })
+        #expect(Set(bench.answers("two")).count == 3)
+        #expect(bench.ledger.decided("two").prefix(3) == ["replaced.2", "replaced.3", "replaced.4"])
+        try await eventually { try await bench.committed()[0] == 4 }
+        #expect(running.metrics.inFlight.value == 0)
+        try await running.stop()
+        try await bench.close()
+    }
+}

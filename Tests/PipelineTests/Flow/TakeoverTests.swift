@@ -1,0 +1,87 @@
+import Fulfillment
+import Kafka
+import Operations
+import Testing
+
+@testable import Pipeline
+
+@Suite("Takeover")
+struct TakeoverTests {
+    @Test("what one pipeline has finished is not done again by the next, and what it gave up is")
+    func takeover() async throws {
+        let bench = try PipelineBench()
+        // The last owner's legacy of partition 0; the first reads of the outbox fail.
+        let owed = (0..<3).map { Sample.event($0, player: "heir") }
+        bench.ledger.owe(0, owed, highest: 0)
+        bench.ledger.failNextReads(3)
+        try await bench.submit("heir.new", player: "heir", partition: 0)
+        // Never answered while the first one lives.
+        bench.verifier.answer("stuck", .trouble(.init(.timeout)))
+        for _ in 0..<10 { try await bench.submit("filler", player: "filler", partition: 1) }
+        let first = try bench.start()
+        try await eventually { bench.answers("heir").count == 4 }
+        #expect(bench.answers("heir") == ["granted 0", "granted 1", "granted 2", "granted heir.new"])
+        #expect(owed.allSatisfy(bench.ledger.isPublished))
+
+        // Partition 2: done, stuck in a retry, done behind it. Partition 3: held at Apple, released while we stop.
+        let start = try await bench.submit("before", player: "before", partition: 2)
+        bench.verifier.hold("stuck")
+        let stuck = try await bench.submit("stuck", player: "stuck", partition: 2)
+        try await bench.submit("after", player: "after", partition: 2)
+        bench.verifier.hold("late")
+        let late = try await bench.submit("late", player: "late", partition: 3)
+        try await eventually {
+            bench.answers("after").count == 1 && bench.verifier.count("late") == 1 && bench.verifier.count("stuck") == 1
+        }
+        bench.verifier.answer("stuck", .trouble(.init(.rateLimited, retryNotBefore: .distantTest)))
+        bench.verifier.release("stuck")
+        try await eventually { first.metrics.retries.value >= 1 }
+        let stopping = Task { try await first.stop() }
+        bench.verifier.release("late")
+        try await stopping.value
+        #expect(bench.answers("late") == ["granted late"])
+        let committed = try await bench.committed()
+        #expect(committed[0] == 1)
+        #expect(committed[1] == 10)
+        #expect(committed[2] == stuck)
+        #expect(stuck == start + 1)
+        #expect(committed[3] == late + 1)
+
+        let asked = bench.verifier.asked.count
+        let decided = bench.ledger.decided("after")
+        bench.verifier.answer("stuck", Sample.genuine("stuck"))
+        let second = try bench.start()
+        try await eventually { bench.answers("stuck") == ["granted stuck"] }
+        try await eventually { try await bench.committed()[2] == stuck + 2 }
+        // Only what was given up was asked for; the one behind it was recognised, and its event came out again.
+        #expect(bench.verifier.asked.dropFirst(asked) == ["stuck"])
+        #expect(bench.ledger.decided("after") == decided)
+        #expect(Set(bench.answers("after")) == ["granted after"])
+        #expect(bench.answers("before").count == 1)
+        #expect(bench.ledger.pendingCount == 0)
+        try await second.stop()
+        try await bench.close()
+    }
+
+    @Test("stopping before anything was assigned ends at once, and stopping twice is one stop")
+    func early() async throws {
+        let bench = try PipelineBench()
+        let running = try bench.start()
+        running.pipeline.stop()
+        try await running.stop()
+        try await bench.close()
+    }
+
+    @Test("settings that librdkafka does not take end the run")
+    func settings() async throws {
+        let bench = try PipelineBench { $0.consumerProperties["group.id"] = nil }
+        let running = try bench.start()
+        await #expect(throws: KafkaError.self) { try await running.stop() }
+        try await bench.close()
+    }
+}
+
+extension Timestamp {
+    /// An hour from now: nobody waits for it in a test.
+    static var distantTest: Timestamp { WallClock.now.adding(milliseconds: 3_600_000) }
+}

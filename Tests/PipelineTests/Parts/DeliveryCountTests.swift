@@ -1,0 +1,38 @@
+import Kafka
+import Testing
+
+@testable import Pipeline
+
+@Suite("Delivery count")
+struct DeliveryCountTests {
+    @Test("it ends when all have ended, with what failed")
+    func failures() async {
+        let count = DeliveryCount(expected: 3)
+        count.ended(2, .sample(29))
+        count.ended(0)
+        count.ended(1, .sample(10))
+        let failures = await count.failures()
+        #expect(failures.mapValues(\.code) == [1: 10, 2: 29])
+    }
+
+    @Test("reports from many threads while someone waits are all counted")
+    func concurrent() async {
+        for _ in 0..<500 {
+            let count = DeliveryCount(expected: 8)
+            async let failures = count.failures()
+            await withTaskGroup(of: Void.self) { group in
+                for index in 0..<8 { group.addTask { count.ended(index, index % 2 == 1 ? .sample(1) : nil) } }
+            }
+            #expect(await failures.keys.sorted() == [1, 3, 5, 7])
+        }
+    }
+
+    @Test("the pauses between tries double up to the maximum")
+    func backoff() {
+        var backoff = PublishBackoff()
+        let pauses = (0..<8).map { _ in backoff.next() }
+        #expect(pauses.first == PipelineLimits.publishRetrySeconds)
+        #expect(pauses.last == PipelineLimits.publishRetryMaximumSeconds)
+        #expect(zip(pauses, pauses.dropFirst()).allSatisfy { $1 == min($0 * 2, 5) })
+    }
+}

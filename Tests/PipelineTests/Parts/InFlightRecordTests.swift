@@ -1,0 +1,87 @@
+import Kafka
+import Testing
+
+@testable import Pipeline
+
+@Suite("In-flight record")
+struct InFlightRecordTests {
+    private enum Ending { case done, abandoned }
+
+    /// Starts work that waits for as long as it may.
+    private func startWaiting(_ item: InFlightRecord) async throws -> Shared<Ending?> {
+        let ending = Shared<Ending?>(nil)
+        let isWaiting = Shared(false)
+        item.start { item in
+            do throws(Abandoned) {
+                try await item.waiting {
+                    isWaiting.update { $0 = true }
+                    try await Task.sleep(for: .seconds(3600))
+                }
+                ending.update { $0 = .done }
+            } catch {
+                ending.update { $0 = .abandoned }
+            }
+            item.end()
+        }
+        try await eventually { isWaiting.value }
+        return ending
+    }
+
+    @Test("work that only waits is given up at once", arguments: [false, true])
+    func waiting(immediately: Bool) async throws {
+        let item = Sample.inFlight()
+        let ending = try await startWaiting(item)
+        item.abandon(immediately: immediately)
+        try await eventually { ending.value == .abandoned }
+    }
+
+    @Test("work under way may finish, but not begin to wait again")
+    func underWay() async throws {
+        let item = Sample.inFlight()
+        let gate = Shared(false)
+        let seen = Shared<(wasCancelled: Bool, isAbandoned: Bool)?>(nil)
+        item.start { item in
+            while !gate.value { await Task.yield() }
+            let wasCancelled = Task.isCancelled
+            var isAbandoned = false
+            do throws(Abandoned) { try await item.waiting {} } catch { isAbandoned = true }
+            seen.update { [isAbandoned] in $0 = (wasCancelled, isAbandoned) }
+        }
+        item.abandon(immediately: false)
+        gate.update { $0 = true }
+        try await eventually { seen.value != nil }
+        #expect(seen.value?.wasCancelled == false)
+        #expect(seen.value?.isAbandoned == true)
+    }
+
+    @Test("in a hurry, work under way is cancelled too, also when it was abandoned before it started")
+    func immediately() async throws {
+        for isEarly in [false, true] {
+            let item = Sample.inFlight()
+            let isOver = Shared(false)
+            if isEarly { item.abandon(immediately: true) }
+            item.start { _ in
+                while !Task.isCancelled { await Task.yield() }
+                isOver.update { $0 = true }
+            }
+            if !isEarly { item.abandon(immediately: true) }
+            try await eventually { isOver.value }
+        }
+    }
+
+    @Test("what has ended is not kept by its task")
+    func ended() async throws {
+        weak var kept: InFlightRecord?
+        let hasEnded = Shared(false)
+        do {
+            let item = Sample.inFlight()
+            kept = item
+            item.start { item in
+                item.end()
+                hasEnded.update { $0 = true }
+            }
+            try await eventually { hasEnded.value }
+        }
+        try await eventually { kept == nil }
+    }
+}

@@ -1,0 +1,58 @@
+import Kafka
+import Testing
+
+@testable import Pipeline
+
+@Suite("Intake window")
+struct IntakeWindowTests {
+    @Test("it is full at its number of records and resumes at half of it")
+    func records() {
+        var window = IntakeWindow(maximumRecords: 10)
+        for _ in 0..<9 { window.admit(bytes: 1) }
+        #expect(!window.isFull)
+        window.admit(bytes: 1)
+        #expect(window.isFull)
+        for _ in 0..<4 { window.release(bytes: 1) }
+        #expect(!window.isFull)
+        #expect(!window.mayResume)
+        window.release(bytes: 1)
+        #expect(window.mayResume)
+    }
+
+    @Test("it is full at its number of bytes, and one record may go beyond")
+    func bytes() {
+        var window = IntakeWindow(maximumRecords: 10)
+        window.admit(bytes: IntakeWindow.maximumBytes - 1)
+        #expect(!window.isFull)
+        #expect(!window.mayResume)
+        window.admit(bytes: 1 << 20)
+        #expect(window.isFull)
+        window.release(bytes: IntakeWindow.maximumBytes - 1)
+        #expect(window.mayResume)
+        window.release(bytes: 1 << 20)
+        #expect((window.records, window.bytes) == (0, 0))
+    }
+
+    @Test("a window of one record resumes when it is empty")
+    func one() {
+        var window = IntakeWindow(maximumRecords: 1)
+        window.admit(bytes: 1)
+        #expect(window.isFull)
+        #expect(!window.mayResume)
+        window.release(bytes: 1)
+        #expect(window.mayResume)
+    }
+
+    @Test("a record weighs its key, value and headers, and an empty header something too")
+    func weight() {
+        let plain = Sample.inFlight(record: Sample.record(value: [1, 2, 3]))
+        #expect(plain.byteCount == 3)
+        let tombstone = Sample.inFlight(record: Sample.record(key: [1, 2], value: nil))
+        #expect(tombstone.byteCount == 2)
+        let header = KafkaHeader(name: "", value: nil)
+        let headed = Sample.inFlight(record: Sample.record(headers: Array(repeating: header, count: 1000)))
+        #expect(headed.byteCount == 1000 * PipelineLimits.bytesPerHeader)
+        let named = Sample.inFlight(record: Sample.record(headers: [KafkaHeader(name: "ab", value: [1])]))
+        #expect(named.byteCount == PipelineLimits.bytesPerHeader + 3)
+    }
+}

@@ -1,0 +1,113 @@
+import Testing
+
+@testable import Pipeline
+
+@Suite("Offset tracker")
+struct OffsetTrackerTests {
+    @Test("nothing is committable before anything was admitted")
+    func empty() {
+        #expect(OffsetTracker().committable == nil)
+        #expect(OffsetTracker().count == 0)
+    }
+
+    @Test("the contiguous prefix of finished records is committable, whatever finishes behind it")
+    func prefix() {
+        var tracker = OffsetTracker()
+        for offset in Int64(10)...14 { tracker.admit(offset) }
+        #expect(tracker.committable == 10)
+        tracker.finish(12)
+        tracker.finish(11)
+        #expect(tracker.committable == 10)
+        tracker.finish(10)
+        #expect(tracker.committable == 13)
+        tracker.finish(14)
+        #expect(tracker.committable == 13)
+        #expect(tracker.unfinishedCount == 1)
+        tracker.finish(13)
+        #expect(tracker.committable == 15)
+        #expect(tracker.count == 0)
+    }
+
+    @Test("a gap that compaction or a transaction marker left is no missing record")
+    func gaps() {
+        var tracker = OffsetTracker()
+        for offset: Int64 in [3, 7, 100] { tracker.admit(offset) }
+        tracker.finish(3)
+        #expect(tracker.committable == 7)
+        tracker.finish(7)
+        #expect(tracker.committable == 100)
+        tracker.finish(100)
+        #expect(tracker.committable == 101)
+    }
+
+    @Test("offsets that were never admitted, and ones finished twice, change nothing")
+    func unknown() {
+        var tracker = OffsetTracker()
+        tracker.finish(5)
+        tracker.admit(5)
+        tracker.admit(9)
+        for offset: Int64 in [4, 6, 10] { tracker.finish(offset) }
+        #expect(tracker.committable == 5)
+        tracker.finish(5)
+        tracker.finish(5)
+        #expect(tracker.committable == 9)
+        #expect(tracker.unfinishedCount == 1)
+    }
+
+    @Test("random schedules commit what a naive model commits")
+    func model() {
+        let seed = freshSeed()
+        var random = SeededRandom(seed: seed)
+        for _ in 0..<3000 {
+            var tracker = OffsetTracker()
+            var unfinished: Set<Int64> = []
+            var admitted: [Int64] = []
+            var next = Int64(random.below(1000))
+            let admitting = 10 + random.below(80)
+            for _ in 0..<100 {
+                if random.below(100) < admitting {
+                    next += 1 + Int64(random.chance(20) ? random.below(50) : 0)
+                    tracker.admit(next)
+                    admitted.append(next)
+                    unfinished.insert(next)
+                } else if let offset = random.chance(90) ? unfinished.randomElement(using: &random) : next + 1 {
+                    tracker.finish(offset)
+                    unfinished.remove(offset)
+                }
+                let expected = unfinished.min() ?? admitted.last.map { $0 + 1 }
+                guard tracker.committable == expected, tracker.unfinishedCount == unfinished.count else {
+                    Issue.record("\(tracker.committable ?? -1) is not \(expected ?? -1), seed \(seed)")
+                    return
+                }
+            }
+        }
+    }
+
+    @Test("what a blocked head held back is let go once it is finished")
+    func headBlocks() {
+        var tracker = OffsetTracker()
+        for offset in Int64(0)..<50_000 { tracker.admit(offset) }
+        for offset in Int64(1)..<50_000 { tracker.finish(offset) }
+        #expect(tracker.count == 50_000)
+        #expect(tracker.committable == 0)
+        tracker.finish(0)
+        #expect(tracker.committable == 50_000)
+        #expect(tracker.count == 0)
+        tracker.admit(50_000)
+        #expect(tracker.heldCount == 1)
+    }
+
+    @Test("a partition that goes on for long holds no more than its window")
+    func longRun() {
+        var tracker = OffsetTracker()
+        for offset in Int64(0)..<200_000 {
+            tracker.admit(offset)
+            if offset >= 100 { tracker.finish(offset - 100) }
+            guard tracker.heldCount <= 4096 else {
+                Issue.record("\(tracker.heldCount) are held at \(offset)")
+                return
+            }
+        }
+        #expect(tracker.committable == 199_900)
+    }
+}

@@ -1,0 +1,141 @@
+import Fulfillment
+import Kafka
+import Logging
+import Testing
+
+@testable import Pipeline
+
+@Suite("Outcome publisher")
+struct OutcomePublisherTests {
+    private static let produce: Int16 = 0
+    private let cluster: MockCluster
+    private let log = RecordedLog()
+
+    init() throws {
+        cluster = try MockCluster(topics: [Sample.outcomes: 1, Sample.deadLetters: 1])
+    }
+
+    private func publisher(_ properties: KeyValuePairs<String, String> = [:]) throws -> OutcomePublisher {
+        var settings = PipelineBench.settings(cluster)
+        for (name, value) in properties { settings.producerProperties[name] = value }
+        let log = log
+        return try OutcomePublisher(settings: settings, logger: Logger(label: "test") { _ in log })
+    }
+
+    private func read(_ topic: String) async throws -> [ConsumerRecord] {
+        let properties = PipelineBench.properties(cluster)
+        return try await blocking {
+            try TopicReader.readAll(topic: topic, properties: properties, timeoutMilliseconds: 20_000)
+        }
+    }
+
+    private func close(_ publisher: OutcomePublisher) async throws {
+        try await blocking { publisher.close() }
+    }
+
+    /// The topic's values without what pads them.
+    private func published() async throws -> [String] {
+        try await read(Sample.outcomes).map { $0.text.replacing(" ", with: "") }
+    }
+
+    @Test("events are tried again in order until the broker takes them")
+    func retried() async throws {
+        let publisher = try publisher()
+        // TOPIC_AUTHORIZATION_FAILED: librdkafka does not retry it.
+        cluster.pushRequestErrors(apiKey: Self.produce, [29, 29])
+        try await publisher.publish((0..<5).map { Sample.event($0) }, traceparent: nil)
+        // Before them may stand what a second request of the first try carried.
+        #expect(try await published().suffix(5) == ["0", "1", "2", "3", "4"])
+        cluster.pushRequestErrors(apiKey: Self.produce, [29])
+        try await publisher.publish([Sample.event(5)], traceparent: "00-1-2-01")
+        let last = try #require(try await read(Sample.outcomes).last)
+        #expect(last.text == "5")
+        #expect(last.header("traceparent") == "00-1-2-01")
+        #expect(log.lines.count { $0 == "warning publishing failed, trying again" } == 1)
+        try await close(publisher)
+    }
+
+    @Test("an idempotent producer that can never go on is replaced")
+    func replaced() async throws {
+        let publisher = try publisher(["enable.idempotence": "true"])
+        try await publisher.publish([Sample.event(0)], traceparent: nil)
+        // OUT_OF_ORDER_SEQUENCE_NUMBER for what was never acknowledged: fatal.
+        cluster.pushRequestErrors(apiKey: Self.produce, [45])
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 1...20 {
+                group.addTask { try await publisher.publish([Sample.event(number)], traceparent: nil) }
+            }
+            try await group.waitForAll()
+        }
+        #expect(Set(try await published()) == Set((0...20).map(String.init)))
+        #expect(log.detail.contains { $0.hasPrefix("FATAL") })
+        try await close(publisher)
+    }
+
+    @Test("an event that the topic refuses as too large is owed until the topic takes it")
+    func tooLarge() async throws {
+        let publisher = try publisher()
+        cluster.pushRequestErrors(apiKey: Self.produce, [10, 10])
+        try await publisher.publish([Sample.event(0)], traceparent: nil)
+        #expect(try await published() == ["0"])
+        #expect(log.lines.count { $0 == "error the topic refuses a record as too large, which is tried again" } == 1)
+        try await close(publisher)
+    }
+
+    @Test("of the outbox, one that is too large stays behind and does not hold up the others")
+    func sweep() async throws {
+        let publisher = try publisher(["message.max.bytes": "2000"])
+        let events = (0..<6).map { Sample.event($0, bytes: $0 == 2 ? 4000 : 0) }
+        let acknowledged = try await publisher.publish(events.map { UnpublishedEvent(event: $0, traceparent: nil) })
+        #expect(acknowledged == [0, 1, 3, 4, 5].map { events[$0].eventID })
+        #expect(try await published() == ["0", "1", "3", "4", "5"])
+        try await close(publisher)
+    }
+
+    @Test("the outbox too is tried again in order")
+    func sweepRetried() async throws {
+        let publisher = try publisher()
+        cluster.pushRequestErrors(apiKey: Self.produce, [29])
+        let events = (0..<6).map { Sample.event($0) }
+        let acknowledged = try await publisher.publish(events.map { UnpublishedEvent(event: $0, traceparent: nil) })
+        #expect(acknowledged == events.map(\.eventID))
+        #expect(try await published().suffix(6) == (0..<6).map(String.init)[...])
+        #expect(try await publisher.publish([]).isEmpty)
+        try await close(publisher)
+    }
+
+    @Test("a dead letter that the topic does not take whole goes there as an excerpt, and one refused otherwise again")
+    func deadLetter() async throws {
+        let publisher = try publisher(["message.max.bytes": "200000"])
+        let record = Sample.record(key: [1], value: [UInt8](repeating: 1, count: 300_000))
+        let letter = DeadLetter(reason: .tooLarge, detail: "too large")
+        try await publisher.publish(letter, of: record, position: Sample.position(record))
+        cluster.pushRequestErrors(apiKey: Self.produce, [10])
+        let small = Sample.record(key: [2], value: [1, 2, 3])
+        try await publisher.publish(letter, of: small, position: Sample.position(small))
+        cluster.pushRequestErrors(apiKey: Self.produce, [29])
+        let whole = Sample.record(key: [3], value: [4])
+        try await publisher.publish(letter, of: whole, position: Sample.position(whole))
+        let letters = try await read(Sample.deadLetters)
+        #expect(letters.map(\.key) == [[1], [2], [3]])
+        #expect(letters.map { $0.value?.count } == [65_536, 3, 1])
+        #expect(letters.map { $0.header("dead-letter-value-length") } == ["300000", "3", nil])
+        try await close(publisher)
+    }
+
+    @Test("closing gives up what still cannot be published")
+    func closing() async throws {
+        let publisher = try publisher()
+        cluster.pushRequestErrors(apiKey: Self.produce, Array(repeating: 29, count: 100))
+        let waiting = Task { () -> Bool in
+            do throws(Abandoned) { try await publisher.publish([Sample.event(0)], traceparent: nil) } catch {
+                return true
+            }
+            return false
+        }
+        try await eventually { log.holds("warning publishing failed, trying again") }
+        try await close(publisher)
+        #expect(await waiting.value)
+        await #expect(throws: Abandoned.self) { try await publisher.publish([Sample.event(1)], traceparent: nil) }
+    }
+}

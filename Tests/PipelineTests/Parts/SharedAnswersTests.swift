@@ -1,0 +1,113 @@
+import Fulfillment
+import Testing
+
+@testable import Pipeline
+
+@Suite("Shared answers")
+struct SharedAnswersTests {
+    private let key = SharedAnswers.Key(proof: Digest256(hashing: [1]), bundleID: "com.example.game")
+
+    /// Asks for as many as given, of whom the first holds the answer back until all the others wait.
+    private func ask(
+        _ count: Int, _ shared: SharedAnswers, answer: AppleAnswer
+    ) async throws -> (asked: Int, [AppleAnswer]) {
+        let asked = Shared(0)
+        let verifier = ScriptedVerifier()
+        verifier.hold("proof")
+        verifier.answer("proof", answer)
+        let key = key
+        return try await withThrowingTaskGroup(of: AppleAnswer.self) { group in
+            for _ in 0..<count {
+                group.addTask {
+                    await shared.answer(for: key) {
+                        asked.update { $0 += 1 }
+                        return await verifier.verify(.sample("proof"))
+                    }
+                }
+            }
+            try await eventually { shared.waitingCount(key) == count - 1 }
+            verifier.release("proof")
+            var answers: [AppleAnswer] = []
+            for try await answer in group { answers.append(answer) }
+            return (asked.value, answers)
+        }
+    }
+
+    @Test("one question answers all who wait, trouble included")
+    func shared() async throws {
+        for answer in [Sample.genuine("1"), .trouble(.init(.timeout)), .blocked(.sharedSecret)] {
+            let shared = SharedAnswers()
+            let (asked, answers) = try await ask(20, shared, answer: answer)
+            #expect(asked == 1)
+            #expect(answers == Array(repeating: answer, count: 20))
+            #expect(shared.waitingCount(key) == 0)
+        }
+    }
+
+    @Test("one who comes after the answer asks anew")
+    func later() async throws {
+        let shared = SharedAnswers()
+        _ = try await ask(3, shared, answer: Sample.genuine("1"))
+        #expect(await shared.answer(for: key) { .refused(.unauthentic) } == .refused(.unauthentic))
+    }
+
+    @Test("another app's question is another question")
+    func otherApp() async {
+        let shared = SharedAnswers()
+        let other = SharedAnswers.Key(proof: key.proof, bundleID: "com.example.other")
+        let answer = await shared.answer(for: key) {
+            await shared.answer(for: other) { Sample.genuine("other") }
+        }
+        #expect(answer == Sample.genuine("other"))
+    }
+
+    @Test("a leader who is cancelled hands trouble on, which nobody takes for a verdict")
+    func cancelledLeader() async throws {
+        let shared = SharedAnswers()
+        let verifier = ScriptedVerifier()
+        verifier.hold("proof")
+        let key = key
+        let leader = Task { await shared.answer(for: key) { await verifier.verify(.sample("proof")) } }
+        try await eventually { verifier.asked.count == 1 }
+        let follower = Task { await shared.answer(for: key) { Sample.genuine("never asked") } }
+        try await eventually { shared.waitingCount(key) == 1 }
+        leader.cancel()
+        #expect(await leader.value == .trouble(.init(.connection)))
+        #expect(await follower.value == .trouble(.init(.connection)))
+    }
+
+    @Test("in random schedules everyone is answered, and no two ask at once")
+    func random() async {
+        let seed = freshSeed()
+        var random = SeededRandom(seed: seed)
+        for _ in 0..<500 {
+            let shared = SharedAnswers()
+            let asking = Shared((now: 0, most: 0))
+            let key = key
+            await withTaskGroup(of: Void.self) { group in
+                for _ in 0..<1 + random.below(12) {
+                    let yields = (random.below(4), random.below(4))
+                    group.addTask {
+                        for _ in 0..<yields.0 { await Task.yield() }
+                        _ = await shared.answer(for: key) {
+                            asking.update { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+                            for _ in 0..<yields.1 { await Task.yield() }
+                            asking.update { $0.now -= 1 }
+                            return Sample.genuine("1")
+                        }
+                    }
+                }
+            }
+            guard asking.value.most == 1 else {
+                Issue.record("\(asking.value.most) asked at once, seed \(seed)")
+                return
+            }
+        }
+    }
+}
+
+extension VerificationRequest {
+    static func sample(_ name: String) -> VerificationRequest {
+        VerificationRequest(bundleID: Sample.bundle, receipt: Sample.receipt(name), sharedSecretSetting: nil)
+    }
+}

@@ -1,0 +1,178 @@
+import Foundation
+import Fulfillment
+import Kafka
+import Logging
+import Operations
+import Testing
+
+@testable import Pipeline
+
+/// A cluster in the process with its topics, a ledger, a scripted Apple and as many pipelines on them as a test wants.
+final class PipelineBench: Sendable {
+    static let submissionPartitions: Int32 = 8
+
+    let cluster: MockCluster
+    let ledger = ObservedLedger()
+    let verifier = ScriptedVerifier()
+    let catalog = Shared<Catalog?>(Sample.catalog)
+    let collector: Collector
+    private let producer: KafkaProducer
+    private let adjust: @Sendable (inout PipelineSettings) -> Void
+
+    /// One pipeline's life.
+    final class Running: Sendable {
+        let pipeline: Pipeline
+        let metrics: ReceiptdMetrics
+        let health: Health
+        let log: RecordedLog
+        private let task: Task<Void, any Error>
+
+        init(_ pipeline: Pipeline, _ metrics: ReceiptdMetrics, _ health: Health, _ log: RecordedLog) {
+            self.pipeline = pipeline
+            self.metrics = metrics
+            self.health = health
+            self.log = log
+            task = Task { try await pipeline.run() }
+        }
+
+        func stop() async throws {
+            pipeline.stop()
+            try await task.value
+        }
+    }
+
+    init(adjust: @escaping @Sendable (inout PipelineSettings) -> Void = { _ in }) throws {
+        cluster = try MockCluster(topics: [
+            Sample.submissions: Self.submissionPartitions, Sample.outcomes: 2, Sample.deadLetters: 1,
+        ])
+        self.adjust = adjust
+        producer = try KafkaProducer(properties: Self.properties(cluster), log: { _ in })
+        collector = Collector(cluster, topics: [Sample.outcomes: 2, Sample.deadLetters: 1])
+    }
+
+    static func properties(_ cluster: MockCluster) -> KafkaProperties {
+        KafkaProperties([
+            ("bootstrap.servers", cluster.bootstrapServers), ("reconnect.backoff.ms", "10"),
+            ("reconnect.backoff.max.ms", "50"), ("linger.ms", "1"),
+        ])
+    }
+
+    static func settings(_ cluster: MockCluster) -> PipelineSettings {
+        var consumer = properties(cluster)
+        for (name, value) in [
+            ("group.id", "receiptd"), ("session.timeout.ms", "4000"), ("heartbeat.interval.ms", "300"),
+            ("enable.auto.commit", "false"), ("auto.offset.reset", "earliest"), ("fetch.wait.max.ms", "20"),
+        ] { consumer[name] = value }
+        var settings = PipelineSettings(consumerProperties: consumer, producerProperties: properties(cluster))
+        settings.retry = RetryDelay(initialSeconds: 0.05, maximumSeconds: 0.2, doubtSeconds: 0.1)
+        settings.shutdownGraceSeconds = 5
+        return settings
+    }
+
+    func start() throws -> Running {
+        var settings = Self.settings(cluster)
+        adjust(&settings)
+        let metrics = ReceiptdMetrics(version: "test")
+        let health = Health()
+        let log = RecordedLog()
+        let catalog = catalog
+        let pipeline = try Pipeline(
+            settings: settings, catalog: { catalog.value }, verifier: verifier, ledger: ledger, unpublished: ledger,
+            metrics: metrics, health: health, logger: Logger(label: "test") { _ in log })
+        return Running(pipeline, metrics, health, log)
+    }
+
+    func close() async throws {
+        try await collector.close()
+        try await blocking { [producer, cluster] in
+            producer.close()
+            cluster.close()
+        }
+    }
+
+    /// Sends a record and returns its offset.
+    @discardableResult
+    func send(
+        _ value: [UInt8]?, partition: Int32, key: [UInt8]? = nil, headers: [KafkaHeader] = []
+    ) async throws -> Int64 {
+        try await producer.send(
+            ProducerRecord(topic: Sample.submissions, partition: partition, key: key, value: value, headers: headers)
+        ).offset
+    }
+
+    /// Sends a submission of the same id as its receipt's name.
+    @discardableResult
+    func submit(
+        _ name: String, player: String, partition: Int32, id: String? = nil, bundle: BundleID = Sample.bundle
+    ) async throws -> Int64 {
+        try await send(
+            Sample.value(id: id ?? name, player: player, receipt: Sample.receipt(name), bundle: bundle),
+            partition: partition)
+    }
+
+    /// The player's events as `type subject`, in the order of the log.
+    func answers(_ player: String) -> [String] {
+        collector.all(Sample.outcomes).filter { $0.key == Array(player.utf8) }.map { record in
+            "\(record.header("ce_type")?.split(separator: ".").last ?? "?") \(record.header("ce_subject") ?? "?")"
+        }
+    }
+
+    /// What the group has committed.
+    func committed() async throws -> [Int32: Int64] {
+        let properties = Self.settings(cluster).consumerProperties
+        return try await blocking {
+            let reader = try KafkaConsumer(properties: properties, log: { _ in })
+            defer { reader.close() }
+            let all = (0..<Self.submissionPartitions).map { TopicPartition(topic: Sample.submissions, partition: $0) }
+            let offsets = try reader.committed(all, timeoutMilliseconds: 20_000)
+            return Dictionary(offsets.map { ($0.key.partition, $0.value) }, uniquingKeysWith: { first, _ in first })
+        }
+    }
+}
+
+/// The lines of a pipeline, as `level message`, and what librdkafka said.
+final class RecordedLog: LogHandler, Sendable {
+    private let recorded = Shared<[String]>([])
+
+    private let said = Shared<[String]>([])
+
+    var lines: [String] { recorded.value }
+    var detail: [String] { said.value }
+    func holds(_ line: String) -> Bool { lines.contains(line) }
+
+    var metadata: Logger.Metadata {
+        get { [:] }
+        set {}
+    }
+    var logLevel: Logger.Level {
+        get { .debug }
+        set {}
+    }
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { nil }
+        set {}
+    }
+
+    func log(event: LogEvent) {
+        recorded.update { $0.append("\(event.level) \(event.message)") }
+        if let detail = event.metadata?["detail"] { said.update { $0.append("\(detail)") } }
+    }
+}
+
+/// Gives all tests of a suite one running pipeline: a join of the group costs the cluster three seconds.
+struct OnePipeline: SuiteTrait, TestScoping {
+    @TaskLocal static var bench: PipelineBench?
+    @TaskLocal static var running: PipelineBench.Running?
+
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+    ) async throws {
+        let bench = try PipelineBench()
+        let running = try bench.start()
+        try await Self.$bench.withValue(bench) {
+            try await Self.$running.withValue(running) { try await function() }
+        }
+        try await running.stop()
+        try await bench.close()
+    }
+}

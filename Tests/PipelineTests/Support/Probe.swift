@@ -1,0 +1,39 @@
+import Foundation
+import Synchronization
+import Testing
+
+struct TimedOut: Error {}
+
+/// Awaits a condition that others bring about. The time is no expectation: it only ends a test that hangs.
+func eventually(
+    within seconds: Double = 60, _ condition: () async throws -> Bool, sourceLocation: SourceLocation = #_sourceLocation
+) async throws {
+    let deadline = ContinuousClock.now + .seconds(seconds)
+    while try await !condition() {
+        guard ContinuousClock.now < deadline else {
+            Issue.record("the condition never held", sourceLocation: sourceLocation)
+            throw TimedOut()
+        }
+        try await Task.sleep(for: .milliseconds(5))
+    }
+}
+
+/// Runs blocking code on a thread of its own: the cooperative pool has as many threads as cores.
+func blocking<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+    try await withCheckedThrowingContinuation { waiting in
+        Thread.detachNewThread { waiting.resume(with: Result(catching: body)) }
+    }
+}
+
+/// A value that many tasks write.
+final class Shared<Value: Sendable>: Sendable {
+    private let state: Mutex<Value>
+    init(_ value: Value) { state = Mutex(value) }
+    var value: Value { state.withLock { $0 } }
+    func update(_ change: (inout sending Value) -> Void) { state.withLock { change(&$0) } }
+}
+
+/// A seed for one run, printed with each failure that names it; `PIPELINE_SEED` repeats a run.
+func freshSeed() -> UInt64 {
+    ProcessInfo.processInfo.environment["PIPELINE_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: .min ... .max)
+}

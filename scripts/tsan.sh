@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# The tests under the thread sanitizer, which ends the run at the first data race. In a build of its own: .build stays.
+# usage: scripts/tsan.sh [REGEX]   the tests to run; without it, every suite that keeps its threads in one process
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# shellcheck source=scripts/flags.sh
+source scripts/flags.sh
+
+# The others start processes of their own, which the sanitizer does not see.
+filter=${1:-'^(FulfillmentTests|KafkaTests|PostgresTests|LedgerTests|PipelineTests|AppStoreTests|OperationsTests)\.'}
+tsan_flags=(--sanitize=thread --scratch-path .build-tsan "${build_flags[@]}")
+
+scripts/setup.sh
+swift build --build-tests "${tsan_flags[@]}"
+export TSAN_OPTIONS="halt_on_error=1${TSAN_OPTIONS:+ $TSAN_OPTIONS}"
+swift test --skip-build --disable-xctest "${tsan_flags[@]}" --filter "$filter"
