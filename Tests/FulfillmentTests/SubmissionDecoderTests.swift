@@ -97,10 +97,19 @@ struct SubmissionDecoderTests {
     }
 
     @Test(
-        "bundle, product and proofs have no length of their own",
-        arguments: ["bundle_id", "product_id", "receipt_data"])
+        "product and proofs have no length of their own",
+        arguments: ["product_id", "receipt_data"])
     func longText(field: String) {
         #expect(record(field, "\"\(String(repeating: "a", count: 100_000))\"").submission != nil)
+    }
+
+    @Test("a bundle id has at most 255 characters, for events repeat it")
+    func bundleIDLength() {
+        #expect(record("bundle_id", "\"\(String(repeating: "a", count: 255))\"").submission != nil)
+        #expect(record("bundle_id", "\"\(String(repeating: "a", count: 256))\"").deadLetter?.sender?.bundleID == nil)
+        #expect(
+            record("bundle_id", "\"\(String(repeating: "a", count: 256))\"").deadLetter?.detail
+                == "bundle_id is longer than 255 characters")
     }
 
     @Test("exactly one proof must be there")

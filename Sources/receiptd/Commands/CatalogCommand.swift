@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Fulfillment
 import Ledger
+import Postgres
 
 struct CatalogCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -19,21 +20,17 @@ struct CatalogCommand: AsyncParsableCommand {
             try await reporting {
                 let settings = try options.read(requiring: [.database])
                 let (text, catalog) = try readCatalog()
-                try await withDatabase(settings) { pool in
-                    try await requireSchema(pool)
-                    let store = CatalogStore(pool: pool)
-                    let difference = CatalogDifference(old: try await current(in: store), new: catalog)
-                    if !difference.removedApps.isEmpty, !allowRemoval {
-                        throw CommandFailure(
-                            "these apps would vanish, which needs --allow-removal: "
-                                + difference.removedApps.map { ShownText.plain($0.text) }.joined(separator: ", "),
-                            code: CommandFailure.wrongSettings)
-                    }
-                    let version = try await store.importDocument(text)
-                    print(difference.isEmpty ? "nothing changes" : difference.lines.joined(separator: "\n"))
-                    print("catalog \(version) is in force")
-                }
+                try await withDatabase(settings) { pool in try await replace(in: pool, text: text, by: catalog) }
             }
+        }
+
+        private func replace(in pool: PostgresPool, text: String, by catalog: Catalog) async throws {
+            try await requireSchema(pool)
+            let store = CatalogStore(pool: pool)
+            let difference = try difference(to: catalog, from: try await newest(in: store))
+            let version = try await store.importDocument(text)
+            print(difference.isEmpty ? "nothing changes" : difference.lines.joined(separator: "\n"))
+            print("catalog \(version) is in force")
         }
 
         private func readCatalog() throws -> (text: String, catalog: Catalog) {
@@ -46,11 +43,22 @@ struct CatalogCommand: AsyncParsableCommand {
             }
         }
 
-        private func current(in store: CatalogStore) async throws -> Catalog? {
-            guard let version = try await store.latestVersion(), let stored = try await store.load(version: version) else {
-                return nil
+        private func newest(in store: CatalogStore) async throws -> CatalogStore.Stored? {
+            guard let version = try await store.latestVersion() else { return nil }
+            return try await store.load(version: version)
+        }
+
+        /// Not inlined: the optimizer of Swift 6.3 crashes on a typed throw inlined into an asynchronous function.
+        @inline(never)
+        private func difference(to new: Catalog, from stored: CatalogStore.Stored?) throws -> CatalogDifference {
+            let old = try stored.map { try CatalogFile.parse($0.document, version: $0.version) }
+            let difference = CatalogDifference(old: old, new: new)
+            if !difference.removedApps.isEmpty, !allowRemoval {
+                let names = difference.removedApps.map { ShownText.plain($0.text) }.joined(separator: ", ")
+                throw CommandFailure(
+                    "these apps would vanish, which needs --allow-removal: \(names)", code: CommandFailure.wrongSettings)
             }
-            return try CatalogFile.parse(stored.document, version: version)
+            return difference
         }
     }
 }
