@@ -4,6 +4,8 @@ import PackageDescription
 /// Every target: Swift 6 mode (by the tools version), warnings are errors.
 let strict: [SwiftSetting] = [
     .unsafeFlags(["-warnings-as-errors"]),
+    // Debug builds, and so all tests, check exclusive access; the check costs the release build a few per cent.
+    .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release)),
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
@@ -36,6 +38,7 @@ let package = Package(
     targets: [
         // What wraps C.
         .systemLibrary(name: "CRDKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
+        .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .target(name: "Kafka", dependencies: ["CRDKafka"], swiftSettings: strict),
         .target(name: "Postgres", dependencies: ["CLibPQ"], swiftSettings: strict),
@@ -111,7 +114,7 @@ let package = Package(
         .executableTarget(
             name: "receiptd",
             dependencies: [
-                "AppStore", "AppStoreSimulation", "EmbeddedPostgres", "Fulfillment", "Kafka", "Ledger", "Operations", "Pipeline", "Postgres",
+                "AppStore", "AppStoreSimulation", "CMalloc", "EmbeddedPostgres", "Fulfillment", "Kafka", "Ledger", "Operations", "Pipeline", "Postgres",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

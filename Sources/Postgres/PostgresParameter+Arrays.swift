@@ -1,14 +1,17 @@
 /// Arrays of one dimension, for `unnest` and `= ANY`: one parameter carries a column of a whole batch.
 extension PostgresParameter {
-    public static func textArray(_ values: some Sequence<String?>) -> PostgresParameter {
+    /// Takes arrays, not any sequence: what is generic over a module's border is not specialized, and this is hot.
+    public static func textArray(_ values: [String?]) -> PostgresParameter {
         array(PostgresType.textArray, of: PostgresType.text, values, elementBytes: 32) {
             $0.append(contentsOf: $1.utf8)
         }
     }
 
     @_disfavoredOverload
-    public static func textArray(_ values: some Sequence<String>) -> PostgresParameter {
-        textArray(values.lazy.map(Optional.some))
+    public static func textArray(_ values: [String]) -> PostgresParameter {
+        array(PostgresType.textArray, of: PostgresType.text, values.lazy.map(Optional.some), elementBytes: 32) {
+            $0.append(contentsOf: $1.utf8)
+        }
     }
 
     /// Texts as their UTF-8.

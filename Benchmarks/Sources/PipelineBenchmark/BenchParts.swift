@@ -1,6 +1,9 @@
 import AppStoreSimulation
 import EmbeddedPostgres
 import Foundation
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
 import Kafka
 
 /// Broker, database, simulator and worker of one run.

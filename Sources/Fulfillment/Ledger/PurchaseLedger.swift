@@ -22,13 +22,11 @@ public struct RecallQuery: Sendable {
     public let proof: Digest256
     /// False where this record's offset lies behind all that were ever decided: then it cannot have an answer yet.
     public let mayBeRedelivered: Bool
-    public let submission: Submission
 
-    public init(position: RecordPosition, proof: Digest256, mayBeRedelivered: Bool, submission: Submission) {
+    public init(position: RecordPosition, proof: Digest256, mayBeRedelivered: Bool) {
         self.position = position
         self.proof = proof
         self.mayBeRedelivered = mayBeRedelivered
-        self.submission = submission
     }
 }
 

@@ -4,11 +4,20 @@ import Synchronization
 /// Requests of many callers, taken in groups: whoever answers takes all that is ready each time it comes back, so that
 /// groups grow with the load and nobody waits for a timer.
 final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
-    struct Entry: Sendable {
+    /// A class, since requests are wide values that would be copied field by field on their way.
+    final class Entry: Sendable {
         let request: Request
         /// Bytes, roughly: what a group is bounded by besides its count.
         let size: Int
-        fileprivate let continuation: CheckedContinuation<Result<Answer, LedgerClosed>, Never>
+        private let continuation: CheckedContinuation<Result<Answer, LedgerClosed>, Never>
+
+        fileprivate init(
+            request: Request, size: Int, continuation: CheckedContinuation<Result<Answer, LedgerClosed>, Never>
+        ) {
+            self.request = request
+            self.size = size
+            self.continuation = continuation
+        }
 
         /// Exactly once for each entry.
         func answer(_ answer: Answer) { continuation.resume(returning: .success(answer)) }

@@ -39,7 +39,7 @@ enum ArrayLiteral {
 
 extension PostgresParameter {
     static func identifiers(_ values: some Sequence<Identifier>) -> PostgresParameter {
-        textArray(values.lazy.map { Optional($0.text) })
+        textArray(values.map(\.text))
     }
 
     static func uuids(_ values: some Sequence<NameBasedUUID>) -> PostgresParameter {

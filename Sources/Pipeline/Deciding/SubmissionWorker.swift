@@ -50,8 +50,7 @@ public struct SubmissionWorker: Sendable {
         let proof = ParsedProof(submission.proof)?.digest
         if item.mayBeRedelivered {
             let query = RecallQuery(
-                position: item.position, proof: proof ?? item.position.content, mayBeRedelivered: true,
-                submission: submission)
+                position: item.position, proof: proof ?? item.position.content, mayBeRedelivered: true)
             let recalled = try await withLedger { () async throws(LedgerClosed) in try await ledger.recall(query) }
             if case .answered(let events) = recalled { return try await publish(events, of: item) }
         }
@@ -64,8 +63,7 @@ public struct SubmissionWorker: Sendable {
         _ submission: Submission, _ proof: ParsedProof, _ item: InFlightRecord, _ clock: inout StageClock
     ) async throws(Abandoned) -> [OutcomeEvent] {
         let query = RecallQuery(
-            position: item.position, proof: proof.digest, mayBeRedelivered: item.mayBeRedelivered,
-            submission: submission)
+            position: item.position, proof: proof.digest, mayBeRedelivered: item.mayBeRedelivered)
         var remembered: GenuineReceipt?
         switch try await withLedger({ () async throws(LedgerClosed) in try await ledger.recall(query) }) {
         case .answered(let events):

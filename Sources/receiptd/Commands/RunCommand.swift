@@ -1,4 +1,5 @@
 import ArgumentParser
+import CMalloc
 import Logging
 import Operations
 
@@ -10,6 +11,8 @@ struct RunCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reporting {
+            // glibc would keep an arena for each thread, most of them half empty.
+            mallopt(M_ARENA_MAX, 2)
             let settings = try options.read(requiring: [.kafka, .database])
             let logger = settings.makeLogger()
             for (name, value) in settings.redactedSummary { logger.debug("setting", [.setting: "\(name)", .value: "\(value)"]) }

@@ -65,8 +65,7 @@ enum Sample {
         for decision: PendingDecision, redelivered: Bool = true
     ) -> RecallQuery {
         RecallQuery(
-            position: decision.position, proof: decision.proof, mayBeRedelivered: redelivered,
-            submission: decision.submission)
+            position: decision.position, proof: decision.proof, mayBeRedelivered: redelivered)
     }
 }
 
