@@ -186,6 +186,17 @@ CREATE INDEX IF NOT EXISTS parked_due ON parked (due_at) WHERE due_at IS NOT NUL
 COMMENT ON TABLE parked IS
     'Submissions that wait outside of memory. What may be unstorable is escaped here; submission, JSON of the submissions topic, has it as it was. due_at is null where only an operator ends the wait.';
 
+CREATE TABLE IF NOT EXISTS apple_budgets (
+    bundle_id text COLLATE "C" NOT NULL,
+    endpoint text COLLATE "C" NOT NULL,
+    environment text COLLATE "C" NOT NULL CHECK (environment IN ('Production', 'Sandbox')),
+    leased_until timestamptz NOT NULL DEFAULT '-infinity',
+    held_until timestamptz NOT NULL DEFAULT '-infinity',
+    PRIMARY KEY (bundle_id, endpoint, environment)
+) WITH (fillfactor = 50);
+COMMENT ON TABLE apple_budgets IS
+    'What all replicas share in front of Apple. Time up to leased_until belongs to replicas, slice by slice, each to send the requests of its slice; before held_until nobody sends any, for Apple said so (Retry-After).';
+
 INSERT INTO schema_version AS known (version) VALUES (1)
 ON CONFLICT (only_row) DO UPDATE SET version = excluded.version, applied_at = now()
     WHERE known.version < excluded.version;

@@ -3,13 +3,12 @@ import NIOCore
 
 /// Asks Apple's `verifyReceipt`: production first, and the sandbox where production sends the receipt there.
 ///
-/// Tries in flight never exceed the gate's limit; one that waits longer holds no connection. Call `shutdown()` before
+/// Each request passes the limits first, and one that waits there holds no connection. Call `shutdown()` before
 /// the last reference goes.
 public final class VerifyReceiptClient: ReceiptVerifier {
     public static let endpoint = "verifyReceipt"
 
-    /// One permit for each try. Its limit may be lowered and raised again, up to the settings' `maxConcurrency`.
-    public let gate: ConcurrencyGate
+    private let limits: AppleLimits
     private let connection: AppleConnection
     private let secrets: @Sendable (String) -> String?
     private let observer: (any AppleObserver)?
@@ -17,13 +16,14 @@ public final class VerifyReceiptClient: ReceiptVerifier {
 
     /// - Parameters:
     ///   - secrets: the shared secret that a setting holds, by the setting's name.
+    ///   - limits: shared by all clients of the process. Nil: nothing but the settings' `maxConcurrency`, as it stands.
     ///   - now: for `Retry-After`; the wall clock where nil.
     public init(
-        settings: AppleSettings, secrets: @escaping @Sendable (String) -> String?,
+        settings: AppleSettings, secrets: @escaping @Sendable (String) -> String?, limits: AppleLimits? = nil,
         observer: (any AppleObserver)? = nil, now: (@Sendable () -> Timestamp)? = nil
     ) throws(AppleSettingsFault) {
         connection = try AppleConnection(settings)
-        gate = ConcurrencyGate(limit: settings.maxConcurrency)
+        self.limits = limits ?? AppleLimits(fixedConcurrency: settings.maxConcurrency)
         self.secrets = secrets
         self.observer = observer
         self.now = now ?? WallClock.now
@@ -34,13 +34,21 @@ public final class VerifyReceiptClient: ReceiptVerifier {
         await connection.shutdown()
     }
 
+    /// One permit for each request under way.
+    public var gate: ConcurrencyGate { limits.gate }
+
     public func verify(_ request: VerificationRequest) async -> AppleAnswer {
         var password: String?
         if let setting = request.sharedSecretSetting {
-            guard let secret = secrets(setting), !secret.isEmpty else { return .blocked(.sharedSecret) }
-            password = secret
+            password = secrets(setting).flatMap { $0.isEmpty ? nil : $0 }
         }
-        return await gate.withPermit { await ask(request, password: password) } ?? .trouble(.init(.connection))
+        let hasSecret = password != nil || request.sharedSecretSetting == nil
+        guard limits.mayAsk(request.bundleID, endpoint: Self.endpoint, hasSecret: hasSecret) else {
+            return .blocked(.sharedSecret)
+        }
+        let answer = await ask(request, password: password)
+        limits.note(answer, to: request, endpoint: Self.endpoint)
+        return answer
     }
 
     /// One try: at most one change of environment, for two that send to each other would never end.
@@ -48,9 +56,22 @@ public final class VerifyReceiptClient: ReceiptVerifier {
         let body = VerifyReceiptBody.make(
             receipt: request.receipt, password: password, allocator: ByteBufferAllocator())
         for environment in [StoreEnvironment.production, .sandbox] {
-            if case .answer(let answer) = await ask(body, in: environment) { return answer }
+            let scope = AppleScope(bundleID: request.bundleID, endpoint: Self.endpoint, environment: environment)
+            let answer = await limits.send(to: scope, for: request) {
+                let answer = await ask(body, in: environment)
+                return (answer, AppleLimits.End(answer, now: now()))
+            }
+            guard let answer else { return notSent(to: scope) }
+            if case .answer(let answer) = answer { return answer }
         }
         return .trouble(.init(.environmentLoop))
+    }
+
+    /// Cancelled, or held back for longer than this app's requests are worth waiting in front of Apple.
+    private func notSent(to scope: AppleScope) -> AppleAnswer {
+        guard !Task.isCancelled, let seconds = limits.heldSeconds(scope) else { return .trouble(.init(.connection)) }
+        let until = now().adding(milliseconds: Int64(seconds * 1000))
+        return .trouble(.init(.rateLimited, retryNotBefore: until))
     }
 
     private func ask(_ body: ByteBuffer, in environment: StoreEnvironment) async -> VerifyReceiptAnswer {

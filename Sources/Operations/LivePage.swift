@@ -93,7 +93,8 @@ enum LivePage {
           $('state').className = 'state ' + (!now.live || !now.ready ? 'bad' : now.paused ? 'warn' : 'good');
           const problems = now.problems.concat(
             now.misconfigured.map(id => id + ': waits for its settings to be mended'),
-            now.apple.open_circuits.map(id => id + ': requests held back after failures'));
+            now.apple.is_down ? ['Apple as a whole is down: submissions wait, Kafka keeps the backlog']
+              : now.apple.open_circuits.map(id => id + ': requests held back after failures'));
           $('problems').replaceChildren(...problems.map(text => make('li', text)));
           const a = now.apple, b = old.apple, requests = a.requests - b.requests, errors = a.errors - b.errors;
           const buckets = a.duration_buckets.map((x, i) => ({ up_to: x.up_to, count: x.count - b.duration_buckets[i].count }));

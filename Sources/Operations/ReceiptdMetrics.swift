@@ -26,6 +26,10 @@ public struct ReceiptdMetrics: Sendable {
     public let misconfigured: GaugeFamily
 
     // What helps besides.
+    /// 0 or 1.
+    public let appleDown: Gauge
+    /// Seconds, of requests that had to wait.
+    public let appleWait: Histogram
     public let offsetResets: Counter
     public let inFlightBytes: Gauge
     public let databaseBatchRows: Histogram
@@ -80,6 +84,14 @@ public struct ReceiptdMetrics: Sendable {
             "receiptd_misconfigured", help: "1 while an app's submissions wait for an operator to mend its settings.",
             labels: ["bundle_id"])
 
+        appleDown = registry.gauge(
+            "receiptd_apple_down", help: "1 while Apple is held back for every app and endpoint in use."
+        ).with()
+        appleWait = registry.histogram(
+            "receiptd_apple_wait_seconds",
+            help: "What requests waited for a circuit, a Retry-After or the budget, of those that had to.",
+            buckets: Buckets.request
+        ).with()
         offsetResets = registry.counter(
             "receiptd_offset_resets_total", help: "Times that a partition's committed offset no longer existed."
         ).with()

@@ -29,6 +29,8 @@ struct StatusReport: Encodable {
         let durationCount: Int
         let durationBuckets: [Bucket]
         let concurrencyLimit: Double
+        /// For every app and endpoint in use.
+        let isDown: Bool
         /// `bundle_id endpoint`.
         let openCircuits: [String]
     }
@@ -123,7 +125,7 @@ extension StatusReport.Apple {
             durationSum: reading.sum, durationCount: reading.count,
             durationBuckets: zip(histogram.upperBounds.map(Optional.some) + [nil], reading.counts)
                 .map { StatusReport.Bucket(upTo: $0, count: $1) },
-            concurrencyLimit: metrics.appleConcurrencyLimit.value,
+            concurrencyLimit: metrics.appleConcurrencyLimit.value, isDown: metrics.appleDown.value != 0,
             openCircuits: metrics.appleCircuitOpen.all().filter { $0.child.value != 0 }
                 .map { $0.labelValues.joined(separator: " ") })
     }

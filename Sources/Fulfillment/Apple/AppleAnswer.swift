@@ -62,6 +62,14 @@ public struct VerificationRequest: Sendable {
     /// Standard base64 as Apple takes it.
     public let receipt: String
     public let sharedSecretSetting: String?
+    /// Who sent it: a single player's receipts prove nothing about Apple or our settings.
+    public var playerID: PlayerID?
+    /// Its signature is Apple's, and it is this app's.
+    public var isProven = false
+    /// It was asked about before, in vain.
+    public var isRetry = false
+    /// Told of a wait in front of Apple, as it begins (true) and ends: such work can be given up at once.
+    public var waiting: (@Sendable (Bool) -> Void)?
 
     public init(bundleID: BundleID, receipt: String, sharedSecretSetting: String?) {
         self.bundleID = bundleID

@@ -91,4 +91,13 @@ final class InFlightRecord: Sendable {
         }
         if isCancelled || isGivenUp || Task.isCancelled { throw Abandoned() }
     }
+
+    /// The work only waits, or does so no longer: what only waits is given up at once when its partition goes.
+    func note(isWaiting: Bool) {
+        let task = state.withLock { state -> Task<Void, Never>? in
+            state.isWaiting = isWaiting
+            return isWaiting && state.isAbandoned ? state.task : nil
+        }
+        task?.cancel()
+    }
 }

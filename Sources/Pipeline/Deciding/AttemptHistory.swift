@@ -4,6 +4,8 @@ import Fulfillment
 struct AttemptHistory {
     /// However short the operator sets the delays, Apple and the processor get this much rest. Seconds.
     static let minimumDelay = 0.01
+    /// The longest wait before an app's credentials are looked at again. Most such looks ask Apple nothing. Seconds.
+    static let maximumBlockedDelay = 10.0
 
     private(set) var failures = 0
     /// How often each answer that Apple may take back was given.
@@ -22,7 +24,8 @@ struct AttemptHistory {
             return max(jittered, Self.minimumDelay, Double(notBefore.milliseconds - now.milliseconds) / 1000)
         case .blocked, .decided:
             failures += 1
-            return max(Self.minimumDelay, retry.afterTrouble(failures: failures, jitter: Double.random(in: 0..<1)))
+            let jittered = retry.afterTrouble(failures: failures, jitter: Double.random(in: 0..<1))
+            return min(max(Self.minimumDelay, jittered), Self.maximumBlockedDelay)
         }
     }
 }

@@ -87,7 +87,11 @@ public struct SubmissionWorker: Sendable {
                 ]
             }
             let answer: AppleAnswer
-            if let remembered { answer = .genuine(remembered) } else { answer = await ask(proof, submission, app) }
+            if let remembered {
+                answer = .genuine(remembered)
+            } else {
+                answer = await ask(proof, submission, app, item, attempts)
+            }
             CrashPoint.answered.reached()
             let judge = Judge(
                 submission: submission, app: app, recordTimestamp: item.position.timestamp, signature: proof.signature)
@@ -106,18 +110,23 @@ public struct SubmissionWorker: Sendable {
         }
     }
 
-    private func ask(_ proof: ParsedProof, _ submission: Submission, _ app: AppPolicy) async -> AppleAnswer {
-        guard case .receipt(let receipt) = proof.material else { return .blocked(.noServerAPI) }
-        let request = VerificationRequest(
-            bundleID: submission.bundleID, receipt: receipt, sharedSecretSetting: app.sharedSecretSetting)
-        let key = SharedAnswers.Key(proof: proof.digest, bundleID: submission.bundleID)
-        let answer = await shared.answer(for: key) { await verifier.verify(request) }
-        if case .blocked = answer {
+    private func ask(
+        _ proof: ParsedProof, _ submission: Submission, _ app: AppPolicy, _ item: InFlightRecord,
+        _ attempts: AttemptHistory
+    ) async -> AppleAnswer {
+        guard case .receipt(let receipt) = proof.material else {
             metrics.misconfigured(submission.bundleID, true)
-        } else if case .genuine = answer {
-            metrics.misconfigured(submission.bundleID, false)
+            return .blocked(.noServerAPI)
         }
-        return answer
+        var request = VerificationRequest(
+            bundleID: submission.bundleID, receipt: receipt, sharedSecretSetting: app.sharedSecretSetting)
+        request.playerID = submission.playerID
+        request.isProven = proof.signature == .proven
+        request.isRetry = attempts.failures > 0
+        request.waiting = { [weak item] isWaiting in item?.note(isWaiting: isWaiting) }
+        let key = SharedAnswers.Key(proof: proof.digest, bundleID: submission.bundleID)
+        return await shared.answer(
+            for: key, waiting: { item.note(isWaiting: $0) }, ask: { [request] in await verifier.verify(request) })
     }
 
     private func record(

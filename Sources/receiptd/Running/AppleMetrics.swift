@@ -1,13 +1,67 @@
 import AppStore
 import Fulfillment
+import Logging
 import Operations
 
 /// Counts and times requests to Apple.
 struct AppleMetrics: AppleObserver {
     let metrics: ReceiptdMetrics
+    let logger: Logger
 
     func requestEnded(endpoint: String, environment: StoreEnvironment, result: String, seconds: Double) {
         metrics.appleRequests.with(endpoint, environment.rawValue, result).increment()
         metrics.appleRequestDuration.observe(seconds)
+    }
+}
+
+/// Tells what the limits in front of Apple decide.
+extension AppleMetrics: AppleLimitsObserver {
+    func circuit(bundleID: BundleID, endpoint: String, isOpen: Bool) {
+        let gauge = metrics.appleCircuitOpen.with(bundleID.text, endpoint)
+        // The app's first use: its series begin.
+        if !isOpen { _ = metrics.misconfigured.with(bundleID.text) }
+        if isOpen == (gauge.value != 0) { return }
+        gauge.set(isOpen)
+        // Many apps' circuits open together: the line that counts is the one of `apple(isDown:afterSeconds:)`.
+        logger.info(
+            isOpen ? "requests to Apple are held back after failures" : "requests to Apple pass again",
+            [.bundleID: "\(bundleID)", .endpoint: "\(endpoint)"])
+    }
+
+    func credentials(bundleID: BundleID, endpoint: String, areWrong: Bool) {
+        metrics.misconfigured.with(bundleID.text).set(areWrong)
+        if areWrong {
+            logger.error(
+                "Apple does not take this app's credentials, or they are missing: its submissions wait",
+                [.bundleID: "\(bundleID)", .endpoint: "\(endpoint)"])
+        } else {
+            logger.notice("Apple takes this app's credentials again", [.bundleID: "\(bundleID)"])
+        }
+    }
+
+    func held(_ scope: AppleScope, seconds: Double) {
+        logger.warning(
+            "Apple asks to be left alone: every replica holds back",
+            [
+                .bundleID: "\(scope.bundleID)", .endpoint: "\(scope.endpoint)",
+                .environment: "\(scope.environment.rawValue)", .delaySeconds: .stringConvertible(seconds),
+            ])
+    }
+
+    func concurrency(limit: Int) { metrics.appleConcurrencyLimit.set(limit) }
+
+    func apple(isDown: Bool, afterSeconds seconds: Double) {
+        metrics.appleDown.set(isDown)
+        if isDown {
+            logger.warning("Apple as a whole is down: submissions wait, and Kafka keeps the backlog", [:])
+        } else {
+            logger.notice("Apple is back", [.durationSeconds: .stringConvertible(seconds)])
+        }
+    }
+
+    func waited(seconds: Double) { metrics.appleWait.observe(seconds) }
+
+    func budgetOutOfReach() {
+        logger.debug("the budget of requests to Apple is out of reach", [:])
     }
 }

@@ -21,23 +21,29 @@ struct WorkerService: Service {
         let pool = PostgresPool(configuration: settings.database.configuration, size: settings.database.poolSize)
         let ledger = PostgresLedger(pool: pool, observer: .reporting(to: metrics, health, logger))
         let catalog = CatalogWatch(store: CatalogStore(pool: pool), logger: logger)
+        // Of its own: a lease must not wait behind a batch.
+        let budgetPool = PostgresPool(configuration: settings.database.configuration, size: 1)
+        let limits = AppleLimits(
+            maxConcurrency: settings.apple.maxConcurrency, maxRequestsPerSecond: settings.apple.maxRequestsPerSecond,
+            budget: PostgresAppleBudget(pool: budgetPool), observer: AppleMetrics(metrics: metrics, logger: logger))
         let verifier = try VerifyReceiptClient(
             settings: settings.apple.verifyReceipt, secrets: { [secrets] in secrets.secret(named: $0) },
-            observer: AppleMetrics(metrics: metrics))
-        metrics.appleConcurrencyLimit.set(settings.apple.maxConcurrency)
+            limits: limits, observer: AppleMetrics(metrics: metrics, logger: logger))
         do {
             try await cancelWhenGracefulShutdown { try await waitUntilReady(pool, catalog) }
-            try await consume(catalog, verifier, ledger, pool)
+            try await consume(catalog, verifier, limits, ledger, pool)
         } catch is CancellationError {
             logger.info("stopped before anything was consumed")
         }
         await ledger.close()
         await verifier.shutdown()
+        await budgetPool.close()
         await pool.close()
     }
 
     private func consume(
-        _ catalog: CatalogWatch, _ verifier: VerifyReceiptClient, _ ledger: PostgresLedger, _ pool: PostgresPool
+        _ catalog: CatalogWatch, _ verifier: VerifyReceiptClient, _ limits: AppleLimits, _ ledger: PostgresLedger,
+        _ pool: PostgresPool
     ) async throws {
         let pipeline = try Pipeline(
             settings: settings.pipeline, catalog: { catalog.catalog }, verifier: verifier, ledger: ledger,
@@ -48,6 +54,7 @@ struct WorkerService: Service {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await catalog.follow() }
             group.addTask { await upkeep.run() }
+            group.addTask { await limits.follow() }
             try await withGracefulShutdownHandler {
                 try await pipeline.run()
             } onGracefulShutdown: {

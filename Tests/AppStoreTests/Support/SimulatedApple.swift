@@ -16,18 +16,20 @@ struct SimulatedApple: Sendable {
     ///   - secrets: of the client, by setting.
     static func run(
         timeoutSeconds: Double = 10, maxConcurrency: Int = 64, latency: SimulatedLatency = .fixed(0),
-        sharedSecrets: [String: String] = [:], secrets: [String: String] = [:],
+        sharedSecrets: [String: String] = [:], secrets: [String: String] = [:], limits: AppleLimits? = nil,
+        now: @escaping @Sendable () -> Timestamp = { now }, logCapacity: Int = 0,
         _ body: (SimulatedApple) async throws -> Void
     ) async throws {
         var options = AppStoreSimulation.Options()
         options.sharedSecrets = sharedSecrets
+        options.logCapacity = logCapacity
         let store = try await AppStoreSimulation.start(latency: latency, options: options)
         let observer = RecordingObserver()
         let client = try VerifyReceiptClient(
             settings: AppleSettings(
                 productionURL: store.productionURL, sandboxURL: store.sandboxURL, timeoutSeconds: timeoutSeconds,
                 maxConcurrency: maxConcurrency),
-            secrets: { secrets[$0] }, observer: observer, now: { now })
+            secrets: { secrets[$0] }, limits: limits, observer: observer, now: now)
         let result: Result<Void, any Error>
         do {
             result = .success(try await body(SimulatedApple(store: store, client: client, observer: observer)))
@@ -39,9 +41,15 @@ struct SimulatedApple: Sendable {
         try result.get()
     }
 
-    func ask(_ receipt: String, secret: String? = nil) async -> AppleAnswer {
-        await client.verify(
-            VerificationRequest(bundleID: "com.example.game", receipt: receipt, sharedSecretSetting: secret))
+    func ask(
+        _ receipt: String, secret: String? = nil, bundleID: BundleID = "com.example.game", player: PlayerID? = nil,
+        isRetry: Bool = false, waiting: (@Sendable (Bool) -> Void)? = nil
+    ) async -> AppleAnswer {
+        var request = VerificationRequest(bundleID: bundleID, receipt: receipt, sharedSecretSetting: secret)
+        request.playerID = player
+        request.isRetry = isRetry
+        request.waiting = waiting
+        return await client.verify(request)
     }
 
     /// A receipt with one purchase of that id, and what the store does with it.

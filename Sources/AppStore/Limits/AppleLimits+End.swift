@@ -1,0 +1,25 @@
+import Fulfillment
+
+extension AppleLimits.End {
+    /// - Parameter now: the wall clock that `retryNotBefore` was reckoned by.
+    init(_ answer: VerifyReceiptAnswer, now: Timestamp) {
+        switch answer {
+        case .otherEnvironment: self = .answered
+        case .answer(.trouble(let trouble)): self.init(trouble, now: now)
+        case .answer: self = .answered
+        }
+    }
+
+    init(_ trouble: AppleAnswer.Trouble, now: Timestamp) {
+        let seconds = trouble.retryNotBefore.map { Double($0.milliseconds - now.milliseconds) / 1000 }
+        switch trouble.kind {
+        case .rateLimited: self = .limited(seconds: seconds)
+        case .serverError, .notJSON, .timeout, .connection:
+            self = seconds.map { $0 > 0 ? .limited(seconds: $0) : .failed } ?? .failed
+        // A strange receipt may bring this about, a hundred of one player's too.
+        case .status: self = .doubtful
+        // Apple answered, with something that we cannot read or that leads nowhere.
+        case .incomplete, .environmentLoop: self = .answered
+        }
+    }
+}

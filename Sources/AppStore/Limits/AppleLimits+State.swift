@@ -1,0 +1,117 @@
+import Fulfillment
+import Synchronization
+
+extension AppleLimits: AppleState {
+    public var isDown: Bool { state.withLock { $0.downSince != nil } }
+
+    public var downSeconds: Double {
+        let now = now()
+        return state.withLock { state in state.downBefore + (state.downSince.map { max(0, now - $0) } ?? 0) }
+    }
+
+    /// Tells what changed by a circuit or a hold. Under the lock.
+    func noteShut(_ scope: AppleScope, _ state: inout State, now: Double) {
+        let isOpen = [StoreEnvironment.production, .sandbox].contains { environment in
+            let sibling = AppleScope(bundleID: scope.bundleID, endpoint: scope.endpoint, environment: environment)
+            return state.scopes[sibling]?.limits.breaker.isOpen ?? false
+        }
+        let key = Credentials(bundleID: scope.bundleID, endpoint: scope.endpoint)
+        if state.openCircuits.contains(key) != isOpen {
+            if isOpen { state.openCircuits.insert(key) } else { state.openCircuits.remove(key) }
+            observer?.circuit(bundleID: scope.bundleID, endpoint: scope.endpoint, isOpen: isOpen)
+        }
+        // The sandbox may fail by itself: no purchase waits for it.
+        let inUse = state.scopes.filter {
+            $0.key.environment == .production && (now - $0.value.lastUse < Self.inUseSeconds || !$0.value.isEmpty)
+        }
+        let isDown = !inUse.isEmpty && inUse.allSatisfy { $0.value.limits.isShut(now: now) }
+        guard isDown != (state.downSince != nil) else { return }
+        let seconds = state.downSince.map { now - $0 } ?? 0
+        state.downBefore += seconds
+        state.downSince = isDown ? now : nil
+        observer?.apple(isDown: isDown, afterSeconds: seconds)
+    }
+
+    /// Seconds for which Apple wants to be left alone, nil where it does not.
+    func heldSeconds(_ scope: AppleScope) -> Double? {
+        let now = now()
+        let until = state.withLock { $0.scopes[scope]?.limits.heldUntil } ?? -.infinity
+        return until > now ? until - now : nil
+    }
+
+    // MARK: Credentials
+
+    /// False where asking is no use: the answer is `blocked`.
+    func mayAsk(_ bundleID: BundleID, endpoint: String, hasSecret: Bool) -> Bool {
+        if isFixed { return hasSecret }
+        return change(bundleID, endpoint) { credentials, now in
+            credentials.secret(isMissing: !hasSecret)
+            return hasSecret && credentials.mayAsk(now: now)
+        }
+    }
+
+    /// What an answer says of the credentials.
+    func note(_ answer: AppleAnswer, to request: VerificationRequest, endpoint: String) {
+        if isFixed { return }
+        switch answer {
+        case .blocked:
+            change(request.bundleID, endpoint) { credentials, now in
+                credentials.refused(
+                    player: request.playerID?.hashValue ?? request.receipt.hashValue,
+                    receipt: request.receipt.hashValue, isProven: request.isProven, now: now)
+            }
+        case .genuine(let receipt):
+            change(request.bundleID, endpoint) { credentials, _ in
+                credentials.succeeded(didCheckSecret: receipt.holdsAutoRenewable)
+            }
+        case .refused, .trouble: break
+        }
+    }
+
+    private func change<Value>(
+        _ bundleID: BundleID, _ endpoint: String, _ body: (inout CredentialsState, Double) -> Value
+    ) -> Value {
+        let now = now()
+        let key = Credentials(bundleID: bundleID, endpoint: endpoint)
+        return state.withLock { state in
+            var credentials = state.credentials[key] ?? CredentialsState()
+            let value = body(&credentials, now)
+            state.credentials[key] = credentials
+            let areWrong = credentials.isMisconfigured(now: now)
+            if state.misconfigured.contains(key) != areWrong {
+                let wereWrong = state.misconfigured.contains { $0.bundleID == bundleID }
+                if areWrong { state.misconfigured.insert(key) } else { state.misconfigured.remove(key) }
+                let areStillWrong = state.misconfigured.contains { $0.bundleID == bundleID }
+                if wereWrong != areStillWrong {
+                    observer?.credentials(bundleID: bundleID, endpoint: endpoint, areWrong: areStillWrong)
+                }
+            }
+            return value
+        }
+    }
+
+    // MARK: Other replicas
+
+    /// Follows what other replicas hold back, until cancelled.
+    public func follow() async {
+        guard let budget else { return }
+        while !Task.isCancelled {
+            do {
+                let holds = try await budget.holds()
+                let now = now()
+                for (scope, seconds) in holds {
+                    let isNews = state.withLock { $0.scopes[scope]?.limits.hold(until: now + seconds) ?? false }
+                    guard isNews else { continue }
+                    state.withLock { state in
+                        state.concurrency.calm()
+                        gate.adjust(limit: state.concurrency.limit)
+                    }
+                    look(at: scope)
+                }
+            } catch {
+                observer?.budgetOutOfReach()
+            }
+            guard (try? await Task.sleep(for: .seconds(Self.pollSeconds))) != nil else { return }
+        }
+    }
+}

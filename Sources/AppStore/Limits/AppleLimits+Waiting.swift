@@ -1,0 +1,183 @@
+import Fulfillment
+import NIOCore
+import Synchronization
+
+extension AppleLimits {
+    /// One scope's limits and those who wait for them.
+    struct Waiting {
+        struct Waiter {
+            let ticket: UInt64
+            let since: Double
+            let continuation: CheckedContinuation<ScopeLimits.Pass?, Never>
+        }
+
+        var limits: ScopeLimits
+        var first = CircularBuffer<Waiter>()
+        var retries = CircularBuffer<Waiter>()
+        /// When it is looked at again, infinity for never.
+        var lookAt = Double.infinity
+        var lastUse = 0.0
+        private var isRetriesTurn = false
+
+        init(limits: ScopeLimits) {
+            self.limits = limits
+        }
+
+        var isEmpty: Bool { first.isEmpty && retries.isEmpty }
+        var count: Int { first.count + retries.count }
+
+        /// The next to go, first tries and retries by turns.
+        mutating func next(now: Double) -> (Waiter, ScopeLimits.Pass)? {
+            let isRetry = first.isEmpty || (isRetriesTurn && !retries.isEmpty)
+            for isRetry in [isRetry, !isRetry] where !(isRetry ? retries.isEmpty : first.isEmpty) {
+                switch limits.admit(isRetry: isRetry, now: now) {
+                case .pass(let pass):
+                    isRetriesTurn = !isRetry
+                    return (isRetry ? retries.removeFirst() : first.removeFirst(), pass)
+                case .noRetry: continue
+                case .shut, .noBudget: return nil
+                }
+            }
+            return nil
+        }
+
+        /// Those who wait since before a time, longest first.
+        mutating func removeAll(before time: Double) -> [Waiter] {
+            var removed: [Waiter] = []
+            while let waiter = first.first, waiter.since < time { removed.append(first.removeFirst()) }
+            while let waiter = retries.first, waiter.since < time { removed.append(retries.removeFirst()) }
+            return removed
+        }
+
+        mutating func remove(_ ticket: UInt64) -> Waiter? {
+            if let index = first.firstIndex(where: { $0.ticket == ticket }) { return first.remove(at: index) }
+            return retries.firstIndex { $0.ticket == ticket }.map { retries.remove(at: $0) }
+        }
+    }
+
+    /// Waits until one request may be sent. Nil where the task was cancelled, or the app's own wait took too long.
+    func admission(
+        to scope: AppleScope, isRetry: Bool, waiting: (@Sendable (Bool) -> Void)?
+    ) async -> ScopeLimits.Pass? {
+        if Task.isCancelled { return nil }
+        let began = now()
+        let (pass, ticket) = state.withLock { state -> (ScopeLimits.Pass?, UInt64) in
+            prepare(scope, &state)
+            state.scopes[scope]?.lastUse = began
+            state.scopes[scope]?.limits.budget?.arrived(now: began)
+            if state.scopes[scope]?.isEmpty ?? false,
+                case .pass(let pass)? = state.scopes[scope]?.limits.admit(isRetry: isRetry, now: began)
+            {
+                return (pass, 0)
+            }
+            state.nextTicket += 1
+            return (nil, state.nextTicket)
+        }
+        if let pass { return pass }
+        waiting?(true)
+        defer { waiting?(false) }
+        let admitted = await wait(for: scope, ticket: ticket, since: began, isRetry: isRetry)
+        observer?.waited(seconds: now() - began)
+        return admitted
+    }
+
+    private func prepare(_ scope: AppleScope, _ state: inout State) {
+        guard state.scopes[scope] == nil else { return }
+        state.scopes[scope] = Waiting(limits: ScopeLimits(perSecond: scope.share(ofRate: perSecond)))
+        let key = Credentials(bundleID: scope.bundleID, endpoint: scope.endpoint)
+        guard state.credentials[key] == nil else { return }
+        state.credentials[key] = CredentialsState()
+        observer?.circuit(bundleID: scope.bundleID, endpoint: scope.endpoint, isOpen: false)
+    }
+
+    private func wait(
+        for scope: AppleScope, ticket: UInt64, since: Double, isRetry: Bool
+    ) async -> ScopeLimits.Pass? {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                // Cancellation is looked at under the lock: its handler runs after the flag is set, so that either this
+                // look sees the flag or the handler finds the waiter.
+                let isCancelled = state.withLock { state in
+                    if Task.isCancelled { return true }
+                    let waiter = Waiting.Waiter(ticket: ticket, since: since, continuation: continuation)
+                    if isRetry {
+                        state.scopes[scope]?.retries.append(waiter)
+                    } else {
+                        state.scopes[scope]?.first.append(waiter)
+                    }
+                    return false
+                }
+                if isCancelled { return continuation.resume(returning: nil) }
+                look(at: scope)
+            }
+        } onCancel: {
+            let cancelled = state.withLock { $0.scopes[scope]?.remove(ticket) }
+            cancelled?.continuation.resume(returning: nil)
+        }
+    }
+
+    /// Lets go whoever may go now, leases more where it is needed, and sees to it that the next look comes in time.
+    func look(at scope: AppleScope) {
+        let now = now()
+        var admitted: [(Waiting.Waiter, ScopeLimits.Pass?)] = []
+        var toLease: Int?
+        var wakeUp: Double?
+        state.withLock { state in
+            guard var waiting = state.scopes[scope] else { return }
+            // A circuit closes and a hold ends by themselves too.
+            noteShut(scope, &state, now: now)
+            while !waiting.isEmpty, let (waiter, pass) = waiting.next(now: now) { admitted.append((waiter, pass)) }
+            if waiting.limits.isShut(now: now), state.downSince == nil {
+                for waiter in waiting.removeAll(before: now - Self.patienceSeconds) { admitted.append((waiter, nil)) }
+            }
+            let count = waiting.count
+            if !waiting.limits.isHeld(now: now) { toLease = waiting.limits.budget?.toLease(waiting: count, now: now) }
+            wakeUp = nextWakeUp(&waiting, now: now)
+            state.scopes[scope] = waiting
+        }
+        for (waiter, pass) in admitted { waiter.continuation.resume(returning: pass) }
+        if let toLease { lease(toLease, for: scope) }
+        if let wakeUp { look(at: scope, when: wakeUp, seconds: wakeUp - now) }
+    }
+
+    /// Nil where a look is on its way already, or nobody waits.
+    private func nextWakeUp(_ waiting: inout Waiting, now: Double) -> Double? {
+        guard !waiting.isEmpty || waiting.limits.isShut(now: now) else { return nil }
+        let next = waiting.limits.nextLook(waitingRetries: !waiting.retries.isEmpty, now: now) ?? .infinity
+        // Never at once again: what is due now was just looked at.
+        let lookAt = min(max(next, now + 0.001), now + Self.longestSleepSeconds)
+        guard lookAt < waiting.lookAt || waiting.lookAt <= now else { return nil }
+        waiting.lookAt = lookAt
+        return lookAt
+    }
+
+    private func look(at scope: AppleScope, when time: Double, seconds: Double) {
+        Task.detached { [weak self] in
+            try? await Task.sleep(for: .seconds(seconds))
+            // An earlier look was arranged meanwhile, and arranged the ones after it.
+            let isDue = self?.state.withLock { state in
+                guard state.scopes[scope]?.lookAt == time else { return false }
+                state.scopes[scope]?.lookAt = .infinity
+                return true
+            }
+            if isDue ?? false { self?.look(at: scope) }
+        }
+    }
+
+    private func lease(_ requests: Int, for scope: AppleScope) {
+        guard let budget else { return }
+        let perSecond = scope.share(ofRate: perSecond)
+        Task.detached { [self] in
+            do {
+                let lease = try await budget.lease(requests, for: scope, perSecond: perSecond)
+                state.withLock {
+                    $0.scopes[scope]?.limits.budget?.leased(lease, now: now(), jitter: .random(in: 0..<1))
+                }
+            } catch {
+                observer?.budgetOutOfReach()
+                state.withLock { $0.scopes[scope]?.limits.budget?.failed(now: now(), jitter: .random(in: 0..<1)) }
+            }
+            look(at: scope)
+        }
+    }
+}

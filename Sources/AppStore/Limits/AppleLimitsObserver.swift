@@ -1,0 +1,19 @@
+import Fulfillment
+
+/// Hears of what the limits decide: what metrics and log lines are made of. Called from any thread under a lock, and must
+/// neither block nor call back.
+public protocol AppleLimitsObserver: Sendable {
+    /// Also once, as closed, when an app and endpoint are first used.
+    func circuit(bundleID: BundleID, endpoint: String, isOpen: Bool)
+    /// An app's credentials for any endpoint, the one named at last, turned out to be wrong, or none are any more.
+    func credentials(bundleID: BundleID, endpoint: String, areWrong: Bool)
+    /// Apple wants to be left alone for so many seconds.
+    func held(_ scope: AppleScope, seconds: Double)
+    func concurrency(limit: Int)
+    /// Apple as a whole went out or came back; `seconds` that it was out.
+    func apple(isDown: Bool, afterSeconds seconds: Double)
+    /// A request had to wait so long for a circuit, a `Retry-After` or the budget.
+    func waited(seconds: Double)
+    /// The budget that all replicas share is out of reach: requests that need it wait.
+    func budgetOutOfReach()
+}

@@ -1,0 +1,89 @@
+/// How many requests may be under way at once, learnt from how the last ones ended.
+///
+/// It goes by rounds of as many answers as the limit lets be under way, so that a round under load is about as long as one
+/// answer takes, whatever that is. A round with trouble lowers the limit; one without, in which the limit was reached,
+/// raises it: twofold at first, a tenth after trouble and then faster again with each good round.
+public struct AdaptiveConcurrency: Sendable {
+    public enum Outcome: Sendable {
+        case fine
+        /// A time-out, a lost connection, a 429 or a 5xx.
+        case overload
+        /// Says nothing, such as a cancelled request.
+        case unknown
+    }
+
+    /// Below the setting's maximum: from here four good rounds lead to the default of 256.
+    public static let start = 16
+    /// A share of a round below this is noise that every large service makes.
+    static let toleratedShare = 0.05
+    private static let firstGrowthAfterTrouble = 0.1
+
+    public let maximum: Int
+    private var exact: Double
+    private var growth = 1.0
+    private var nextRequest: UInt64 = 0
+    /// Requests up to this one began before the last step down, and have no say any more.
+    private var lastForgotten: UInt64 = 0
+    private var wasReached = false
+    private var fine = 0
+    private var overloads = 0
+
+    /// - Parameter maximum: less than 1 counts as 1.
+    public init(maximum: Int) {
+        self.maximum = max(1, maximum)
+        exact = Double(min(Self.start, self.maximum))
+    }
+
+    /// From 1 to `maximum`.
+    public var limit: Int { Int(exact) }
+
+    /// - Parameter underWay: requests, this one included.
+    /// - Returns: what `ended` takes.
+    public mutating func began(underWay: Int) -> UInt64 {
+        if underWay >= limit { wasReached = true }
+        nextRequest += 1
+        return nextRequest
+    }
+
+    public mutating func ended(_ request: UInt64, _ outcome: Outcome) {
+        guard request > lastForgotten else { return }
+        switch outcome {
+        case .fine: fine += 1
+        case .overload: overloads += 1
+        case .unknown: return
+        }
+        let results = fine + overloads
+        guard results >= limit else { return }
+        let share = Double(overloads) / Double(results)
+        if share > Self.toleratedShare {
+            exact = max(1, exact * (share < 0.5 ? 0.8 : 0.5))
+            growth = Self.firstGrowthAfterTrouble
+            lastForgotten = nextRequest
+        } else if wasReached {
+            exact = min(Double(maximum), exact + max(1, exact * growth))
+            growth = min(1, growth * 2)
+        }
+        beginRound()
+    }
+
+    /// Apple is back: begins as at first. What is under way has no say.
+    public mutating func restart() {
+        exact = Double(min(Self.start, maximum))
+        growth = 1
+        lastForgotten = nextRequest
+        beginRound()
+    }
+
+    /// Apple asks to be left alone: afterwards no more than at first, so that the end of the pause is no rush.
+    public mutating func calm() {
+        exact = min(exact, Double(Self.start))
+        lastForgotten = nextRequest
+        beginRound()
+    }
+
+    private mutating func beginRound() {
+        wasReached = false
+        fine = 0
+        overloads = 0
+    }
+}

@@ -1,0 +1,89 @@
+/// Whether one app's credentials are right, as far as Apple's answers tell.
+///
+/// 21004 may be the receipt's fault: a foreign app's subscription receipt, sent with our secret, yields it. So one
+/// refusal is that submission's own trouble. The app is only believed to be misconfigured when the secret is set nowhere,
+/// when a receipt that is proven to be the app's was refused, or when several players' receipts were and none was taken.
+public struct CredentialsState: Sendable {
+    enum Belief: Sendable, Equatable {
+        /// Can become: suspected.
+        case sound
+        /// Refusals, and no answer since. Can become: sound, wrong.
+        case suspected
+        /// The app's requests are answered as blocked, but for probes. Can become: sound, when Apple takes one.
+        case wrong(nextProbe: Double)
+    }
+
+    /// Players, each with a receipt of their own, that it takes where this replica never saw an answer for the app.
+    public static let playersWithoutSuccess = 3
+    /// The same, where it did: the credentials were right a while ago.
+    public static let playersAfterSuccess = 5
+    /// Refusals older than this are forgotten.
+    public static let windowSeconds = 600.0
+    /// Between two requests of an app whose credentials are wrong.
+    public static let probeSeconds = 5.0
+
+    private var belief = Belief.sound
+    private var players: Set<Int> = []
+    private var receipts: Set<Int> = []
+    private var suspectedAt = 0.0
+    /// Of the last refusal of a receipt that is certainly the app's.
+    private var provenAt: Double?
+    private var isMissing = false
+    private var hasSucceeded = false
+
+    public init() {}
+
+    /// What `receiptd_misconfigured` tells.
+    public func isMisconfigured(now: Double) -> Bool {
+        if isMissing { return true }
+        if case .wrong = belief { return true }
+        return provenAt.map { now - $0 < Self.windowSeconds } ?? false
+    }
+
+    /// False where asking is no use now.
+    public mutating func mayAsk(now: Double) -> Bool {
+        guard case .wrong(let nextProbe) = belief else { return true }
+        guard now >= nextProbe else { return false }
+        belief = .wrong(nextProbe: now + Self.probeSeconds)
+        return true
+    }
+
+    /// The setting that should hold the secret is empty, or not any more.
+    public mutating func secret(isMissing: Bool) {
+        self.isMissing = isMissing
+    }
+
+    /// - Parameters:
+    ///   - player: a hash of who sent it.
+    ///   - receipt: a hash of what was sent.
+    ///   - isProven: its signature is Apple's and it is this app's.
+    public mutating func refused(player: Int, receipt: Int, isProven: Bool, now: Double) {
+        if isProven { provenAt = now }
+        if belief == .suspected, now - suspectedAt > Self.windowSeconds { forget() }
+        if belief == .sound {
+            belief = .suspected
+            suspectedAt = now
+        }
+        guard belief == .suspected else { return }
+        players.insert(player)
+        receipts.insert(receipt)
+        let needed = hasSucceeded ? Self.playersAfterSuccess : Self.playersWithoutSuccess
+        guard min(players.count, receipts.count) >= needed else { return }
+        forget()
+        belief = .wrong(nextProbe: now + Self.probeSeconds)
+    }
+
+    /// Apple took a receipt of the app.
+    /// - Parameter didCheckSecret: it holds a subscription; for others Apple does not look at the secret.
+    public mutating func succeeded(didCheckSecret: Bool) {
+        hasSucceeded = true
+        if belief != .sound { forget() }
+        if didCheckSecret { provenAt = nil }
+    }
+
+    private mutating func forget() {
+        belief = .sound
+        players = []
+        receipts = []
+    }
+}

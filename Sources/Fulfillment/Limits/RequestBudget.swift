@@ -1,0 +1,110 @@
+/// One replica's part of the fleet's budget: what it has leased, and when to lease more.
+///
+/// A lease is a slice of time: its requests are to be sent within it, or not at all. Nothing can be saved up,
+/// so that no burst follows a pause; and a replica leases no more than it is about to send, so that little is lost.
+public struct RequestBudget: Sendable {
+    /// A lease is at most so many seconds of the rate, and at least one request.
+    public static let chunkSeconds = 0.2
+    /// What is left of a lease may be sent so long after its end. With `chunkSeconds`, what any window can be over by.
+    public static let graceSeconds = 0.1
+    /// The next lease is asked for so long before the last one ends, which hides the database's time.
+    static let leadSeconds = 0.3
+    /// Seconds before asking again after a refusal or a failure; a draw adds up to as much again.
+    static let retrySeconds = 0.1
+
+    private struct Slice {
+        let from: Double
+        let until: Double
+        var left: Int
+    }
+
+    /// One request out of a lease.
+    public struct Token: Sendable {
+        public let validUntil: Double
+    }
+
+    public let perSecond: Double
+    private var slices: [Slice] = []
+    private var isLeasing = false
+    private var leaseAgainAt = 0.0
+    private var arrivals = Arrivals()
+
+    /// - Parameter perSecond: of the whole fleet, above 0.
+    public init(perSecond: Double) {
+        self.perSecond = perSecond
+    }
+
+    public var chunk: Int { max(1, Int(perSecond * Self.chunkSeconds)) }
+
+    /// A request wants to be sent.
+    public mutating func arrived(now: Double) { arrivals.count(now: now) }
+
+    /// Nil where the request must wait.
+    public mutating func take(now: Double) -> Token? {
+        slices.removeAll { $0.until + Self.graceSeconds <= now || $0.left == 0 }
+        guard let index = slices.firstIndex(where: { $0.from <= now }) else { return nil }
+        slices[index].left -= 1
+        return Token(validUntil: slices[index].until + Self.graceSeconds)
+    }
+
+    /// How many requests to lease now, nil for none. Then call `leased` or `failed` once.
+    public mutating func toLease(waiting: Int, now: Double) -> Int? {
+        guard waiting > 0, !isLeasing, now >= leaseAgainAt else { return nil }
+        let inHand = slices.reduce(0) { $0 + ($1.until + Self.graceSeconds > now ? $1.left : 0) }
+        if let last = slices.last, last.until - now > Self.leadSeconds { return nil }
+        // What comes within a chunk's time goes along, so that single requests do not take a round trip each.
+        let wanted = min(chunk, max(waiting, arrivals.within(Self.chunkSeconds, now: now)) - inHand)
+        guard wanted > 0 else { return nil }
+        isLeasing = true
+        return wanted
+    }
+
+    /// - Parameters:
+    ///   - lease: nil where there is none to be had now.
+    ///   - jitter: drawn evenly from 0..<1.
+    public mutating func leased(_ lease: BudgetLease?, now: Double, jitter: Double) {
+        guard let lease else { return failed(now: now, jitter: jitter) }
+        isLeasing = false
+        let from = now + lease.startsIn
+        slices.append(Slice(from: from, until: from + lease.lasts, left: lease.requests))
+    }
+
+    public mutating func failed(now: Double, jitter: Double) {
+        isLeasing = false
+        leaseAgainAt = now + Self.retrySeconds * (1 + jitter)
+    }
+
+    /// When to look again for those who wait, nil while a lease is on its way.
+    public func nextLook(now: Double) -> Double? {
+        let starts = slices.filter { $0.left > 0 && $0.from > now }.map(\.from)
+        var times = starts
+        if !isLeasing { times.append(max(leaseAgainAt, (slices.last?.until ?? now) - Self.leadSeconds)) }
+        return times.min()
+    }
+}
+
+/// Counts what came within the last moments: this slot of time and the whole one before it.
+private struct Arrivals: Sendable {
+    private var slot = 0
+    private var current = 0
+    private var previous = 0
+
+    mutating func count(now: Double) {
+        advance(to: Self.slot(now))
+        current += 1
+    }
+
+    mutating func within(_ seconds: Double, now: Double) -> Int {
+        advance(to: Self.slot(now))
+        return max(current, previous)
+    }
+
+    private static func slot(_ now: Double) -> Int { Int(now / RequestBudget.chunkSeconds) }
+
+    private mutating func advance(to slot: Int) {
+        guard slot != self.slot else { return }
+        previous = slot == self.slot + 1 ? current : 0
+        current = 0
+        self.slot = slot
+    }
+}

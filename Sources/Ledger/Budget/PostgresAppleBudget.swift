@@ -1,0 +1,64 @@
+import Fulfillment
+import Postgres
+
+/// The budget that all replicas share, one row for each app, endpoint and environment, by PostgreSQL's clock.
+///
+/// Give it a pool of its own: a lease must not wait behind a batch, nor a batch behind a lease.
+public struct PostgresAppleBudget: AppleBudget {
+    /// Seconds that leases may reach ahead. Beyond, a replica that just began would wait for those of all others.
+    static let reachSeconds = 1.0
+    /// Nobody is obeyed for longer, whatever a clock says. Seconds.
+    static let longestHoldSeconds = 3600.0
+    /// On top of the reach and a lease: what lies further ahead was written before the clock was set back. Seconds.
+    private static let clockToleranceSeconds = 5.0
+
+    private static let leasing = LedgerSQL.statement(PackageResources.lease_budget_sql)
+    private static let holding = LedgerSQL.statement(PackageResources.hold_budget_sql)
+    private static let held = LedgerSQL.statement(PackageResources.budget_holds_sql)
+
+    private let pool: PostgresPool
+
+    public init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// Throws a `PostgresError`.
+    public func lease(_ requests: Int, for scope: AppleScope, perSecond: Double) async throws -> BudgetLease? {
+        let lasts = Double(requests) / perSecond
+        let strange = Self.reachSeconds + 2 * lasts + Self.clockToleranceSeconds
+        let parameters = Self.key(scope) + [.float8(lasts), .float8(Self.reachSeconds), .float8(strange)]
+        return try await pool.run { session in
+            let rows = try session.execute(Self.leasing, parameters)
+            guard let endsIn = rows.float8(0, 0) else { return nil }
+            return BudgetLease(requests: requests, startsIn: endsIn - lasts, lasts: lasts)
+        }
+    }
+
+    /// Throws a `PostgresError`.
+    public func hold(_ scope: AppleScope, seconds: Double) async throws {
+        let parameters = Self.key(scope) + [.float8(min(seconds, Self.longestHoldSeconds))]
+        try await pool.run { session in _ = try session.execute(Self.holding, parameters) }
+    }
+
+    /// Throws a `PostgresError`.
+    public func holds() async throws -> [AppleScope: Double] {
+        try await pool.run { session in
+            let rows = try session.execute(Self.held)
+            var holds: [AppleScope: Double] = [:]
+            for row in 0..<rows.count {
+                guard let bundleID = rows.text(row, 0), let endpoint = rows.text(row, 1),
+                    let environment = rows.text(row, 2).flatMap(StoreEnvironment.init),
+                    let seconds = rows.float8(row, 3)
+                else { continue }
+                let scope = AppleScope(
+                    bundleID: Identifier(bundleID), endpoint: endpoint, environment: environment)
+                holds[scope] = min(seconds, Self.longestHoldSeconds)
+            }
+            return holds
+        }
+    }
+
+    private static func key(_ scope: AppleScope) -> [PostgresParameter] {
+        [.text(scope.bundleID.text), .text(scope.endpoint), .text(scope.environment.rawValue)]
+    }
+}

@@ -1,0 +1,59 @@
+import AppStore
+import AppStoreSimulation
+import Fulfillment
+import Testing
+
+@Suite("Wrong credentials")
+struct CredentialsTests {
+    private static func run(_ body: (SimulatedApple, RecordingLimits) async throws -> Void) async throws {
+        let observer = RecordingLimits()
+        let limits = AppleLimits(maxConcurrency: 8, observer: observer)
+        try await SimulatedApple.run(
+            sharedSecrets: ["com.example.game": "right"], secrets: ["WRONG": "wrong", "RIGHT": "right"], limits: limits
+        ) { apple in try await body(apple, observer) }
+    }
+
+    @Test("one player's refused receipts only make themselves wait")
+    func onePlayer() async throws {
+        try await Self.run { apple, observer in
+            for number in 0..<30 {
+                let answer = await apple.ask(SimulatedApple.receipt("\(number)"), secret: "WRONG", player: "forger")
+                #expect(answer == .blocked(.sharedSecret))
+            }
+            #expect(apple.store.counters.requests == 30)
+            #expect(observer.heard.misconfigured.isEmpty)
+            #expect(await apple.ask(SimulatedApple.receipt("100"), secret: "RIGHT", player: "honest").genuine != nil)
+        }
+    }
+
+    @Test("several players' refused receipts block the app, not another one, and Apple is spared")
+    func severalPlayers() async throws {
+        try await Self.run { apple, observer in
+            for number in 0..<30 {
+                let answer = await apple.ask(
+                    SimulatedApple.receipt("\(number)"), secret: "WRONG", player: Identifier("player \(number)"))
+                #expect(answer == .blocked(.sharedSecret))
+            }
+            #expect(apple.store.counters.requests == CredentialsState.playersWithoutSuccess)
+            #expect(observer.heard.misconfigured == ["com.example.game"])
+            // Apple goes by what the receipt says, so one of another app is asked about under that app's name.
+            let other = SimulatedReceipt(
+                bundleID: "com.example.other", appAppleID: 78, environment: .production,
+                purchases: [SimulatedPurchase(transactionID: "7", productID: "gold", quantity: 1)], behaviour: nil
+            ).base64Encoded()
+            #expect(await apple.ask(other, secret: "WRONG", bundleID: "com.example.other").genuine != nil)
+            #expect(observer.heard.openCircuits.isEmpty)
+        }
+    }
+
+    @Test("a secret that is set nowhere is told at once, asks nothing, and is forgotten when it is there")
+    func missing() async throws {
+        try await Self.run { apple, observer in
+            #expect(await apple.ask(SimulatedApple.receipt("1"), secret: "NOWHERE") == .blocked(.sharedSecret))
+            #expect(apple.store.counters.requests == 0)
+            #expect(observer.heard.misconfigured == ["com.example.game"])
+            #expect(await apple.ask(SimulatedApple.receipt("1"), secret: "RIGHT").genuine != nil)
+            #expect(observer.heard.misconfigured.isEmpty)
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import AppStore
+import AppStoreSimulation
+import Fulfillment
+import Testing
+
+@Suite("Apple as a whole down")
+struct OutageTests {
+    @Test(
+        "requests wait, probes find the recovery, and the backlog drains without a herd",
+        arguments: [SimulatedOutage.http503, .html, .reset, .refuse])
+    func outage(kind: SimulatedOutage) async throws {
+        let observer = RecordingLimits()
+        let limits = AppleLimits(maxConcurrency: 64, observer: observer)
+        try await SimulatedApple.run(latency: .fixed(2), limits: limits) { apple in
+            try await apple.store.setOutage(kind)
+            await withTaskGroup(of: Int.self) { group in
+                for number in 0..<400 {
+                    group.addTask {
+                        var tries = 0
+                        while true {
+                            tries += 1
+                            let answer = await apple.ask(
+                                SimulatedApple.receipt("\(number)"), player: Identifier("\(number)"), isRetry: tries > 1
+                            )
+                            if answer.genuine != nil { return tries }
+                        }
+                    }
+                }
+                await observer.waitUntil { $0.isDown && $0.openCircuits == ["com.example.game"] }
+                #expect(limits.isDown)
+                // A probe that fails: the circuit stays open, and nothing but it was sent.
+                let before = apple.observer.requests.count
+                if kind != .refuse { await apple.store.waitUntil { $0.requests > before } }
+                #expect(apple.observer.requests.count <= 64)
+                try? await apple.store.setOutage(nil)
+                for await tries in group { #expect(tries <= 6) }
+            }
+            #expect(!limits.isDown)
+            #expect(limits.downSeconds > 0)
+            #expect(observer.heard.openCircuits.isEmpty)
+            #expect(observer.heard.timesDown == 1)
+            #expect(apple.store.counters.maximumConcurrentRequests <= 64)
+            #expect(limits.gate.inUse == 0)
+        }
+    }
+
+    @Test("one app's wait in front of an open circuit can be given up, and says that it is one")
+    func cancelled() async throws {
+        let observer = RecordingLimits()
+        let limits = AppleLimits(maxConcurrency: 4, observer: observer)
+        try await SimulatedApple.run(limits: limits) { apple in
+            try await apple.store.setOutage(.http503)
+            while !limits.isDown { _ = await apple.ask(SimulatedApple.receipt("1")) }
+            let (waits, continuation) = AsyncStream<Bool>.makeStream()
+            let task = Task {
+                await apple.ask(SimulatedApple.receipt("2"), waiting: { continuation.yield($0) })
+            }
+            var iterator = waits.makeAsyncIterator()
+            #expect(await iterator.next() == true)
+            task.cancel()
+            #expect(await task.value == .trouble(of: .connection))
+            #expect(await iterator.next() == false)
+        }
+    }
+}
+
+@Suite("Concurrency, adapted")
+struct AdaptedConcurrencyTests {
+    @Test("it grows to the maximum under load, never above, and backs off on 5xx")
+    func growsAndBacksOff() async throws {
+        let observer = RecordingLimits()
+        let limits = AppleLimits(maxConcurrency: 64, observer: observer)
+        try await SimulatedApple.run(maxConcurrency: 64, latency: .fixed(10), limits: limits) { apple in
+            func load(_ count: Int) async {
+                await withTaskGroup(of: Void.self) { group in
+                    for number in 0..<count {
+                        group.addTask { _ = await apple.ask(SimulatedApple.receipt("\(number)")) }
+                    }
+                }
+            }
+            await load(600)
+            #expect(observer.heard.limit == 64)
+            #expect(apple.store.counters.maximumConcurrentRequests <= 64)
+            apple.store.setErrorRate(0.3, step: .http(503))
+            await load(600)
+            #expect(observer.heard.limit < 64)
+            #expect(observer.heard.highestLimit == 64)
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import AppStore
+import AppStoreSimulation
+import Foundation
+import Fulfillment
+import Testing
+
+@Suite("Retry-After holds back")
+struct RetryAfterHoldTests {
+    enum Form: CaseIterable, Sendable {
+        case seconds, date, milliseconds
+
+        /// About two seconds ahead; a date has no milliseconds.
+        func text(_ now: Date) -> String {
+            switch self {
+            case .seconds: return "2"
+            case .milliseconds: return String(Int64(now.timeIntervalSince1970 * 1000) + 2000)
+            case .date:
+                let formatter = DateFormatter()
+                formatter.locale = Locale(identifier: "en_US_POSIX")
+                formatter.timeZone = TimeZone(secondsFromGMT: 0)
+                formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+                return formatter.string(from: now.addingTimeInterval(3))
+            }
+        }
+    }
+
+    private static let now: @Sendable () -> Timestamp = {
+        Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+    }
+
+    @Test("that app's requests, in all its forms and on every replica; another app's pass", arguments: Form.allCases)
+    func forms(form: Form) async throws {
+        let budget = InMemoryBudget()
+        let observer = RecordingLimits()
+        let limits = AppleLimits(maxConcurrency: 8, budget: budget, observer: observer)
+        let otherObserver = RecordingLimits()
+        let otherLimits = AppleLimits(maxConcurrency: 8, budget: budget, observer: otherObserver)
+        let follower = Task { await otherLimits.follow() }
+        defer { follower.cancel() }
+        try await SimulatedApple.run(limits: limits, now: Self.now, logCapacity: 100) { apple in
+            let other = try VerifyReceiptClient(
+                settings: AppleSettings(productionURL: apple.store.productionURL, sandboxURL: apple.store.sandboxURL),
+                secrets: { _ in nil }, limits: otherLimits, now: Self.now)
+            // In use, so that the other replica has something to hold back.
+            _ = await other.verify(
+                VerificationRequest(
+                    bundleID: "com.example.game", receipt: SimulatedApple.receipt("0"), sharedSecretSetting: nil))
+            let header = form.text(Date())
+            let limited = await apple.ask(SimulatedApple.receipt("1", .http(429, headers: ["Retry-After": header])))
+            guard case .trouble(let trouble) = limited else {
+                Issue.record("not limited")
+                return
+            }
+            #expect(trouble.kind == .rateLimited)
+            await observer.waitUntil { !$0.holds.isEmpty }
+            await otherObserver.waitUntil { $0.isDown }
+            #expect(limits.isDown)
+            let before = apple.store.counters.requests
+            #expect(await apple.ask(SimulatedApple.receipt("9"), bundleID: "com.example.other").genuine != nil)
+            #expect(apple.store.counters.requests == before + 1)
+            // Both wait until then, and pass.
+            async let here = apple.ask(SimulatedApple.receipt("2"))
+            async let there = other.verify(
+                VerificationRequest(
+                    bundleID: "com.example.game", receipt: SimulatedApple.receipt("3"), sharedSecretSetting: nil))
+            #expect(await here.genuine != nil)
+            #expect(await there.genuine != nil)
+            let until = try #require(trouble.retryNotBefore).milliseconds
+            for request in apple.store.requestLog where ["2", "3"].contains(request.transactionIDs.first) {
+                // Two machines' roundings, at most.
+                #expect(request.timestampMilliseconds >= until - 20)
+            }
+            #expect(observer.heard.openCircuits.isEmpty)
+            await other.shutdown()
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import Testing
+
+@testable import Fulfillment
+
+@Suite("The state of an app's credentials")
+struct CredentialsStateTests {
+    private func expect(_ state: inout CredentialsState, mayAsk: Bool, at now: Double) {
+        let answer = state.mayAsk(now: now)
+        #expect(answer == mayAsk)
+    }
+
+    @Test("one player's refusals, however many, prove nothing")
+    func onePlayer() {
+        var state = CredentialsState()
+        for receipt in 0..<1_000 {
+            state.refused(player: 1, receipt: receipt, isProven: false, now: Double(receipt) / 10)
+        }
+        #expect(!state.isMisconfigured(now: 100))
+        expect(&state, mayAsk: true, at: 100)
+    }
+
+    @Test("one receipt that many players send proves nothing")
+    func oneReceipt() {
+        var state = CredentialsState()
+        for player in 0..<1_000 { state.refused(player: player, receipt: 1, isProven: false, now: 1) }
+        #expect(!state.isMisconfigured(now: 1))
+    }
+
+    @Test("several players' receipts, and no success: misconfigured, and probes go every five seconds")
+    func severalPlayers() {
+        var state = CredentialsState()
+        for player in 0..<CredentialsState.playersWithoutSuccess {
+            #expect(!state.isMisconfigured(now: 10))
+            state.refused(player: player, receipt: player, isProven: false, now: 10)
+        }
+        #expect(state.isMisconfigured(now: 10))
+        expect(&state, mayAsk: false, at: 14.9)
+        expect(&state, mayAsk: true, at: 15)
+        expect(&state, mayAsk: false, at: 15.1)
+        state.succeeded(didCheckSecret: false)
+        #expect(!state.isMisconfigured(now: 16))
+        expect(&state, mayAsk: true, at: 16)
+    }
+
+    @Test("a success in between begins the count anew, and it takes more then")
+    func success() {
+        var state = CredentialsState()
+        for player in 0..<2 { state.refused(player: player, receipt: player, isProven: false, now: 1) }
+        state.succeeded(didCheckSecret: false)
+        for player in 2..<6 { state.refused(player: player, receipt: player, isProven: false, now: 2) }
+        #expect(!state.isMisconfigured(now: 2))
+        state.refused(player: 7, receipt: 7, isProven: false, now: 2)
+        #expect(state.isMisconfigured(now: 2))
+    }
+
+    @Test("forgers by the hundred among players whose receipts Apple takes bring nothing about")
+    func forgers() {
+        var state = CredentialsState()
+        for number in 0..<400 {
+            state.refused(player: number, receipt: number, isProven: false, now: Double(number))
+            if number % 4 == 0 { state.succeeded(didCheckSecret: false) }
+            #expect(!state.isMisconfigured(now: Double(number)))
+        }
+    }
+
+    @Test("refusals that lie ten minutes apart do not add up")
+    func old() {
+        var state = CredentialsState()
+        for player in 0..<20 {
+            state.refused(player: player, receipt: player, isProven: false, now: Double(player) * 601)
+        }
+        #expect(!state.isMisconfigured(now: 20 * 601))
+    }
+
+    @Test("a proven receipt's refusal is enough to tell, but holds no other receipt back")
+    func proven() {
+        var state = CredentialsState()
+        state.refused(player: 1, receipt: 1, isProven: true, now: 5)
+        #expect(state.isMisconfigured(now: 5))
+        expect(&state, mayAsk: true, at: 5)
+        state.succeeded(didCheckSecret: false)
+        #expect(state.isMisconfigured(now: 6))
+        state.succeeded(didCheckSecret: true)
+        #expect(!state.isMisconfigured(now: 7))
+    }
+
+    @Test("a missing secret is told at once, and forgotten at once when it is there")
+    func missing() {
+        var state = CredentialsState()
+        state.secret(isMissing: true)
+        #expect(state.isMisconfigured(now: 0))
+        state.secret(isMissing: false)
+        #expect(!state.isMisconfigured(now: 0))
+    }
+}

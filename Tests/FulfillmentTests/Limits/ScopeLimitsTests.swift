@@ -1,0 +1,83 @@
+import Testing
+
+@testable import Fulfillment
+
+@Suite("One scope's limits together")
+struct ScopeLimitsTests {
+    private static func pass(_ limits: inout ScopeLimits, isRetry: Bool = false, now: Double) -> ScopeLimits.Pass? {
+        if case .pass(let pass) = limits.admit(isRetry: isRetry, now: now) { return pass }
+        return nil
+    }
+
+    @Test("a pass given before the circuit opened, or before Apple asked for quiet, no longer holds")
+    func confirmed() throws {
+        var limits = ScopeLimits(perSecond: 0)
+        let first = Self.pass(&limits, now: 0)
+        var pass = try #require(first)
+        limits.hold(until: 5)
+        var isGood = limits.confirm(&pass, now: 1)
+        #expect(!isGood)
+        isGood = limits.confirm(&pass, now: 5)
+        #expect(isGood)
+        for _ in 0..<CircuitBreaker.failuresInARow {
+            let failing = Self.pass(&limits, now: 6)
+            limits.failed(try #require(failing), suspect: nil, now: 6, jitter: 0)
+        }
+        isGood = limits.confirm(&pass, now: 6)
+        #expect(!isGood)
+    }
+
+    @Test("only a longer hold is news")
+    func holds() {
+        var limits = ScopeLimits(perSecond: 0)
+        let isNews = [limits.hold(until: 10), limits.hold(until: 5), limits.hold(until: 10.1), limits.hold(until: 20)]
+        #expect(isNews == [true, false, false, true])
+    }
+
+    @Test("thousands of random schedules: nothing passes a hold, an open circuit or a spent budget")
+    func randomSchedules() throws {
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = SeededRandom(seed: seed)
+        for _ in 0..<2_000 {
+            var now = Double(random.below(1_000))
+            let perSecond = random.chance(50) ? 0 : Double(1 + random.below(100))
+            var limits = ScopeLimits(perSecond: perSecond)
+            var underWay: [ScopeLimits.Pass] = []
+            var allowed = 0
+            var sent = 0
+            for _ in 0..<200 {
+                now += Double(random.below(300)) / 1000
+                if let requests = limits.budget?.toLease(waiting: 1 + random.below(5), now: now) {
+                    let lease = BudgetLease(
+                        requests: requests, startsIn: 0, lasts: Double(requests) / perSecond)
+                    limits.budget?.leased(random.chance(90) ? lease : nil, now: now, jitter: 0)
+                    allowed += requests
+                }
+                let wasHeld = limits.isHeld(now: now)
+                let next = limits.breaker.nextPass ?? now
+                switch limits.admit(isRetry: random.chance(50), now: now) {
+                case .pass(let pass):
+                    try #require(!wasHeld && next <= now, "seed \(seed)")
+                    sent += 1
+                    underWay.append(pass)
+                case .shut: try #require(wasHeld || next > now, "seed \(seed)")
+                case .noBudget: try #require(perSecond > 0, "seed \(seed)")
+                case .noRetry: break
+                }
+                try #require(perSecond == 0 || sent <= allowed, "seed \(seed)")
+                guard !underWay.isEmpty, random.chance(60) else { continue }
+                let pass = underWay.remove(at: random.below(underWay.count))
+                switch random.below(5) {
+                case 0: limits.withdrew(pass)
+                case 1: limits.hold(until: now + Double(random.below(10)))
+                case 2: limits.succeeded(pass, now: now)
+                default: limits.failed(pass, suspect: nil, now: now, jitter: Double(random.below(100)) / 100)
+                }
+                // Whoever waits is looked at again: there is always a time for it, or a lease on its way.
+                if limits.isShut(now: now), limits.breaker.nextPass.map({ $0 > now }) ?? limits.isHeld(now: now) {
+                    try #require(limits.nextLook(waitingRetries: true, now: now) != nil, "seed \(seed)")
+                }
+            }
+        }
+    }
+}

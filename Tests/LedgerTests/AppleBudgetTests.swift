@@ -1,0 +1,94 @@
+import Fulfillment
+import Ledger
+import Postgres
+import Testing
+
+@Suite("The budget that replicas share")
+struct AppleBudgetTests {
+    private static func scope(_ name: String) -> AppleScope {
+        AppleScope(bundleID: Identifier(name), endpoint: "verifyReceipt", environment: .production)
+    }
+
+    @Test("leases follow one another without a gap or an overlap, and reach a second ahead")
+    func leases() async throws {
+        let budget = PostgresAppleBudget(pool: try await LedgerDatabase().pool)
+        var ends = 0.0
+        for number in 0..<3 {
+            let lease = try #require(try await budget.lease(10, for: Self.scope("a"), perSecond: 40))
+            #expect(lease.lasts == 0.25)
+            // The first begins now; what passed between two calls is the only difference.
+            #expect(lease.startsIn <= ends)
+            ends = lease.startsIn + lease.lasts
+            #expect(try await budget.lease(1, for: Self.scope("b\(number)"), perSecond: 40)?.startsIn ?? 1 < 0.01)
+        }
+        #expect(try await budget.lease(150, for: Self.scope("a"), perSecond: 50) != nil)
+        #expect(try await budget.lease(1, for: Self.scope("a"), perSecond: 50) == nil)
+    }
+
+    @Test("a lease that a clock since set back has left far ahead counts for nothing")
+    func clockSetBack() async throws {
+        let database = try await LedgerDatabase()
+        let budget = PostgresAppleBudget(pool: database.pool)
+        _ = try await budget.lease(1, for: Self.scope("a"), perSecond: 50)
+        try await database.run("UPDATE apple_budgets SET leased_until = now() + interval '1 hour'")
+        let lease = try #require(try await budget.lease(1, for: Self.scope("a"), perSecond: 50))
+        #expect(lease.startsIn < 1)
+    }
+
+    @Test("what one replica holds back all see, the longest word counts, and the leases stay as they are")
+    func holds() async throws {
+        let database = try await LedgerDatabase()
+        let budget = PostgresAppleBudget(pool: database.pool)
+        let other = PostgresAppleBudget(pool: LedgerDatabase.pool(database.uri, size: 1))
+        #expect(try await other.holds().isEmpty)
+        try await budget.hold(Self.scope("a"), seconds: 60)
+        try await budget.hold(Self.scope("a"), seconds: 5)
+        try await budget.hold(Self.scope("b"), seconds: 1_000_000)
+        let holds = try await other.holds()
+        #expect((50...60).contains(try #require(holds[Self.scope("a")])))
+        #expect((3_500...3_600).contains(try #require(holds[Self.scope("b")])))
+        #expect(try await budget.lease(1, for: Self.scope("a"), perSecond: 1)?.startsIn ?? 1 < 0.01)
+        #expect(try await other.holds().count == 2)
+    }
+
+    /// One replica with more to do than it may: the times at which it sent.
+    private static func send(
+        _ scope: AppleScope, uri: String, seconds: Double, perSecond: Double
+    ) async throws -> [Double] {
+        let pool = LedgerDatabase.pool(uri, size: 1)
+        let shared = PostgresAppleBudget(pool: pool)
+        let clock = ContinuousClock()
+        let start = clock.now
+        func now() -> Double { start.duration(to: clock.now) / .seconds(1) }
+        var budget = RequestBudget(perSecond: perSecond)
+        var sent: [Double] = []
+        while now() < seconds {
+            budget.arrived(now: now())
+            while budget.take(now: now()) != nil { sent.append(now()) }
+            if let requests = budget.toLease(waiting: 1_000, now: now()) {
+                let lease = try await shared.lease(requests, for: scope, perSecond: perSecond)
+                budget.leased(lease, now: now(), jitter: .random(in: 0..<1))
+            }
+            // The only way of letting real time pass: the shared clock is PostgreSQL's.
+            try await clock.sleep(for: .milliseconds(4))
+        }
+        await pool.close()
+        return sent
+    }
+
+    @Test("two replicas keep to 50 a second on any ten seconds, and use it, also where only one has work")
+    func twoReplicas() async throws {
+        let uri = try await LedgerDatabase().uri
+        async let first = Self.send(Self.scope("both"), uri: uri, seconds: 11, perSecond: 50)
+        async let second = Self.send(Self.scope("both"), uri: uri, seconds: 11, perSecond: 50)
+        async let alone = Self.send(Self.scope("alone"), uri: uri, seconds: 11, perSecond: 50)
+        let fleets = [(try await first + (try await second)).sorted(), try await alone]
+        for sent in fleets {
+            for start in stride(from: 0.0, through: 1.0, by: 0.1) {
+                let count = sent.filter { $0 >= start && $0 < start + 10 }.count
+                #expect(count <= 525)
+                #expect(count >= 450)
+            }
+        }
+    }
+}
