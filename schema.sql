@@ -174,17 +174,40 @@ CREATE TABLE IF NOT EXISTS parked (
     submission_id text COLLATE "C" NOT NULL,
     player_id text COLLATE "C" NOT NULL,
     bundle_id text COLLATE "C" NOT NULL,
+    proof bytea NOT NULL CHECK (octet_length(proof) = 32),
     reason text COLLATE "C" NOT NULL,
     sql_state text COLLATE "C",
-    detail text COLLATE "C" NOT NULL,
-    traceparent text COLLATE "C",
-    submission bytea NOT NULL,
+    detail text COLLATE "C",
+    failures integer NOT NULL DEFAULT 0 CHECK (failures >= 0),
+    -- How often each answer that Apple may take back was given, by its reason.
+    doubts jsonb NOT NULL DEFAULT '{}' CHECK (jsonb_typeof(doubts) = 'object'),
+    first_failure_at timestamptz,
+    parkings integer NOT NULL DEFAULT 0 CHECK (parkings >= 0),
     parked_at timestamptz NOT NULL DEFAULT now(),
-    due_at timestamptz
+    due_at timestamptz,
+    leased_until timestamptz
+) WITH (
+    -- As for the outbox: rows come and go.
+    vacuum_truncate = false,
+    autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0
 );
 CREATE INDEX IF NOT EXISTS parked_due ON parked (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS parked_proofs ON parked (proof);
+CREATE INDEX IF NOT EXISTS parked_players ON parked (player_id) WHERE reason <> 'player_share';
+CREATE INDEX IF NOT EXISTS parked_shares ON parked (player_id, due_at) WHERE reason = 'player_share';
+CREATE INDEX IF NOT EXISTS parked_apps ON parked (bundle_id, reason);
+CREATE INDEX IF NOT EXISTS parked_names ON parked (submission_id);
 COMMENT ON TABLE parked IS
-    'Submissions that wait outside of memory. What may be unstorable is escaped here; submission, JSON of the submissions topic, has it as it was. due_at is null where only an operator ends the wait.';
+    'Submissions that wait outside of memory: their schedule. A row goes with the transaction that decides its submission. Whoever works on one has it leased. due_at is null where only an operator ends the wait; what may be unstorable is escaped then, and sql_state and detail say why.';
+
+CREATE TABLE IF NOT EXISTS parked_submissions (
+    id uuid NOT NULL PRIMARY KEY REFERENCES parked ON DELETE CASCADE,
+    content bytea NOT NULL CHECK (octet_length(content) = 32),
+    traceparent text COLLATE "C",
+    submission bytea NOT NULL
+);
+COMMENT ON TABLE parked_submissions IS
+    'What it takes to try a parked submission again: the SHA-256 of its record''s value, and the submission as it was, as JSON of the submissions topic. Apart from its schedule, which is read and written far more often.';
 
 CREATE TABLE IF NOT EXISTS apple_budgets (
     bundle_id text COLLATE "C" NOT NULL,

@@ -77,9 +77,15 @@ extension PostgresLedger {
     /// Answers those that have an outcome already with that one; returns the rest.
     private func answerDecided(_ entries: Decisions) async -> Decisions {
         let keys = entries.map { OutcomeKey($0.request.position) }
+        let parked = entries.map(\.request.parkedID)
         let known: [Int: [OutcomeEvent]]
         do {
-            known = try await pool.run { try RecallOutcomes.run(keys, in: $0) }
+            known = try await pool.run { session in
+                let known = try RecallOutcomes.run(keys, in: session)
+                // Their answers are durable: nothing waits for one any more.
+                try DeleteParked.run(known.keys.compactMap { parked[$0] }, in: session)
+                return known
+            }
         } catch {
             note(PostgresError(caught: error))
             return entries
@@ -96,7 +102,11 @@ extension PostgresLedger {
         let refused = entries.map(\.request)
         do {
             try await pool.run { session in
-                for decision in refused { try InsertParked.run(decision, for: error, in: session) }
+                for decision in refused {
+                    try ParkRefused.run(
+                        decision.submission, decision.position, proof: decision.proof,
+                        traceparent: decision.traceparent, for: error, in: session)
+                }
             }
         } catch {
             note(PostgresError(caught: error))

@@ -41,6 +41,8 @@ public struct ReceiptdMetrics: Sendable {
     public let rebalances: Counter
     public let retries: Counter
     public let recalled: Counter
+    /// `reason`.
+    public let parkings: CounterFamily
 
     /// The values of `result` of a request that Apple answered, whatever the answer was.
     public static let appleAnswered: Set<String> = ["genuine", "refused", "blocked", "other_environment"]
@@ -113,6 +115,10 @@ public struct ReceiptdMetrics: Sendable {
         recalled = registry.counter(
             "receiptd_recalled_total", help: "Submissions answered from an earlier outcome, without Apple."
         ).with()
+
+        parkings = registry.counter(
+            "receiptd_parkings_total", help: "Submissions that left memory to wait in PostgreSQL, by reason.",
+            labels: ["reason"])
 
         registry.gauge("receiptd_build_info", help: "1, labelled with the version.", labels: ["version"])
             .with(version).set(1)

@@ -14,11 +14,13 @@ public struct Pipeline: Sendable {
     private let logger: Logger
     private let inbox = Inbox()
 
-    /// - Parameter catalog: the newest one. There must be one before `run` is called.
+    /// - Parameters:
+    ///   - catalog: the newest one. There must be one before `run` is called.
+    ///   - parked: nil where everything waits in memory.
     public init(
         settings: PipelineSettings, catalog: @escaping @Sendable () -> Catalog?, verifier: any ReceiptVerifier,
-        ledger: any PurchaseLedger, unpublished: any UnpublishedEvents, metrics: ReceiptdMetrics, health: Health,
-        logger: Logger
+        ledger: any PurchaseLedger, unpublished: any UnpublishedEvents,
+        parked: (any ParkedSubmissions)? = nil, metrics: ReceiptdMetrics, health: Health, logger: Logger
     ) throws(KafkaError) {
         self.settings = settings
         self.unpublished = unpublished
@@ -27,15 +29,19 @@ public struct Pipeline: Sendable {
         publisher = try OutcomePublisher(settings: settings, logger: logger)
         worker = SubmissionWorker(
             catalog: catalog, verifier: verifier, ledger: ledger, publisher: publisher, lanes: PlayerLanes(),
-            retry: settings.retry, metrics: PipelineMetrics(metrics), logger: logger)
+            retry: settings.retry, metrics: PipelineMetrics(metrics), logger: logger,
+            parking: parked.map { ParkingDesk(store: $0, settings: settings) })
     }
 
     /// Consumes until `stop` is called; returns when everything in flight is finished or given up, the offsets are
     /// committed and the group is left. Throws where librdkafka does not take the settings.
     public func run() async throws {
         let sweeper = Task { await sweepOrphans() }
+        let revisit = Revisit(worker: worker, health: health, logger: logger)
+        revisit?.start()
         let ending = await consume()
         sweeper.cancel()
+        await revisit?.stop()
         await withCheckedContinuation { continuation in
             BlockingWork.run { [publisher] in
                 publisher.close()

@@ -12,6 +12,10 @@ public struct PipelineSettings: Sendable {
     /// Submissions in memory.
     public var maximumInFlight = 2000
     public var retry = RetryDelay()
+    /// Seconds that a retrying submission waits in memory before it is parked.
+    public var parkAfterSeconds = 30.0
+    /// Requests to Apple that may be in flight: a fifth of it is for parked work.
+    public var appleConcurrency = 256
     /// Secrets, any of which may sign a submission; empty: nothing is checked.
     public var signingKeys: [String] = []
     /// Seconds for finishing what is in flight when the process stops.
@@ -49,6 +53,16 @@ enum PipelineLimits {
     static let publishRetryMaximumSeconds = 5.0
     /// Between two warnings of the same failure to publish: every record in flight would else say it at each try.
     static let publishWarningSeconds = 10.0
+    /// Between two looks for parked submissions that are due.
+    static let revisitSeconds = 1.0
+    /// Parked submissions taken up at a time; those of the same proof that come along double it at most.
+    static let revisitBatch = 20
+    /// How long the process waits at its end for parked submissions that are under way.
+    static let revisitDrainSeconds = 5.0
+    /// Between two wakings of an app's blocked submissions: one that stays blocked must not be asked for all the time.
+    static let wakeSeconds = 300.0
+    /// Different proofs in a row for which Apple had trouble, before it counts as out.
+    static let troublesInOutage = 20
     /// Bytes of a `traceparent` header; version 00 of W3C's has 55.
     static let traceparentBytes = 256
 }

@@ -42,7 +42,7 @@ struct RefusedDataTests {
             decidedAt: Timestamp(milliseconds: .min), catalogVersion: 1, traceparent: "\u{0}")
         #expect(try await ledger.record(decision) == .parked)
         let stored = try await database.pool.run {
-            try $0.execute(PostgresStatement("SELECT submission FROM parked")).bytes(0, 0)
+            try $0.execute(PostgresStatement("SELECT submission FROM parked_submissions")).bytes(0, 0)
         }
         let text = String(decoding: try #require(stored), as: UTF8.self)
         #expect(text.contains(#""submission_id":"s\u0000""#))

@@ -22,11 +22,14 @@ public struct RecallQuery: Sendable {
     public let proof: Digest256
     /// False where this record's offset lies behind all that were ever decided: then it cannot have an answer yet.
     public let mayBeRedelivered: Bool
+    /// True for one that was taken up from PostgreSQL: its own row there tells nothing.
+    public let isParked: Bool
 
-    public init(position: RecordPosition, proof: Digest256, mayBeRedelivered: Bool) {
+    public init(position: RecordPosition, proof: Digest256, mayBeRedelivered: Bool, isParked: Bool = false) {
         self.position = position
         self.proof = proof
         self.mayBeRedelivered = mayBeRedelivered
+        self.isParked = isParked
     }
 }
 
@@ -34,6 +37,8 @@ public enum Recollection: Sendable, Equatable {
     case nothing
     /// This very record was answered before: these are its events, byte for byte.
     case answered([OutcomeEvent])
+    /// This very record waits in PostgreSQL: it is done here.
+    case parked
     /// Every purchase behind this proof stands in the ledger: the answer follows without Apple.
     case provenBefore(GenuineReceipt)
 }
@@ -51,11 +56,13 @@ public struct PendingDecision: Sendable {
     public let decidedAt: Timestamp
     public let catalogVersion: Int64
     public let traceparent: String?
+    /// The parked row that goes with this decision, nil where the submission never was parked.
+    public let parkedID: NameBasedUUID?
 
     public init(
         submission: Submission, position: RecordPosition, proof: Digest256, ruling: Ruling,
         environment: StoreEnvironment, evidence: GenuineReceipt?, decidedAt: Timestamp, catalogVersion: Int64,
-        traceparent: String?
+        traceparent: String?, parkedID: NameBasedUUID? = nil
     ) {
         self.submission = submission
         self.position = position
@@ -67,6 +74,7 @@ public struct PendingDecision: Sendable {
         self.decidedAt = decidedAt
         self.catalogVersion = catalogVersion
         self.traceparent = traceparent
+        self.parkedID = parkedID
     }
 }
 

@@ -8,7 +8,7 @@ public struct RequestBudget: Sendable {
     /// What is left of a lease may be sent so long after its end. With `chunkSeconds`, what any window can be over by.
     public static let graceSeconds = 0.1
     /// The next lease is asked for so long before the last one ends, which hides the database's time.
-    static let leadSeconds = 0.3
+    static let leadSeconds = 0.5
     /// Seconds before asking again after a refusal or a failure; a draw adds up to as much again.
     static let retrySeconds = 0.1
 

@@ -35,6 +35,7 @@ struct BatchTransaction: Sendable {
             let settlements = batch.decisions.map { $0.settle(in: &view) }
             try changeClaims(fresh: fresh, before: claimsBefore, after: view.claims, in: session)
             try insertPurchases(settlements, in: session)
+            try DeleteParked.run(batch.decisions.compactMap(\.parkedID), in: session)
             let (outcomes, events) = outcomes(of: settlements, in: view)
             guard try outcomes.run(writer: writer, in: session) == batch.decisions.count else {
                 throw Undone.decidedBefore

@@ -10,6 +10,10 @@ struct RecallBatch: Sendable {
         let doubtful = queries.indices.filter { queries[$0].mayBeRedelivered }
         let outcomes = try RecallOutcomes.run(doubtful.map { OutcomeKey(queries[$0].position) }, in: session)
         for (number, events) in outcomes { answers[doubtful[number]] = .answered(events) }
+        let mayWait = doubtful.filter { answers[$0] == .nothing && !queries[$0].isParked }
+        let ids = mayWait.map { queries[$0].position.parkedID }
+        let waiting = try RecallParked.run(ids, in: session)
+        for (index, id) in zip(mayWait, ids) where waiting.contains(id) { answers[index] = .parked }
         let open = queries.indices.filter { answers[$0] == .nothing }
         let receipts = try RecallProofs.run(open.map { queries[$0].proof }, in: session)
         for (number, receipt) in receipts { answers[open[number]] = .provenBefore(receipt) }

@@ -17,7 +17,7 @@ extension ConsumerLoop {
         let decoded = decoder.decode(record.value, signatureHeaders: signatureHeaders(of: record))
         CrashPoint.decoded.reached()
         var ticket: PlayerLanes.Ticket?
-        if case .submission(let submission) = decoded { ticket = worker.lanes.enter(submission.playerID) }
+        if case .submission(let submission) = decoded { ticket = worker.enterLane(of: submission.playerID) }
         let item = InFlightRecord(
             record: record, position: position, decoded: decoded, ticket: ticket, assignment: partition.assignment,
             lap: partition.lap, mayBeRedelivered: partition.mayBeRedelivered(record.offset))
@@ -28,10 +28,12 @@ extension ConsumerLoop {
     }
 
     private func start(_ item: InFlightRecord) {
+        worker.parking?.load.freshBegan()
         item.start { [worker, inbox] item in
             var isDone = true
             do throws(Abandoned) { try await worker.work(on: item) } catch { isDone = false }
             if let ticket = item.ticket { worker.lanes.leave(ticket) }
+            worker.parking?.load.freshEnded()
             item.end()
             inbox.post(.ended(item, isDone: isDone))
         }

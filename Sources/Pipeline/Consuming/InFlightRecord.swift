@@ -19,6 +19,8 @@ final class InFlightRecord: Sendable {
     let byteCount: Int
     /// False where the record's offset lies above all that were ever decided in its partition.
     let mayBeRedelivered: Bool
+    /// Where it was taken up from PostgreSQL and not from Kafka.
+    let parked: ParkedWork?
 
     private struct State {
         var task: Task<Void, Never>?
@@ -31,7 +33,8 @@ final class InFlightRecord: Sendable {
 
     init(
         record: ConsumerRecord, position: RecordPosition, decoded: SubmissionDecoder.Decoded,
-        ticket: PlayerLanes.Ticket?, assignment: UInt64, lap: Int = 0, mayBeRedelivered: Bool
+        ticket: PlayerLanes.Ticket?, assignment: UInt64, lap: Int = 0, mayBeRedelivered: Bool,
+        parked: ParkedWork? = nil
     ) {
         self.record = record
         self.position = position
@@ -41,6 +44,7 @@ final class InFlightRecord: Sendable {
         self.lap = lap
         byteCount = (record.key?.count ?? 0) + (record.value?.count ?? 0) + record.headers.byteCount
         self.mayBeRedelivered = mayBeRedelivered
+        self.parked = parked
     }
 
     func start(_ work: @escaping @Sendable (InFlightRecord) async -> Void) {

@@ -31,6 +31,16 @@ final class PlayerLanes: Sendable {
         }
     }
 
+    /// Nil where the player has `limit` tickets already.
+    func enter(_ player: PlayerID, limit: Int) -> Ticket? {
+        state.withLock { state in
+            guard state.lanes[player]?.count ?? 0 < limit else { return nil }
+            state.nextNumber += 1
+            state.lanes[player, default: []].append(Waiting(number: state.nextNumber))
+            return Ticket(player: player, number: state.nextNumber)
+        }
+    }
+
     /// Returns when the ticket is first in its lane, or as soon as the task is cancelled.
     func turn(_ ticket: Ticket) async {
         if isFirst(ticket) { return }

@@ -16,6 +16,8 @@ public struct SubmissionWorker: Sendable {
     let metrics: PipelineMetrics
     let logger: Logger
     let shared = SharedAnswers()
+    /// Nil: everything waits in memory.
+    var parking: ParkingDesk?
 
     func work(on item: InFlightRecord) async throws(Abandoned) {
         switch item.decoded {
@@ -26,10 +28,15 @@ public struct SubmissionWorker: Sendable {
             switch Screening.screen(submission, catalog: catalog) {
             case .rejected(let reason):
                 try await rejectLocally(reason, submission, item)
-            case .blocked(let blockage, _):
-                try await stayBlocked(item, blockage)
+            case .blocked(let blockage, let proof):
+                metrics.misconfigured(submission.bundleID, true)
+                guard let parking else { return try await stayBlocked(item) }
+                try await park(submission, proof, item, on: parking, blockedBy: blockage)
             case .ask(let proof, _):
                 CrashPoint.screened.reached()
+                if let parking, item.isBeyondShare {
+                    return try await park(submission, proof, item, on: parking, blockedBy: nil)
+                }
                 var clock = StageClock()
                 try await waitForTurn(item)
                 clock.mark(.turn, in: metrics)
@@ -50,9 +57,11 @@ public struct SubmissionWorker: Sendable {
         let proof = ParsedProof(submission.proof)?.digest
         if item.mayBeRedelivered {
             let query = RecallQuery(
-                position: item.position, proof: proof ?? item.position.content, mayBeRedelivered: true)
+                position: item.position, proof: proof ?? item.position.content, mayBeRedelivered: true,
+                isParked: item.parked != nil)
             let recalled = try await withLedger { () async throws(LedgerClosed) in try await ledger.recall(query) }
             if case .answered(let events) = recalled { return try await publish(events, of: item) }
+            if case .parked = recalled { return }
         }
         let event = OutcomeEvent.rejectedLocally(reason, submission: submission, proof: proof, position: item.position)
         try await publish([event], of: item)
@@ -63,12 +72,16 @@ public struct SubmissionWorker: Sendable {
         _ submission: Submission, _ proof: ParsedProof, _ item: InFlightRecord, _ clock: inout StageClock
     ) async throws(Abandoned) -> [OutcomeEvent] {
         let query = RecallQuery(
-            position: item.position, proof: proof.digest, mayBeRedelivered: item.mayBeRedelivered)
+            position: item.position, proof: proof.digest, mayBeRedelivered: item.mayBeRedelivered,
+            isParked: item.parked != nil)
         var remembered: GenuineReceipt?
         switch try await withLedger({ () async throws(LedgerClosed) in try await ledger.recall(query) }) {
         case .answered(let events):
             metrics.recalled.increment()
             return events
+        case .parked:
+            metrics.recalled.increment()
+            return []
         case .provenBefore(let receipt):
             metrics.recalled.increment()
             remembered = receipt
@@ -76,7 +89,8 @@ public struct SubmissionWorker: Sendable {
         }
         clock.mark(.recall, in: metrics)
         CrashPoint.recalled.reached()
-        var attempts = AttemptHistory()
+        var wait = Wait(item, on: parking, retry: retry)
+        defer { wait.end() }
         while true {
             // The newest catalog: what was retired or added while we waited counts.
             guard let catalog = catalog() else { throw Abandoned() }
@@ -90,12 +104,14 @@ public struct SubmissionWorker: Sendable {
             if let remembered {
                 answer = .genuine(remembered)
             } else {
-                answer = await ask(proof, submission, app, item, attempts)
+                let isRetry = wait.history.failures > 0
+                answer = await item.sharedAnswer { await ask(proof, submission, app, item, isRetry: isRetry) }
+                note(answer, to: proof, submission.bundleID, item)
             }
             CrashPoint.answered.reached()
             let judge = Judge(
                 submission: submission, app: app, recordTimestamp: item.position.timestamp, signature: proof.signature)
-            switch judge.judge(answer, doubts: { attempts.doubts[$0, default: 0] }) {
+            switch judge.judge(answer, doubts: wait.doubts) {
             case .decided(let ruling):
                 CrashPoint.judged.reached()
                 clock.mark(.ask, in: metrics)
@@ -103,16 +119,20 @@ public struct SubmissionWorker: Sendable {
                 clock.mark(.record, in: metrics)
                 return events
             case let undecided:
-                let seconds = attempts.delay(after: undecided, retry: retry, now: WallClock.now)
                 metrics.retries.increment()
-                try await item.waiting { try await Task.sleep(for: .seconds(seconds)) }
+                switch wait.step(after: undecided, now: WallClock.now) {
+                case .tryAgain(let seconds):
+                    try await item.waiting { try await Task.sleep(for: .seconds(seconds)) }
+                case .park(let reason, let seconds):
+                    try await park(submission, proof, item, reason, undecided, wait.history, dueAfterSeconds: seconds)
+                    return []
+                }
             }
         }
     }
 
     private func ask(
-        _ proof: ParsedProof, _ submission: Submission, _ app: AppPolicy, _ item: InFlightRecord,
-        _ attempts: AttemptHistory
+        _ proof: ParsedProof, _ submission: Submission, _ app: AppPolicy, _ item: InFlightRecord, isRetry: Bool
     ) async -> AppleAnswer {
         guard case .receipt(let receipt) = proof.material else {
             metrics.misconfigured(submission.bundleID, true)
@@ -122,7 +142,7 @@ public struct SubmissionWorker: Sendable {
             bundleID: submission.bundleID, receipt: receipt, sharedSecretSetting: app.sharedSecretSetting)
         request.playerID = submission.playerID
         request.isProven = proof.signature == .proven
-        request.isRetry = attempts.failures > 0
+        request.isRetry = isRetry
         request.waiting = { [weak item] isWaiting in item?.note(isWaiting: isWaiting) }
         let key = SharedAnswers.Key(proof: proof.digest, bundleID: submission.bundleID)
         return await shared.answer(
@@ -141,7 +161,8 @@ public struct SubmissionWorker: Sendable {
         let decision = PendingDecision(
             submission: submission, position: item.position, proof: proof.digest, ruling: ruling,
             environment: receipt?.environment ?? .production, evidence: isMemorable ? receipt : nil,
-            decidedAt: WallClock.now, catalogVersion: catalogVersion, traceparent: item.traceparent)
+            decidedAt: WallClock.now, catalogVersion: catalogVersion, traceparent: item.traceparent,
+            parkedID: item.parked?.id)
         switch try await withLedger({ () async throws(LedgerClosed) in try await ledger.record(decision) }) {
         case .events(let events):
             CrashPoint.recorded.reached()
@@ -165,7 +186,7 @@ public struct SubmissionWorker: Sendable {
         try await publish([.malformed(sender, position: item.position)], of: item)
     }
 
-    private func publish(_ events: [OutcomeEvent], of item: InFlightRecord) async throws(Abandoned) {
+    func publish(_ events: [OutcomeEvent], of item: InFlightRecord) async throws(Abandoned) {
         guard !events.isEmpty else { return }
         try await publisher.publish(events, traceparent: item.traceparent)
         metrics.published(events, recordedAt: item.position.timestamp, now: WallClock.now)
@@ -176,15 +197,14 @@ public struct SubmissionWorker: Sendable {
         try await item.waiting { await lanes.turn(ticket) }
     }
 
-    /// A proof that this app has no credentials for waits in memory until the operator mends it.
-    private func stayBlocked(_ item: InFlightRecord, _ blockage: AppleAnswer.Blockage) async throws(Abandoned) {
-        if case .submission(let submission) = item.decoded { metrics.misconfigured(submission.bundleID, true) }
+    /// Without a place to park, a proof that this app has no credentials for waits in memory until the operator mends it.
+    private func stayBlocked(_ item: InFlightRecord) async throws(Abandoned) {
         while true {
             try await item.waiting { try await Task.sleep(for: .seconds(retry.maximumSeconds)) }
         }
     }
 
-    private func withLedger<Value>(
+    func withLedger<Value>(
         _ body: () async throws(LedgerClosed) -> Value
     ) async throws(Abandoned) -> Value {
         do { return try await body() } catch { throw Abandoned() }

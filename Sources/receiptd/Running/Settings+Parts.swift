@@ -27,6 +27,8 @@ extension Settings {
         pipeline.deadLettersTopic = kafka.deadLettersTopic
         pipeline.maximumInFlight = maxInFlight
         pipeline.retry = retry.delay
+        pipeline.parkAfterSeconds = retry.parkAfterSeconds
+        pipeline.appleConcurrency = apple.maxConcurrency
         pipeline.signingKeys = submissionSigningKeys.map(\.value)
         pipeline.shutdownGraceSeconds = shutdownGraceSeconds
         return pipeline

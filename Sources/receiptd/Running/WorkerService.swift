@@ -20,6 +20,7 @@ struct WorkerService: Service {
     func run() async throws {
         let pool = PostgresPool(configuration: settings.database.configuration, size: settings.database.poolSize)
         let ledger = PostgresLedger(pool: pool, observer: .reporting(to: metrics, health, logger))
+        let parking = PostgresParking(pool: pool, observer: .reporting(to: metrics, health, logger))
         let catalog = CatalogWatch(store: CatalogStore(pool: pool), logger: logger)
         // Of its own: a lease must not wait behind a batch.
         let budgetPool = PostgresPool(configuration: settings.database.configuration, size: 1)
@@ -31,10 +32,11 @@ struct WorkerService: Service {
             limits: limits, observer: AppleMetrics(metrics: metrics, logger: logger))
         do {
             try await cancelWhenGracefulShutdown { try await waitUntilReady(pool, catalog) }
-            try await consume(catalog, verifier, limits, ledger, pool)
+            try await consume(catalog, verifier, limits, ledger, parking, pool)
         } catch is CancellationError {
             logger.info("stopped before anything was consumed")
         }
+        await parking.close()
         await ledger.close()
         await verifier.shutdown()
         await budgetPool.close()
@@ -43,11 +45,12 @@ struct WorkerService: Service {
 
     private func consume(
         _ catalog: CatalogWatch, _ verifier: VerifyReceiptClient, _ limits: AppleLimits, _ ledger: PostgresLedger,
-        _ pool: PostgresPool
+        _ parking: PostgresParking, _ pool: PostgresPool
     ) async throws {
         let pipeline = try Pipeline(
             settings: settings.pipeline, catalog: { catalog.catalog }, verifier: verifier, ledger: ledger,
-            unpublished: LedgerOutbox(ledger: ledger, sweeper: OutboxSweeper(pool: pool)), metrics: metrics, health: health, logger: logger)
+            unpublished: LedgerOutbox(ledger: ledger, sweeper: OutboxSweeper(pool: pool)), parked: parking,
+            metrics: metrics, health: health, logger: logger)
         let upkeep = Upkeep(
             pool: pool, retention: OutcomeRetention(pool: pool, days: settings.outcomeRetentionDays),
             metrics: metrics, health: health, logger: logger)

@@ -9,17 +9,17 @@ struct RetryAfterHoldTests {
     enum Form: CaseIterable, Sendable {
         case seconds, date, milliseconds
 
-        /// About two seconds ahead; a date has no milliseconds.
+        /// About six seconds ahead: a loaded machine needs some until all have heard of it; a date has no milliseconds.
         func text(_ now: Date) -> String {
             switch self {
-            case .seconds: return "2"
-            case .milliseconds: return String(Int64(now.timeIntervalSince1970 * 1000) + 2000)
+            case .seconds: return "6"
+            case .milliseconds: return String(Int64(now.timeIntervalSince1970 * 1000) + 6000)
             case .date:
                 let formatter = DateFormatter()
                 formatter.locale = Locale(identifier: "en_US_POSIX")
                 formatter.timeZone = TimeZone(secondsFromGMT: 0)
                 formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
-                return formatter.string(from: now.addingTimeInterval(3))
+                return formatter.string(from: now.addingTimeInterval(7))
             }
         }
     }

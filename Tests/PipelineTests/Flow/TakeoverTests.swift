@@ -19,7 +19,7 @@ struct TakeoverTests {
         bench.verifier.answer("stuck", .trouble(.init(.timeout)))
         for _ in 0..<10 { try await bench.submit("filler", player: "filler", partition: 1) }
         let first = try bench.start()
-        try await eventually { bench.answers("heir").count == 4 }
+        try await eventually { bench.answers("heir").count == 4 && bench.answers("filler").count == 10 }
         #expect(bench.answers("heir") == ["granted 0", "granted 1", "granted 2", "granted heir.new"])
         #expect(owed.allSatisfy(bench.ledger.isPublished))
 

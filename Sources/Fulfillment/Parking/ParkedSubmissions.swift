@@ -1,0 +1,96 @@
+/// A submission on its way into PostgreSQL, to wait there.
+public struct ParkingSubmission: Sendable {
+    public let submission: Submission
+    public let position: RecordPosition
+    /// SHA-256 of the decoded proof.
+    public let proof: Digest256
+    public let traceparent: String?
+    public let reason: ParkingReason
+    /// One word for the operator: the kind of trouble. Holds no secret.
+    public let detail: String?
+    public let history: WaitingHistory
+    /// Seconds until the next try, from COMMIT.
+    public let dueAfterSeconds: Double
+
+    public init(
+        submission: Submission, position: RecordPosition, proof: Digest256, traceparent: String?,
+        reason: ParkingReason, detail: String? = nil, history: WaitingHistory, dueAfterSeconds: Double
+    ) {
+        self.submission = submission
+        self.position = position
+        self.proof = proof
+        self.traceparent = traceparent
+        self.reason = reason
+        self.detail = detail
+        self.history = history
+        self.dueAfterSeconds = dueAfterSeconds
+    }
+}
+
+/// A parked submission that was taken up: nobody else takes it before its lease is over.
+public struct LeasedSubmission: Sendable {
+    /// When the lease ends, in PostgreSQL's microseconds: what tells this lease from a later one.
+    public typealias Lease = Int64
+
+    public let id: NameBasedUUID
+    public let submission: Submission
+    public let position: RecordPosition
+    public let proof: Digest256
+    public let traceparent: String?
+    public let reason: ParkingReason
+    public let history: WaitingHistory
+    /// False where it came along only because its proof is another's: an answer that decides nothing leaves it as it was.
+    public let isDue: Bool
+    public let lease: Lease
+
+    public init(
+        id: NameBasedUUID, submission: Submission, position: RecordPosition, proof: Digest256, traceparent: String?,
+        reason: ParkingReason, history: WaitingHistory, isDue: Bool, lease: Lease
+    ) {
+        self.id = id
+        self.submission = submission
+        self.position = position
+        self.proof = proof
+        self.traceparent = traceparent
+        self.reason = reason
+        self.history = history
+        self.isDue = isDue
+        self.lease = lease
+    }
+}
+
+/// Where submissions wait that Apple cannot answer yet. Shared by all replicas; times are the database's.
+public protocol ParkedSubmissions: Sendable {
+    /// Returns once the submission waits there durably; one that does already keeps its first row. Waits while the
+    /// database is out of reach; throws only `LedgerClosed`.
+    func park(_ submission: ParkingSubmission) async throws(LedgerClosed)
+
+    /// Leases up to `limit` that are due, oldest first, each with others of the same app and proof behind it.
+    /// Throws where the database is out of reach.
+    func takeDue(limit: Int) async throws -> [LeasedSubmission]
+
+    /// Gives one back that is still undecided. Nothing happens where the lease is over.
+    func putBack(
+        _ leased: LeasedSubmission, reason: ParkingReason, detail: String?, history: WaitingHistory,
+        dueAfterSeconds: Double
+    ) async throws
+
+    /// Gives one back as if it had never been taken.
+    func release(_ leased: LeasedSubmission) async throws
+
+    /// Its answer is durable: it waits no longer. Nothing happens where the lease is over or the row is gone.
+    func remove(_ leased: LeasedSubmission) async throws
+
+    /// The app's credentials work again: what waited for them is due, spread over a short while.
+    func wakeBlocked(_ bundleID: BundleID) async throws
+}
+
+extension RecordPosition {
+    /// The parked row of this record: the same for the same record, so that it waits once.
+    public var parkedID: NameBasedUUID {
+        NameBasedUUID([
+            Array("parked".utf8), Array(topic.utf8), Array(String(partition).utf8), Array(String(offset).utf8),
+            content.bytes,
+        ])
+    }
+}

@@ -1,0 +1,106 @@
+/// Where a submission without a verdict waits, and how long: in memory, or parked in PostgreSQL.
+public struct ParkingPolicy: Sendable, Equatable {
+    /// Between two tries of a parked submission at most, in seconds.
+    public static let longestSeconds = 6.0 * 3600
+    /// However short the operator sets the delays, Apple and the processor get this much rest. Seconds.
+    public static let minimumDelay = 0.01
+    /// Tries before a blocked submission is parked: a passing fault must not look like wrong credentials.
+    public static let triesWhileBlocked = 2
+    /// Submissions of one player in memory.
+    public static let placesOfPlayer = 32
+    /// Parked submissions of one player that are tried by the usual delays; further ones wait for `longestSeconds`.
+    public static let parkedOfPlayer = 20
+
+    public var retry: RetryDelay
+    /// Waited in memory at most, in seconds.
+    public var parkAfterSeconds: Double
+
+    public init(retry: RetryDelay = RetryDelay(), parkAfterSeconds: Double = 30) {
+        self.retry = retry
+        self.parkAfterSeconds = parkAfterSeconds
+    }
+
+    public enum Step: Sendable, Equatable {
+        case tryAgain(afterSeconds: Double)
+        case park(ParkingReason, dueAfterSeconds: Double)
+    }
+
+    /// What else counts besides the submission.
+    public struct Circumstances: Sendable {
+        /// It came from PostgreSQL: it goes back there.
+        public var isParked: Bool
+        /// Nobody gets an answer: what waits fills the window, Kafka keeps the rest, and nothing is parked for it.
+        public var isAppleOut: Bool
+        /// Whether one more retrying submission may stay in memory.
+        public var hasRoom: Bool
+
+        public init(isParked: Bool = false, isAppleOut: Bool = false, hasRoom: Bool = true) {
+            self.isParked = isParked
+            self.isAppleOut = isAppleOut
+            self.hasRoom = hasRoom
+        }
+    }
+
+    /// - Parameters:
+    ///   - judgement: of the try that just ended, already noted in `history`.
+    ///   - jitter: drawn evenly from 0..<1.
+    public func step(
+        after judgement: Judgement, _ history: WaitingHistory, _ circumstances: Circumstances, jitter: Double,
+        now: Timestamp
+    ) -> Step {
+        let seconds = delayInMemory(after: judgement, history, jitter: jitter, now: now)
+        let mayStay = !circumstances.isParked && circumstances.hasRoom
+        switch judgement {
+        case .decided: return .tryAgain(afterSeconds: seconds)
+        case .doubtful:
+            if mayStay, seconds <= parkAfterSeconds { return .tryAgain(afterSeconds: seconds) }
+            return .park(.doubt, dueAfterSeconds: seconds)
+        case .blocked(let blockage):
+            if mayStay, history.failures < Self.triesWhileBlocked, seconds <= parkAfterSeconds {
+                return .tryAgain(afterSeconds: seconds)
+            }
+            return .park(ParkingReason(blockage), dueAfterSeconds: delayWhileBlocked(history, jitter: jitter))
+        case .undecided(let trouble):
+            if circumstances.isParked {
+                let due = delayWhileParked(history, first: parkAfterSeconds, jitter: jitter)
+                return .park(.appleTrouble, dueAfterSeconds: max(due, Self.rest(trouble, now)))
+            }
+            if circumstances.isAppleOut { return .tryAgain(afterSeconds: seconds) }
+            if mayStay, history.waitedSeconds + seconds <= parkAfterSeconds { return .tryAgain(afterSeconds: seconds) }
+            return .park(.appleTrouble, dueAfterSeconds: seconds)
+        }
+    }
+
+    /// Seconds until the next try of one that no try can help before the operator does.
+    public func delayWhileBlocked(_ history: WaitingHistory, jitter: Double) -> Double {
+        delayWhileParked(history, first: max(parkAfterSeconds, retry.maximumSeconds), jitter: jitter)
+    }
+
+    /// Seconds until the next try of one that stays in memory.
+    public func delayInMemory(
+        after judgement: Judgement, _ history: WaitingHistory, jitter: Double, now: Timestamp
+    ) -> Double {
+        switch judgement {
+        case .doubtful: return max(Self.minimumDelay, retry.inDoubt)
+        case .undecided(let trouble):
+            return max(
+                Self.minimumDelay, retry.afterTrouble(failures: history.failures, jitter: jitter),
+                Self.rest(trouble, now))
+        case .blocked, .decided:
+            return max(Self.minimumDelay, retry.afterTrouble(failures: max(1, history.failures), jitter: jitter))
+        }
+    }
+
+    /// Exponential with full jitter, from where memory left off.
+    private func delayWhileParked(_ history: WaitingHistory, first: Double, jitter: Double) -> Double {
+        let doublings = min(max(history.parkings, 0), 40)
+        let ceiling = min(
+            Self.longestSeconds, Double(sign: .plus, exponent: doublings, significand: max(first, Self.minimumDelay)))
+        return max(min(retry.initialSeconds, ceiling), ceiling * jitter)
+    }
+
+    /// Seconds for which Apple asks to be left alone.
+    private static func rest(_ trouble: AppleAnswer.Trouble, _ now: Timestamp) -> Double {
+        trouble.retryNotBefore.map { Double($0.milliseconds - now.milliseconds) / 1000 } ?? 0
+    }
+}

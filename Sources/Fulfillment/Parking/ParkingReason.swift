@@ -1,0 +1,33 @@
+/// Why a submission waits in PostgreSQL and not in memory.
+public enum ParkingReason: String, Sendable, CaseIterable {
+    /// Apple gave no answer for as long as it may be tried from memory.
+    case appleTrouble = "apple_trouble"
+    /// Apple may take its answer back: it is asked again, later than memory waits.
+    case doubt
+    /// 21004, or a secret that is set nowhere.
+    case blockedSharedSecret = "blocked_shared_secret"
+    /// 21000: Apple does not take our request.
+    case blockedRequest = "blocked_request"
+    /// The proof needs App Store Server API credentials that the app does not have.
+    case blockedNoServerAPI = "blocked_no_server_api"
+    /// The player has as many submissions in memory as one may have.
+    case playerShare = "player_share"
+    /// PostgreSQL does not take this submission's data: only an operator ends the wait.
+    case databaseRefused = "database_refused"
+
+    public init(_ blockage: AppleAnswer.Blockage) {
+        switch blockage {
+        case .sharedSecret: self = .blockedSharedSecret
+        case .request: self = .blockedRequest
+        case .noServerAPI: self = .blockedNoServerAPI
+        }
+    }
+
+    /// Whether the operator has to mend the app's credentials before any try can succeed.
+    public var isBlockage: Bool {
+        switch self {
+        case .blockedSharedSecret, .blockedRequest, .blockedNoServerAPI: true
+        case .appleTrouble, .doubt, .playerShare, .databaseRefused: false
+        }
+    }
+}

@@ -1,0 +1,37 @@
+/// What was tried for one submission so far. It outlives the process in the submission's parked row, but for the
+/// seconds waited in memory.
+public struct WaitingHistory: Sendable, Equatable {
+    /// Tries that ended in trouble or at a blockage.
+    public private(set) var failures: Int
+    /// How often each answer that Apple may take back was given.
+    public private(set) var doubts: [Reason: Int]
+    /// When the first try ended without a verdict; nil where all is still to come.
+    public private(set) var firstFailureAt: Timestamp?
+    /// How often it came back from memory, or from a try of a parked one, to PostgreSQL.
+    public private(set) var parkings: Int
+    /// Waited in memory between tries. An outage of Apple as a whole does not count.
+    public private(set) var waitedSeconds = 0.0
+
+    public init(
+        failures: Int = 0, doubts: [Reason: Int] = [:], firstFailureAt: Timestamp? = nil, parkings: Int = 0
+    ) {
+        self.failures = failures
+        self.doubts = doubts
+        self.firstFailureAt = firstFailureAt
+        self.parkings = parkings
+    }
+
+    /// A try ended without a verdict.
+    public mutating func note(_ judgement: Judgement, now: Timestamp) {
+        switch judgement {
+        case .decided: return
+        case .doubtful(let reason): doubts[reason, default: 0] += 1
+        case .undecided, .blocked: failures += 1
+        }
+        if firstFailureAt == nil { firstFailureAt = now }
+    }
+
+    public mutating func noteWait(seconds: Double) { waitedSeconds += seconds }
+
+    public mutating func noteParking() { parkings += 1 }
+}

@@ -1,0 +1,39 @@
+import Fulfillment
+import Postgres
+
+/// Many submissions that go to wait, in one statement.
+enum Park {
+    /// Seconds between two tries of a player's submissions that found no place in memory.
+    static let shareSpacing = 0.25
+
+    private static let statement = LedgerSQL.statement(PackageResources.park_sql)
+
+    static func run(_ rows: [ParkingSubmission], in session: PostgresSession) throws {
+        try session.execute(
+            statement,
+            [
+                .uuids(rows.lazy.map(\.position.parkedID)),
+                .textArray(rows.map(\.position.topic)),
+                .int4Array(rows.map(\.position.partition)),
+                .int8Array(rows.map(\.position.offset)),
+                .timestamps(rows.map(\.position.timestamp)),
+                .uuids(rows.lazy.map { $0.submission.identity(proof: $0.proof) }),
+                .identifiers(rows.lazy.map(\.submission.submissionID)),
+                .identifiers(rows.lazy.map(\.submission.playerID)),
+                .identifiers(rows.lazy.map(\.submission.bundleID)),
+                .byteaArray(rows.map(\.proof.bytes)),
+                .textArray(rows.map(\.reason.rawValue)),
+                .textArray(rows.map(\.detail)),
+                .int4Array(rows.map { Int32(clamping: $0.history.failures) }),
+                .jsonbArray(rows.map(\.history.storedDoubts)),
+                .timestamps(rows.map(\.history.firstFailureAt)),
+                .int4Array(rows.map { Int32(clamping: $0.history.parkings) }),
+                .float8Array(rows.map(\.dueAfterSeconds)),
+                .byteaArray(rows.map(\.position.content.bytes)),
+                .textArray(rows.map(\.traceparent)),
+                .byteaArray(rows.map(\.submission.storedBytes)),
+                .int8(Int64(ParkingPolicy.parkedOfPlayer)), .float8(ParkingPolicy.longestSeconds),
+                .float8(shareSpacing),
+            ])
+    }
+}

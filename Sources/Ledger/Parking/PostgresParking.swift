@@ -1,0 +1,154 @@
+import Fulfillment
+import Postgres
+import Synchronization
+
+/// Submissions that wait in PostgreSQL, with group commit as the ledger's: an app whose credentials are wrong parks
+/// everything that comes.
+///
+/// Close it before its pool: what is on its way is held until then.
+public final class PostgresParking: ParkedSubmissions {
+    /// How long a worker has for one try, by PostgreSQL's clock; when it dies, another takes over after that. Longer
+    /// than Apple may take in two environments.
+    public static let leaseSeconds = 60.0
+    private static let maximumBatch = 200
+    private static let maximumBatchBytes = 4 << 20
+    /// Over which an app's submissions are tried again once its credentials work.
+    private static let wakeSeconds = 10.0
+
+    private static let puttingBack = LedgerSQL.statement(PackageResources.put_back_parked_sql)
+    private static let releasing = LedgerSQL.statement(PackageResources.release_parked_sql)
+    private static let removing = LedgerSQL.statement(PackageResources.remove_parked_sql)
+    private static let waking = LedgerSQL.statement(PackageResources.wake_parked_sql)
+
+    private struct Parked: Sendable {}
+
+    private let pool: PostgresPool
+    private let observer: LedgerObserver
+    private let leaseSeconds: Double
+    private let queue = GroupQueue<ParkingSubmission, Parked>()
+    private let writer = Mutex<Task<Void, Never>?>(nil)
+
+    /// Starts at once, and connects when there is work.
+    public init(
+        pool: PostgresPool, leaseSeconds: Double = PostgresParking.leaseSeconds,
+        observer: LedgerObserver = LedgerObserver()
+    ) {
+        self.pool = pool
+        self.leaseSeconds = leaseSeconds
+        self.observer = observer
+        let task = Task { await self.write() }
+        writer.withLock { $0 = task }
+    }
+
+    public func park(_ submission: ParkingSubmission) async throws(LedgerClosed) {
+        _ = try await queue.ask(submission, size: 1024 + submission.submission.proof.length)
+    }
+
+    public func takeDue(limit: Int) async throws -> [LeasedSubmission] {
+        try await pool.run { [leaseSeconds] in try TakeParked.due(limit: limit, leaseSeconds: leaseSeconds, in: $0) }
+    }
+
+    public func putBack(
+        _ leased: LeasedSubmission, reason: ParkingReason, detail: String?, history: WaitingHistory,
+        dueAfterSeconds: Double
+    ) async throws {
+        try await pool.run { session in
+            try session.execute(
+                Self.puttingBack,
+                [
+                    .uuid(leased.id.stored), .timestamptz(unixMicroseconds: leased.lease), .text(reason.rawValue),
+                    .text(detail), .int4(Int32(clamping: history.failures)), .jsonbBytes(history.storedDoubts),
+                    .timestamptz(unixMicroseconds: history.firstFailureAt?.microseconds),
+                    .int4(Int32(clamping: history.parkings)), .float8(dueAfterSeconds),
+                ])
+            return
+        }
+    }
+
+    public func release(_ leased: LeasedSubmission) async throws {
+        try await run(Self.releasing, on: leased)
+    }
+
+    public func remove(_ leased: LeasedSubmission) async throws {
+        try await run(Self.removing, on: leased)
+    }
+
+    public func wakeBlocked(_ bundleID: BundleID) async throws {
+        try await pool.run { session in
+            _ = try session.execute(Self.waking, [.text(bundleID.text), .float8(Self.wakeSeconds)])
+        }
+    }
+
+    /// Fails what waits to be parked, and lets the transaction under way end. May be called twice.
+    public func close() async {
+        queue.close()
+        let task = writer.withLock { writer in
+            defer { writer = nil }
+            return writer
+        }
+        task?.cancel()
+        await task?.value
+    }
+
+    private func run(_ statement: PostgresStatement, on leased: LeasedSubmission) async throws {
+        try await pool.run { session in
+            _ = try session.execute(
+                statement, [.uuid(leased.id.stored), .timestamptz(unixMicroseconds: leased.lease)])
+        }
+    }
+}
+
+extension PostgresParking {
+    private typealias Entries = [GroupQueue<ParkingSubmission, Parked>.Entry]
+
+    private func write() async {
+        while let entries = await queue.next(maximum: Self.maximumBatch, bytes: Self.maximumBatchBytes) {
+            await park(entries)
+        }
+    }
+
+    /// Returns when all are parked, or the queue is closed. Tries for as long as that takes.
+    private func park(_ entries: Entries) async {
+        var backoff = Backoff()
+        while true {
+            let given = entries.map(\.request)
+            do {
+                try await pool.run { try Park.run(given, in: $0) }
+                for entry in entries { entry.answer(Parked()) }
+                return
+            } catch {
+                let error = PostgresError(caught: error)
+                observer.trouble(.failed(error))
+                if error.kind == .data, entries.count > 1 {
+                    let middle = entries.count / 2
+                    await park(Array(entries[..<middle]))
+                    return await park(Array(entries[middle...]))
+                }
+                if error.kind == .data, let refused = given.first, await parkRefused(refused, for: error) {
+                    entries[0].answer(Parked())
+                    return
+                }
+            }
+            await backoff.wait()
+            if queue.isClosed {
+                for entry in entries { entry.fail() }
+                return
+            }
+        }
+    }
+
+    private func parkRefused(_ refused: ParkingSubmission, for error: PostgresError) async -> Bool {
+        do {
+            try await pool.run {
+                try ParkRefused.run(
+                    refused.submission, refused.position, proof: refused.proof, traceparent: refused.traceparent,
+                    for: error, in: $0)
+            }
+            observer.parked(error)
+            return true
+        } catch {
+            observer.trouble(.failed(PostgresError(caught: error)))
+            return false
+        }
+    }
+}

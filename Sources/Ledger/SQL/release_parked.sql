@@ -1,0 +1,2 @@
+-- As if it had never been taken. $1 row; $2 its lease
+UPDATE parked SET leased_until = NULL WHERE id = $1 AND leased_until = $2;

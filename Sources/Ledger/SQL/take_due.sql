@@ -1,0 +1,31 @@
+-- Leases what is due, oldest first, and what waits with the same app and proof. $1 how many of each; $2 seconds
+WITH due AS (
+    SELECT id, bundle_id, proof
+    FROM parked
+    WHERE due_at <= now() AND (leased_until IS NULL OR leased_until < now())
+    ORDER BY due_at
+    LIMIT $1
+    FOR UPDATE SKIP LOCKED
+), alike AS (
+    SELECT other.id
+    FROM (SELECT DISTINCT bundle_id, proof FROM due) AS taken
+    CROSS JOIN LATERAL (
+        SELECT id
+        FROM parked
+        WHERE proof = taken.proof AND bundle_id = taken.bundle_id AND due_at IS NOT NULL
+            AND (leased_until IS NULL OR leased_until < now()) AND id NOT IN (SELECT id FROM due)
+        LIMIT $1
+        FOR UPDATE SKIP LOCKED
+    ) AS other
+    LIMIT $1
+), leased AS (
+    UPDATE parked
+    SET leased_until = now() + make_interval(secs => $2)
+    WHERE id IN (SELECT id FROM due UNION SELECT id FROM alike)
+    RETURNING *
+)
+SELECT leased.id, source_topic, source_partition, source_offset, source_timestamp, content, proof, traceparent,
+    submission, reason, failures, doubts, first_failure_at, parkings, due_at <= now(), leased_until
+FROM leased
+JOIN parked_submissions USING (id)
+ORDER BY due_at, source_topic, source_partition, source_offset;

@@ -1,0 +1,16 @@
+import Fulfillment
+
+/// Where the pipeline hands submissions over that cannot wait in memory, and what it knows of those that wait.
+public struct ParkingDesk: Sendable {
+    let store: any ParkedSubmissions
+    let policy: ParkingPolicy
+    let load: WorkLoad
+    let outage = OutageWatch()
+    let blockedApps = BlockedApps()
+
+    init(store: any ParkedSubmissions, settings: PipelineSettings) {
+        self.store = store
+        policy = ParkingPolicy(retry: settings.retry, parkAfterSeconds: settings.parkAfterSeconds)
+        load = WorkLoad(maximumInFlight: settings.maximumInFlight, appleConcurrency: settings.appleConcurrency)
+    }
+}

@@ -1,0 +1,101 @@
+import Fulfillment
+import Logging
+import Operations
+import Synchronization
+
+/// Takes up parked submissions that are due, beside the fresh ones and with a smaller share.
+final class Revisit: Sendable {
+    private let worker: SubmissionWorker
+    private let desk: ParkingDesk
+    private let health: Health
+    private let logger: Logger
+    private let task = Mutex<Task<Void, Never>?>(nil)
+
+    /// Nil where nothing is ever parked.
+    init?(worker: SubmissionWorker, health: Health, logger: Logger) {
+        guard let desk = worker.parking else { return nil }
+        self.worker = worker
+        self.desk = desk
+        self.health = health
+        self.logger = logger
+    }
+
+    func start() {
+        task.withLock { task in
+            if task == nil { task = Task { await self.run() } }
+        }
+    }
+
+    func cancel() { task.withLock { $0?.cancel() } }
+
+    /// Takes up no more, cuts what is under way at Apple, and waits a while for what is in the database.
+    func stop() async {
+        cancel()
+        // Not for the task's end: a database that is away would hold the process up.
+        let deadline = WallClock.monotonicSeconds + PipelineLimits.revisitDrainSeconds
+        while desk.load.parked > 0, WallClock.monotonicSeconds < deadline { await BlockingWork.pause(seconds: 0.05) }
+        health.retire(.revisitLoop)
+    }
+
+    private func run() async {
+        await withDiscardingTaskGroup { group in
+            while !Task.isCancelled {
+                health.beat(.revisitLoop)
+                let taken = await takeDue()
+                for works in taken.proofs {
+                    group.addTask { for work in works { await self.work(on: work) } }
+                }
+                if taken.isFull { continue }
+                let seconds = PipelineLimits.revisitSeconds * Double.random(in: 0.5..<1.5)
+                guard (try? await Task.sleep(for: .seconds(seconds))) != nil else { return }
+            }
+        }
+    }
+
+    private struct Taken {
+        /// Those of one app and proof in one list: one answer is for all of them.
+        var proofs: [[ParkedWork]] = []
+        /// There may be more.
+        var isFull = false
+    }
+
+    private func takeDue() async -> Taken {
+        // While Apple is out, one at a time finds out when it is back.
+        let limit = min(desk.load.roomForParked, desk.outage.isOut ? 1 : PipelineLimits.revisitBatch)
+        guard limit > 0 else { return Taken() }
+        let leased: [LeasedSubmission]
+        do { leased = try await desk.store.takeDue(limit: limit) } catch {
+            logger.debug("parked submissions could not be read", [.error: "\(type(of: error))"])
+            return Taken()
+        }
+        desk.load.parkedBegan(leased.count)
+        var answers: [SharedAnswers.Key: Int] = [:]
+        var proofs: [[ParkedWork]] = []
+        for one in leased {
+            let key = SharedAnswers.Key(proof: one.proof, bundleID: one.submission.bundleID)
+            if let index = answers[key], let first = proofs[index].first {
+                proofs[index].append(ParkedWork(leased: one, answer: first.answer))
+            } else {
+                answers[key] = proofs.count
+                proofs.append([ParkedWork(leased: one, answer: AnswerOfProof())])
+            }
+        }
+        return Taken(proofs: proofs, isFull: leased.count { $0.isDue } == PipelineLimits.revisitBatch)
+    }
+
+    private func work(on work: ParkedWork) async {
+        defer { desk.load.parkedEnded() }
+        do {
+            do {
+                if Task.isCancelled { throw Abandoned() }
+                try await worker.work(on: InFlightRecord(work))
+            } catch is Abandoned {
+                return try await desk.store.release(work.leased)
+            }
+            // Answered, by this try or an earlier one. Where it was parked again, the lease is over and the row stays.
+            try await desk.store.remove(work.leased)
+        } catch {
+            logger.debug("a parked submission's lease is left to end", [.error: "\(type(of: error))"])
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import Fulfillment
+import Logging
+import Operations
+
+extension SubmissionWorker {
+    /// Nil where the player has as many places in memory as one may have.
+    func enterLane(of player: PlayerID) -> PlayerLanes.Ticket? {
+        parking == nil ? lanes.enter(player) : lanes.enter(player, limit: ParkingPolicy.placesOfPlayer)
+    }
+
+    /// Parks what is not even tried: it needs credentials that the app lacks, or (`blockage` is nil) its player has
+    /// too many submissions in memory.
+    func park(
+        _ submission: Submission, _ proof: ParsedProof, _ item: InFlightRecord, on desk: ParkingDesk,
+        blockedBy blockage: AppleAnswer.Blockage?
+    ) async throws(Abandoned) {
+        if item.parked == nil, item.mayBeRedelivered {
+            let query = RecallQuery(position: item.position, proof: proof.digest, mayBeRedelivered: true)
+            switch try await withLedger({ () async throws(LedgerClosed) in try await ledger.recall(query) }) {
+            case .parked: return
+            case .answered(let events):
+                try await publish(events, of: item)
+                return ledger.published(events.map(\.eventID))
+            case .provenBefore, .nothing: break
+            }
+        }
+        var history = item.parked?.leased.history ?? WaitingHistory()
+        guard let blockage else {
+            return try await park(submission, proof, item, .playerShare, nil, history, dueAfterSeconds: 0)
+        }
+        let judgement = Judgement.blocked(blockage)
+        history.note(judgement, now: WallClock.now)
+        let seconds = desk.policy.delayWhileBlocked(history, jitter: Double.random(in: 0..<1))
+        try await park(
+            submission, proof, item, ParkingReason(blockage), judgement, history, dueAfterSeconds: seconds)
+    }
+
+    /// Returns when the submission waits in PostgreSQL: its offset may be passed then.
+    func park(
+        _ submission: Submission, _ proof: ParsedProof, _ item: InFlightRecord, _ reason: ParkingReason,
+        _ judgement: Judgement?, _ given: WaitingHistory, dueAfterSeconds: Double
+    ) async throws(Abandoned) {
+        // What a cancelled try brought is no judgement.
+        guard let parking, !Task.isCancelled else { throw Abandoned() }
+        var history = given
+        history.noteParking()
+        let detail = judgement?.parkingDetail
+        if let leased = item.parked?.leased {
+            return await putBack(leased, to: parking, reason, detail, history, dueAfterSeconds)
+        }
+        let parked = ParkingSubmission(
+            submission: submission, position: item.position, proof: proof.digest, traceparent: item.traceparent,
+            reason: reason, detail: detail, history: history, dueAfterSeconds: dueAfterSeconds)
+        try await withLedger { () async throws(LedgerClosed) in try await parking.store.park(parked) }
+        metrics.all.parkings.with(reason.rawValue).increment()
+        logger.debug(
+            "parked",
+            [
+                .submissionID: "\(submission.submissionID)", .bundleID: "\(submission.bundleID)",
+                .reason: "\(reason.rawValue)", .detail: "\(detail ?? "")",
+                .delaySeconds: .stringConvertible(dueAfterSeconds),
+            ])
+    }
+
+    private func putBack(
+        _ leased: LeasedSubmission, to desk: ParkingDesk, _ reason: ParkingReason, _ detail: String?,
+        _ history: WaitingHistory, _ dueAfterSeconds: Double
+    ) async {
+        do {
+            if leased.isDue {
+                try await desk.store.putBack(
+                    leased, reason: reason, detail: detail, history: history, dueAfterSeconds: dueAfterSeconds)
+            } else {
+                try await desk.store.release(leased)
+            }
+        } catch {
+            // Its lease ends by itself; only this try is forgotten.
+            logger.debug("a parked submission could not be given back", [.error: "\(type(of: error))"])
+        }
+    }
+
+    /// What Apple's answer tells of others than this submission.
+    func note(_ answer: AppleAnswer, to proof: ParsedProof, _ bundleID: BundleID, _ item: InFlightRecord) {
+        guard let parking, !Task.isCancelled else { return }
+        parking.outage.note(answer, proof: proof.digest)
+        switch answer {
+        case .blocked(let blockage):
+            if parking.blockedApps.noteBlocked(bundleID) {
+                logger.error(
+                    "an app's submissions are parked: its settings are to be mended",
+                    [.bundleID: "\(bundleID)", .reason: "\(blockage.rawValue)"])
+            }
+        case .genuine:
+            let wasBlocked = item.parked?.leased.reason.isBlockage ?? false
+            guard parking.blockedApps.noteAnswer(bundleID, wasBlocked: wasBlocked, now: WallClock.monotonicSeconds)
+            else { return }
+            logger.info("an app's submissions are tried again", [.bundleID: "\(bundleID)"])
+            Task { [store = parking.store, logger] in
+                do { try await store.wakeBlocked(bundleID) } catch {
+                    logger.debug("parked submissions could not be woken", [.error: "\(type(of: error))"])
+                }
+            }
+        case .refused, .trouble: break
+        }
+    }
+}
+
+extension Judgement {
+    /// One word for the operator.
+    fileprivate var parkingDetail: String? {
+        switch self {
+        case .undecided(let trouble): trouble.kind.rawValue
+        case .doubtful(let reason): reason.rawValue
+        case .blocked, .decided: nil
+        }
+    }
+}

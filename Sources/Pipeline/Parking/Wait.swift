@@ -1,0 +1,47 @@
+import Fulfillment
+
+/// One submission's waiting between tries, with the place that it holds while it retries in memory.
+struct Wait {
+    private let desk: ParkingDesk?
+    private let policy: ParkingPolicy
+    private let parked: LeasedSubmission?
+    private var holdsPlace = false
+    private(set) var history: WaitingHistory
+
+    /// - Parameter desk: nil where there is nowhere to wait but in memory.
+    init(_ item: InFlightRecord, on desk: ParkingDesk?, retry: RetryDelay) {
+        self.desk = desk
+        policy = desk?.policy ?? ParkingPolicy(retry: retry)
+        parked = item.parked?.leased
+        history = item.parked?.leased.history ?? WaitingHistory()
+    }
+
+    /// How often the answer was given before. For one that is not due yet it never was often enough: its tries stand
+    /// over `RETRY_DOUBT_SECONDS`, whoever else asks for its proof.
+    func doubts(_ reason: Reason) -> Int {
+        if let parked, !parked.isDue { return 0 }
+        return history.doubts[reason, default: 0]
+    }
+
+    mutating func step(after judgement: Judgement, now: Timestamp) -> ParkingPolicy.Step {
+        history.note(judgement, now: now)
+        let jitter = Double.random(in: 0..<1)
+        guard let desk else {
+            return .tryAgain(
+                afterSeconds: policy.delayInMemory(after: judgement, history, jitter: jitter, now: now))
+        }
+        if parked == nil, !holdsPlace { holdsPlace = desk.load.beginRetrying() }
+        let isAppleOut = desk.outage.isOut
+        let step = policy.step(
+            after: judgement, history,
+            ParkingPolicy.Circumstances(isParked: parked != nil, isAppleOut: isAppleOut, hasRoom: holdsPlace),
+            jitter: jitter, now: now)
+        if case .tryAgain(let seconds) = step, !isAppleOut { history.noteWait(seconds: seconds) }
+        return step
+    }
+
+    /// To be called once.
+    func end() {
+        if holdsPlace { desk?.load.endRetrying() }
+    }
+}

@@ -1,0 +1,108 @@
+import ArgumentParser
+import Foundation
+import Fulfillment
+import Ledger
+
+/// What waits in PostgreSQL, for an operator.
+struct ParkedCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "parked", abstract: "Submissions that wait in PostgreSQL.",
+        subcommands: [List.self, Retry.self, Reject.self])
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "list", abstract: "What waits, oldest first.")
+        /// Rows without `--all`.
+        static let page = 100
+
+        @Flag(help: "One JSON document on standard output.") var json = false
+        @Flag(help: "Every one, and not only the oldest \(Self.page).") var all = false
+        @Option(help: "Only this app's.") var bundle: String?
+        @Option(help: "Only those that wait for this reason.") var reason: ParkingReason?
+        @OptionGroup var options: SettingsOptions
+
+        func run() async throws {
+            try await reporting {
+                let filter = ParkedFilter(bundleID: bundle, reason: reason)
+                let settings = try options.read(requiring: [.database])
+                try await withDatabase(settings) { pool in
+                    try await requireSchema(pool)
+                    let store = ParkedStore(pool: pool)
+                    let total = try await store.count(filter).all
+                    let shown = try await store.list(filter, limit: all ? Int(Int32.max) : Self.page)
+                    print(json ? ParkedTable.json(shown, total: total) : ParkedTable.text(shown, total: total))
+                }
+            }
+        }
+    }
+
+    struct Retry: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "retry", abstract: "Makes them due now; a worker takes them up within seconds.")
+
+        @OptionGroup var choice: ParkedChoice
+        @OptionGroup var options: SettingsOptions
+
+        func run() async throws {
+            try await reporting {
+                let settings = try options.read(requiring: [.database])
+                try await withDatabase(settings) { pool in
+                    try await requireSchema(pool)
+                    let store = ParkedStore(pool: pool)
+                    let found = try await store.count(choice.filter)
+                    try choice.requireAny(found)
+                    let due = try await store.retry(choice.filter)
+                    print("\(due) are due now" + (found.leased > 0 ? ", \(found.leased) are being tried" : ""))
+                }
+            }
+        }
+    }
+
+    struct Reject: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "reject",
+            abstract: "Answers them for good: receipt.rejected with refused_by_operator. There is no way back.")
+
+        @OptionGroup var choice: ParkedChoice
+        @OptionGroup var options: SettingsOptions
+
+        func run() async throws {
+            try await reporting {
+                let settings = try options.read(requiring: [.database])
+                try await withDatabase(settings) { pool in
+                    try await requireSchema(pool)
+                    try choice.requireAny(try await ParkedStore(pool: pool).count(choice.filter))
+                    let ended = try await ParkedRejection(pool: pool).run(choice.filter)
+                    print(ended.description)
+                    if !ended.isComplete { throw ExitCode(1) }
+                }
+            }
+        }
+    }
+}
+
+/// One submission by its id, or all of an app, of a reason, or of both.
+struct ParkedChoice: ParsableArguments {
+    @Argument(help: "A submission id, as `parked list` shows it. Several players may have chosen the same.")
+    var submissionID: String?
+    @Flag(help: "All that wait, or all that --bundle and --reason leave.") var all = false
+    @Option(help: "With --all: only this app's.") var bundle: String?
+    @Option(help: "With --all: only those that wait for this reason.") var reason: ParkingReason?
+
+    func validate() throws {
+        guard (submissionID != nil) != all else { throw ValidationError("Name a submission id, or say --all.") }
+        guard all || (bundle == nil && reason == nil) else {
+            throw ValidationError("--bundle and --reason go with --all.")
+        }
+    }
+
+    var filter: ParkedFilter { ParkedFilter(submissionID: submissionID, bundleID: bundle, reason: reason) }
+
+    /// Exit 1 where a submission is named that does not wait.
+    func requireAny(_ found: ParkedStore.Count) throws {
+        guard found.all == 0, let submissionID else { return }
+        throw CommandFailure("\(ShownText.quoted(submissionID)) is not parked", code: 1)
+    }
+}
+
+extension ParkingReason: ExpressibleByArgument {}

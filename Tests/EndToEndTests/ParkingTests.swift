@@ -1,0 +1,123 @@
+import AppStoreSimulation
+import Fulfillment
+import Testing
+@testable import receiptd
+
+/// Whole workers on real parts. One at a time: each keeps the machine busy.
+@Suite("Parking, end to end", .serialized)
+struct ParkingTests {
+    @Test("what Apple cannot answer is parked, outlives the worker, and is granted once Apple can")
+    func outlivesTheWorker() async throws {
+        try await ParkingBed.run { bed in
+            let receipt = ParkingBed.receipt("7001")
+            bed.apple.register(receiptData: receipt, behaviour: [.status(21005).times(1_000_000)])
+            var worker = try bed.startWorker()
+            try await bed.submit("p-parked", receipt)
+            try await bed.until("the submission is parked") { try await bed.waits("p-parked", .appleTrouble) }
+            // Its player's later ones, and everybody else's, go on.
+            try await bed.submit("p-other", ParkingBed.receipt("7002"))
+            try await bed.until("another is granted") { bed.answers("p-other") == ["receipt.granted"] }
+            #expect(bed.answers("p-parked").isEmpty)
+            await bed.kill(worker)
+            #expect(try await bed.number("SELECT count(*) FROM parked") == 1)
+            bed.apple.register(receiptData: receipt, behaviour: nil)
+            worker = try bed.startWorker()
+            // The dead worker's lease, if it had one.
+            try await bed.until("it is granted") { bed.answers("p-parked") == ["receipt.granted"] }
+            try await bed.until("its row is gone") { try await bed.number("SELECT count(*) FROM parked") == 0 }
+            #expect(try await bed.number("SELECT count(*) FROM grants WHERE transaction_id = '7001'") == 1)
+            worker.terminate()
+            let code = try await blocking { [worker] in worker.wait() }
+            #expect(code == 0)
+            #expect(bed.answers("p-parked") == ["receipt.granted"])
+        }
+    }
+
+    @Test("three tries of a doubtful answer stand over a restart, and then it is believed")
+    func doubtOverRestart() async throws {
+        try await ParkingBed.run { bed in
+            let receipt = ParkingBed.receipt("7101")
+            bed.apple.register(receiptData: receipt, behaviour: [.status(21002).times(1_000_000)])
+            let slow = ["RETRY_DOUBT_SECONDS": "6"]
+            let worker = try bed.startWorker(slow)
+            try await bed.submit("p-doubt", receipt)
+            try await bed.until("the doubt is parked") { try await bed.waits("p-doubt", .doubt) }
+            await bed.kill(worker)
+            _ = try bed.startWorker(slow)
+            try await bed.until("it is believed") { bed.answers("p-doubt") == ["receipt.rejected malformed_receipt"] }
+            #expect(bed.apple.requests(receiptData: receipt) >= Judge.triesInDoubt)
+            #expect(try await bed.number("SELECT count(*) FROM parked") == 0)
+        }
+    }
+
+    @Test("a blocked app does not hold up another, and what it parked is granted once its credentials work")
+    func blockedApp() async throws {
+        try await ParkingBed.run { bed in
+            // Fewer places than the blocked app has submissions.
+            _ = try bed.startWorker(["MAX_IN_FLIGHT": "10"])
+            let blocked = (0..<30).map { ParkingBed.receipt("72\(100 + $0)", bundle: ParkingBed.club) }
+            for receipt in blocked {
+                bed.apple.register(receiptData: receipt, behaviour: [.status(21004).times(1_000_000)])
+            }
+            for (index, receipt) in blocked.enumerated() {
+                try await bed.submit("p-club-\(index)", receipt, bundle: ParkingBed.club)
+            }
+            try await bed.submit("p-castle", ParkingBed.receipt("7299"))
+            try await bed.until("the other app is granted") { bed.answers("p-castle") == ["receipt.granted"] }
+            try await bed.until("all of the app's are parked") {
+                try await bed.number("SELECT count(*) FROM parked WHERE reason = 'blocked_shared_secret'") == 30
+            }
+            for receipt in blocked { bed.apple.register(receiptData: receipt, behaviour: nil) }
+            let retried = try await bed.parked("retry", "--all", "--bundle", ParkingBed.club)
+            #expect(retried.code == 0, "\(retried)")
+            try await bed.until("nothing is parked any more") {
+                try await bed.number("SELECT count(*) FROM parked") == 0
+            }
+            try await bed.until("each has its answer") {
+                blocked.indices.allSatisfy { bed.answers("p-club-\($0)").count == 1 }
+            }
+        }
+    }
+
+    @Test("an operator lists what waits, tries it again, and rejects it once")
+    func commands() async throws {
+        try await ParkingBed.run { bed in
+            let receipts = ["7301", "7302"].map { ParkingBed.receipt($0) }
+            for receipt in receipts {
+                bed.apple.register(receiptData: receipt, behaviour: [.status(21002).times(1_000_000)])
+            }
+            #expect(try await bed.parked("list").output == "nothing is parked\n")
+            _ = try bed.startWorker(["RETRY_DOUBT_SECONDS": "600000"])
+            try await bed.submit("p-retried", receipts[0])
+            try await bed.submit("p-rejected", receipts[1])
+            try await bed.until("both are parked") {
+                let both = try await (bed.waits("p-retried", .doubt), bed.waits("p-rejected", .doubt))
+                return both.0 && both.1
+            }
+            let table = try await bed.parked("list")
+            #expect(table.code == 0 && table.output.contains("p-retried") && table.output.contains("malformed_receipt"))
+            let document = try await bed.parked("list", "--json", "--reason", "doubt").output
+            #expect(try JSONParser.parse(Array(document.utf8)).value["parked"]?.array?.count == 2)
+            #expect(try await bed.parked("list", "--bundle", "none").output == "nothing is parked\n")
+
+            bed.apple.register(receiptData: receipts[0], behaviour: nil)
+            let retried = try await bed.parked("retry", "p-retried")
+            #expect(retried.code == 0 && retried.output.hasPrefix("1 are due"), "\(retried)")
+            try await bed.until("the retried one is granted") { bed.answers("p-retried") == ["receipt.granted"] }
+
+            let rejected = try await bed.parked("reject", "p-rejected")
+            #expect(rejected.code == 0 && rejected.output.hasPrefix("1 rejected"), "\(rejected)")
+            try await bed.until("the rejection is published") {
+                bed.answers("p-rejected") == ["receipt.rejected refused_by_operator"]
+            }
+            let again = try await bed.parked("reject", "p-rejected")
+            #expect(again.code == 1 && again.errors.contains("is not parked"), "\(again)")
+            #expect(try await bed.number("SELECT count(*) FROM parked") == 0)
+
+            #expect(try await bed.parked("retry").code == 64)
+            #expect(try await bed.parked("reject", "p-rejected", "--all").code == 64)
+            #expect(try await bed.parked("retry", "p-rejected", "--bundle", "x").code == 64)
+            #expect(try await bed.parked("list", "--reason", "none").code == 64)
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import Fulfillment
+import Testing
+
+@Suite("Where a submission without a verdict waits")
+struct ParkingPolicyTests {
+    private let policy = ParkingPolicy(
+        retry: RetryDelay(initialSeconds: 1, maximumSeconds: 300, doubtSeconds: 600), parkAfterSeconds: 30)
+    private let now = Sample.recordTime
+    private let trouble = Judgement.undecided(.init(.timeout))
+
+    private func step(
+        _ judgement: Judgement, failures: Int = 1, waited: Double = 0, parkings: Int = 0,
+        _ circumstances: ParkingPolicy.Circumstances = .init(), jitter: Double = 0.5
+    ) -> ParkingPolicy.Step {
+        var history = WaitingHistory(failures: failures, parkings: parkings)
+        history.noteWait(seconds: waited)
+        return policy.step(after: judgement, history, circumstances, jitter: jitter, now: now)
+    }
+
+    @Test("trouble is waited out in memory until its waits would be longer than memory keeps it")
+    func troubles() {
+        #expect(step(trouble, failures: 1) == .tryAgain(afterSeconds: 0.5))
+        #expect(step(trouble, failures: 5, waited: 22) == .tryAgain(afterSeconds: 8))
+        #expect(step(trouble, failures: 5, waited: 23) == .park(.appleTrouble, dueAfterSeconds: 8))
+        #expect(step(trouble, failures: 7) == .park(.appleTrouble, dueAfterSeconds: 32))
+        let rest = Judgement.undecided(.init(.rateLimited, retryNotBefore: now.adding(milliseconds: 60_000)))
+        #expect(step(rest) == .park(.appleTrouble, dueAfterSeconds: 60))
+    }
+
+    @Test("retrying submissions that have no room are parked at once; none is for Apple being out")
+    func circumstances() {
+        #expect(step(trouble, .init(hasRoom: false)) == .park(.appleTrouble, dueAfterSeconds: 0.5))
+        let out = ParkingPolicy.Circumstances(isAppleOut: true, hasRoom: false)
+        #expect(step(trouble, failures: 20, waited: 1_000, out) == .tryAgain(afterSeconds: 150))
+    }
+
+    @Test("a doubt over ten minutes waits in PostgreSQL, a short one in memory")
+    func doubts() {
+        #expect(step(.doubtful(.noPurchase)) == .park(.doubt, dueAfterSeconds: 300))
+        var short = policy
+        short.retry.doubtSeconds = 2
+        let step = short.step(after: .doubtful(.noPurchase), WaitingHistory(), .init(), jitter: 0, now: now)
+        #expect(step == .tryAgain(afterSeconds: 1))
+        let full = short.step(
+            after: .doubtful(.noPurchase), WaitingHistory(), .init(hasRoom: false), jitter: 0, now: now)
+        #expect(full == .park(.doubt, dueAfterSeconds: 1))
+    }
+
+    @Test(
+        "a blocked submission is tried twice, then parked, whatever Apple's state",
+        arguments: [
+            (AppleAnswer.Blockage.sharedSecret, ParkingReason.blockedSharedSecret),
+            (.request, .blockedRequest), (.noServerAPI, .blockedNoServerAPI),
+        ])
+    func blocked(blockage: AppleAnswer.Blockage, reason: ParkingReason) {
+        #expect(step(.blocked(blockage), failures: 1) == .tryAgain(afterSeconds: 0.5))
+        #expect(step(.blocked(blockage), failures: 2) == .park(reason, dueAfterSeconds: 150))
+        #expect(step(.blocked(blockage), failures: 2, .init(isAppleOut: true)) == .park(reason, dueAfterSeconds: 150))
+        #expect(reason.isBlockage)
+    }
+
+    @Test("a parked one goes back to PostgreSQL, later each time, and at most six hours later")
+    func parked() {
+        let parked = ParkingPolicy.Circumstances(isParked: true)
+        #expect(step(trouble, parkings: 0, parked) == .park(.appleTrouble, dueAfterSeconds: 15))
+        #expect(step(trouble, parkings: 3, parked) == .park(.appleTrouble, dueAfterSeconds: 120))
+        let longest = step(trouble, parkings: 500, parked, jitter: 0.75)
+        #expect(longest == .park(.appleTrouble, dueAfterSeconds: 0.75 * 21_600))
+        #expect(step(trouble, parkings: 3, parked, jitter: 0) == .park(.appleTrouble, dueAfterSeconds: 1))
+        #expect(step(.doubtful(.noPurchase), parkings: 3, parked) == .park(.doubt, dueAfterSeconds: 300))
+        #expect(step(.blocked(.request), parkings: 1, parked) == .park(.blockedRequest, dueAfterSeconds: 300))
+        let rest = Judgement.undecided(.init(.rateLimited, retryNotBefore: now.adding(milliseconds: 3_600_000)))
+        #expect(step(rest, parkings: 0, parked) == .park(.appleTrouble, dueAfterSeconds: 3_600))
+    }
+
+    @Test("delays of nothing still leave Apple some rest")
+    func noDelay() {
+        let none = ParkingPolicy(
+            retry: RetryDelay(initialSeconds: 0, maximumSeconds: 0, doubtSeconds: 0), parkAfterSeconds: 0)
+        let history = WaitingHistory(failures: 3)
+        #expect(none.delayInMemory(after: trouble, history, jitter: 0, now: now) == ParkingPolicy.minimumDelay)
+        #expect(
+            none.step(after: trouble, history, .init(), jitter: 0, now: now)
+                == .park(.appleTrouble, dueAfterSeconds: ParkingPolicy.minimumDelay))
+    }
+
+    @Test("the history counts doubts and failures apart, and remembers when it began")
+    func history() {
+        var history = WaitingHistory()
+        history.note(trouble, now: now)
+        history.note(.doubtful(.noPurchase), now: now.adding(milliseconds: 1))
+        history.note(.doubtful(.noPurchase), now: now.adding(milliseconds: 2))
+        history.note(.blocked(.request), now: now)
+        history.noteParking()
+        #expect(
+            history
+                == WaitingHistory(failures: 2, doubts: [.noPurchase: 2], firstFailureAt: now, parkings: 1))
+    }
+
+    @Test("a record's parked row is its own: another topic, partition, offset or content is another row")
+    func rows() {
+        let position = Sample.position()
+        #expect(position.parkedID == Sample.position().parkedID)
+        #expect(position.parkedID != Sample.position(offset: 8).parkedID)
+        #expect(position.parkedID != Sample.position(content: "other").parkedID)
+    }
+}

@@ -1,0 +1,312 @@
+import Fulfillment
+import Ledger
+import Postgres
+import Testing
+
+@Suite("Parked submissions")
+struct ParkingTests {
+    private func parking(
+        _ offset: Int64, player: String = "player-1", proof: String? = nil, _ reason: ParkingReason = .appleTrouble,
+        history: WaitingHistory = WaitingHistory(failures: 1), dueAfter seconds: Double = 0
+    ) -> ParkingSubmission {
+        ParkingSubmission(
+            submission: Sample.submission("s-\(offset)", player: player), position: Sample.position(offset),
+            proof: Sample.digest(proof ?? "proof \(offset)"), traceparent: "00-aa-bb-01", reason: reason,
+            detail: "timeout", history: history, dueAfterSeconds: seconds)
+    }
+
+    private func with(
+        leaseSeconds: Double = 60, _ body: (LedgerDatabase, PostgresParking) async throws -> Void
+    ) async throws {
+        let database = try await LedgerDatabase()
+        let parking = PostgresParking(pool: LedgerDatabase.pool(database.uri), leaseSeconds: leaseSeconds)
+        try await body(database, parking)
+        await parking.close()
+    }
+
+    @Test("one comes back as it was parked, when it is due and not before")
+    func roundTrip() async throws {
+        try await with { database, store in
+            let history = WaitingHistory(
+                failures: 3, doubts: [.noPurchase: 2, .malformedReceipt: 1], firstFailureAt: Sample.noon, parkings: 4)
+            let given = parking(7, .doubt, history: history, dueAfter: 3_600)
+            try await store.park(given)
+            #expect(try await store.takeDue(limit: 10).isEmpty)
+            try await database.run("UPDATE parked SET due_at = now()")
+            let taken = try await store.takeDue(limit: 10)
+            let one = try #require(taken.first)
+            #expect(taken.count == 1)
+            #expect(one.id == given.position.parkedID)
+            #expect(one.submission == given.submission)
+            #expect(one.position == given.position)
+            #expect(one.proof == given.proof)
+            #expect(one.traceparent == given.traceparent)
+            #expect(one.reason == .doubt)
+            #expect(one.history == history)
+            #expect(one.isDue)
+        }
+    }
+
+    @Test("the same record is parked once, and its offset counts as one that may come again")
+    func once() async throws {
+        try await with { database, store in
+            try await store.park(parking(7, dueAfter: 60))
+            try await store.park(parking(7, .blockedRequest, dueAfter: 0))
+            #expect(try await database.number("SELECT count(*) FROM parked WHERE reason = 'apple_trouble'") == 1)
+            #expect(try await database.number("SELECT count(*) FROM parked_submissions") == 1)
+            let ledger = database.ledger()
+            #expect(try await ledger.decidedOffsets(topic: Sample.topic, partitions: [0]) == [0: 7])
+            await ledger.close()
+        }
+    }
+
+    @Test("two replicas never take the same, and a lease that ends gives it to another")
+    func leases() async throws {
+        try await with { database, store in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for offset in 0..<60 {
+                    group.addTask { try await store.park(parking(Int64(offset), player: "p-\(offset)")) }
+                }
+                try await group.waitForAll()
+            }
+            let other = PostgresParking(pool: LedgerDatabase.pool(database.uri))
+            let taken = try await withThrowingTaskGroup(of: [LeasedSubmission].self) { group in
+                for index in 0..<8 {
+                    group.addTask { try await (index.isMultiple(of: 2) ? store : other).takeDue(limit: 10) }
+                }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            #expect(Set(taken.map(\.id)).count == taken.count)
+            let rest = try await other.takeDue(limit: 100)
+            #expect(Set((taken + rest).map(\.id)).count == 60)
+            #expect(try await store.takeDue(limit: 100).isEmpty)
+            try await database.run("UPDATE parked SET leased_until = now() - interval '1 second'")
+            let again = try await other.takeDue(limit: 100)
+            #expect(again.count == 60)
+            // Whoever had it before has no say any more.
+            for old in taken {
+                try await store.remove(old)
+                try await store.putBack(
+                    old, reason: .doubt, detail: nil, history: old.history, dueAfterSeconds: 0)
+            }
+            #expect(try await database.number("SELECT count(*) FROM parked WHERE leased_until > now()") == 60)
+            await other.close()
+        }
+    }
+
+    @Test("one that is given back waits anew, or goes on as before; one that is answered is gone")
+    func givenBack() async throws {
+        try await with { database, store in
+            for offset in 1...3 { try await store.park(parking(Int64(offset))) }
+            let taken = try await store.takeDue(limit: 10)
+            #expect(taken.map(\.position.offset) == [1, 2, 3])
+            let history = WaitingHistory(
+                failures: 9, doubts: [.noPurchase: 1], firstFailureAt: Sample.noon, parkings: 2)
+            try await store.putBack(
+                taken[0], reason: .doubt, detail: "no_purchase", history: history, dueAfterSeconds: 3_600)
+            try await store.release(taken[1])
+            try await store.remove(taken[2])
+            let again = try await store.takeDue(limit: 10)
+            #expect(again.map(\.position.offset) == [2])
+            #expect(again.first?.history == taken[1].history)
+            try await database.run("UPDATE parked SET due_at = now() WHERE source_offset = 1")
+            let late = try #require(try await store.takeDue(limit: 10).first)
+            #expect(late.history == history)
+            #expect(late.reason == .doubt)
+            #expect(try await database.number("SELECT count(*) FROM parked_submissions") == 2)
+        }
+    }
+
+    @Test("what waits with the same proof comes along, and is told from what is due")
+    func alike() async throws {
+        try await with { _, store in
+            try await store.park(parking(1, proof: "same", dueAfter: 3_600))
+            try await store.park(parking(2, player: "player-2", proof: "same", dueAfter: 0))
+            try await store.park(parking(3, player: "player-3", dueAfter: 3_600))
+            let taken = try await store.takeDue(limit: 10)
+            let isDue = Dictionary(uniqueKeysWithValues: taken.map { ($0.position.offset, $0.isDue) })
+            #expect(isDue == [1: false, 2: true])
+        }
+    }
+
+    @Test("the row goes with the transaction that decides the submission, also where it was decided before")
+    func decided() async throws {
+        try await with { database, store in
+            let ledger = database.ledger()
+            try await store.park(parking(1))
+            try await store.park(parking(2))
+            let taken = try await store.takeDue(limit: 10)
+            let first = decision(taken[0], .each([Sample.judged(Sample.purchase("1000"))]))
+            let outcome = try await ledger.record(first)
+            #expect(outcome.granted.map(\.subject) == ["1000"])
+            #expect(try await database.number("SELECT count(*) FROM parked WHERE source_offset = 1") == 0)
+            // The operator's answer was first.
+            let rejected = try await ledger.record(decision(taken[1], .whole(.refusedByOperator, [])))
+            #expect(rejected.reason == .refusedByOperator)
+            try await store.park(parking(2))
+            let late = try await ledger.record(decision(taken[1], .each([Sample.judged(Sample.purchase("2000"))])))
+            #expect(late == rejected)
+            #expect(try await database.number("SELECT count(*) FROM parked") == 0)
+            #expect(try await database.number("SELECT count(*) FROM grants") == 1)
+            await ledger.close()
+        }
+    }
+
+    @Test("a redelivered record that waits is known to wait, and its row does not hide an answer")
+    func recalled() async throws {
+        try await with { database, store in
+            let ledger = database.ledger()
+            let given = parking(1)
+            try await store.park(given)
+            func recall(isParked: Bool, redelivered: Bool = true) async throws -> Recollection {
+                try await ledger.recall(
+                    RecallQuery(
+                        position: given.position, proof: given.proof, mayBeRedelivered: redelivered,
+                        isParked: isParked))
+            }
+            #expect(try await recall(isParked: false) == .parked)
+            #expect(try await recall(isParked: false, redelivered: false) == .nothing)
+            #expect(try await recall(isParked: true) == .nothing)
+            let taken = try await store.takeDue(limit: 1)
+            let answer = try await ledger.record(decision(taken[0], .whole(.accountNotFound, [])))
+            try await store.park(given)
+            #expect(try await recall(isParked: false) == .answered(answer.events))
+            #expect(try await recall(isParked: true) == .answered(answer.events))
+            await ledger.close()
+        }
+    }
+
+    @Test("data that the database refuses stays for the operator, and a try of it leaves it there")
+    func refused() async throws {
+        try await with { database, store in
+            let ledger = database.ledger()
+            try await store.park(parking(1))
+            let taken = try await store.takeDue(limit: 1)
+            let outcome = try await ledger.record(
+                decision(taken[0], .each([Sample.judged(Sample.purchase("1000", quantity: 0))])))
+            #expect(outcome == .parked)
+            try await store.remove(taken[0])
+            let kept = """
+                SELECT count(*) FROM parked
+                WHERE reason = 'database_refused' AND due_at IS NULL AND sql_state LIKE '23%'
+                """
+            #expect(try await database.number(kept) == 1)
+            #expect(try await store.takeDue(limit: 1).isEmpty)
+            await ledger.close()
+        }
+    }
+
+    @Test("a bad row does not keep the good ones of its batch from being parked")
+    func badRow() async throws {
+        try await with { database, store in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for offset in 0..<20 {
+                    let given = parking(Int64(offset), player: offset == 11 ? "p\u{0}" : "p-\(offset)")
+                    group.addTask { try await store.park(given) }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await database.number("SELECT count(*) FROM parked") == 20)
+            #expect(try await database.number("SELECT count(*) FROM parked WHERE due_at IS NULL") == 1)
+            // An operator who tries it again makes nothing worse.
+            let operatorStore = ParkedStore(pool: database.pool)
+            #expect(try await operatorStore.retry(ParkedFilter(reason: .databaseRefused)) == 1)
+            #expect(try await store.takeDue(limit: 100).count == 19)
+            #expect(try await database.number("SELECT count(*) FROM parked WHERE due_at IS NULL") == 1)
+        }
+    }
+
+    @Test("beyond twenty of one player the longest delay holds; other players' are not delayed")
+    func shareOfPlayer() async throws {
+        try await with { database, store in
+            for offset in 0..<25 { try await store.park(parking(Int64(offset), player: "hog")) }
+            try await store.park(parking(100, player: "guest"))
+            #expect(try await database.number("SELECT count(*) FROM parked WHERE due_at <= now()") == 21)
+            let late = "SELECT count(*) FROM parked WHERE due_at > now() + interval '2 hours 55 minutes'"
+            #expect(try await database.number(late) == 5)
+        }
+    }
+
+    @Test("what found no place in memory is tried in order, one after the other")
+    func playerShare() async throws {
+        try await with { database, store in
+            for offset in 0..<8 { try await store.park(parking(Int64(offset), player: "hog", .playerShare)) }
+            let inOrder = """
+                SELECT count(*) FROM (
+                    SELECT source_offset, row_number() OVER (ORDER BY due_at) - 1 AS place FROM parked) AS placed
+                WHERE source_offset = place
+                """
+            #expect(try await database.number(inOrder) == 8)
+            let spread = "SELECT (extract(epoch FROM max(due_at) - min(due_at)) * 100)::bigint FROM parked"
+            #expect(try await database.number(spread) >= 175)
+        }
+    }
+
+    @Test("an app whose credentials work again wakes what they held up, and nothing else")
+    func wakes() async throws {
+        try await with { database, store in
+            try await store.park(parking(1, .blockedSharedSecret, dueAfter: 3_600))
+            try await store.park(parking(2, .blockedNoServerAPI, dueAfter: 3_600))
+            try await store.park(parking(3, .doubt, dueAfter: 3_600))
+            try await store.wakeBlocked(Sample.bundle)
+            let soon = "SELECT sum(source_offset)::bigint FROM parked WHERE due_at < now() + interval '1 minute'"
+            #expect(try await database.number(soon) == 1)
+        }
+    }
+
+    @Test("an operator lists, counts, retries and leases by app and reason")
+    func operators() async throws {
+        try await with { database, store in
+            try await store.park(parking(1, .blockedRequest, dueAfter: 3_600))
+            try await store.park(parking(2, .doubt, dueAfter: 3_600))
+            let operatorStore = ParkedStore(pool: database.pool)
+            #expect(try await operatorStore.list(ParkedFilter(), limit: 10).map(\.submissionID) == ["s-1", "s-2"])
+            let blocked = ParkedFilter(bundleID: Sample.bundle.text, reason: .blockedRequest)
+            let row = try #require(try await operatorStore.list(blocked, limit: 10).first)
+            #expect(row.reason == "blocked_request" && row.detail == "timeout" && row.failures == 1 && !row.isLeased)
+            #expect(try await operatorStore.retry(ParkedFilter(submissionID: "s-2")) == 1)
+            #expect(try await store.takeDue(limit: 10).map(\.position.offset) == [2])
+            #expect(try await operatorStore.retry(ParkedFilter()) == 1)
+            let count = try await operatorStore.count(ParkedFilter())
+            #expect(count.all == 2 && count.leased == 1)
+            let leased = try await operatorStore.lease(ParkedFilter(), limit: 10)
+            #expect(leased.submissions.map(\.position.offset) == [1])
+            #expect(try await operatorStore.lease(ParkedFilter(), limit: 10).submissions.isEmpty)
+        }
+    }
+
+    @Test("taking what is due reads no more than that, however much waits")
+    func plan() async throws {
+        try await with { database, store in
+            try await store.park(parking(1))
+            try await database.run(
+                """
+                INSERT INTO parked (id, source_topic, source_partition, source_offset, source_timestamp, submission_key,
+                    submission_id, player_id, bundle_id, proof, reason, due_at)
+                SELECT gen_random_uuid(), 't', 0, n, now(), gen_random_uuid(), 's' || n, 'p' || n, 'b',
+                    sha256(n::text::bytea), 'doubt', now() + interval '1 hour' + n * interval '1 second'
+                FROM generate_series(1, 20000) AS n;
+                ANALYZE parked;
+                """)
+            let plan = try await database.pool.run { session in
+                let rows = try session.execute(
+                    PostgresStatement(
+                        """
+                        EXPLAIN SELECT id FROM parked
+                        WHERE due_at <= now() AND (leased_until IS NULL OR leased_until < now())
+                        ORDER BY due_at LIMIT 20 FOR UPDATE SKIP LOCKED
+                        """))
+                return (0..<rows.count).compactMap { rows.text($0, 0) }.joined(separator: "\n")
+            }
+            #expect(plan.contains("parked_due") && !plan.contains("Seq Scan"), "\(plan)")
+            #expect(try await store.takeDue(limit: 20).count == 1)
+        }
+    }
+
+    private func decision(_ leased: LeasedSubmission, _ ruling: Ruling) -> PendingDecision {
+        PendingDecision(
+            submission: leased.submission, position: leased.position, proof: leased.proof, ruling: ruling,
+            environment: .production, evidence: nil, decidedAt: Sample.noon, catalogVersion: 1,
+            traceparent: leased.traceparent, parkedID: leased.id)
+    }
+}

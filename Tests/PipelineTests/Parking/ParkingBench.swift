@@ -1,0 +1,195 @@
+import Fulfillment
+import Kafka
+import Logging
+import Operations
+import Synchronization
+
+@testable import Pipeline
+
+/// A worker on a broker in the process, with Apple, the ledger and the parked submissions in the test's hand.
+final class ParkingBench: Sendable {
+    static let bundle: BundleID = "com.example.game"
+
+    let apple = Apple()
+    let ledger = Ledger()
+    let store = Store()
+    let worker: SubmissionWorker
+    let desk: ParkingDesk
+    private let cluster: MockCluster
+
+    init(
+        maximumInFlight: Int = 100, retry: RetryDelay = RetryDelay(initialSeconds: 0, doubtSeconds: 0),
+        parkAfterSeconds: Double = 0
+    ) throws {
+        cluster = try MockCluster(topics: ["receipt-outcomes": 1])
+        let properties = KafkaProperties([("bootstrap.servers", cluster.bootstrapServers)])
+        var settings = PipelineSettings(consumerProperties: properties, producerProperties: properties)
+        settings.maximumInFlight = maximumInFlight
+        settings.retry = retry
+        settings.parkAfterSeconds = parkAfterSeconds
+        settings.appleConcurrency = 10
+        desk = ParkingDesk(store: store, settings: settings)
+        var app = AppPolicy(bundleID: Self.bundle)
+        app.products = ["gold": Product(id: "gold", kind: .consumable)]
+        let catalog = Catalog(version: 1, apps: [app])
+        let logger = Logger(label: "parking") { _ in SwiftLogNoOpLogHandler() }
+        worker = SubmissionWorker(
+            catalog: { catalog }, verifier: apple, ledger: ledger,
+            publisher: try OutcomePublisher(settings: settings, logger: logger), lanes: PlayerLanes(),
+            retry: settings.retry, metrics: PipelineMetrics(ReceiptdMetrics(version: "test")), logger: logger,
+            parking: desk)
+    }
+
+    /// Has to be called: the producer's thread ends with it.
+    func close() {
+        worker.publisher.close()
+        cluster.close()
+    }
+
+    /// Bytes that pass for an app receipt.
+    static func receipt(_ name: String) -> String {
+        let head: [UInt8] = [0x30, 0x20, 0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x02]
+        return Base64.encode(head + Array(name.utf8))
+    }
+
+    static func submission(_ name: String, player: PlayerID = "player-1") -> Submission {
+        Submission(
+            submissionID: Identifier(name), playerID: player, bundleID: bundle, proof: .receipt(receipt(name)))
+    }
+
+    static func position(_ offset: Int64) -> RecordPosition {
+        RecordPosition(
+            topic: "receipt-submissions", partition: 0, offset: offset,
+            timestamp: Timestamp(milliseconds: 1_795_167_000_000), content: Digest256(hashing: Array("\(offset)".utf8)))
+    }
+
+    func item(
+        _ submission: Submission, offset: Int64 = 1, hasTicket: Bool = true, mayBeRedelivered: Bool = false
+    ) -> InFlightRecord {
+        InFlightRecord(
+            record: ConsumerRecord(
+                topicPartition: TopicPartition(topic: "receipt-submissions", partition: 0), offset: offset),
+            position: Self.position(offset), decoded: .submission(submission),
+            ticket: hasTicket ? worker.lanes.enter(submission.playerID) : nil, assignment: 1,
+            mayBeRedelivered: mayBeRedelivered)
+    }
+
+    /// As the consumer's loop does it.
+    func work(on item: InFlightRecord) async throws {
+        defer { if let ticket = item.ticket { worker.lanes.leave(ticket) } }
+        try await worker.work(on: item)
+    }
+
+    static func leased(
+        _ submission: Submission, offset: Int64 = 1, _ reason: ParkingReason = .appleTrouble,
+        history: WaitingHistory = WaitingHistory(failures: 1, parkings: 1), isDue: Bool = true
+    ) -> LeasedSubmission {
+        LeasedSubmission(
+            id: position(offset).parkedID, submission: submission, position: position(offset),
+            proof: ParsedProof(submission.proof)?.digest ?? position(offset).content, traceparent: nil, reason: reason,
+            history: history, isDue: isDue, lease: 1)
+    }
+
+    static let genuine = AppleAnswer.genuine(
+        GenuineReceipt(
+            bundleID: bundle, environment: .production,
+            purchases: [
+                StorePurchase(
+                    transactionID: "1000", originalTransactionID: "1000", productID: "gold",
+                    purchasedAt: Timestamp(milliseconds: 1_795_167_000_000))
+            ]))
+    static let empty = AppleAnswer.genuine(
+        GenuineReceipt(bundleID: bundle, environment: .production, purchases: []))
+}
+
+extension ParkingBench {
+    /// Gives one answer after the other, the last one for good.
+    final class Apple: ReceiptVerifier {
+        private let state = Mutex<(answers: [AppleAnswer], asked: Int)>(([.trouble(.init(.timeout))], 0))
+
+        func answer(_ answers: AppleAnswer...) { state.withLock { $0.answers = answers } }
+        var asked: Int { state.withLock { $0.asked } }
+
+        func verify(_ request: VerificationRequest) async -> AppleAnswer {
+            state.withLock { state in
+                state.asked += 1
+                return state.answers.count > 1 ? state.answers.removeFirst() : state.answers[0]
+            }
+        }
+    }
+
+    /// Answers every decision with one rejection of its reason, and remembers it.
+    final class Ledger: PurchaseLedger {
+        private let state = Mutex<(decisions: [PendingDecision], recollection: Recollection)>(([], .nothing))
+
+        var decisions: [PendingDecision] { state.withLock { $0.decisions } }
+        func recollect(_ recollection: Recollection) { state.withLock { $0.recollection = recollection } }
+
+        func recall(_ query: RecallQuery) async throws(LedgerClosed) -> Recollection {
+            state.withLock { $0.recollection }
+        }
+
+        func record(_ decision: PendingDecision) async throws(LedgerClosed) -> RecordedOutcome {
+            state.withLock { $0.decisions.append(decision) }
+            return .events([
+                .rejectedLocally(
+                    .noPurchase, submission: decision.submission, proof: decision.proof, position: decision.position)
+            ])
+        }
+
+        func published(_ eventIDs: [NameBasedUUID]) {}
+    }
+
+    final class Store: ParkedSubmissions {
+        struct PutBack: Equatable {
+            let offset: Int64
+            let reason: ParkingReason
+            let history: WaitingHistory
+        }
+
+        struct Content {
+            var parked: [ParkingSubmission] = []
+            var due: [LeasedSubmission] = []
+            var putBack: [PutBack] = []
+            var released: [Int64] = []
+            var removed: [Int64] = []
+            var woken: [BundleID] = []
+            var limits: [Int] = []
+        }
+
+        private let state = Mutex(Content())
+        var content: Content { state.withLock { $0 } }
+        func add(_ leased: LeasedSubmission...) { state.withLock { $0.due += leased } }
+
+        func park(_ submission: ParkingSubmission) async throws(LedgerClosed) {
+            state.withLock { $0.parked.append(submission) }
+        }
+
+        func takeDue(limit: Int) async throws -> [LeasedSubmission] {
+            state.withLock { state in
+                state.limits.append(limit)
+                defer { state.due = [] }
+                return state.due
+            }
+        }
+
+        func putBack(
+            _ leased: LeasedSubmission, reason: ParkingReason, detail: String?, history: WaitingHistory,
+            dueAfterSeconds: Double
+        ) async throws {
+            state.withLock {
+                $0.putBack.append(PutBack(offset: leased.position.offset, reason: reason, history: history))
+            }
+        }
+
+        func release(_ leased: LeasedSubmission) async throws {
+            state.withLock { $0.released.append(leased.position.offset) }
+        }
+
+        func remove(_ leased: LeasedSubmission) async throws {
+            state.withLock { $0.removed.append(leased.position.offset) }
+        }
+
+        func wakeBlocked(_ bundleID: BundleID) async throws { state.withLock { $0.woken.append(bundleID) } }
+    }
+}

@@ -1,0 +1,219 @@
+import Fulfillment
+import Logging
+import Operations
+import Testing
+
+@testable import Pipeline
+
+@Suite("Parking")
+struct ParkingTests {
+    private func with(
+        _ bench: @autoclosure () throws -> ParkingBench, _ body: (ParkingBench) async throws -> Void
+    ) async throws {
+        let bench = try bench()
+        defer { bench.close() }
+        try await body(bench)
+    }
+
+    @Test("trouble that lasts is parked with what is known of it, and its record is done without an event")
+    func trouble() async throws {
+        try await with(ParkingBench()) { bench in
+            try await bench.work(on: bench.item(ParkingBench.submission("a")))
+            let parked = bench.store.content.parked
+            #expect(parked.map(\.reason) == [.appleTrouble])
+            #expect(parked.first?.detail == "timeout")
+            #expect(parked.first?.history.failures == 1)
+            #expect(parked.first?.history.parkings == 1)
+            #expect(bench.ledger.decisions.isEmpty)
+        }
+    }
+
+    @Test("a short trouble is waited out in memory")
+    func shortTrouble() async throws {
+        try await with(ParkingBench(parkAfterSeconds: 30)) { bench in
+            bench.apple.answer(.trouble(.init(.timeout)), .trouble(.init(.serverError)), ParkingBench.genuine)
+            try await bench.work(on: bench.item(ParkingBench.submission("a")))
+            #expect(bench.store.content.parked.isEmpty)
+            #expect(bench.ledger.decisions.map(\.parkedID) == [nil])
+            #expect(bench.apple.asked == 3)
+        }
+    }
+
+    @Test("a doubt that takes longer than memory keeps it is parked, and three doubts over parkings are believed")
+    func doubts() async throws {
+        try await with(ParkingBench(retry: RetryDelay(initialSeconds: 0), parkAfterSeconds: 30)) { bench in
+            bench.apple.answer(ParkingBench.empty)
+            let submission = ParkingBench.submission("a")
+            try await bench.work(on: bench.item(submission))
+            let parked = try #require(bench.store.content.parked.first)
+            #expect(parked.reason == .doubt && parked.dueAfterSeconds == 300)
+            func revisit(_ history: WaitingHistory, isDue: Bool = true) async throws {
+                let leased = ParkingBench.leased(submission, .doubt, history: history, isDue: isDue)
+                try await bench.work(on: InFlightRecord(ParkedWork(leased: leased, answer: AnswerOfProof())))
+            }
+            try await revisit(parked.history)
+            let second = try #require(bench.store.content.putBack.first)
+            #expect(second.history.doubts == [.noPurchase: 2])
+            // Somebody else's try does not count for one whose time has not come.
+            try await revisit(second.history, isDue: false)
+            #expect(bench.store.content.released == [1])
+            #expect(bench.ledger.decisions.isEmpty)
+            try await revisit(second.history)
+            #expect(bench.ledger.decisions.map(\.ruling) == [.whole(.noPurchase, [])])
+            #expect(bench.ledger.decisions.first?.parkedID == ParkingBench.position(1).parkedID)
+        }
+    }
+
+    @Test("a blocked app's submission is parked after a second try, and the app's first answer wakes the others, once")
+    func blocked() async throws {
+        try await with(ParkingBench(parkAfterSeconds: 30)) { bench in
+            bench.apple.answer(.blocked(.sharedSecret))
+            try await bench.work(on: bench.item(ParkingBench.submission("a")))
+            #expect(bench.store.content.parked.map(\.reason) == [.blockedSharedSecret])
+            #expect(bench.apple.asked == 2)
+            bench.apple.answer(ParkingBench.genuine)
+            for offset in 2...4 {
+                try await bench.work(on: bench.item(ParkingBench.submission("b\(offset)"), offset: Int64(offset)))
+            }
+            while bench.store.content.woken.isEmpty { await Task.yield() }
+            #expect(bench.store.content.woken == [ParkingBench.bundle])
+        }
+    }
+
+    @Test("a proof that needs credentials the app lacks is parked without being asked for")
+    func noServerAPI() async throws {
+        try await with(ParkingBench()) { bench in
+            let submission = Submission(
+                submissionID: "a", playerID: "p", bundleID: ParkingBench.bundle, proof: .transactionID("7"))
+            try await bench.work(on: bench.item(submission))
+            #expect(bench.store.content.parked.map(\.reason) == [.blockedNoServerAPI])
+            #expect(bench.apple.asked == 0)
+        }
+    }
+
+    @Test("a redelivered record that waits is done, without Apple and without another row")
+    func redelivered() async throws {
+        try await with(ParkingBench()) { bench in
+            bench.ledger.recollect(.parked)
+            let beyondShare = bench.item(
+                ParkingBench.submission("b"), offset: 2, hasTicket: false, mayBeRedelivered: true)
+            try await bench.work(on: bench.item(ParkingBench.submission("a"), mayBeRedelivered: true))
+            try await bench.work(on: beyondShare)
+            #expect(bench.apple.asked == 0)
+            #expect(bench.store.content.parked.isEmpty)
+        }
+    }
+
+    @Test("the thirty-third submission of one player is parked, due at once, and no one else's is")
+    func playerShare() async throws {
+        try await with(ParkingBench()) { bench in
+            let tickets = (0..<40).map { _ in bench.worker.enterLane(of: "hog") }
+            #expect(tickets.count { $0 != nil } == ParkingPolicy.placesOfPlayer)
+            #expect(bench.worker.enterLane(of: "guest") != nil)
+            if let ticket = tickets[0] { bench.worker.lanes.leave(ticket) }
+            #expect(bench.worker.enterLane(of: "hog") != nil)
+            try await bench.work(
+                on: bench.item(ParkingBench.submission("a", player: "hog"), hasTicket: false))
+            #expect(bench.store.content.parked.map(\.reason) == [.playerShare])
+            #expect(bench.store.content.parked.first?.dueAfterSeconds == 0)
+            #expect(bench.apple.asked == 0)
+        }
+    }
+
+    @Test("retrying submissions that hold half of the window leave no place for one more")
+    func retryShare() async throws {
+        try await with(ParkingBench(maximumInFlight: 4, parkAfterSeconds: 30)) { bench in
+            #expect(bench.desk.load.beginRetrying() && bench.desk.load.beginRetrying())
+            try await bench.work(on: bench.item(ParkingBench.submission("a")))
+            #expect(bench.store.content.parked.map(\.reason) == [.appleTrouble])
+            bench.desk.load.endRetrying()
+            bench.apple.answer(.trouble(.init(.timeout)), ParkingBench.genuine)
+            try await bench.work(on: bench.item(ParkingBench.submission("b"), offset: 2))
+            #expect(bench.store.content.parked.count == 1)
+            // Its place is free again.
+            #expect(bench.desk.load.beginRetrying())
+        }
+    }
+
+    @Test("what comes due is asked for once for each proof, decided or put back, and its row goes")
+    func revisit() async throws {
+        try await with(ParkingBench()) { bench in
+            let revisit = try #require(
+                Revisit(
+                    worker: bench.worker, health: Health(),
+                    logger: Logger(label: "revisit") { _ in SwiftLogNoOpLogHandler() }))
+            bench.apple.answer(ParkingBench.genuine)
+            let same = ParkingBench.submission("same")
+            let again = Submission(
+                submissionID: "again", playerID: "player-2", bundleID: ParkingBench.bundle, proof: same.proof)
+            bench.store.add(
+                ParkingBench.leased(same, offset: 1), ParkingBench.leased(again, offset: 2),
+                ParkingBench.leased(ParkingBench.submission("other"), offset: 3))
+            revisit.start()
+            while bench.store.content.removed.count < 3 { await Task.yield() }
+            #expect(bench.apple.asked == 2)
+            #expect(bench.ledger.decisions.count == 3)
+            bench.apple.answer(.trouble(.init(.serverError)))
+            bench.store.add(ParkingBench.leased(ParkingBench.submission("late"), offset: 4))
+            while bench.store.content.putBack.isEmpty { await Task.yield() }
+            #expect(bench.store.content.putBack.first?.history.failures == 2)
+            #expect(bench.store.content.limits.allSatisfy { $0 <= 5 })
+            await revisit.stop()
+            #expect(bench.desk.load.parked == 0)
+        }
+    }
+
+    @Test("parked work has a fifth of the places while fresh work waits, half of them otherwise")
+    func load() {
+        let load = WorkLoad(maximumInFlight: 2_000, appleConcurrency: 100)
+        #expect(load.roomForParked == 50)
+        load.freshBegan()
+        #expect(load.roomForParked == 20)
+        load.parkedBegan(30)
+        #expect(load.roomForParked == 0)
+        load.freshEnded()
+        #expect(load.roomForParked == 20)
+        #expect(WorkLoad(maximumInFlight: 1, appleConcurrency: 1).maximumParked == 1)
+    }
+
+    @Test("Apple is out when many different proofs in a row get no verdict, and back with the first verdict")
+    func outage() {
+        let watch = OutageWatch()
+        func trouble(_ number: Int) {
+            watch.note(.trouble(.init(.timeout)), proof: Digest256(hashing: Array("\(number)".utf8)))
+        }
+        for _ in 0..<100 { trouble(1) }
+        #expect(!watch.isOut)
+        for number in 2...PipelineLimits.troublesInOutage { trouble(number) }
+        #expect(watch.isOut)
+        watch.note(.blocked(.request), proof: Digest256(hashing: []))
+        #expect(watch.isOut)
+        watch.note(.refused(.unauthentic), proof: Digest256(hashing: []))
+        #expect(!watch.isOut)
+    }
+
+    @Test("while Apple is out nothing is parked for it")
+    func nothingParkedInOutage() async throws {
+        try await with(ParkingBench()) { bench in
+            for number in 0..<PipelineLimits.troublesInOutage {
+                bench.desk.outage.note(.trouble(.init(.timeout)), proof: Digest256(hashing: Array("\(number)".utf8)))
+            }
+            bench.apple.answer(
+                .trouble(.init(.timeout)), .trouble(.init(.timeout)), .trouble(.init(.timeout)), ParkingBench.genuine)
+            try await bench.work(on: bench.item(ParkingBench.submission("a")))
+            #expect(bench.store.content.parked.isEmpty)
+            #expect(bench.ledger.decisions.count == 1)
+        }
+    }
+
+    @Test("an app is woken seldom, however often its answers change")
+    func wakes() {
+        let apps = BlockedApps()
+        #expect(apps.noteBlocked("a") && !apps.noteBlocked("a"))
+        #expect(!apps.noteAnswer("b", wasBlocked: false, now: 0))
+        #expect(apps.noteAnswer("a", wasBlocked: false, now: 0))
+        #expect(apps.noteBlocked("a"))
+        #expect(!apps.noteAnswer("a", wasBlocked: true, now: 10))
+        #expect(apps.noteAnswer("a", wasBlocked: true, now: PipelineLimits.wakeSeconds))
+    }
+}
