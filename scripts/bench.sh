@@ -8,6 +8,6 @@ source scripts/flags.sh
 scripts/setup.sh
 swift build --configuration release --product receiptd
 swift build --configuration release --product AppStoreSimulator
-cd Benchmarks
-swift build --configuration release
-exec .build/release/PipelineBenchmark --build ../.build/release "$@"
+# One folder for both packages: what they share is built once.
+swift build --configuration release --package-path Benchmarks --scratch-path .build
+exec .build/release/PipelineBenchmark --build .build/release "$@"

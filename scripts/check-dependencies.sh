@@ -7,15 +7,16 @@ cd "$(dirname "$0")/.."
 # Which of the project's modules a target may import. A folder of Sources that is not here is a fault.
 allowed_modules() {
     case $1 in
-    CRDKafka | CLibPQ | CThreadShim | Fulfillment | AppleProofs | AppStoreSimulation | EmbeddedPostgres) ;;
+    CRDKafka | CLibPQ | CMalloc | CThreadShim | Fulfillment | AppStoreSimulation | EmbeddedPostgres) ;;
     Kafka) echo CRDKafka ;;
     Postgres) echo CLibPQ ;;
+    AppleProofs) echo Fulfillment ;;
     AppStore) echo AppleProofs Fulfillment ;;
     Ledger) echo Fulfillment Postgres ;;
     Operations) echo Fulfillment ;;
     Pipeline) echo Fulfillment Kafka Operations ;;
     AppStoreSimulator) echo AppStoreSimulation ;;
-    receiptd) echo AppleProofs AppStore AppStoreSimulation EmbeddedPostgres Fulfillment Kafka Ledger Operations Pipeline Postgres ;;
+    receiptd) echo AppleProofs AppStore AppStoreSimulation CMalloc EmbeddedPostgres Fulfillment Kafka Ledger Operations Pipeline Postgres ;;
     *) return 1 ;;
     esac
 }

@@ -20,13 +20,17 @@ promtool check rules deploy/alerts.yaml >/dev/null
 promtool test rules deploy/alerts.test.yaml >/dev/null
 step "build"
 swift build --build-tests "${build_flags[@]}"
-# In turns: what only computes would starve those who wait for other processes, and the latter each other.
+# In turns: what only computes would starve those who wait for other processes, and those who wait each other.
+tests() {
+    step "tests: $1"
+    shift
+    swift test --skip-build --disable-xctest "$@" "${build_flags[@]}"
+}
 pure='^(FulfillmentTests|AppleProofsTests)\.'
+flow='^(KafkaTests|PipelineTests)\.'
 whole='^EndToEndTests\.'
-step "tests of what only computes"
-swift test --skip-build --disable-xctest --filter "$pure" "${build_flags[@]}"
-step "tests of the parts"
-swift test --skip-build --disable-xctest --skip "$pure" --skip "$whole" "${build_flags[@]}"
-step "tests of the whole"
-swift test --skip-build --disable-xctest --filter "$whole" "${build_flags[@]}"
+tests "what only computes" --filter "$pure"
+tests "Kafka and the flow" --filter "$flow"
+tests "the other parts" --skip "$pure" --skip "$flow" --skip "$whole"
+tests "the whole" --filter "$whole"
 step "done"

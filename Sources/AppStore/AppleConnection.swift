@@ -1,7 +1,5 @@
-import AsyncHTTPClient
 import Fulfillment
 import NIOCore
-import NIOHTTP1
 import NIOPosix
 import NIOSSL
 import Synchronization
@@ -11,14 +9,13 @@ import Synchronization
 final class AppleConnection: Sendable {
     /// Seconds. A host that does not answer a SYN is not worth the whole time-out.
     private static let maximumConnectSeconds = 3.0
-    /// Seconds after which an idle connection is closed.
-    private static let idleSeconds: Int64 = 60
+    /// How long a closed connection waits for the peer's TLS farewell.
+    private static let maximumFarewell = TimeAmount.seconds(1)
 
-    private let client: HTTPClient
     private let group: MultiThreadedEventLoopGroup
-    private let production: HTTPClient.Request
-    private let sandbox: HTTPClient.Request
-    private let timeout: TimeAmount
+    private let pool: ConnectionPool
+    private let production: HTTPRequest
+    private let sandbox: HTTPRequest
 
     private struct Traffic {
         var inFlight = 0
@@ -27,7 +24,7 @@ final class AppleConnection: Sendable {
         var shutdown: CheckedContinuation<Void, Never>?
     }
 
-    /// A future of a thread that has ended never completes: no request may begin after the shutdown has, and the thread
+    /// What a thread that has ended is given never runs: no request may begin after the shutdown has, and the thread
     /// must outlive the last one.
     private let traffic = Mutex(Traffic())
 
@@ -36,41 +33,39 @@ final class AppleConnection: Sendable {
             throw .notPositive(setting: "APPLE_TIMEOUT_SECONDS")
         }
         guard settings.maxConcurrency > 0 else { throw .notPositive(setting: "APPLE_MAX_CONCURRENCY") }
-        production = try Self.request(settings.productionURL, setting: "APPLE_VERIFY_RECEIPT_PRODUCTION_URL")
-        sandbox = try Self.request(settings.sandboxURL, setting: "APPLE_VERIFY_RECEIPT_SANDBOX_URL")
-        timeout = Self.amount(settings.timeoutSeconds)
-
-        var configuration = HTTPClient.Configuration(
-            redirectConfiguration: .disallow,
-            timeout: .init(connect: Self.amount(min(Self.maximumConnectSeconds, settings.timeoutSeconds))),
-            connectionPool: .init(
-                idleTimeout: .seconds(Self.idleSeconds),
-                concurrentHTTP1ConnectionsPerHostSoftLimit: settings.maxConcurrency))
-        configuration.httpVersion = .http1Only
-        // A refused connection is told at once: whoever asks has its own way of trying again.
-        configuration.connectionPool.retryConnectionEstablishment = false
-        if let path = settings.caFile { configuration.tlsConfiguration = try Self.tls(rootsAt: path) }
-        group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
-    }
-
-    private static func request(_ url: String, setting: String) throws(AppleSettingsFault) -> HTTPClient.Request {
-        let headers: HTTPHeaders = [
-            "content-type": "application/json", "accept": "application/json", "user-agent": "receiptd",
-        ]
-        guard url.hasPrefix("https://") || url.hasPrefix("http://"),
-            let request = try? HTTPClient.Request(url: url, method: .POST, headers: headers)
-        else { throw .notAnHTTPURL(setting: setting) }
-        return request
-    }
-
-    private static func tls(rootsAt path: String) throws(AppleSettingsFault) -> TLSConfiguration {
-        guard let roots = try? NIOSSLCertificate.fromPEMFile(path), !roots.isEmpty else {
-            throw .noCertificates(path: path)
+        guard let production = HTTPEndpoint(url: settings.productionURL) else {
+            throw .notAnHTTPURL(setting: "APPLE_VERIFY_RECEIPT_PRODUCTION_URL")
         }
+        guard let sandbox = HTTPEndpoint(url: settings.sandboxURL) else {
+            throw .notAnHTTPURL(setting: "APPLE_VERIFY_RECEIPT_SANDBOX_URL")
+        }
+        var tls: NIOSSLContext?
+        if production.origin.isSecure || sandbox.origin.isSecure || settings.caFile != nil {
+            tls = try Self.tls(rootsAt: settings.caFile)
+        }
+        self.production = HTTPRequest(production)
+        self.sandbox = HTTPRequest(sandbox)
+        group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        pool = ConnectionPool(
+            loop: group.next(), timeout: Self.amount(settings.timeoutSeconds),
+            connectTimeout: Self.amount(min(Self.maximumConnectSeconds, settings.timeoutSeconds)), tls: tls)
+    }
+
+    private static func tls(rootsAt path: String?) throws(AppleSettingsFault) -> NIOSSLContext {
         var tls = TLSConfiguration.makeClientConfiguration()
-        tls.trustRoots = .certificates(roots)
-        return tls
+        tls.minimumTLSVersion = .tlsv12
+        tls.applicationProtocols = ["http/1.1"]
+        tls.shutdownTimeout = maximumFarewell
+        if let path {
+            guard let roots = try? NIOSSLCertificate.fromPEMFile(path), !roots.isEmpty else {
+                throw .noCertificates(path: path)
+            }
+            tls.trustRoots = .certificates(roots)
+        }
+        guard let context = try? NIOSSLContext(configuration: tls) else {
+            throw .noCertificates(path: path ?? "the system's roots")
+        }
+        return context
     }
 
     private static func amount(_ seconds: Double) -> TimeAmount {
@@ -81,18 +76,14 @@ final class AppleConnection: Sendable {
     func post(_ body: ByteBuffer, to environment: StoreEnvironment) async -> Result<HTTPAnswer, HTTPFailure> {
         guard begin() else { return .failure(.connection) }
         defer { end() }
-        var request = environment == .production ? production : sandbox
-        request.body = .byteBuffer(body)
-        let task = client.execute(request: request, delegate: AnswerCollector(), deadline: .now() + timeout)
-        do {
-            return .success(
-                try await withTaskCancellationHandler {
-                    try await task.get()
-                } onCancel: {
-                    task.cancel()
-                })
-        } catch {
-            return .failure(HTTPFailure(error))
+        let exchange = HTTPExchange(environment == .production ? production : sandbox, body: body)
+        let pool = pool
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                pool.loop.execute { pool.start(exchange, continuation) }
+            }
+        } onCancel: {
+            pool.loop.execute { pool.cancel(exchange) }
         }
     }
 
@@ -119,8 +110,10 @@ final class AppleConnection: Sendable {
             return !traffic.isShutDown
         }
         guard isFirst else { return }
-        // Neither can fail but by having been shut down before, and this is the only place.
-        try? await client.shutdown()
+        let pool = pool
+        await withCheckedContinuation { continuation in
+            pool.loop.execute { pool.shutdown(continuation) }
+        }
         await withCheckedContinuation { continuation in
             let isQuiet = traffic.withLock { traffic in
                 if traffic.inFlight == 0 { return true }
@@ -129,6 +122,7 @@ final class AppleConnection: Sendable {
             }
             if isQuiet { continuation.resume() }
         }
+        // Cannot fail but by having been shut down before, and this is the only place.
         try? await group.shutdownGracefully()
     }
 }

@@ -9,7 +9,7 @@ public enum TopicAdministration {
     ) throws(KafkaError) {
         let names = topics.keys.sorted()
         var requests: [OpaquePointer?] = []
-        defer { requests.forEach { rd_kafka_NewTopic_destroy($0) } }
+        defer { for request in requests { rd_kafka_NewTopic_destroy(request) } }
         for name in names {
             // -1 leaves the replication factor to the broker (since Kafka 2.4).
             requests.append(rd_kafka_NewTopic_new(name, topics[name] ?? 1, -1, nil, 0))
@@ -26,7 +26,7 @@ public enum TopicAdministration {
         _ names: [String], properties: KafkaProperties, timeoutMilliseconds: Int32
     ) throws(KafkaError) {
         var requests: [OpaquePointer?] = names.map { rd_kafka_DeleteTopic_new($0) }
-        defer { requests.forEach { rd_kafka_DeleteTopic_destroy($0) } }
+        defer { for request in requests { rd_kafka_DeleteTopic_destroy(request) } }
         try run(properties, timeoutMilliseconds) { client, queue in
             rd_kafka_DeleteTopics(client, &requests, requests.count, nil, queue)
         } results: { event, count in

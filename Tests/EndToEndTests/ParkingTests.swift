@@ -1,6 +1,7 @@
 import AppStoreSimulation
 import Fulfillment
 import Testing
+
 @testable import receiptd
 
 /// Whole workers on real parts. One at a time: each keeps the machine busy.

@@ -17,7 +17,9 @@ struct Bench: AsyncParsableCommand {
     @Flag(help: "Leave out the paced run and the single submissions.") var throughputOnly = false
 
     func run() async throws {
-        print("latency ms | submissions/s | of ceiling | worker CPU s/1,000 | PostgreSQL CPU s/1,000 | peak MB | p50 ms | p99 ms")
+        print(
+            "latency ms | submissions/s | of ceiling | worker CPU s/1,000 | PostgreSQL CPU s/1,000 | peak MB | p50 ms | p99 ms"
+        )
         for text in latencies.split(separator: ",") {
             guard let latency = Double(text) else { throw ValidationError("\(text) is no number") }
             let run = try BenchRun(

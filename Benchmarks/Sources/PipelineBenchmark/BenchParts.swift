@@ -1,10 +1,11 @@
 import AppStoreSimulation
 import EmbeddedPostgres
 import Foundation
+import Kafka
+
 #if canImport(FoundationNetworking)
     import FoundationNetworking
 #endif
-import Kafka
 
 /// Broker, database, simulator and worker of one run.
 final class BenchParts {
@@ -58,7 +59,9 @@ final class BenchParts {
         environment = [
             "PATH": "/usr/bin:/bin",
             "KAFKA_BOOTSTRAP_SERVERS": broker.bootstrapServers,
-            "KAFKA_PROPERTIES": "session.timeout.ms=4000;heartbeat.interval.ms=500",
+            // The in-process broker answers a fetch that found nothing only after its wait, whatever comes meanwhile: a
+            // real one answers at once. Short, so that the figures are the worker's.
+            "KAFKA_PROPERTIES": "session.timeout.ms=4000;heartbeat.interval.ms=500;fetch.wait.max.ms=5",
             "DATABASE_URL": postgres.uri,
             "APPLE_VERIFY_RECEIPT_PRODUCTION_URL": "http://127.0.0.1:\(applePort)/production/verifyReceipt",
             "APPLE_VERIFY_RECEIPT_SANDBOX_URL": "http://127.0.0.1:\(applePort)/sandbox/verifyReceipt",
@@ -97,7 +100,9 @@ final class BenchParts {
     /// Submissions with one purchase each, of as many players.
     func submit(_ count: Int, prefix: String) throws {
         for _ in 0..<count { try submitOne(prefix) }
-        guard producer.flush(timeoutMilliseconds: 60_000) else { throw Failure(description: "the broker took no records") }
+        guard producer.flush(timeoutMilliseconds: 60_000) else {
+            throw Failure(description: "the broker took no records")
+        }
     }
 
     @discardableResult
@@ -106,7 +111,9 @@ final class BenchParts {
         let player = "\(prefix)-\(submitted)"
         let receipt = SimulatedReceipt(
             bundleID: Self.bundleID,
-            purchases: [SimulatedPurchase(transactionID: String(900_000_000_000 + submitted), productID: Self.productID)])
+            purchases: [
+                SimulatedPurchase(transactionID: String(900_000_000_000 + submitted), productID: Self.productID)
+            ])
         let value = """
             {"submission_id":"s-\(submitted)","player_id":"\(player)","bundle_id":"\(Self.bundleID)",\
             "receipt_data":"\(receipt.base64Encoded())","product_id":"\(Self.productID)","order_id":"o-\(submitted)",\
@@ -177,7 +184,8 @@ final class BenchParts {
 
     /// Each stage's share of a submission's time, from the worker's own metrics.
     func stageShares() -> String {
-        guard let url = URL(string: "http://127.0.0.1:\(port)/metrics"), let text = try? String(contentsOf: url, encoding: .utf8)
+        guard let url = URL(string: "http://127.0.0.1:\(port)/metrics"),
+            let text = try? String(contentsOf: url, encoding: .utf8)
         else { return "stages: no metrics" }
         var sums: [(String, Double)] = []
         for line in text.split(separator: "\n") where line.hasPrefix("receiptd_stage_duration_seconds_sum{stage=\"") {
@@ -187,7 +195,8 @@ final class BenchParts {
         }
         let total = sums.reduce(0) { $0 + $1.1 }
         guard total > 0 else { return "stages: none" }
-        return "stages: " + sums.map { "\($0.0) \(String(format: "%.0f", 100 * $0.1 / total)) %" }.joined(separator: ", ")
+        let shares = sums.map { "\($0.0) \(String(format: "%.0f", 100 * $0.1 / total)) %" }
+        return "stages: " + shares.joined(separator: ", ")
     }
 
     func stop() {

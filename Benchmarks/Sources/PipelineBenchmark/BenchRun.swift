@@ -14,7 +14,8 @@ struct BenchRun {
     private let build: String
     private let settings: [String]
 
-    init(build: String, latency: Double, concurrency: Int, count: Int, settings: [String], measuresLatency: Bool) throws {
+    init(build: String, latency: Double, concurrency: Int, count: Int, settings: [String], measuresLatency: Bool) throws
+    {
         self.build = build
         self.latency = latency
         self.concurrency = concurrency

@@ -18,11 +18,12 @@ final class OutcomeStream: Sendable {
 
     init(topic: String, partitions: Int32, bootstrapServers: String) {
         let thread = Thread { [weak self] in
-            guard let consumer = try? KafkaConsumer(
-                properties: KafkaProperties([
-                    ("bootstrap.servers", bootstrapServers), ("group.id", "benchmark-reader"),
-                    ("fetch.wait.max.ms", "10"),
-                ]), log: { _ in })
+            guard
+                let consumer = try? KafkaConsumer(
+                    properties: KafkaProperties([
+                        ("bootstrap.servers", bootstrapServers), ("group.id", "benchmark-reader"),
+                        ("fetch.wait.max.ms", "10"),
+                    ]), log: { _ in })
             else { return }
             let starts = (0..<partitions).map { (TopicPartition(topic: topic, partition: $0), Int64(0)) }
             try? consumer.assign(Dictionary(uniqueKeysWithValues: starts))

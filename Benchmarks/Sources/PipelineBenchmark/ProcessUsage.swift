@@ -8,7 +8,8 @@ struct ProcessUsage {
 
     /// Nil once the process is gone.
     init?(processID: Int32) {
-        guard let fields = Self.statFields(processID), let status = try? String(contentsOfFile: "/proc/\(processID)/status", encoding: .utf8)
+        guard let fields = Self.statFields(processID),
+            let status = try? String(contentsOfFile: "/proc/\(processID)/status", encoding: .utf8)
         else { return nil }
         // Fields 14 and 15 of proc(5), counted behind the command's name, which may hold spaces.
         let ticks = (Double(fields[11]) ?? 0) + (Double(fields[12]) ?? 0)

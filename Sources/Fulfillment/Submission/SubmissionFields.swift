@@ -36,7 +36,8 @@ struct SubmissionFields {
         else { return nil }
         return DeadLetter.Sender(
             submissionID: submissionID, playerID: playerID,
-            bundleID: repeated.contains(.bundleID) ? nil : try? bundleID(), orderID: readable(.orderID, optionalName)?.text)
+            bundleID: repeated.contains(.bundleID) ? nil : try? bundleID(),
+            orderID: readable(.orderID, optionalName)?.text)
     }
 
     private func readable<Value>(_ field: Name, _ read: (Name) throws(Fault) -> Value?) -> Value? {

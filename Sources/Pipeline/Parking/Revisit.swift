@@ -10,6 +10,8 @@ final class Revisit: Sendable {
     private let health: Health
     private let logger: Logger
     private let task = Mutex<Task<Void, Never>?>(nil)
+    /// While leases are being taken: what comes of it is not counted yet.
+    private let isTaking = Atomic(false)
 
     /// Nil where nothing is ever parked.
     init?(worker: SubmissionWorker, health: Health, logger: Logger) {
@@ -33,7 +35,7 @@ final class Revisit: Sendable {
         cancel()
         // Not for the task's end: a database that is away would hold the process up.
         let deadline = WallClock.monotonicSeconds + PipelineLimits.revisitDrainSeconds
-        while desk.load.parked > 0, WallClock.monotonicSeconds < deadline { await BlockingWork.pause(seconds: 0.05) }
+        while desk.load.parked > 0 || isTaking.load(ordering: .sequentiallyConsistent), WallClock.monotonicSeconds < deadline { await BlockingWork.pause(seconds: 0.05) }
         health.retire(.revisitLoop)
     }
 
@@ -41,7 +43,9 @@ final class Revisit: Sendable {
         await withDiscardingTaskGroup { group in
             while !Task.isCancelled {
                 health.beat(.revisitLoop)
+                isTaking.store(true, ordering: .sequentiallyConsistent)
                 let taken = await takeDue()
+                isTaking.store(false, ordering: .sequentiallyConsistent)
                 for works in taken.proofs {
                     group.addTask { for work in works { await self.work(on: work) } }
                 }

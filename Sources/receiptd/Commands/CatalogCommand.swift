@@ -10,7 +10,8 @@ struct CatalogCommand: AsyncParsableCommand {
 
     struct Import: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "import", abstract: "Checks a catalog file and makes it the catalog. Workers follow within 10 s.")
+            commandName: "import",
+            abstract: "Checks a catalog file and makes it the catalog. Workers follow within 10 s.")
 
         @Argument(help: "A YAML file.") var file: String
         @Flag(help: "Let apps vanish that the file does not have.") var allowRemoval = false
@@ -56,7 +57,8 @@ struct CatalogCommand: AsyncParsableCommand {
             if !difference.removedApps.isEmpty, !allowRemoval {
                 let names = difference.removedApps.map { ShownText.plain($0.text) }.joined(separator: ", ")
                 throw CommandFailure(
-                    "these apps would vanish, which needs --allow-removal: \(names)", code: CommandFailure.wrongSettings)
+                    "these apps would vanish, which needs --allow-removal: \(names)", code: CommandFailure.wrongSettings
+                )
             }
             return difference
         }

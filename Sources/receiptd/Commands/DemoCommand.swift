@@ -67,7 +67,11 @@ struct DemoRun {
         do {
             let report = try await run(on: parts, environment: environment, logFile: logFile)
             await parts.stop()
-            if keepsLog { print("The worker's log: \(logFile.path)") } else { try? FileManager.default.removeItem(at: logFile) }
+            if keepsLog {
+                print("The worker's log: \(logFile.path)")
+            } else {
+                try? FileManager.default.removeItem(at: logFile)
+            }
             return report
         } catch {
             await parts.stop()
@@ -84,7 +88,9 @@ struct DemoRun {
         for registration in cases.flatMap(\.registrations) {
             parts.apple.register(receiptData: registration.receiptData, behaviour: registration.behaviour)
         }
-        let inherited = environment.filter { $0.key == "PATH" || $0.key.hasPrefix("KAFKA_PROPERTIES") || $0.key == "HOME" }
+        let inherited = environment.filter {
+            $0.key == "PATH" || $0.key.hasPrefix("KAFKA_PROPERTIES") || $0.key == "HOME"
+        }
         let worker = try WorkerProcess(
             program: try Self.ownPath(),
             environment: inherited.merging(parts.workerEnvironment(adding: Self.workerSettings)) { given, own in

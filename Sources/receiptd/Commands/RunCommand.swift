@@ -15,7 +15,9 @@ struct RunCommand: AsyncParsableCommand {
             mallopt(M_ARENA_MAX, 2)
             let settings = try options.read(requiring: [.kafka, .database])
             let logger = settings.makeLogger()
-            for (name, value) in settings.redactedSummary { logger.debug("setting", [.setting: "\(name)", .value: "\(value)"]) }
+            for (name, value) in settings.redactedSummary {
+                logger.debug("setting", [.setting: "\(name)", .value: "\(value)"])
+            }
             try await WorkerRunner(settings: settings, secrets: options.secrets, logger: logger).run()
         }
     }

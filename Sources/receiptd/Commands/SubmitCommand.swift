@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Fulfillment
 import Kafka
+import Synchronization
 
 struct SubmitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -33,7 +34,8 @@ struct SubmitCommand: AsyncParsableCommand {
     private func readLines() throws -> [(key: String, value: [UInt8])] {
         let data: Data
         do {
-            data = try file.map { try Data(contentsOf: URL(fileURLWithPath: $0)) }
+            data =
+                try file.map { try Data(contentsOf: URL(fileURLWithPath: $0)) }
                 ?? FileHandle.standardInput.readToEnd() ?? Data()
         } catch {
             throw CommandFailure("\(file ?? "standard input"): cannot be read", code: 1)
@@ -52,28 +54,47 @@ struct SubmitCommand: AsyncParsableCommand {
         return lines
     }
 
+    /// Hands records over in the order of the lines, which is the order that a player's submissions are decided in.
     private func publish(
         _ lines: [(key: String, value: [UInt8])], to topic: String, with producer: KafkaProducer
     ) async throws {
         var progress = ProgressBar("submitting")
-        var done = 0
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for (index, line) in lines.enumerated() {
-                if index >= Self.window {
-                    try await group.next()
-                    done += 1
-                    progress.show(done, of: lines.count)
-                }
-                let record = ProducerRecord(
-                    topic: topic, partition: nil, key: Array(line.key.utf8), value: line.value, headers: [],
-                    timestampMilliseconds: nil)
-                group.addTask { _ = try await producer.send(record) }
-            }
-            while try await group.next() != nil {
-                done += 1
-                progress.show(done, of: lines.count)
+        let acknowledged = Acknowledged()
+        for line in lines {
+            let record = ProducerRecord(
+                topic: topic, partition: nil, key: Array(line.key.utf8), value: line.value, headers: [],
+                timestampMilliseconds: nil)
+            try producer.produce(record) { acknowledged.note($0) }
+            while producer.outstandingCount >= Self.window { try await rest(acknowledged, lines.count, &progress) }
+        }
+        while acknowledged.count < lines.count { try await rest(acknowledged, lines.count, &progress) }
+        try acknowledged.check()
+        progress.end()
+    }
+
+    private func rest(_ acknowledged: Acknowledged, _ total: Int, _ progress: inout ProgressBar) async throws {
+        progress.show(acknowledged.count, of: total)
+        try acknowledged.check()
+        try await Task.sleep(for: .milliseconds(2))
+    }
+
+    /// Counts delivery reports.
+    private final class Acknowledged: Sendable {
+        private let state = Mutex((count: 0, failure: KafkaError?.none))
+
+        var count: Int { state.withLock { $0.count } }
+
+        func note(_ result: Result<Delivery, KafkaError>) {
+            state.withLock { state in
+                state.count += 1
+                if case .failure(let error) = result, state.failure == nil { state.failure = error }
             }
         }
-        progress.end()
+
+        func check() throws {
+            if let failure = state.withLock({ $0.failure }) {
+                throw CommandFailure("not all were published: \(failure.name)", code: 1)
+            }
+        }
     }
 }

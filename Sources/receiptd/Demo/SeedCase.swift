@@ -39,7 +39,11 @@ struct SeedCase: Sendable {
         let expected = try JSONParser.parse(Array(text)).value
         answers = expected["answers"]?.array?.map { $0.array ?? [] } ?? []
         deadLetters = expected["dead_letters"]?.array ?? []
-        if case .number(let count)? = expected["apple_requests"] { appleRequests = Int(count) } else { appleRequests = nil }
+        if case .number(let count)? = expected["apple_requests"] {
+            appleRequests = Int(count)
+        } else {
+            appleRequests = nil
+        }
         guard answers.count <= records.count else {
             throw Fault(description: "\(name): expected.json answers more rounds than there are records")
         }
@@ -84,7 +88,8 @@ struct SeedRecord: Sendable {
         if let text = special["text"]?.string { return Array(text.utf8) }
         if let base64 = special["base64"]?.string, let bytes = Base64.decode(base64.utf8) { return bytes }
         guard case .object(let members)? = special["submission"] else {
-            throw SeedCase.Fault(description: "\(caseName): a $record that is none of text, base64, tombstone, submission")
+            throw SeedCase.Fault(
+                description: "\(caseName): a $record that is none of text, base64, tombstone, submission")
         }
         var writer = JSONWriter()
         writer.beginObject()

@@ -62,7 +62,8 @@ struct SeedReplay {
 
     private func isAnswered(_ seed: SeedCase, through round: Int, _ marks: [[String: Int]]) -> Bool {
         guard round < seed.answers.count || !seed.deadLetters.isEmpty else { return true }
-        let isComplete = round >= seed.answers.count || events(of: seed, round: round, marks).count >= seed.answers[round].count
+        let isComplete =
+            round >= seed.answers.count || events(of: seed, round: round, marks).count >= seed.answers[round].count
         let deadLetters = collector.collected.deadLetters[seed.name]?.count ?? 0
         // Dead letters carry no round: the last one must have all.
         return isComplete && (round + 1 < seed.records.count || deadLetters >= seed.deadLetters.count)
@@ -104,7 +105,8 @@ struct SeedReplay {
         }
         let expectedReasons = seed.deadLetters.map { $0["reason"]?.string }
         if reasons != expectedReasons {
-            differences.append("dead letters are \(reasons.map { $0 ?? "-" }), expected \(expectedReasons.map { $0 ?? "-" })")
+            differences.append(
+                "dead letters are \(reasons.map { $0 ?? "-" }), expected \(expectedReasons.map { $0 ?? "-" })")
         }
         if let expected = seed.appleRequests {
             let requests = seed.receipts.reduce(0) { $0 + apple.requests(receiptData: $1) }

@@ -27,7 +27,8 @@ struct WorkerRunner {
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
                 services: [
-                    .init(service: server), .init(service: worker, successTerminationBehavior: .gracefullyShutdownGroup),
+                    .init(service: server),
+                    .init(service: worker, successTerminationBehavior: .gracefullyShutdownGroup),
                 ],
                 logger: quiet))
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)

@@ -1,6 +1,8 @@
 import AppStore
+import Dispatch
 import Fulfillment
 import Synchronization
+import Testing
 
 /// Hears what the limits decide, and lets a test wait for it.
 final class RecordingLimits: AppleLimitsObserver {
@@ -18,22 +20,40 @@ final class RecordingLimits: AppleLimitsObserver {
 
     private struct State {
         var heard = Heard()
-        var waiters: [(condition: @Sendable (Heard) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
+        var waiters: [Waiter] = []
+        var waits = 0
     }
 
     private let state = Mutex(State())
 
     var heard: Heard { state.withLock { $0.heard } }
 
+    private struct Waiter {
+        let number: Int
+        let condition: @Sendable (Heard) -> Bool
+        let continuation: CheckedContinuation<Bool, Never>
+    }
+
+    /// A failure where it is not true within a time that no machine needs.
     func waitUntil(_ condition: @escaping @Sendable (Heard) -> Bool) async {
-        await withCheckedContinuation { continuation in
-            let isTrue = state.withLock { state in
-                if condition(state.heard) { return true }
-                state.waiters.append((condition, continuation))
-                return false
+        let came = await withCheckedContinuation { continuation in
+            let number = state.withLock { state -> Int? in
+                if condition(state.heard) { return nil }
+                state.waits += 1
+                state.waiters.append(Waiter(number: state.waits, condition: condition, continuation: continuation))
+                return state.waits
             }
-            if isTrue { continuation.resume() }
+            guard let number else { return continuation.resume(returning: true) }
+            DispatchQueue.global().asyncAfter(deadline: .now() + 45) { self.giveUp(number) }
         }
+        #expect(came, "what was waited for did not come")
+    }
+
+    private func giveUp(_ number: Int) {
+        let waiter = state.withLock { state in
+            state.waiters.firstIndex { $0.number == number }.map { state.waiters.remove(at: $0) }
+        }
+        waiter?.continuation.resume(returning: false)
     }
 
     private func hear(_ change: (inout Heard) -> Void) {
@@ -44,7 +64,7 @@ final class RecordingLimits: AppleLimitsObserver {
             state.waiters.removeAll { $0.condition(heard) }
             return due.map(\.continuation)
         }
-        for continuation in due { continuation.resume() }
+        for continuation in due { continuation.resume(returning: true) }
     }
 
     func circuit(bundleID: BundleID, endpoint: String, isOpen: Bool) {

@@ -4,6 +4,7 @@ import Fulfillment
 import Kafka
 import Ledger
 import Postgres
+
 @testable import receiptd
 
 /// A broker, an App Store and a database with the seeds' catalog, and workers in processes of their own.
