@@ -6,6 +6,7 @@ extension PostgresLedger {
     func answerQueries() async {
         while let entries = await queries.next(maximum: limits.maximumBatch, bytes: .max) {
             await answer(entries)
+            await gather(after: entries.count)
         }
     }
 

@@ -14,6 +14,7 @@ extension PostgresLedger {
     func write(as writer: Int32) async {
         while let entries = await decisions.next(maximum: limits.maximumBatch, bytes: limits.maximumBatchBytes) {
             await settle(entries, as: writer)
+            await gather(after: entries.count)
         }
     }
 

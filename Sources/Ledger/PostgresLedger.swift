@@ -14,6 +14,10 @@ public final class PostgresLedger: PurchaseLedger {
         public var maximumBatch = 400
         /// Bytes in a batch, roughly.
         public var maximumBatchBytes = 4 << 20
+        /// Behind a group of this size comes a short wait, so that the next one is larger: a transaction costs the
+        /// database as much as dozens of its rows. A worker with little to do never waits.
+        public var busyGroup = 8
+        public var gatheringDelay = Duration.milliseconds(4)
         /// How long acknowledged events wait for a batch to ride on.
         public var acknowledgementDelay = Duration.seconds(1)
 
@@ -83,6 +87,11 @@ public final class PostgresLedger: PurchaseLedger {
 }
 
 extension PostgresLedger {
+    /// After a group of so many.
+    func gather(after count: Int) async {
+        if count >= limits.busyGroup { try? await Task.sleep(for: limits.gatheringDelay) }
+    }
+
     func noteSuccess() {
         let wasConnected = isConnected.withLock { isConnected in
             defer { isConnected = true }

@@ -4,7 +4,7 @@ import Kafka
 struct KafkaClientProperties {
     /// Kilobytes of prefetched records. librdkafka before 2.2 stops fetching for up to a second once it is full, so it
     /// holds more than a second's work at the rates that a worker reaches.
-    static let prefetchKilobytes = 32_768
+    static let prefetchKilobytes = 16_384
     /// Bytes of one record to the dead-letter topic; the broker's own limit decides, and an excerpt follows.
     static let maximumRecordBytes = 16 * 1024 * 1024
 
