@@ -35,7 +35,11 @@ final class Revisit: Sendable {
         cancel()
         // Not for the task's end: a database that is away would hold the process up.
         let deadline = WallClock.monotonicSeconds + PipelineLimits.revisitDrainSeconds
-        while desk.load.parked > 0 || isTaking.load(ordering: .sequentiallyConsistent), WallClock.monotonicSeconds < deadline { await BlockingWork.pause(seconds: 0.05) }
+        while desk.load.parked > 0 || isTaking.load(ordering: .sequentiallyConsistent),
+            WallClock.monotonicSeconds < deadline
+        {
+            await BlockingWork.pause(seconds: 0.05)
+        }
         health.retire(.revisitLoop)
     }
 
