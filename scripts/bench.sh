@@ -8,6 +8,6 @@ source scripts/flags.sh
 scripts/setup.sh
 swift build --configuration release --product receiptd
 swift build --configuration release --product AppStoreSimulator
-# One folder for both packages: what they share is built once.
-swift build --configuration release --package-path Benchmarks --scratch-path .build
-exec .build/release/PipelineBenchmark --build .build/release "$@"
+# In a folder of its own: two packages in one would take each other's build plan for theirs.
+swift build --configuration release --package-path Benchmarks --product PipelineBenchmark
+exec Benchmarks/.build/release/PipelineBenchmark --build .build/release "$@"
