@@ -86,8 +86,9 @@ public final class KafkaConsumer {
     }
 
     /// Stops fetching; what was prefetched is dropped and read again after `resume`. Throws for a partition that is not
-    /// assigned. A partition assigned anew is never paused: whoever has paused everything pauses it too after the `poll`
-    /// that assigned it, which may already return a record of it. (Not from within the `assigned` handler: too early.)
+    /// assigned. A partition assigned anew is never paused. It is safe to pause it once it gave a record, or its end:
+    /// librdkafka numbers its orders before it queues them, and where a pause gets into the queue before the order to
+    /// start fetching, that order counts as outdated and the partition never fetches (seen with 2.0.2).
     public func pause(_ partitions: [TopicPartition]) throws(KafkaError) {
         let client = try handle().pointer
         let list = PartitionList(partitions)

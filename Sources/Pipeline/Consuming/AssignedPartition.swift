@@ -4,6 +4,9 @@ import Kafka
 final class AssignedPartition {
     let assignment: UInt64
     private(set) var inFlight: [ObjectIdentifier: InFlightRecord] = [:]
+    /// A record of it came under this assignment.
+    var isFetching = false
+    var isPaused = false
     /// Nil until the outbox of the partition is swept; records that come before wait in `early`.
     private(set) var preparation: Preparation?
     var early: [ConsumerRecord] = []

@@ -4,10 +4,20 @@ import Logging
 import Operations
 
 extension ConsumerLoop {
-    /// Decodes, draws the player's ticket and starts the work. The order of tickets is the order of records.
-    func admit(_ record: ConsumerRecord) {
+    /// From here on the record takes its place in memory, also while it waits for its partition's preparation.
+    func take(_ record: ConsumerRecord) {
         guard let partition = partitions[record.topicPartition] else { return }
-        guard partition.preparation != nil else { return partition.early.append(record) }
+        partition.isFetching = true
+        window.admit(bytes: record.byteCount)
+        if partition.preparation == nil {
+            partition.early.append(record)
+        } else {
+            admit(record, to: partition)
+        }
+    }
+
+    /// Decodes, draws the player's ticket and starts the work. The order of tickets is the order of records.
+    func admit(_ record: ConsumerRecord, to partition: AssignedPartition) {
         if partition.turnsBack(to: record.offset) { noteFallback(record) }
         let value = record.value ?? []
         let position = RecordPosition(
@@ -22,7 +32,6 @@ extension ConsumerLoop {
             record: record, position: position, decoded: decoded, ticket: ticket, assignment: partition.assignment,
             lap: partition.lap, mayBeRedelivered: partition.mayBeRedelivered(record.offset))
         partition.admit(item)
-        window.admit(bytes: item.byteCount)
         CrashPoint.admitted.reached()
         start(item)
     }

@@ -15,7 +15,6 @@ extension ConsumerLoop {
             assignments += 1
             let state = AssignedPartition(assignment: assignments, committed: committed[partition])
             partitions[partition] = state
-            newlyAssigned.append(partition)
             // The group waits for us meanwhile: better no warning than no assignment.
             if WallClock.monotonicSeconds < deadline {
                 noteOffsetReset(partition, committed: committed[partition], consumer)
@@ -52,16 +51,6 @@ extension ConsumerLoop {
         }
     }
 
-    /// Fetching of a partition that is not prepared, or of any while we are full, is stopped before it fills memory.
-    func pauseNewlyAssigned(_ consumer: KafkaConsumer) {
-        guard !newlyAssigned.isEmpty else { return }
-        let owned = newlyAssigned.filter { partitions[$0] != nil }
-        newlyAssigned.removeAll()
-        do throws(KafkaError) { try consumer.pause(owned) } catch {
-            logger.warning("partitions could not be paused", [.error: "\(error.name)"])
-        }
-    }
-
     func prepared(_ partition: TopicPartition, assignment: UInt64, highestDecided: Int64?) {
         // What is on its way out begins nothing new.
         guard let state = partitions[partition], state.assignment == assignment, !leaving.contains(partition)
@@ -69,17 +58,7 @@ extension ConsumerLoop {
         state.prepared(highestDecided: highestDecided)
         let early = state.early
         state.early = []
-        for record in early { admit(record) }
-        toResume.append(partition)
-    }
-
-    func resumePrepared(_ consumer: KafkaConsumer) {
-        guard !toResume.isEmpty, !isPaused else { return }
-        let owned = toResume.filter { partitions[$0]?.preparation != nil }
-        toResume.removeAll()
-        do throws(KafkaError) { try consumer.resume(owned) } catch {
-            logger.warning("partitions could not be resumed", [.error: "\(error.name)"])
-        }
+        for record in early { admit(record, to: state) }
     }
 
     /// Called within poll or close: the partitions are ours until it returns, so this is the last place to commit.
@@ -104,6 +83,7 @@ extension ConsumerLoop {
         for partition in gone {
             guard let state = partitions.removeValue(forKey: partition) else { continue }
             state.preparing?.cancel()
+            for record in state.early { window.release(bytes: record.byteCount) }
             worker.metrics.all.consumerLag.remove(partition.topic, "\(partition.partition)")
         }
     }
@@ -133,7 +113,6 @@ extension ConsumerLoop {
     func stop(_ consumer: KafkaConsumer) {
         let started = WallClock.monotonicSeconds
         let all = Array(partitions.keys)
-        try? consumer.pause(all)
         let left = drain(all, seconds: settings.shutdownGraceSeconds)
         commitNow(all, consumer)
         consumer.close()

@@ -21,10 +21,6 @@ final class ConsumerLoop {
     var isStopping = false
     var isPaused = false
     var fullSince: Double?
-    /// Partitions assigned within the last poll, whose fetching is to be paused until they are prepared.
-    var newlyAssigned: [TopicPartition] = []
-    /// Partitions whose fetching may begin.
-    var toResume: [TopicPartition] = []
     /// Partitions that are being drained.
     var leaving: Set<TopicPartition> = []
     /// What ended the consumer.
@@ -76,7 +72,6 @@ final class ConsumerLoop {
         while !isStopping, fatal == nil {
             handleInbox(waitingSeconds: 0)
             everySecond(consumer)
-            resumePrepared(consumer)
             takeRecords(consumer)
         }
         if fatal == nil { stop(consumer) } else { bury(consumer) }
@@ -86,11 +81,8 @@ final class ConsumerLoop {
         // It can commit nothing: as if its partitions were lost. First, so that closing finds nothing to wait for.
         forget(Array(partitions.keys))
         consumer.close()
-        newlyAssigned = []
-        toResume = []
         fullSince = nil
-        isPaused = false
-        worker.metrics.all.paused.set(false)
+        notePaused(false)
     }
 
     private func takeRecords(_ consumer: KafkaConsumer) {
@@ -102,19 +94,18 @@ final class ConsumerLoop {
             if now - since < PipelineLimits.fullBeforePauseSeconds {
                 return handleInbox(waitingSeconds: 0.05)
             }
-            setPaused(true, consumer)
+            pause(consumer)
         }
-        if isPaused, window.mayResume { setPaused(false, consumer) }
+        if isPaused, window.mayResume { resume(consumer) }
         if !window.isFull { fullSince = nil }
         var timeout: Int32 = isPaused ? 20 : 100
         for _ in 0..<PipelineLimits.recordsPerTurn {
-            let polled = consumer.poll(timeoutMilliseconds: timeout)
-            pauseNewlyAssigned(consumer)
-            guard let polled else { return }
+            guard let polled = consumer.poll(timeoutMilliseconds: timeout) else { return }
             switch polled {
             case .record(let record):
                 CrashPoint.polled.reached()
-                admit(record)
+                take(record)
+                if isPaused { pause(consumer) }
             case .partitionEnd: break
             case .trouble(let error): note(error)
             }
@@ -123,15 +114,34 @@ final class ConsumerLoop {
         }
     }
 
-    private func setPaused(_ pause: Bool, _ consumer: KafkaConsumer) {
-        let prepared = partitions.filter { $0.value.preparation != nil }.map(\.key)
+    /// Stops the fetching of every partition that has begun to fetch. One that was just assigned is paused when its
+    /// first record shows that it fetches: librdkafka drops the order to start fetching, for good, where a pause
+    /// overtakes it.
+    private func pause(_ consumer: KafkaConsumer) {
+        let fetching = partitions.filter { $0.value.isFetching && !$0.value.isPaused }
         do throws(KafkaError) {
-            if pause { try consumer.pause(prepared) } else { try consumer.resume(prepared) }
-            isPaused = pause
-            worker.metrics.all.paused.set(pause)
+            try consumer.pause(Array(fetching.keys))
+            for partition in fetching.values { partition.isPaused = true }
+            notePaused(true)
         } catch {
-            logger.warning("partitions could not be paused or resumed", [.error: "\(error.name)"])
+            logger.warning("partitions could not be paused", [.error: "\(error.name)"])
         }
+    }
+
+    private func resume(_ consumer: KafkaConsumer) {
+        let paused = partitions.filter(\.value.isPaused)
+        do throws(KafkaError) {
+            try consumer.resume(Array(paused.keys))
+            for partition in paused.values { partition.isPaused = false }
+            notePaused(false)
+        } catch {
+            logger.warning("partitions could not be resumed", [.error: "\(error.name)"])
+        }
+    }
+
+    private func notePaused(_ isPaused: Bool) {
+        self.isPaused = isPaused
+        worker.metrics.all.paused.set(isPaused)
     }
 
     private func note(_ error: KafkaError) {

@@ -42,7 +42,7 @@ final class InFlightRecord: Sendable {
         self.ticket = ticket
         self.assignment = assignment
         self.lap = lap
-        byteCount = (record.key?.count ?? 0) + (record.value?.count ?? 0) + record.headers.byteCount
+        byteCount = record.byteCount
         self.mayBeRedelivered = mayBeRedelivered
         self.parked = parked
     }

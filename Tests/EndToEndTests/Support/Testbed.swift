@@ -26,6 +26,7 @@ final class Testbed: Sendable {
     private let workers = Mutex<[Worker]>([])
 
     var apple: AppStoreSimulation { parts.apple }
+    var allWorkers: [Worker] { workers.withLock { $0 } }
 
     /// - Parameter settings: of every worker; the times are short unless given.
     static func run(

@@ -6,3 +6,8 @@ extension [KafkaHeader] {
         reduce(0) { $0 + PipelineLimits.bytesPerHeader + $1.name.utf8.count + ($1.value?.count ?? 0) }
     }
 }
+
+extension ConsumerRecord {
+    /// Bytes that it holds in memory, about.
+    var byteCount: Int { (key?.count ?? 0) + (value?.count ?? 0) + headers.byteCount }
+}
