@@ -17,10 +17,19 @@ public final class OutcomePublisher: Sendable {
     private let logger: Logger
     private let producer: Mutex<KafkaProducer>
     private let isClosed = Atomic(false)
-    /// By topic and error: when it was last said, in monotonic seconds.
+    /// In monotonic seconds.
+    private let now: @Sendable () -> Double
+    /// By topic and error: when it was last said.
     private let warned = Mutex<[String: Double]>([:])
 
-    public init(settings: PipelineSettings, logger: Logger) throws(KafkaError) {
+    public convenience init(settings: PipelineSettings, logger: Logger) throws(KafkaError) {
+        try self.init(settings: settings, logger: logger, now: { WallClock.monotonicSeconds })
+    }
+
+    init(
+        settings: PipelineSettings, logger: Logger, now: @escaping @Sendable () -> Double
+    ) throws(KafkaError) {
+        self.now = now
         properties = settings.producerProperties
         outcomesTopic = settings.outcomesTopic
         deadLettersTopic = settings.deadLettersTopic
@@ -156,7 +165,7 @@ public final class OutcomePublisher: Sendable {
 
     private func report(_ error: KafkaError?, _ record: ProducerRecord) {
         guard let error, !isClosed.load(ordering: .sequentiallyConsistent) else { return }
-        let now = WallClock.monotonicSeconds
+        let now = now()
         let isNews = warned.withLock { warned in
             let key = "\(record.topic) \(error.name)"
             if let last = warned[key], now - last < PipelineLimits.publishWarningSeconds { return false }
