@@ -16,11 +16,13 @@ public struct Pipeline: Sendable {
 
     /// - Parameters:
     ///   - catalog: the newest one. There must be one before `run` is called.
-    ///   - parked: nil where everything waits in memory.
+    ///   - parked: where what cannot wait in memory waits, and what tells an outage from one submission's trouble; nil
+    ///     where everything waits in memory.
     public init(
         settings: PipelineSettings, catalog: @escaping @Sendable () -> Catalog?, verifier: any ReceiptVerifier,
         ledger: any PurchaseLedger, unpublished: any UnpublishedEvents,
-        parked: (any ParkedSubmissions)? = nil, metrics: ReceiptdMetrics, health: Health, logger: Logger
+        parked: (store: any ParkedSubmissions, apple: any AppleState)? = nil, metrics: ReceiptdMetrics, health: Health,
+        logger: Logger
     ) throws(KafkaError) {
         self.settings = settings
         self.unpublished = unpublished
@@ -30,7 +32,7 @@ public struct Pipeline: Sendable {
         worker = SubmissionWorker(
             catalog: catalog, verifier: verifier, ledger: ledger, publisher: publisher, lanes: PlayerLanes(),
             retry: settings.retry, metrics: PipelineMetrics(metrics), logger: logger,
-            parking: parked.map { ParkingDesk(store: $0, settings: settings) })
+            parking: parked.map { ParkingDesk(store: $0.store, apple: $0.apple, settings: settings) })
     }
 
     /// Consumes until `stop` is called; returns when everything in flight is finished or given up, the offsets are

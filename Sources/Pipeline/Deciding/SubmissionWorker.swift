@@ -106,7 +106,7 @@ public struct SubmissionWorker: Sendable {
             } else {
                 let isRetry = wait.history.failures > 0
                 answer = await item.sharedAnswer { await ask(proof, submission, app, item, isRetry: isRetry) }
-                note(answer, to: proof, submission.bundleID, item)
+                note(answer, submission.bundleID, item)
             }
             CrashPoint.answered.reached()
             let judge = Judge(

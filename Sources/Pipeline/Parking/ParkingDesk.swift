@@ -5,11 +5,12 @@ public struct ParkingDesk: Sendable {
     let store: any ParkedSubmissions
     let policy: ParkingPolicy
     let load: WorkLoad
-    let outage = OutageWatch()
+    let apple: any AppleState
     let blockedApps = BlockedApps()
 
-    init(store: any ParkedSubmissions, settings: PipelineSettings) {
+    init(store: any ParkedSubmissions, apple: any AppleState, settings: PipelineSettings) {
         self.store = store
+        self.apple = apple
         policy = ParkingPolicy(retry: settings.retry, parkAfterSeconds: settings.parkAfterSeconds)
         load = WorkLoad(maximumInFlight: settings.maximumInFlight, appleConcurrency: settings.appleConcurrency)
     }

@@ -69,7 +69,7 @@ final class Revisit: Sendable {
 
     private func takeDue() async -> Taken {
         // While Apple is out, one at a time finds out when it is back.
-        let limit = min(desk.load.roomForParked, desk.outage.isOut ? 1 : PipelineLimits.revisitBatch)
+        let limit = min(desk.load.roomForParked, desk.apple.isDown ? 1 : PipelineLimits.revisitBatch)
         guard limit > 0 else { return Taken() }
         let leased: [LeasedSubmission]
         do { leased = try await desk.store.takeDue(limit: limit) } catch {

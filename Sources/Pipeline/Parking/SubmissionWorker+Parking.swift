@@ -80,9 +80,8 @@ extension SubmissionWorker {
     }
 
     /// What Apple's answer tells of others than this submission.
-    func note(_ answer: AppleAnswer, to proof: ParsedProof, _ bundleID: BundleID, _ item: InFlightRecord) {
+    func note(_ answer: AppleAnswer, _ bundleID: BundleID, _ item: InFlightRecord) {
         guard let parking, !Task.isCancelled else { return }
-        parking.outage.note(answer, proof: proof.digest)
         switch answer {
         case .blocked(let blockage):
             if parking.blockedApps.noteBlocked(bundleID) {

@@ -6,6 +6,8 @@ struct Wait {
     private let policy: ParkingPolicy
     private let parked: LeasedSubmission?
     private var holdsPlace = false
+    /// The wait in memory that is under way or over and not counted yet.
+    private var uncounted: (seconds: Double, downSecondsBefore: Double)?
     private(set) var history: WaitingHistory
 
     /// - Parameter desk: nil where there is nowhere to wait but in memory.
@@ -24,6 +26,7 @@ struct Wait {
     }
 
     mutating func step(after judgement: Judgement, now: Timestamp) -> ParkingPolicy.Step {
+        countWait()
         history.note(judgement, now: now)
         let jitter = Double.random(in: 0..<1)
         guard let desk else {
@@ -31,13 +34,19 @@ struct Wait {
                 afterSeconds: policy.delayInMemory(after: judgement, history, jitter: jitter, now: now))
         }
         if parked == nil, !holdsPlace { holdsPlace = desk.load.beginRetrying() }
-        let isAppleOut = desk.outage.isOut
         let step = policy.step(
             after: judgement, history,
-            ParkingPolicy.Circumstances(isParked: parked != nil, isAppleOut: isAppleOut, hasRoom: holdsPlace),
+            ParkingPolicy.Circumstances(isParked: parked != nil, isAppleOut: desk.apple.isDown, hasRoom: holdsPlace),
             jitter: jitter, now: now)
-        if case .tryAgain(let seconds) = step, !isAppleOut { history.noteWait(seconds: seconds) }
+        if case .tryAgain(let seconds) = step { uncounted = (seconds, desk.apple.downSeconds) }
         return step
+    }
+
+    /// What Apple as a whole was out for is nobody's waiting.
+    private mutating func countWait() {
+        guard let desk, let (seconds, before) = uncounted else { return }
+        uncounted = nil
+        history.noteWait(seconds: max(0, seconds - (desk.apple.downSeconds - before)))
     }
 
     /// To be called once.

@@ -49,7 +49,8 @@ struct WorkerService: Service {
     ) async throws {
         let pipeline = try Pipeline(
             settings: settings.pipeline, catalog: { catalog.catalog }, verifier: verifier, ledger: ledger,
-            unpublished: LedgerOutbox(ledger: ledger, sweeper: OutboxSweeper(pool: pool)), parked: parking,
+            unpublished: LedgerOutbox(ledger: ledger, sweeper: OutboxSweeper(pool: pool)),
+            parked: (store: parking, apple: limits),
             metrics: metrics, health: health, logger: logger)
         let upkeep = Upkeep(
             pool: pool, retention: OutcomeRetention(pool: pool, days: settings.outcomeRetentionDays),

@@ -5,35 +5,32 @@ import Postgres
 
 extension Testbed {
     /// What is known of a submission that was not answered: told by a failing test, so that its run need not be repeated.
-    func story(of submissionID: String, in plan: Plan, places: [Delivery]) async -> String {
-        var lines: [String] = []
-        let offsets = (try? await committedOffsets()) ?? [:]
-        for (index, record) in plan.records.enumerated() where record.submissionID == submissionID {
-            let place = places.indices.contains(index) ? places[index] : nil
-            let partition = place.map(\.topicPartition.partition)
-            let marks = partition.flatMap { offsets[$0] }
-            lines.append(
-                "record \(index) at \(partition.map(String.init) ?? "?")/\(place.map { "\($0.offset)" } ?? "?"),"
-                    + " committed \(marks?.committed.map { "\($0)" } ?? "none"), end \(marks.map { "\($0.high)" } ?? "?")"
-            )
+    func story(of submissionID: String, in plan: Plan) async -> String {
+        var lines = plan.records.indices.filter { plan.records[$0].submissionID == submissionID }.map { index in
+            let key = plan.records[index].key
+            let partition = Murmur2.partition(of: key, count: EmbeddedParts.partitions)
+            let behind = plan.records[index...].count {
+                Murmur2.partition(of: $0.key, count: EmbeddedParts.partitions) == partition
+            }
+            return "record \(index), in partition \(partition) where \(behind - 1) of the plan follow"
         }
-        for table in ["outcomes", "outbox", "parked"] {
-            let rows = try? await query("SELECT (to_jsonb(t) - 'submission' - 'event' - 'value')::text FROM \(table) t")
-            { rows in
+        let offsets = (try? await committedOffsets()) ?? [:]
+        for (partition, marks) in offsets.sorted(by: { $0.key < $1.key }) {
+            lines.append("partition \(partition): committed \(marks.committed ?? -1) of \(marks.high)")
+        }
+        for table in ["outcomes", "parked"] {
+            let rows = try? await query("SELECT to_jsonb(t)::text FROM \(table) t") { rows in
                 (0..<rows.count).compactMap { rows.text($0, 0) }
             }
-            let own = (rows ?? []).filter { $0.contains("\"\(submissionID)\"") }
-            lines.append("\(table): \(rows.map { "\($0.count)" } ?? "unread") rows, of it \(own)")
+            lines += (rows ?? []).filter { $0.contains("\"\(submissionID)\"") }.map { "\(table): \($0)" }
         }
         for (number, worker) in allWorkers.enumerated() where worker.process.isRunning {
             let page = (try? await worker.get("/metrics").body) ?? ""
-            let told = page.split(separator: "\n").filter { line in
-                ["receiptd_in_flight", "receiptd_paused", "receiptd_consumer_lag", "receiptd_parked"].contains {
-                    line.hasPrefix($0)
-                }
-            }
+            let told = page.split(separator: "\n").filter { line in Self.told.contains { line.hasPrefix($0) } }
             lines.append("worker \(number): \(told.joined(separator: "; "))")
         }
         return lines.joined(separator: "\n")
     }
+
+    private static let told = ["receiptd_in_flight", "receiptd_paused", "receiptd_consumer_lag", "receiptd_parked"]
 }

@@ -40,8 +40,9 @@ extension Testbed {
         } catch let passed as DeadlinePassed {
             let content = outcomes.content
             let missing = plan.truths.keys.filter { content.answers[$0] == nil }.sorted()
-            throw DeadlinePassed(
-                description: "\(passed) (\(unanswered(plan)) are missing, such as \(missing.prefix(3)))")
+            var told = "\(passed) (\(unanswered(plan)) are missing, such as \(missing.prefix(3)))"
+            if let first = missing.first { told += "\n" + (await story(of: first, in: plan)) }
+            throw DeadlinePassed(description: told)
         }
         try await eventually("the outbox is empty", within: limit) {
             try await query("SELECT count(*) FROM outbox") { $0.int8(0, 0) } == 0

@@ -13,6 +13,7 @@ final class ParkingBench: Sendable {
     let apple = Apple()
     let ledger = Ledger()
     let store = Store()
+    let outage = Outage()
     let worker: SubmissionWorker
     let desk: ParkingDesk
     private let cluster: MockCluster
@@ -28,7 +29,7 @@ final class ParkingBench: Sendable {
         settings.retry = retry
         settings.parkAfterSeconds = parkAfterSeconds
         settings.appleConcurrency = 10
-        desk = ParkingDesk(store: store, settings: settings)
+        desk = ParkingDesk(store: store, apple: outage, settings: settings)
         var app = AppPolicy(bundleID: Self.bundle)
         app.products = ["gold": Product(id: "gold", kind: .consumable)]
         let catalog = Catalog(version: 1, apps: [app])

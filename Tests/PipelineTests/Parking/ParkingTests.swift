@@ -176,34 +176,41 @@ struct ParkingTests {
         #expect(WorkLoad(maximumInFlight: 1, appleConcurrency: 1).maximumParked == 1)
     }
 
-    @Test("Apple is out when many different proofs in a row get no verdict, and back with the first verdict")
-    func outage() {
-        let watch = OutageWatch()
-        func trouble(_ number: Int) {
-            watch.note(.trouble(.init(.timeout)), proof: Digest256(hashing: Array("\(number)".utf8)))
-        }
-        for _ in 0..<100 { trouble(1) }
-        #expect(!watch.isOut)
-        for number in 2...PipelineLimits.troublesInOutage { trouble(number) }
-        #expect(watch.isOut)
-        watch.note(.blocked(.request), proof: Digest256(hashing: []))
-        #expect(watch.isOut)
-        watch.note(.refused(.unauthentic), proof: Digest256(hashing: []))
-        #expect(!watch.isOut)
-    }
-
     @Test("while Apple is out nothing is parked for it")
     func nothingParkedInOutage() async throws {
         try await with(ParkingBench()) { bench in
-            for number in 0..<PipelineLimits.troublesInOutage {
-                bench.desk.outage.note(.trouble(.init(.timeout)), proof: Digest256(hashing: Array("\(number)".utf8)))
-            }
+            bench.outage.begin()
             bench.apple.answer(
                 .trouble(.init(.timeout)), .trouble(.init(.timeout)), .trouble(.init(.timeout)), ParkingBench.genuine)
             try await bench.work(on: bench.item(ParkingBench.submission("a")))
             #expect(bench.store.content.parked.isEmpty)
             #expect(bench.ledger.decisions.count == 1)
         }
+    }
+
+    @Test("the part of a wait for which Apple was out does not count towards parking")
+    func outageIsNoWaiting() throws {
+        let bench = try ParkingBench(
+            retry: RetryDelay(initialSeconds: 10, maximumSeconds: 10, doubtSeconds: 0), parkAfterSeconds: 100)
+        defer { bench.close() }
+        var wait = Wait(bench.item(ParkingBench.submission("a")), on: bench.desk, retry: RetryDelay())
+        defer { wait.end() }
+        func step() -> Double {
+            guard case .tryAgain(let seconds) = wait.step(after: .undecided(.init(.timeout)), now: .distantTest) else {
+                Issue.record("parked")
+                return 0
+            }
+            return seconds
+        }
+        let first = step()
+        let second = step()
+        #expect(wait.history.waitedSeconds == first)
+        bench.outage.last(seconds: second / 2)
+        let third = step()
+        #expect(abs(wait.history.waitedSeconds - first - second / 2) < 1e-9)
+        bench.outage.last(seconds: third * 2)
+        _ = step()
+        #expect(abs(wait.history.waitedSeconds - first - second / 2) < 1e-9)
     }
 
     @Test("an app is woken seldom, however often its answers change")

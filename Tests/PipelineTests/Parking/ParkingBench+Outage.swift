@@ -1,0 +1,16 @@
+import Fulfillment
+import Synchronization
+
+extension ParkingBench {
+    /// Whether Apple is out, as the test says.
+    final class Outage: AppleState {
+        private let state = Mutex((isDown: false, seconds: 0.0))
+
+        func begin() { state.withLock { $0.isDown = true } }
+        /// One that is over.
+        func last(seconds: Double) { state.withLock { $0.seconds += seconds } }
+
+        var isDown: Bool { state.withLock(\.isDown) }
+        var downSeconds: Double { state.withLock(\.seconds) }
+    }
+}
