@@ -13,5 +13,5 @@ tsan_flags=(--sanitize=thread --scratch-path .build-tsan "${build_flags[@]}")
 scripts/setup.sh
 swift build --build-tests "${tsan_flags[@]}"
 export TEST_HOLD_SECONDS=40
-export TSAN_OPTIONS="halt_on_error=1${TSAN_OPTIONS:+ $TSAN_OPTIONS}"
+export TSAN_OPTIONS="halt_on_error=1 suppressions=$PWD/scripts/tsan-suppressions.txt${TSAN_OPTIONS:+ $TSAN_OPTIONS}"
 swift test --skip-build --disable-xctest "${tsan_flags[@]}" --filter "$filter"
