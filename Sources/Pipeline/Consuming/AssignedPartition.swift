@@ -7,6 +7,9 @@ final class AssignedPartition {
     /// A record of it came under this assignment.
     var isFetching = false
     var isPaused = false
+    /// What came while everything was to be paused, and waits for that to end: the one record that shows that the
+    /// partition can be paused.
+    var deferred: ArraySlice<ConsumerRecord> = []
     /// Nil until the outbox of the partition is swept; records that come before wait in `early`.
     private(set) var preparation: Preparation?
     var early: [ConsumerRecord] = []

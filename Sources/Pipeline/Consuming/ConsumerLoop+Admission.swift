@@ -8,6 +8,7 @@ extension ConsumerLoop {
     func take(_ record: ConsumerRecord) {
         guard let partition = partitions[record.topicPartition] else { return }
         partition.isFetching = true
+        if isPaused { return partition.deferred.append(record) }
         window.admit(bytes: record.byteCount)
         if partition.preparation == nil {
             partition.early.append(record)

@@ -105,6 +105,7 @@ final class ConsumerLoop {
             case .record(let record):
                 CrashPoint.polled.reached()
                 take(record)
+                // A late partition's first.
                 if isPaused { pause(consumer) }
             case .partitionEnd: break
             case .trouble(let error): note(error)
@@ -129,14 +130,19 @@ final class ConsumerLoop {
     }
 
     private func resume(_ consumer: KafkaConsumer) {
-        let paused = partitions.filter(\.value.isPaused)
+        notePaused(false)
+        for partition in partitions.values {
+            while !window.isFull, let record = partition.deferred.popFirst() { take(record) }
+        }
+        let resumable = partitions.filter { $0.value.isPaused && $0.value.deferred.isEmpty }
         do throws(KafkaError) {
-            try consumer.resume(Array(paused.keys))
-            for partition in paused.values { partition.isPaused = false }
-            notePaused(false)
+            try consumer.resume(Array(resumable.keys))
+            for partition in resumable.values { partition.isPaused = false }
         } catch {
             logger.warning("partitions could not be resumed", [.error: "\(error.name)"])
         }
+        // More partitions than places: the rest waits for the next time.
+        if partitions.values.contains(where: \.isPaused) { notePaused(true) }
     }
 
     private func notePaused(_ isPaused: Bool) {
