@@ -38,6 +38,7 @@ let package = Package(
         // What wraps C.
         .systemLibrary(name: "CRDKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
         .systemLibrary(name: "CMalloc"),
+        .systemLibrary(name: "CSpawn"),
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .target(name: "Kafka", dependencies: ["CRDKafka"], swiftSettings: strict),
         .target(name: "Postgres", dependencies: ["CLibPQ"], swiftSettings: strict),
@@ -122,7 +123,7 @@ let package = Package(
             swiftSettings: strict),
 
         // Parts that a test or the demo runs on.
-        .target(name: "EmbeddedPostgres", swiftSettings: strict),
+        .target(name: "EmbeddedPostgres", dependencies: ["CSpawn"], swiftSettings: strict),
         // Shows librdkafka's threads to the thread sanitizer; empty in every other build.
         .target(name: "CThreadShim"),
         .testTarget(

@@ -7,7 +7,8 @@ cd "$(dirname "$0")/.."
 # Which of the project's modules a target may import. A folder of Sources that is not here is a fault.
 allowed_modules() {
     case $1 in
-    CRDKafka | CLibPQ | CMalloc | CThreadShim | Fulfillment | AppStoreSimulation | EmbeddedPostgres) ;;
+    CRDKafka | CLibPQ | CMalloc | CSpawn | CThreadShim | Fulfillment | AppStoreSimulation) ;;
+    EmbeddedPostgres) echo CSpawn ;;
     Kafka) echo CRDKafka ;;
     Postgres) echo CLibPQ ;;
     AppleProofs) echo Fulfillment ;;

@@ -1,58 +1,108 @@
+import CSpawn
 import Foundation
 
 /// A program, run from a thread that lives as long as the program does.
 ///
 /// The kernel sends PR_SET_PDEATHSIG when the *thread* that forked ends, not its process, and a thread of Swift's or
 /// Dispatch's pools may end any time. Hence a thread for each program, which waits for its end.
-final class ChildProcess: Sendable {
-    let processID: Int32
-    /// The exit status, or -1 for a program that a signal ended.
+///
+/// Not Foundation's `Process`: it learns of an end by a socket that every program started at the same instant inherits,
+/// so that a short program may seem to run for as long as a server that was started beside it.
+package final class ChildProcess: Sendable {
+    package let processID: Int32
+    /// The exit status, or the number of the signal that ended it below zero.
     let exit: Outcome<Int32>
 
-    /// Appends both output streams to the file `log`.
-    init(_ command: [String], log: String) throws {
-        let started = Outcome<Result<Int32, any Error>>()
+    /// What a program is given. It reads nothing.
+    package struct Start: Sendable {
+        package var command: [String]
+        /// No PGHOST, PGOPTIONS and the like.
+        package var environment = ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"]
+        /// The file that standard error is appended to.
+        package var log: String
+        /// The one it stands in; nil: ours. postgres must be able to enter it, whoever it runs as.
+        package var folder: String? = "/"
+        /// Whether standard output goes there too, and not nowhere.
+        package var logsOutput = true
+
+        package init(_ command: [String], log: String) {
+            self.command = command
+            self.log = log
+        }
+    }
+
+    package init(_ start: Start) throws {
+        let started = Outcome<Result<Int32, EmbeddedPostgresError>>()
         let exit = Outcome<Int32>()
         Thread {
-            let process = Process()
-            let ended = DispatchSemaphore(value: 0)
-            process.terminationHandler = { _ in ended.signal() }
-            do {
-                try Self.start(process, command, log: log)
-            } catch {
-                return started.report(.failure(error))
+            var processID: pid_t = 0
+            let code = Self.spawn(start, &processID)
+            guard code == 0 else {
+                let reason = String(cString: strerror(code))
+                return started.report(
+                    .failure(EmbeddedPostgresError(description: "cannot start \(start.command.first ?? ""): \(reason)"))
+                )
             }
-            started.report(.success(process.processIdentifier))
-            ended.wait()
-            exit.report(process.terminationReason == .exit ? process.terminationStatus : -1)
+            started.report(.success(processID))
+            var status: Int32 = 0
+            while waitpid(processID, &status, 0) < 0, errno == EINTR {}
+            // wait(2): the low seven bits tell the signal, the next byte the status.
+            exit.report(status & 0x7F == 0 ? status >> 8 & 0xFF : -(status & 0x7F))
         }.start()
         self.exit = exit
         processID = try started.wait().get()
     }
 
-    private static func start(_ process: Process, _ command: [String], log: String) throws {
-        // postgres must be able to enter it, whoever it runs as.
-        process.currentDirectoryURL = URL(fileURLWithPath: "/")
-        process.executableURL = URL(fileURLWithPath: command[0])
-        process.arguments = Array(command.dropFirst())
-        // No PGHOST, PGOPTIONS and the like.
-        process.environment = ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"]
-        process.standardInput = FileHandle.nullDevice
-        if !FileManager.default.fileExists(atPath: log) {
-            _ = FileManager.default.createFile(atPath: log, contents: nil)
+    package var isRunning: Bool { exit.current == nil }
+
+    /// Nothing where it has ended: its number may be another's by now.
+    package func send(_ signal: Int32) {
+        if isRunning { kill(processID, signal) }
+    }
+
+    /// Blocks until the program has ended: its status, or the signal below zero.
+    package func wait() -> Int32 { exit.wait() }
+
+    /// - Returns: 0, or what went wrong as an `errno`.
+    private static func spawn(_ start: Start, _ processID: inout pid_t) -> Int32 {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        if let folder = start.folder { posix_spawn_file_actions_addchdir_np(&actions, folder) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 2, start.log, O_WRONLY | O_CREAT | O_APPEND, 0o644)
+        if start.logsOutput {
+            posix_spawn_file_actions_adddup2(&actions, 2, 1)
+        } else {
+            posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
         }
-        let output = try FileHandle(forWritingTo: URL(fileURLWithPath: log))
-        defer { try? output.close() }
-        try output.seekToEnd()
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
+        // A listening socket of ours, say, would be kept open.
+        posix_spawn_file_actions_addclosefrom_np(&actions, 3)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        // A group of its own, so that Ctrl-C reaches it by way of us; and no signal is ignored or held back because we do.
+        var all = sigset_t()
+        var none = sigset_t()
+        sigfillset(&all)
+        sigemptyset(&none)
+        posix_spawnattr_setsigdefault(&attributes, &all)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setpgroup(&attributes, 0)
+        posix_spawnattr_setflags(
+            &attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
+
+        var arguments = start.command.map { strdup($0) } + [nil]
+        var environment = start.environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { for text in arguments + environment { free(text) } }
+        guard let program = arguments.first.flatMap({ $0 }) else { return EINVAL }
+        return posix_spawn(&processID, program, &actions, &attributes, &arguments, &environment)
     }
 
     /// Runs a program to its end.
     static func run(_ command: [String], log: String) throws {
-        let process = try ChildProcess(command, log: log)
-        let status = process.exit.wait()
+        let process = try ChildProcess(Start(command, log: log))
+        let status = process.wait()
         guard status == 0 else {
             throw EmbeddedPostgresError(description: "\(command.last ?? ""): status \(status): \(tail(of: log))")
         }

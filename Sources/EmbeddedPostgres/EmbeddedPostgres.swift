@@ -88,7 +88,7 @@ public final class EmbeddedPostgres: Sendable {
             let arguments =
                 ["-D", data, "-p", "\(port)", "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="]
                 + settings.flatMap { ["-c", $0] }
-            let process = try ChildProcess(installation.command("postgres", arguments), log: log)
+            let process = try ChildProcess(.init(installation.command("postgres", arguments), log: log))
             server = process
             ExitCleanup.set(.init(process: process.processID, directory: isTemporary ? directory : nil), for: data)
             try waitUntilReady(process)

@@ -1,9 +1,9 @@
 import Foundation
 
-enum FreePort {
+package enum FreePort {
     /// A TCP port of 127.0.0.1 that nobody listens on, below the range the kernel takes for outgoing connections
     /// (32768 and up): while the server is down, a client in that range could be given the port, or meet itself on it.
-    static func find() throws -> Int {
+    package static func find() throws -> Int {
         for _ in 0..<100 {
             let port = Int.random(in: 20_000..<32_000)
             if isFree(UInt16(port)) { return port }

@@ -25,7 +25,9 @@ final class EmbeddedParts: Sendable {
         environment: [String: String], latency: SimulatedLatency = .fixed(0),
         appleOptions: AppStoreSimulation.Options = .init()
     ) async throws -> EmbeddedParts {
-        let apple = try await AppStoreSimulation.start(latency: latency, options: appleOptions)
+        // One that it can have again after an outage that closed it.
+        let apple = try await AppStoreSimulation.start(
+            port: try FreePort.find(), latency: latency, options: appleOptions)
         return try await blocking { try EmbeddedParts(environment: environment, apple: apple) }
     }
 
