@@ -42,7 +42,25 @@ extension OutcomeEvent {
         _ kind: Kind, reason: Reason, to submission: Submission, identity: NameBasedUUID, position: RecordPosition,
         at now: Timestamp, transactions: [TransactionOutcome]
     ) -> OutcomeEvent {
-        let id = eventID(kind, submission: identity, position: position)
+        answer(
+            kind, id: eventID(kind, submission: identity, position: position), reason: reason, to: submission, at: now,
+            transactions: transactions)
+    }
+
+    /// The end of a hold that is no grant.
+    static func rejected(
+        _ reason: Reason, endOf hold: LeasedHold, at now: Timestamp, transaction: TransactionOutcome
+    ) -> OutcomeEvent {
+        let id = eventID(
+            endOfHold: hold.transactionID, submission: hold.identity, position: hold.position)
+        return answer(
+            .rejected, id: id, reason: reason, to: hold.submission, at: now, transactions: [transaction])
+    }
+
+    private static func answer(
+        _ kind: Kind, id: NameBasedUUID, reason: Reason, to submission: Submission, at now: Timestamp,
+        transactions: [TransactionOutcome]
+    ) -> OutcomeEvent {
         let first = transactions.last { $0.reason == reason && ($0.outcome == .held) == (kind == .held) }?.transactionID
         var json = JSONWriter()
         json.beginObject()

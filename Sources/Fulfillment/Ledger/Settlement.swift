@@ -75,16 +75,18 @@ extension PendingDecision {
                 outcome = (reason == .alreadyGranted ? .alreadyGranted : .rejected, reason)
             case .stillHeld(let reason):
                 outcome = (.held, reason)
+            case .disputed:
+                outcome = hold(purchase, for: .ownershipDisputed, in: &settlement, &view)
             case .free:
                 switch purchase.verdict {
+                case .grant where !view.hasRoom(for: purchase, of: self):
+                    outcome = hold(purchase, for: .dailyLimit, in: &settlement, &view)
                 case .grant(let payload):
                     toGrant.append((purchase, payload))
                     view.enterGrant(of: purchase, decision: self)
                     outcome = (.granted, nil)
                 case .hold(let reason):
-                    settlement.holds.append(Settlement.NewHold(purchase: purchase.purchase, reason: reason))
-                    view.enterHold(of: purchase, player: submission.playerID, reason: reason)
-                    outcome = (.held, reason)
+                    outcome = hold(purchase, for: reason, in: &settlement, &view)
                 case .reject(let reason):
                     outcome = (.rejected, reason)
                 }
@@ -103,6 +105,14 @@ extension PendingDecision {
         }
         settlement.answer = answer(for: settlement)
         return settlement
+    }
+
+    private func hold(
+        _ judged: JudgedPurchase, for reason: Reason, in settlement: inout Settlement, _ view: inout LedgerView
+    ) -> (TransactionOutcome.Outcome, Reason?) {
+        settlement.holds.append(Settlement.NewHold(purchase: judged.purchase, reason: reason))
+        view.enterHold(of: judged, player: submission.playerID, reason: reason)
+        return (.held, reason)
     }
 
     private func answer(for settlement: Settlement) -> OutcomeEvent? {

@@ -131,7 +131,7 @@ public struct SubmissionWorker: Sendable {
         }
     }
 
-    private func ask(
+    func ask(
         _ proof: ParsedProof, _ submission: Submission, _ app: AppPolicy, _ item: InFlightRecord, isRetry: Bool
     ) async -> AppleAnswer {
         guard case .receipt(let receipt) = proof.material else {

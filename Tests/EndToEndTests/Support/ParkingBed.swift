@@ -25,6 +25,8 @@ final class ParkingBed {
 
     let parts: EmbeddedParts
     let outcomes: OutcomeCollector
+    /// The seeds' catalog, as it is in force.
+    let document: String
     private let producer: KafkaProducer
     private let pool: PostgresPool
     private let directory: URL
@@ -54,7 +56,7 @@ final class ParkingBed {
         let catalog = URL(fileURLWithPath: #filePath)
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("seeds/catalog.yaml")
-        let document = try String(contentsOf: catalog, encoding: .utf8)
+        document = try String(contentsOf: catalog, encoding: .utf8)
         pool = PostgresPool(
             configuration: PostgresConfiguration(uri: parts.databaseURL, applicationName: "tests"), size: 1)
         _ = try await CatalogStore(pool: pool).importDocument(document)
@@ -99,14 +101,23 @@ final class ParkingBed {
     }
 
     /// Calls `receiptd parked …` as an operator would.
-    func parked(_ arguments: String...) async throws -> Ending {
+    func parked(_ arguments: String...) async throws -> Ending { try await command(["parked"] + arguments) }
+
+    /// Calls `receiptd holds …` as an operator would.
+    func holds(_ arguments: String...) async throws -> Ending { try await command(["holds"] + arguments) }
+
+    func importCatalog(_ document: String) async throws {
+        _ = try await CatalogStore(pool: pool).importDocument(document)
+    }
+
+    func command(_ arguments: [String]) async throws -> Ending {
         let environment = environment()
         return try await blocking {
             let process = Process()
             let output = Pipe()
             let errors = Pipe()
             process.executableURL = URL(fileURLWithPath: try Self.program())
-            process.arguments = ["parked"] + arguments
+            process.arguments = arguments
             process.environment = environment
             process.standardOutput = output
             process.standardError = errors
@@ -125,11 +136,13 @@ final class ParkingBed {
     }
 
     /// A purchase of gems, in a receipt of its own.
-    static func receipt(_ transaction: String, bundle: String = castle) -> String {
+    static func receipt(
+        _ transaction: String, bundle: String = castle, product: String = "com.example.castle.gems.100"
+    ) -> String {
         SimulatedTransactionReceipt(
             bundleID: bundle, appAppleID: bundle == castle ? 1_450_000_001 : 1_450_000_006,
             purchase: SimulatedPurchase(
-                transactionID: transaction, productID: "com.example.castle.gems.100",
+                transactionID: transaction, productID: product,
                 purchaseDateMilliseconds: 1_777_629_600_000)
         ).base64Encoded()
     }
