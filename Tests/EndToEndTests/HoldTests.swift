@@ -1,4 +1,5 @@
 import AppStoreSimulation
+import Foundation
 import Fulfillment
 import Testing
 
@@ -61,6 +62,13 @@ struct HoldTests {
             try await bed.until("the last is granted") { bed.answers("p-3").contains("receipt.granted") }
             try await bed.until("none is left") { try await bed.number("SELECT count(*) FROM holds") == 0 }
             #expect(try await bed.number("SELECT count(*) FROM hold_decisions WHERE operator = 'ann'") == 1)
+            let inspected = try await bed.command(["inspect", "8101", "--days", "1000"])
+            #expect(inspected.code == 0 && inspected.output.contains("grants (1)"), "\(inspected)")
+            #expect(inspected.output.contains("release") && inspected.output.contains("ann"), "\(inspected)")
+            let document = try await bed.command(["inspect", "p-2", "--json"])
+            let json = try JSONParser.parse(Array(document.output.utf8.dropLast())).value
+            #expect(json["refusals"]?.array?.count == 1 && json["grants"]?.array?.isEmpty == true, "\(document)")
+            #expect(try await bed.command(["inspect", "nobody"]).output.hasPrefix("nothing is known of"))
             #expect(try await bed.number("SELECT count(*) FROM hold_decisions") == 3)
         }
     }
@@ -92,6 +100,38 @@ struct HoldTests {
             #expect(try await isHeld("8202", in: bed))
             #expect(bed.answers("p-stranger") == ["receipt.held unknown_product"])
             #expect(bed.apple.requests(receiptData: stranger) == requests)
+        }
+    }
+
+    @Test("an import of old grants ends the holds of what it knows, and can be repeated")
+    func importedGrants() async throws {
+        try await ParkingBed.run { bed in
+            _ = try bed.startWorker()
+            let receipt = ParkingBed.receipt(
+                "8301", bundle: ParkingBed.limits, product: "com.example.castle.limits.gems.100",
+                boughtAt: 1_672_567_200_000)
+            try await bed.submit("p-old", receipt, bundle: ParkingBed.limits)
+            try await bed.until("it is held") { bed.answers("p-old") == ["receipt.held before_cutover"] }
+            let file = FileManager.default.temporaryDirectory.appendingPathComponent("grants-\(UUID().uuidString).csv")
+            defer { try? FileManager.default.removeItem(at: file) }
+            try """
+            transaction_id,player_id,bundle_id,product_id,quantity,purchased_at,shop
+            8301,p-old,\(ParkingBed.limits),com.example.castle.limits.gems.100,1,2023-01-01T10:00:00Z,7
+            8302,p-old,\(ParkingBed.limits),com.example.castle.limits.gems.100,none,2023-01-01T10:00:00Z,7
+            """.write(to: file, atomically: true, encoding: .utf8)
+            let entered = try await bed.command(["grants", "import", file.path])
+            #expect(
+                entered.code == 1 && entered.output.hasPrefix("1 entered; 0 were there before; 1 skipped"), "\(entered)"
+            )
+            #expect(entered.errors.contains("line 3: quantity") && entered.errors.contains("\"shop\""), "\(entered)")
+            try await bed.until("the hold ends") {
+                bed.answers("p-old") == ["receipt.held before_cutover", "receipt.rejected already_granted"]
+            }
+            let again = try await bed.command(["grants", "import", file.path])
+            #expect(again.output.hasPrefix("0 entered; 1 were there before; 1 skipped"), "\(again)")
+            #expect(try await bed.command(["grants", "import", "/nowhere"]).code == 1)
+            #expect(try await bed.command(["grants", "import"]).code == 64)
+            #expect(try await bed.number("SELECT count(*) FROM grants WHERE event IS NULL") == 1)
         }
     }
 }

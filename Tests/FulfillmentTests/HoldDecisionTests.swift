@@ -5,13 +5,13 @@ import Testing
 @Suite("The end of a hold")
 struct HoldDecisionTests {
     private func hold(
-        _ reason: Reason = .unknownProduct, waived: Set<Reason> = [], isReleased: Bool = false,
+        _ reason: Reason = .unknownProduct, waived: Set<Reason> = [], isDue: Bool = false,
         submission: Submission = Sample.submission(), purchase: StorePurchase? = Sample.purchase(),
         dailyCount: Int? = nil
     ) -> LeasedHold {
         LeasedHold(
             transactionID: "1000", originalTransactionID: "1000", productID: Sample.product, reason: reason,
-            waived: waived, isReleased: isReleased, submission: submission,
+            waived: waived, isReleased: isDue, isDue: isDue, submission: submission,
             identity: submission.identity(proof: Digest256(hashing: [])), position: Sample.position(),
             traceparent: nil, evidence: purchase.map { Sample.receipt([$0]) }, dailyCount: dailyCount, tries: 0,
             lease: 0)
@@ -146,7 +146,7 @@ struct HoldDecisionTests {
         #expect(hold().outlook(under: catalog([refused])) == .mayEnd)
         #expect(hold().outlook(under: catalog([])) == .stays(.unknownProduct))
         #expect(hold(.retiredProduct).outlook(under: catalog([])) == .stays(.unknownProduct))
-        #expect(hold(isReleased: true).outlook(under: catalog([])) == .mayEnd)
+        #expect(hold(isDue: true).outlook(under: catalog([])) == .mayEnd)
         #expect(hold(purchase: nil).outlook(under: catalog([])) == .mayEnd)
         #expect(hold().outlook(under: Catalog(version: 2, apps: [])) == .stays(.unknownProduct))
         #expect(hold(.ownershipDisputed).outlook(under: catalog([known])) == .stays(.ownershipDisputed))

@@ -12,6 +12,8 @@ public struct LeasedHold: Sendable {
     public let waived: Set<Reason>
     /// An operator's release waits to be carried out.
     public let isReleased: Bool
+    /// A try is due, whatever the catalog says: released, put back without a verdict, or the ledger knows more by now.
+    public let isDue: Bool
     public let submission: Submission
     public let identity: NameBasedUUID
     /// The record's, by whose time expiry is judged. Its content is not known any more.
@@ -27,7 +29,8 @@ public struct LeasedHold: Sendable {
 
     public init(
         transactionID: StoreTransactionID, originalTransactionID: StoreTransactionID, productID: ProductID,
-        reason: Reason, waived: Set<Reason>, isReleased: Bool, submission: Submission, identity: NameBasedUUID,
+        reason: Reason, waived: Set<Reason>, isReleased: Bool, isDue: Bool, submission: Submission,
+        identity: NameBasedUUID,
         position: RecordPosition, traceparent: String?, evidence: GenuineReceipt?, dailyCount: Int?, tries: Int,
         lease: Lease
     ) {
@@ -37,6 +40,7 @@ public struct LeasedHold: Sendable {
         self.reason = reason
         self.waived = waived
         self.isReleased = isReleased
+        self.isDue = isDue
         self.submission = submission
         self.identity = identity
         self.position = position
@@ -56,7 +60,7 @@ public struct LeasedHold: Sendable {
     }
 
     public func outlook(under catalog: Catalog) -> Outlook {
-        guard !isReleased else { return .mayEnd }
+        guard !isDue else { return .mayEnd }
         // No catalog decides between two players.
         guard let app = catalog.apps[submission.bundleID], reason != .ownershipDisputed else { return .stays(reason) }
         guard let evidence, let purchase = evidence.purchases.first(where: { $0.transactionID == transactionID })

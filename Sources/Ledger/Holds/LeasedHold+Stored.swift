@@ -33,7 +33,8 @@ extension LeasedHold {
             transactionID: transaction, originalTransactionID: Identifier(original), productID: Identifier(product),
             // A newer replica may hold for a reason that this one does not know.
             reason: Reason(rawValue: reason) ?? .unknownProduct, waived: Set(waived),
-            isReleased: rows.bool(row, 5) ?? false, submission: submission, identity: identity.nameBased,
+            isReleased: rows.bool(row, 5) ?? false, isDue: rows.bool(row, 17) ?? false, submission: submission,
+            identity: identity.nameBased,
             position: RecordPosition(
                 topic: topic, partition: Int32(truncatingIfNeeded: partition), offset: offset, timestamp: timestamp,
                 content: Digest256(bytes: [])),

@@ -12,6 +12,8 @@ final class ParkingBed {
     static let castle = "com.example.castle"
     /// An app of its own, whose answers a test spoils.
     static let club = "com.example.castle.club"
+    /// An app with a cutover at the beginning of 2024.
+    static let limits = "com.example.castle.limits"
 
     struct NeverCame: Error, CustomStringConvertible {
         let description: String
@@ -135,15 +137,20 @@ final class ParkingBed {
         URL(fileURLWithPath: try DemoRun.ownPath()).deletingLastPathComponent().appendingPathComponent("receiptd").path
     }
 
+    private static let appleIDs: [String: Int64] = [
+        castle: 1_450_000_001, club: 1_450_000_006, limits: 1_450_000_005,
+    ]
+
     /// A purchase of gems, in a receipt of its own.
     static func receipt(
-        _ transaction: String, bundle: String = castle, product: String = "com.example.castle.gems.100"
+        _ transaction: String, bundle: String = castle, product: String = "com.example.castle.gems.100",
+        boughtAt milliseconds: Int64 = 1_777_629_600_000
     ) -> String {
         SimulatedTransactionReceipt(
-            bundleID: bundle, appAppleID: bundle == castle ? 1_450_000_001 : 1_450_000_006,
+            bundleID: bundle, appAppleID: appleIDs[bundle] ?? 0,
             purchase: SimulatedPurchase(
                 transactionID: transaction, productID: product,
-                purchaseDateMilliseconds: 1_777_629_600_000)
+                purchaseDateMilliseconds: milliseconds)
         ).base64Encoded()
     }
 
