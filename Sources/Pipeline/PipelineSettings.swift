@@ -61,6 +61,8 @@ enum PipelineLimits {
     static let holdBatch = 50
     /// Between two tries of a hold at least; Apple's trouble makes it longer.
     static let holdRetrySeconds = 1.0
+    /// Until a hold is tried again whose end the database would not take.
+    static let holdFailureSeconds = 60.0
     /// Until a released hold of an app that the catalog does not have is looked at again.
     static let unknownAppRetrySeconds = 300.0
     /// How long the process waits at its end for parked submissions that are under way.

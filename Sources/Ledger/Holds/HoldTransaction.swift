@@ -11,7 +11,7 @@ struct HoldTransaction: Sendable {
         case gone
     }
 
-    /// Why the transaction was rolled back although nothing failed: a grant stood there that the look had not found.
+    /// Why the transaction was rolled back although nothing failed: a row came between that the look had not found.
     struct Undone: Error {}
 
     private static let lockingHold = LedgerSQL.statement(PackageResources.lock_hold_sql)
@@ -31,8 +31,9 @@ struct HoldTransaction: Sendable {
 
     func run(in session: PostgresSession) throws -> Ending {
         try session.transaction { session in
-            let claim = try lockClaim(in: session)
+            let known = try LockClaims.run([hold.originalTransactionID], in: session)[hold.originalTransactionID]
             guard try lockHold(in: session) else { return .gone }
+            let claim = try known ?? makeClaim(in: session)
             var view = LedgerView(claims: [hold.originalTransactionID: claim])
             try look(into: &view, in: session)
             switch decision.settle(in: &view) {
@@ -65,15 +66,12 @@ struct HoldTransaction: Sendable {
         }
     }
 
-    private func lockClaim(in session: PostgresSession) throws -> LedgerView.Claim {
-        let original = hold.originalTransactionID
+    /// Every hold has its claim, unless someone has deleted that.
+    private func makeClaim(in session: PostgresSession) throws -> LedgerView.Claim {
         let row = ClaimRow(
-            original: original, player: player, bundleID: hold.submission.bundleID, grantedTransaction: nil)
-        if try InsertClaims.run([row], in: session).isEmpty,
-            let known = try LockClaims.run([original], in: session)[original]
-        {
-            return known
-        }
+            original: hold.originalTransactionID, player: player, bundleID: hold.submission.bundleID,
+            grantedTransaction: nil)
+        guard try !InsertClaims.run([row], in: session).isEmpty else { throw Undone() }
         return LedgerView.Claim(player: player)
     }
 

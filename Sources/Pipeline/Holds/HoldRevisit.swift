@@ -50,7 +50,7 @@ final class HoldRevisit: Sendable {
                 underWay.add(1, ordering: .sequentiallyConsistent)
                 let taken = await takeDue()
                 for holds in taken.proofs {
-                    group.addTask { await self.work(on: holds, under: taken.catalog) }
+                    group.addTask { await self.work(on: holds) }
                 }
                 underWay.subtract(1, ordering: .sequentiallyConsistent)
                 if taken.isFull { continue }
@@ -61,7 +61,6 @@ final class HoldRevisit: Sendable {
     }
 
     private struct Taken {
-        var catalog = Catalog(version: 0, apps: [])
         /// Those of one app and proof in one list: one answer is for all of them.
         var proofs: [[HeldWork]] = []
         /// There may be more.
@@ -89,7 +88,7 @@ final class HoldRevisit: Sendable {
             underWay.add(open.count, ordering: .sequentiallyConsistent)
             // With few places, only what took none of them calls for haste.
             let isFull = leased.count == limit && (limit == PipelineLimits.holdBatch || !staying.isEmpty)
-            return Taken(catalog: catalog, proofs: grouped(open), isFull: isFull)
+            return Taken(proofs: grouped(open), isFull: isFull)
         } catch {
             logger.debug("held transactions could not be taken up", [.error: "\(type(of: error))"])
             return Taken()
@@ -111,7 +110,7 @@ final class HoldRevisit: Sendable {
         return groups
     }
 
-    private func work(on works: [HeldWork], under catalog: Catalog) async {
+    private func work(on works: [HeldWork]) async {
         for work in works {
             defer {
                 desk.load.parkedEnded()
@@ -122,9 +121,11 @@ final class HoldRevisit: Sendable {
                     try await holds.release(work.hold)
                     continue
                 }
-                try await worker.revisit(work, of: holds, under: catalog)
+                try await worker.revisit(work, of: holds)
             } catch {
-                logger.debug("a held transaction's lease is left to end", [.error: "\(type(of: error))"])
+                logger.debug("a held transaction could not be decided", [.error: "\(type(of: error))"])
+                // Nothing where its lease is over, or the database away: then the lease ends by itself.
+                try? await holds.putBack(work.hold, dueAfterSeconds: PipelineLimits.holdFailureSeconds)
             }
         }
     }

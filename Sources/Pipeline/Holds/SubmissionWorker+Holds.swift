@@ -4,10 +4,11 @@ import Logging
 import Operations
 
 extension SubmissionWorker {
-    /// Asks Apple again about a held transaction and judges it under this catalog, but for what operators let pass.
+    /// Asks Apple again about a held transaction and judges it under the newest catalog, but for what operators let pass.
     /// Ends when its event is published, or it waits on.
-    func revisit(_ work: HeldWork, of holds: any HeldPurchases, under catalog: Catalog) async throws {
+    func revisit(_ work: HeldWork, of holds: any HeldPurchases) async throws {
         let hold = work.hold
+        guard var catalog = catalog() else { return try await holds.release(hold) }
         let item = InFlightRecord(hold)
         let ruling: Ruling
         var environment = StoreEnvironment.production
@@ -19,12 +20,16 @@ extension SubmissionWorker {
             ruling = .whole(reason, [])
         case .blocked:
             return try await putBack(hold, in: holds)
-        case .ask(let proof, let app):
+        case .ask(let proof, let asking):
             let isRetry = hold.tries > 0
-            let answer = await work.answer.value { await ask(proof, hold.submission, app, item, isRetry: isRetry) }
+            let answer = await work.answer.value { await ask(proof, hold.submission, asking, item, isRetry: isRetry) }
             note(answer, to: proof, hold.submission.bundleID, item)
             // What a cancelled try brought is no judgement.
             if Task.isCancelled { return try await holds.release(hold) }
+            catalog = self.catalog() ?? catalog
+            guard let app = catalog.apps[hold.submission.bundleID] else {
+                return try await holds.putBack(hold, dueAfterSeconds: PipelineLimits.unknownAppRetrySeconds)
+            }
             let judge = Judge(
                 submission: hold.submission, app: app, recordTimestamp: hold.position.timestamp,
                 signature: proof.signature, waived: hold.waived)
