@@ -142,6 +142,18 @@ CREATE INDEX IF NOT EXISTS hold_decisions_transactions ON hold_decisions (transa
 COMMENT ON TABLE hold_decisions IS
     'Who released or refused which held transaction, and what it was held for. Never deleted.';
 
+-- Since version 2.
+CREATE TABLE IF NOT EXISTS device_sightings (
+    bundle_id text COLLATE "C" NOT NULL,
+    device_id text COLLATE "C" NOT NULL,
+    day date NOT NULL,
+    player_id text COLLATE "C" NOT NULL,
+    PRIMARY KEY (bundle_id, device_id, day, player_id)
+);
+CREATE INDEX IF NOT EXISTS device_sightings_day ON device_sightings USING brin (day) WITH (pages_per_range = 32);
+COMMENT ON TABLE device_sightings IS
+    'Which players submitted from which device on which UTC day, for the shared_device signal. Forgotten after 30 days.';
+
 CREATE TABLE IF NOT EXISTS outcomes (
     day date NOT NULL,
     source_topic text COLLATE "C" NOT NULL,

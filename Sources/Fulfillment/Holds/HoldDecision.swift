@@ -65,7 +65,7 @@ public struct HoldDecision: Sendable {
             let purchase = judged.purchase
             let event = OutcomeEvent.granted(
                 purchase, payload: payload, to: decision.submission, environment: decision.environment,
-                at: decision.decidedAt,
+                at: decision.decidedAt, risk: [],
                 transactions: [
                     TransactionOutcome(
                         transactionID: purchase.transactionID, productID: purchase.productID, outcome: .granted,
@@ -99,5 +99,6 @@ extension PendingDecision {
         self.catalogVersion = catalogVersion
         traceparent = hold.traceparent
         parkedID = nil
+        risk = nil
     }
 }

@@ -50,6 +50,7 @@ public struct LedgerView: Sendable {
     public var refusals: [StoreTransactionID: Set<PlayerID>]
     /// Granted and not revoked, for each product with a limit: complete for what the decisions may grant.
     public var dailyCounts: [DailyCount: Int]
+    public var risk = RiskFacts()
 
     public init(
         claims: [StoreTransactionID: Claim] = [:], grants: [StoreTransactionID: Grant] = [:],

@@ -58,6 +58,7 @@ extension LedgerView {
         grants[purchase.transactionID] = Grant(
             player: decision.submission.playerID, submission: decision.identity, isRevoked: false, event: nil,
             isBound: decision.isBound(purchase))
+        if decision.risk != nil { risk.purchasesOfDay[decision.playerDay(of: purchase), default: 0] += 1 }
         if judged.dailyLimit != nil { dailyCounts[decision.dailyCount(of: purchase), default: 0] += 1 }
     }
 

@@ -32,6 +32,7 @@ struct BatchTransaction: Sendable {
             let fresh = try InsertClaims.run(batch.claims, in: session)
             var view = try look(fresh: fresh, in: session)
             view.dailyCounts = try CountDays.run(batch.limitedCounts, in: session)
+            view.risk = try FindRisk.run(for: batch.decisions, in: session)
             let claimsBefore = view.claims
             let settlements = batch.decisions.map { $0.settle(in: &view) }
             try changeClaims(fresh: fresh, before: claimsBefore, after: view.claims, in: session)
