@@ -182,7 +182,7 @@ let package = Package(
         .testTarget(
             name: "ReceiptdTests",
             dependencies: [
-                "receiptd", "Fulfillment", "Kafka", "Operations", .product(name: "Logging", package: "swift-log"),
+                "receiptd", "Fulfillment", "Kafka", "Ledger", "Operations", .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests",

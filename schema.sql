@@ -31,6 +31,14 @@ CREATE TABLE IF NOT EXISTS grants (
     catalog_version bigint,
     CONSTRAINT grants_event_belongs_to_a_submission CHECK ((event IS NULL) = (submission_key IS NULL))
 );
+-- Since version 2. Null where it is not known: an earlier version's, or another system's.
+ALTER TABLE grants ADD COLUMN IF NOT EXISTS is_bound boolean;
+COMMENT ON COLUMN grants.is_bound IS 'The submission that won it had the transaction''s appAccountToken.';
+-- A player's purchases, of a day for daily limits or all of them.
+CREATE INDEX IF NOT EXISTS grants_players ON grants (player_id, purchased_at);
+-- What lies under another's original transaction: renewals and restores. Consumables are not in it.
+CREATE INDEX IF NOT EXISTS grants_originals ON grants (original_transaction_id)
+    WHERE original_transaction_id <> transaction_id;
 COMMENT ON TABLE grants IS
     'One row for each transaction ever granted, never deleted. The columns up to revoked_at are for outside readers.';
 
@@ -78,17 +86,73 @@ CREATE TABLE IF NOT EXISTS holds (
     source_offset bigint NOT NULL,
     -- The record's own time, by which expiry is judged whenever the hold ends.
     source_timestamp timestamptz NOT NULL,
+    -- Never set: version 1 reads it. Refusals have a table of their own.
     refused_at timestamptz
 );
+-- Since version 2.
+ALTER TABLE holds
+    ADD COLUMN IF NOT EXISTS traceparent text COLLATE "C",
+    -- What Apple said of the transaction, as JSON: whether another catalog may end the hold is seen without asking.
+    ADD COLUMN IF NOT EXISTS evidence bytea,
+    -- Reasons that operators have let pass for it.
+    ADD COLUMN IF NOT EXISTS waived text[] COLLATE "C" NOT NULL DEFAULT '{}',
+    ADD COLUMN IF NOT EXISTS released_at timestamptz,
+    -- Null where only an operator or a new catalog gives cause for a try.
+    ADD COLUMN IF NOT EXISTS due_at timestamptz,
+    ADD COLUMN IF NOT EXISTS tries integer NOT NULL DEFAULT 0 CHECK (tries >= 0),
+    ADD COLUMN IF NOT EXISTS leased_until timestamptz,
+    ADD COLUMN IF NOT EXISTS note text COLLATE "C";
+CREATE INDEX IF NOT EXISTS holds_due ON holds (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS holds_outdated ON holds (catalog_version) WHERE due_at IS NULL;
+CREATE INDEX IF NOT EXISTS holds_originals ON holds (original_transaction_id);
+CREATE INDEX IF NOT EXISTS holds_submissions ON holds (submission_key);
+CREATE INDEX IF NOT EXISTS holds_players ON holds (player_id);
 COMMENT ON TABLE holds IS
-    'One row for each transaction that waits for an operator, or that one refused. A released one moves to grants.';
+    'One row for each transaction that waits for an operator or another catalog. It goes with the transaction that grants or rejects. catalog_version is the one that last decided it; a replica with a newer one decides again. Whoever works on one has it leased; an operator''s word ends the lease.';
 
 CREATE TABLE IF NOT EXISTS held_submissions (
     submission_key uuid NOT NULL PRIMARY KEY,
     submission bytea NOT NULL
 );
 COMMENT ON TABLE held_submissions IS
-    'The submissions behind holds, as JSON of the submissions topic: what it takes to ask Apple again.';
+    'The submissions behind holds, as JSON of the submissions topic: what it takes to ask Apple again. A row goes with the last hold of its submission.';
+
+CREATE TABLE IF NOT EXISTS refusals (
+    transaction_id text COLLATE "C" NOT NULL,
+    player_id text COLLATE "C" NOT NULL,
+    refused_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (transaction_id, player_id)
+);
+COMMENT ON TABLE refusals IS
+    'Transactions that an operator refused a player: remembered, whoever holds or gets the transaction later. Never deleted.';
+
+CREATE TABLE IF NOT EXISTS hold_decisions (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    transaction_id text COLLATE "C" NOT NULL,
+    player_id text COLLATE "C" NOT NULL,
+    bundle_id text COLLATE "C" NOT NULL,
+    product_id text COLLATE "C" NOT NULL,
+    submission_id text COLLATE "C" NOT NULL,
+    reason text COLLATE "C" NOT NULL,
+    decision text COLLATE "C" NOT NULL CHECK (decision IN ('release', 'reject')),
+    operator text COLLATE "C" NOT NULL,
+    decided_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX IF NOT EXISTS hold_decisions_transactions ON hold_decisions (transaction_id);
+COMMENT ON TABLE hold_decisions IS
+    'Who released or refused which held transaction, and what it was held for. Never deleted.';
+
+-- Since version 2.
+CREATE TABLE IF NOT EXISTS device_sightings (
+    bundle_id text COLLATE "C" NOT NULL,
+    device_id text COLLATE "C" NOT NULL,
+    day date NOT NULL,
+    player_id text COLLATE "C" NOT NULL,
+    PRIMARY KEY (bundle_id, device_id, day, player_id)
+);
+CREATE INDEX IF NOT EXISTS device_sightings_day ON device_sightings USING brin (day) WITH (pages_per_range = 32);
+COMMENT ON TABLE device_sightings IS
+    'Which players submitted from which device on which UTC day, for the shared_device signal. Forgotten after 30 days.';
 
 CREATE TABLE IF NOT EXISTS outcomes (
     day date NOT NULL,
@@ -220,6 +284,6 @@ CREATE TABLE IF NOT EXISTS apple_budgets (
 COMMENT ON TABLE apple_budgets IS
     'What all replicas share in front of Apple. Time up to leased_until belongs to replicas, slice by slice, each to send the requests of its slice; before held_until nobody sends any, for Apple said so (Retry-After).';
 
-INSERT INTO schema_version AS known (version) VALUES (1)
+INSERT INTO schema_version AS known (version) VALUES (2)
 ON CONFLICT (only_row) DO UPDATE SET version = excluded.version, applied_at = now()
     WHERE known.version < excluded.version;

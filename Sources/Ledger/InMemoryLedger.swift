@@ -51,11 +51,10 @@ public final class InMemoryLedger: PurchaseLedger {
 }
 
 extension LedgerView {
-    /// Whether every one is granted, or held and not refused.
+    /// Whether every one is granted or held.
     func holdsAll(_ purchases: [StorePurchase]) -> Bool {
         purchases.allSatisfy { purchase in
-            grants[purchase.transactionID] != nil
-                || holds[purchase.transactionID].map { !$0.isRefused } ?? false
+            grants[purchase.transactionID] != nil || holds[purchase.transactionID] != nil
         }
     }
 }

@@ -12,12 +12,13 @@ public final class Health: Sendable {
         case databaseWriter = "database writer"
         case outcomePublisher = "outcome publisher"
         case revisitLoop = "revisit loop"
+        case holdRevisitLoop = "hold revisit loop"
 
         /// From one beat to the next at most.
         public var maximumAge: Duration {
             switch self {
             case .consumerLoop: .seconds(60)
-            case .databaseWriter, .outcomePublisher, .revisitLoop: .seconds(120)
+            case .databaseWriter, .outcomePublisher, .revisitLoop, .holdRevisitLoop: .seconds(120)
             }
         }
     }

@@ -9,6 +9,7 @@ public struct Pipeline: Sendable {
     private let settings: PipelineSettings
     private let worker: SubmissionWorker
     private let unpublished: any UnpublishedEvents
+    private let held: (any HeldPurchases)?
     private let publisher: OutcomePublisher
     private let health: Health
     private let logger: Logger
@@ -18,14 +19,16 @@ public struct Pipeline: Sendable {
     ///   - catalog: the newest one. There must be one before `run` is called.
     ///   - parked: where what cannot wait in memory waits, and what tells an outage from one submission's trouble; nil
     ///     where everything waits in memory.
+    ///   - held: nil where no hold ever ends. It needs `parked`, with which it shares what Apple may be asked.
     public init(
         settings: PipelineSettings, catalog: @escaping @Sendable () -> Catalog?, verifier: any ReceiptVerifier,
         ledger: any PurchaseLedger, unpublished: any UnpublishedEvents,
-        parked: (store: any ParkedSubmissions, apple: any AppleState)? = nil, metrics: ReceiptdMetrics, health: Health,
-        logger: Logger
+        parked: (store: any ParkedSubmissions, apple: any AppleState)? = nil, held: (any HeldPurchases)? = nil,
+        metrics: ReceiptdMetrics, health: Health, logger: Logger
     ) throws(KafkaError) {
         self.settings = settings
         self.unpublished = unpublished
+        self.held = held
         self.health = health
         self.logger = logger
         publisher = try OutcomePublisher(settings: settings, logger: logger)
@@ -41,9 +44,14 @@ public struct Pipeline: Sendable {
         let sweeper = Task { await sweepOrphans() }
         let revisit = Revisit(worker: worker, health: health, logger: logger)
         revisit?.start()
+        let holds = held.flatMap { HoldRevisit(worker: worker, holds: $0, health: health, logger: logger) }
+        holds?.start()
         let ending = await consume()
         sweeper.cancel()
+        // Both at once: each waits a while for what is in the database.
+        holds?.cancel()
         await revisit?.stop()
+        await holds?.stop()
         await withCheckedContinuation { continuation in
             BlockingWork.run { [publisher] in
                 publisher.close()

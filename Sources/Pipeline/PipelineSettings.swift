@@ -57,6 +57,14 @@ enum PipelineLimits {
     static let revisitSeconds = 1.0
     /// Parked submissions taken up at a time; those of the same proof that come along double it at most.
     static let revisitBatch = 20
+    /// Holds taken up at a time.
+    static let holdBatch = 50
+    /// Between two tries of a hold at least; Apple's trouble makes it longer.
+    static let holdRetrySeconds = 1.0
+    /// Until a hold is tried again whose end the database would not take.
+    static let holdFailureSeconds = 60.0
+    /// Until a released hold of an app that the catalog does not have is looked at again.
+    static let unknownAppRetrySeconds = 300.0
     /// How long the process waits at its end for parked submissions that are under way.
     static let revisitDrainSeconds = 5.0
     /// Between two wakings of an app's blocked submissions: one that stays blocked must not be asked for all the time.

@@ -8,6 +8,7 @@ struct Main: AsyncParsableCommand {
         version: WorkerRunner.version,
         subcommands: [
             RunCommand.self, MigrateCommand.self, CatalogCommand.self, CheckCommand.self, SubmitCommand.self,
-            ParkedCommand.self, DemoCommand.self,
+            ParkedCommand.self, HoldsCommand.self, GrantsCommand.self,
+            InspectCommand.self, DemoCommand.self,
         ])
 }

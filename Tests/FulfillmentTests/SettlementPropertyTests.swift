@@ -102,8 +102,10 @@ struct SettlementPropertyTests {
 
     /// Now and then an operator refuses a hold, which frees its claim where nothing else stands under it.
     private func simulateOperator(_ view: inout LedgerView, _ random: inout SeededRandom) {
-        let open = view.holds.filter { !$0.value.isRefused }.keys.sorted()
+        let open = view.holds.keys.sorted()
         guard !open.isEmpty, random.chance(20) else { return }
-        view.holds[random.pick(open)]?.isRefused = true
+        let refused = random.pick(open)
+        guard let hold = view.holds.removeValue(forKey: refused) else { return }
+        view.refusals[refused, default: []].insert(hold.player)
     }
 }

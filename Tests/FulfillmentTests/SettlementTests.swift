@@ -128,11 +128,19 @@ struct SettlementTests {
     func refusedHold() {
         var view = LedgerView()
         _ = settle([Sample.judged(Sample.purchase(), .consumable, .hold(.retiredProduct))], in: &view)
-        view.holds["1000"]?.isRefused = true
+        view.holds["1000"] = nil
+        view.refusals["1000"] = ["player-1"]
+        view.claims["1000"]?.player = nil
+        #expect(settle([Sample.judged(Sample.purchase())], second, in: &view).answer?.reason == .refusedByOperator)
+        let theirs = settle(
+            [Sample.judged(Sample.purchase(), .consumable, .hold(.unknownProduct))], stranger, in: &view)
+        #expect(theirs.answer?.kind == .held)
+        #expect(settle([Sample.judged(Sample.purchase())], second, in: &view).answer?.reason == .ownedByOtherPlayer)
+        // Another player's hold has come and gone: it is remembered still.
+        view.holds["1000"] = nil
         view.claims["1000"]?.player = nil
         #expect(settle([Sample.judged(Sample.purchase())], second, in: &view).answer?.reason == .refusedByOperator)
         #expect(settle([Sample.judged(Sample.purchase())], stranger, in: &view).events.map(\.kind) == [.granted])
-        #expect(settle([Sample.judged(Sample.purchase())], second, in: &view).answer?.reason == .ownedByOtherPlayer)
     }
 
     @Test("names are their bytes in the ledger too")

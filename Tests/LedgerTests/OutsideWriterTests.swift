@@ -62,19 +62,4 @@ struct OutsideWriterTests {
         #expect(try await ledger.record(Sample.decision([more], offset: 4)).reason == .alreadyGranted)
         await ledger.close()
     }
-
-    @Test("a refused hold frees its claim for another player and is remembered for its own")
-    func refusedHold() async throws {
-        let database = try await LedgerDatabase()
-        let ledger = database.ledger()
-        let held = Sample.judged(Sample.purchase("1000"), .nonConsumable, .hold(.retiredProduct))
-        _ = try await ledger.record(Sample.decision([held], offset: 1))
-        try await database.run("UPDATE holds SET refused_at = now(); UPDATE claims SET player_id = NULL")
-        #expect(try await ledger.record(Sample.decision([held], offset: 2)).reason == .refusedByOperator)
-        let other = try await ledger.record(Sample.decision([held], player: "player-2", offset: 3))
-        #expect(other.events.map(\.kind) == [.held])
-        #expect(try await ledger.record(Sample.decision([held], offset: 4)).reason == .ownedByOtherPlayer)
-        #expect(try await database.number("SELECT count(*) FROM claims WHERE player_id = 'player-2'") == 1)
-        await ledger.close()
-    }
 }

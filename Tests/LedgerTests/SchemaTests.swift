@@ -36,6 +36,33 @@ struct SchemaTests {
         #expect(try await database.pool.run { try Schema.check($0) } == state)
     }
 
+    @Test("a database of version 1 is brought up, and what it held can be released")
+    func fromVersion1() async throws {
+        let database = try await LedgerDatabase()
+        try await database.run(
+            """
+            DROP TABLE refusals, hold_decisions;
+            DROP INDEX grants_players, grants_originals;
+            ALTER TABLE grants DROP COLUMN is_bound;
+            ALTER TABLE holds DROP COLUMN traceparent, DROP COLUMN evidence, DROP COLUMN waived,
+                DROP COLUMN released_at, DROP COLUMN due_at, DROP COLUMN tries, DROP COLUMN leased_until,
+                DROP COLUMN note;
+            UPDATE schema_version SET version = 1;
+            INSERT INTO held_submissions VALUES ('00000000-0000-0000-0000-000000000001',
+                '{"submission_id":"s","player_id":"p","bundle_id":"b","receipt_data":"MIIB"}');
+            INSERT INTO holds VALUES ('1000', '1000', 'p', 'b', 'gold', 'unknown_product',
+                '00000000-0000-0000-0000-000000000001', 's', 'Production', 1, now(), NULL, 1, now(), 't', 0, 7, now())
+            """)
+        let state = Schema.State.tooOld(found: 1, needed: Schema.currentVersion)
+        #expect(try await database.pool.run { try Schema.check($0) } == state)
+        try await database.pool.run { try Schema.migrate($0) }
+        #expect(try await database.pool.run { try Schema.check($0) } == .current)
+        #expect(try await HoldStore(pool: database.pool).release(HoldFilter(), by: "ann") == 1)
+        let taken = try await PostgresHolds(pool: database.pool).takeDue(catalogVersion: 1, limit: 5)
+        #expect(taken.map(\.transactionID) == ["1000"])
+        #expect(taken.first?.evidence == nil && taken.first?.submission.submissionID == "s")
+    }
+
     @Test("every table says what it is for")
     func comments() async throws {
         let database = try await LedgerDatabase()

@@ -5,7 +5,7 @@ extension OutcomeEvent {
     /// The first revision of a transaction: its grant.
     static func granted(
         _ purchase: StorePurchase, payload: String?, to submission: Submission, environment: StoreEnvironment,
-        at now: Timestamp, transactions: [TransactionOutcome]
+        at now: Timestamp, risk: [RiskSignal] = [], transactions: [TransactionOutcome]
     ) -> OutcomeEvent {
         let kind = Kind.granted
         let id = eventID(kind, transaction: purchase.transactionID, revision: 1)
@@ -27,9 +27,7 @@ extension OutcomeEvent {
             json.name("payload")
             json.raw(payload)
         }
-        json.name("risk")
-        json.beginArray()
-        json.endArray()
+        json.write(risk)
         json.write(transactions, first: purchase.transactionID)
         json.endObject()
         return OutcomeEvent(
@@ -40,9 +38,27 @@ extension OutcomeEvent {
     /// A rejection or a hold of a submission, at this record.
     static func answer(
         _ kind: Kind, reason: Reason, to submission: Submission, identity: NameBasedUUID, position: RecordPosition,
-        at now: Timestamp, transactions: [TransactionOutcome]
+        at now: Timestamp, risk: [RiskSignal] = [], transactions: [TransactionOutcome]
     ) -> OutcomeEvent {
-        let id = eventID(kind, submission: identity, position: position)
+        answer(
+            kind, id: eventID(kind, submission: identity, position: position), reason: reason, to: submission, at: now,
+            risk: risk, transactions: transactions)
+    }
+
+    /// The end of a hold that is no grant.
+    static func rejected(
+        _ reason: Reason, endOf hold: LeasedHold, at now: Timestamp, transaction: TransactionOutcome
+    ) -> OutcomeEvent {
+        let id = eventID(
+            endOfHold: hold.transactionID, submission: hold.identity, position: hold.position)
+        return answer(
+            .rejected, id: id, reason: reason, to: hold.submission, at: now, transactions: [transaction])
+    }
+
+    private static func answer(
+        _ kind: Kind, id: NameBasedUUID, reason: Reason, to submission: Submission, at now: Timestamp,
+        risk: [RiskSignal] = [], transactions: [TransactionOutcome]
+    ) -> OutcomeEvent {
         let first = transactions.last { $0.reason == reason && ($0.outcome == .held) == (kind == .held) }?.transactionID
         var json = JSONWriter()
         json.beginObject()
@@ -50,11 +66,7 @@ extension OutcomeEvent {
         json.write(submission)
         json.member("reason", reason.rawValue)
         json.member("detail", reason.detail)
-        if kind == .held {
-            json.name("risk")
-            json.beginArray()
-            json.endArray()
-        }
+        if kind == .held { json.write(risk) }
         json.write(transactions, first: first)
         json.endObject()
         return OutcomeEvent(
@@ -104,6 +116,13 @@ extension JSONWriter {
         member("player_id", submission.playerID.text)
         member("bundle_id", submission.bundleID.text)
         member("order_id", ifPresent: submission.orderID)
+    }
+
+    fileprivate mutating func write(_ risk: [RiskSignal]) {
+        name("risk")
+        beginArray()
+        for signal in risk { string(signal.rawValue) }
+        endArray()
     }
 
     /// The event's own first, then those newly decided, then the ones granted before.

@@ -54,6 +54,15 @@ public struct OutcomeEvent: Sendable, Equatable {
             "submission event", kind.rawValue, submission.description, position.topic, String(position.partition),
             String(position.offset))
     }
+
+    /// The rejection that ends a hold: one record may have left several transactions held.
+    public static func eventID(
+        endOfHold transaction: StoreTransactionID, submission: NameBasedUUID, position: RecordPosition
+    ) -> NameBasedUUID {
+        NameBasedUUID(
+            "hold event", Kind.rejected.rawValue, submission.description, position.topic, String(position.partition),
+            String(position.offset), transaction.text)
+    }
 }
 
 /// What became of one transaction of a submission, as events list it.

@@ -18,24 +18,27 @@ public struct LedgerView: Sendable {
         public var submission: NameBasedUUID?
         public var isRevoked: Bool
         public var event: [UInt8]?
+        /// Its player's submission had the transaction's token.
+        public var isBound: Bool
 
-        public init(player: PlayerID, submission: NameBasedUUID?, isRevoked: Bool, event: [UInt8]?) {
+        public init(
+            player: PlayerID, submission: NameBasedUUID?, isRevoked: Bool, event: [UInt8]?, isBound: Bool = false
+        ) {
             self.player = player
             self.submission = submission
             self.isRevoked = isRevoked
             self.event = event
+            self.isBound = isBound
         }
     }
 
     public struct Hold: Sendable, Equatable {
         public var player: PlayerID
         public var reason: Reason
-        public var isRefused: Bool
 
-        public init(player: PlayerID, reason: Reason, isRefused: Bool) {
+        public init(player: PlayerID, reason: Reason) {
             self.player = player
             self.reason = reason
-            self.isRefused = isRefused
         }
     }
 
@@ -43,13 +46,21 @@ public struct LedgerView: Sendable {
     public var claims: [StoreTransactionID: Claim]
     public var grants: [StoreTransactionID: Grant]
     public var holds: [StoreTransactionID: Hold]
+    /// Players who were refused a transaction by an operator. It outlives the hold, and any other player's.
+    public var refusals: [StoreTransactionID: Set<PlayerID>]
+    /// Granted and not revoked, for each product with a limit: complete for what the decisions may grant.
+    public var dailyCounts: [DailyCount: Int]
+    public var risk = RiskFacts()
 
     public init(
         claims: [StoreTransactionID: Claim] = [:], grants: [StoreTransactionID: Grant] = [:],
-        holds: [StoreTransactionID: Hold] = [:]
+        holds: [StoreTransactionID: Hold] = [:], refusals: [StoreTransactionID: Set<PlayerID>] = [:],
+        dailyCounts: [DailyCount: Int] = [:]
     ) {
         self.claims = claims
         self.grants = grants
         self.holds = holds
+        self.refusals = refusals
+        self.dailyCounts = dailyCounts
     }
 }

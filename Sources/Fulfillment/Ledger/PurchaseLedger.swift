@@ -58,11 +58,13 @@ public struct PendingDecision: Sendable {
     public let traceparent: String?
     /// The parked row that goes with this decision, nil where the submission never was parked.
     public let parkedID: NameBasedUUID?
+    /// From where on its events carry signals; nil: they carry none.
+    public let risk: RiskThresholds?
 
     public init(
         submission: Submission, position: RecordPosition, proof: Digest256, ruling: Ruling,
         environment: StoreEnvironment, evidence: GenuineReceipt?, decidedAt: Timestamp, catalogVersion: Int64,
-        traceparent: String?, parkedID: NameBasedUUID? = nil
+        traceparent: String?, parkedID: NameBasedUUID? = nil, risk: RiskThresholds? = nil
     ) {
         self.submission = submission
         self.position = position
@@ -75,6 +77,7 @@ public struct PendingDecision: Sendable {
         self.catalogVersion = catalogVersion
         self.traceparent = traceparent
         self.parkedID = parkedID
+        self.risk = risk
     }
 }
 

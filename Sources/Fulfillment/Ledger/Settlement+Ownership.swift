@@ -5,6 +5,8 @@ extension PendingDecision {
         /// This very submission won it. Nil: a grant without an event, from an earlier system.
         case grantedToThis(OutcomeEvent?)
         case against(Reason)
+        /// Another player was granted it without its token, which this submission has.
+        case disputed
         case stillHeld(Reason)
     }
 
@@ -12,19 +14,37 @@ extension PendingDecision {
         let purchase = judged.purchase
         let player = submission.playerID
         if let grant = view.grants[purchase.transactionID] {
-            if grant.player != player { return .against(.ownedByOtherPlayer) }
+            if grant.player != player { return finding(on: purchase, grantedToOther: grant, in: view) }
             if grant.submission == identity { return .grantedToThis(grant.event.flatMap(OutcomeEvent.init(stored:))) }
             return .against(grant.isRevoked ? .cancelled : .alreadyGranted)
         }
         if let hold = view.holds[purchase.transactionID] {
-            if hold.player == player { return hold.isRefused ? .against(.refusedByOperator) : .stillHeld(hold.reason) }
-            if !hold.isRefused { return .against(.ownedByOtherPlayer) }
+            return hold.player == player ? .stillHeld(hold.reason) : .against(.ownedByOtherPlayer)
         }
+        if view.refusals[purchase.transactionID]?.contains(player) == true { return .against(.refusedByOperator) }
         guard judged.isOwnedByOriginal, let claim = view.claims[purchase.originalTransactionID] else { return .free }
         if let owner = claim.player, owner != player { return .against(.ownedByOtherPlayer) }
         let isNonConsumable = judged.kind == .nonConsumable
         if isNonConsumable, claim.grantedTransaction != nil { return .against(.alreadyGranted) }
         return .free
+    }
+
+    private func finding(
+        on purchase: StorePurchase, grantedToOther grant: LedgerView.Grant, in view: LedgerView
+    ) -> Finding {
+        guard isBound(purchase), !grant.isBound, !grant.isRevoked else { return .against(.ownedByOtherPlayer) }
+        if view.refusals[purchase.transactionID]?.contains(submission.playerID) == true {
+            return .against(.refusedByOperator)
+        }
+        if let hold = view.holds[purchase.transactionID] {
+            return hold.player == submission.playerID ? .stillHeld(hold.reason) : .against(.ownedByOtherPlayer)
+        }
+        return .disputed
+    }
+
+    /// The submission's token is the transaction's.
+    public func isBound(_ purchase: StorePurchase) -> Bool {
+        submission.appAccountToken != nil && submission.appAccountToken == purchase.appAccountToken
     }
 }
 
@@ -36,12 +56,15 @@ extension LedgerView {
             claims[purchase.originalTransactionID]?.grantedTransaction = purchase.transactionID
         }
         grants[purchase.transactionID] = Grant(
-            player: decision.submission.playerID, submission: decision.identity, isRevoked: false, event: nil)
+            player: decision.submission.playerID, submission: decision.identity, isRevoked: false, event: nil,
+            isBound: decision.isBound(purchase))
+        if decision.risk != nil { risk.purchasesOfDay[decision.playerDay(of: purchase), default: 0] += 1 }
+        if judged.dailyLimit != nil { dailyCounts[decision.dailyCount(of: purchase), default: 0] += 1 }
     }
 
     mutating func enterHold(of judged: JudgedPurchase, player: PlayerID, reason: Reason) {
         enterClaim(of: judged, player: player)
-        holds[judged.purchase.transactionID] = Hold(player: player, reason: reason, isRefused: false)
+        holds[judged.purchase.transactionID] = Hold(player: player, reason: reason)
     }
 
     private mutating func enterClaim(of judged: JudgedPurchase, player: PlayerID) {

@@ -64,6 +64,7 @@ extension PendingDecision {
 
     private func settle(_ judged: [JudgedPurchase], in view: inout LedgerView) -> Settlement {
         var settlement = Settlement()
+        if risk != nil, let device { view.risk.playersOfDevice[device, default: []].insert(submission.playerID) }
         var toGrant: [(JudgedPurchase, payload: String?)] = []
         for purchase in judged {
             let outcome: (TransactionOutcome.Outcome, Reason?)
@@ -75,16 +76,18 @@ extension PendingDecision {
                 outcome = (reason == .alreadyGranted ? .alreadyGranted : .rejected, reason)
             case .stillHeld(let reason):
                 outcome = (.held, reason)
+            case .disputed:
+                outcome = hold(purchase, for: .ownershipDisputed, in: &settlement, &view)
             case .free:
                 switch purchase.verdict {
+                case .grant where !view.hasRoom(for: purchase, of: self):
+                    outcome = hold(purchase, for: .dailyLimit, in: &settlement, &view)
                 case .grant(let payload):
                     toGrant.append((purchase, payload))
                     view.enterGrant(of: purchase, decision: self)
                     outcome = (.granted, nil)
                 case .hold(let reason):
-                    settlement.holds.append(Settlement.NewHold(purchase: purchase.purchase, reason: reason))
-                    view.enterHold(of: purchase, player: submission.playerID, reason: reason)
-                    outcome = (.held, reason)
+                    outcome = hold(purchase, for: reason, in: &settlement, &view)
                 case .reject(let reason):
                     outcome = (.rejected, reason)
                 }
@@ -97,17 +100,28 @@ extension PendingDecision {
         for (judged, payload) in toGrant {
             let event = OutcomeEvent.granted(
                 judged.purchase, payload: payload, to: submission, environment: environment, at: decidedAt,
-                transactions: settlement.outcomes)
+                risk: signals(on: judged.purchase, in: view), transactions: settlement.outcomes)
             view.grants[judged.purchase.transactionID]?.event = event.value
             settlement.grants.append(Settlement.NewGrant(purchase: judged.purchase, kind: judged.kind, event: event))
         }
-        settlement.answer = answer(for: settlement)
+        let held = judged.last { held in
+            settlement.outcomes.last { $0.outcome == .held }?.transactionID == held.purchase.transactionID
+        }
+        settlement.answer = answer(for: settlement, risk: held.map { signals(on: $0.purchase, in: view) } ?? [])
         return settlement
     }
 
-    private func answer(for settlement: Settlement) -> OutcomeEvent? {
+    private func hold(
+        _ judged: JudgedPurchase, for reason: Reason, in settlement: inout Settlement, _ view: inout LedgerView
+    ) -> (TransactionOutcome.Outcome, Reason?) {
+        settlement.holds.append(Settlement.NewHold(purchase: judged.purchase, reason: reason))
+        view.enterHold(of: judged, player: submission.playerID, reason: reason)
+        return (.held, reason)
+    }
+
+    private func answer(for settlement: Settlement, risk: [RiskSignal]) -> OutcomeEvent? {
         if let held = settlement.outcomes.last(where: { $0.outcome == .held }), let reason = held.reason {
-            return answer(.held, reason, settlement.outcomes)
+            return answer(.held, reason, settlement.outcomes, risk: risk)
         }
         guard settlement.grants.isEmpty, settlement.reissued.isEmpty else { return nil }
         let isGrantedAlready = settlement.outcomes.contains { $0.outcome == .alreadyGranted }
@@ -115,9 +129,11 @@ extension PendingDecision {
         return answer(.rejected, reason, settlement.outcomes)
     }
 
-    private func answer(_ kind: OutcomeEvent.Kind, _ reason: Reason, _ outcomes: [TransactionOutcome]) -> OutcomeEvent {
+    private func answer(
+        _ kind: OutcomeEvent.Kind, _ reason: Reason, _ outcomes: [TransactionOutcome], risk: [RiskSignal] = []
+    ) -> OutcomeEvent {
         .answer(
-            kind, reason: reason, to: submission, identity: identity, position: position, at: decidedAt,
+            kind, reason: reason, to: submission, identity: identity, position: position, at: decidedAt, risk: risk,
             transactions: outcomes)
     }
 }

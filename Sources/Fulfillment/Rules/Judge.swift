@@ -8,12 +8,18 @@ public struct Judge: Sendable {
     /// The record's time: expiry is judged at it, so that a redelivery cannot change the verdict.
     public let recordTimestamp: Timestamp
     public let signature: ParsedProof.Signature
+    /// What an operator has let pass: none of these holds anything back.
+    public let waived: Set<Reason>
 
-    public init(submission: Submission, app: AppPolicy, recordTimestamp: Timestamp, signature: ParsedProof.Signature) {
+    public init(
+        submission: Submission, app: AppPolicy, recordTimestamp: Timestamp, signature: ParsedProof.Signature,
+        waived: Set<Reason> = []
+    ) {
         self.submission = submission
         self.app = app
         self.recordTimestamp = recordTimestamp
         self.signature = signature
+        self.waived = waived
     }
 
     /// - Parameter doubts: how often this answer was given before, for this submission.
@@ -41,7 +47,7 @@ public struct Judge: Sendable {
         }
     }
 
-    private func reasonAgainst(_ receipt: GenuineReceipt) -> Reason? {
+    func reasonAgainst(_ receipt: GenuineReceipt) -> Reason? {
         if receipt.bundleID != submission.bundleID { return .foreignApp }
         if receipt.environment == .production, let told = receipt.appAppleID, told != 0, let ours = app.appAppleID,
             told != ours
@@ -52,10 +58,11 @@ public struct Judge: Sendable {
         return nil
     }
 
-    private func judged(_ purchase: StorePurchase, in receipt: GenuineReceipt) -> JudgedPurchase {
+    func judged(_ purchase: StorePurchase, in receipt: GenuineReceipt) -> JudgedPurchase {
         let product = app.products[purchase.productID]
         return JudgedPurchase(
-            purchase: purchase, kind: product?.kind, verdict: verdict(on: purchase, product: product, in: receipt))
+            purchase: purchase, kind: product?.kind, verdict: verdict(on: purchase, product: product, in: receipt),
+            dailyLimit: waived.contains(.dailyLimit) ? nil : product?.dailyLimit)
     }
 
     private func verdict(
@@ -66,22 +73,26 @@ public struct Judge: Sendable {
         if purchase.isFamilyShared, !app.acceptsFamilyShared { return .reject(.familyShared) }
         if receipt.isExpiredSubscription { return .reject(.subscriptionExpired) }
         if let expiry = purchase.expiresAt, expiry <= recordTimestamp { return .reject(.subscriptionExpired) }
-        if app.accountToken == .require, purchase.appAccountToken == nil { return .hold(.bindingMissing) }
-        if let cutover = app.cutover, purchase.purchasedAt < cutover { return .hold(.beforeCutover) }
-        guard let product else { return .hold(.unknownProduct) }
-        if product.isRetired {
+        if app.accountToken == .require, purchase.appAccountToken == nil, !waived.contains(.bindingMissing) {
+            return .hold(.bindingMissing)
+        }
+        if let cutover = app.cutover, purchase.purchasedAt < cutover, !waived.contains(.beforeCutover) {
+            return .hold(.beforeCutover)
+        }
+        if product == nil, !waived.contains(.unknownProduct) { return .hold(.unknownProduct) }
+        if let product, product.isRetired {
             switch product.onRetired {
-            case .hold: return .hold(.retiredProduct)
+            case .hold where !waived.contains(.retiredProduct): return .hold(.retiredProduct)
             case .reject: return .reject(.retiredProduct)
-            case .grant: break
+            case .grant, .hold: break
             }
         }
         if let currency = purchase.currency ?? submission.currency, let admitted = app.currencies,
-            !admitted.contains(currency)
+            !admitted.contains(currency), !waived.contains(.currencyNotAllowed)
         {
             return .hold(.currencyNotAllowed)
         }
-        return .grant(payload: product.payload)
+        return .grant(payload: product?.payload)
     }
 
     private func isBoundElsewhere(_ purchase: StorePurchase) -> Bool {

@@ -26,11 +26,14 @@ public struct JudgedPurchase: Sendable, Equatable {
     public let purchase: StorePurchase
     public let kind: ProductKind?
     public let verdict: Verdict
+    /// The product's, where the ledger is to see to it.
+    public let dailyLimit: Int?
 
-    public init(purchase: StorePurchase, kind: ProductKind?, verdict: Verdict) {
+    public init(purchase: StorePurchase, kind: ProductKind?, verdict: Verdict, dailyLimit: Int? = nil) {
         self.purchase = purchase
         self.kind = kind
         self.verdict = verdict
+        self.dailyLimit = dailyLimit
     }
 
     /// Holds unless the ledger knows the purchase already: ownership comes first in section 4's order.

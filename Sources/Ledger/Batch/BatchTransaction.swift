@@ -31,6 +31,8 @@ struct BatchTransaction: Sendable {
         try session.transaction { session in
             let fresh = try InsertClaims.run(batch.claims, in: session)
             var view = try look(fresh: fresh, in: session)
+            view.dailyCounts = try CountDays.run(batch.limitedCounts, in: session)
+            view.risk = try FindRisk.run(for: batch.decisions, in: session)
             let claimsBefore = view.claims
             let settlements = batch.decisions.map { $0.settle(in: &view) }
             try changeClaims(fresh: fresh, before: claimsBefore, after: view.claims, in: session)
@@ -60,7 +62,7 @@ struct BatchTransaction: Sendable {
         let transactions = wanted.sorted()
         view.grants = try FindGrants.run(
             transactions, submissions: batch.decisions.lazy.map(\.identity), in: session)
-        view.holds = try FindHolds.run(transactions, in: session)
+        try FindHolds.run(transactions, players: batch.players, into: &view, in: session)
         for (original, claim) in view.claims {
             if let granted = claim.grantedTransaction, view.grants[granted]?.isRevoked ?? true {
                 view.claims[original]?.grantedTransaction = nil

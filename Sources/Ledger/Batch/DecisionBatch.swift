@@ -11,6 +11,9 @@ struct DecisionBatch: Sendable {
     /// Original transactions of every purchase.
     let originals: [StoreTransactionID]
     let purchases: [StorePurchase]
+    /// What has a daily limit.
+    let limitedCounts: Set<DailyCount>
+    let players: Set<PlayerID>
 
     init(_ given: [PendingDecision]) {
         var decisions: [PendingDecision] = []
@@ -51,6 +54,8 @@ struct DecisionBatch: Sendable {
         self.claims = claims.values.sorted { $0.original < $1.original }
         self.originals = originals.sorted()
         self.purchases = purchases
+        limitedCounts = Set(decisions.lazy.flatMap(\.limitedCounts))
+        players = Set(decisions.lazy.map(\.submission.playerID))
     }
 }
 

@@ -3,7 +3,7 @@ SELECT known.*
 FROM unnest($1::text[]) AS wanted (id)
 CROSS JOIN LATERAL (
     SELECT transaction_id, player_id, submission_key, revoked_at IS NOT NULL,
-        CASE WHEN submission_key = ANY ($2::uuid[]) THEN event END
+        CASE WHEN submission_key = ANY ($2::uuid[]) THEN event END, is_bound
     FROM grants
     WHERE transaction_id = wanted.id
     -- Keeps the planner from joining the whole table, however small it was when the plan was made.

@@ -1,4 +1,5 @@
--- $1 submission keys, sorted, each once; $2 their submissions
+-- $1 submission keys, sorted, each once; $2 their submissions. A row that is there is locked: it must not go with the
+-- last of its earlier holds.
 INSERT INTO held_submissions (submission_key, submission)
 SELECT * FROM unnest($1::uuid[], $2::bytea[])
-ON CONFLICT DO NOTHING;
+ON CONFLICT (submission_key) DO UPDATE SET submission = excluded.submission;

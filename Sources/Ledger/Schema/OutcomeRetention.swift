@@ -1,3 +1,4 @@
+import Fulfillment
 import Postgres
 
 /// Keeps the outcomes' partitions: makes those of the days to come, and forgets decided submissions after their time.
@@ -14,10 +15,13 @@ public struct OutcomeRetention: Sendable {
         public var dropped: [String] = []
         public var prunedOutcomes = 0
         public var prunedProofs = 0
+        public var prunedSightings = 0
     }
 
     private static let pruningDefault = LedgerSQL.statement(PackageResources.prune_default_sql)
     private static let pruningProofs = LedgerSQL.statement(PackageResources.prune_proofs_sql)
+
+    private static let pruningSightings = LedgerSQL.statement(PackageResources.prune_sightings_sql)
 
     private let pool: PostgresPool
     private let days: Int32
@@ -37,6 +41,7 @@ public struct OutcomeRetention: Sendable {
             report.dropped = try OutcomePartitions.dropOld(retentionDays: days, in: session)
             report.prunedOutcomes = try Self.prune(Self.pruningDefault, days, in: session)
             report.prunedProofs = try Self.prune(Self.pruningProofs, days, in: session)
+            report.prunedSightings = try Self.prune(Self.pruningSightings, RiskFacts.deviceDays, in: session)
             return report
         }
     }

@@ -15,7 +15,8 @@ enum FindGrants {
             guard let transaction = rows.text(row, 0), let player = rows.text(row, 1) else { continue }
             grants[Identifier(transaction)] = LedgerView.Grant(
                 player: Identifier(player), submission: rows.uuid(row, 2)?.nameBased,
-                isRevoked: rows.bool(row, 3) ?? false, event: rows.bytes(row, 4))
+                isRevoked: rows.bool(row, 3) ?? false, event: rows.bytes(row, 4),
+                isBound: rows.bool(row, 5) ?? false)
         }
         return grants
     }

@@ -30,6 +30,7 @@ enum InsertGrants {
                 .timestamps(rows.map(\.grant.purchase.expiresAt)),
                 .byteaArray(rows.map(\.grant.event.value)),
                 .int8Array(rows.map(\.decision.catalogVersion)),
+                .boolArray(rows.map { $0.decision.isBound($0.grant.purchase) }),
             ]
         ).count
     }

@@ -35,6 +35,8 @@ enum InsertHolds {
                 .int4Array(rows.map(\.decision.position.partition)),
                 .int8Array(rows.map(\.decision.position.offset)),
                 .timestamps(rows.map(\.decision.position.timestamp)),
+                .textArray(rows.map(\.decision.traceparent)),
+                .byteaArray(rows.map { $0.hold.evidence(of: $0.decision).storedBytes }),
             ]
         ).count
     }
@@ -44,5 +46,13 @@ enum InsertHolds {
         let sorted = bySubmission.sorted { $0.key < $1.key }
         try session.execute(
             submissions, [.uuids(sorted.map(\.key)), .byteaArray(sorted.map { $0.value.storedBytes })])
+    }
+}
+
+extension Settlement.NewHold {
+    /// What Apple said of this transaction alone.
+    fileprivate func evidence(of decision: PendingDecision) -> GenuineReceipt {
+        GenuineReceipt(
+            bundleID: decision.submission.bundleID, environment: decision.environment, purchases: [purchase])
     }
 }

@@ -30,12 +30,15 @@ struct PipelineMetrics: Sendable {
 
     /// Counts each event, and the submission's way from record to answer once.
     func published(_ events: [OutcomeEvent], recordedAt: Timestamp, now: Timestamp) {
-        for event in events {
-            let counter =
-                outcomes[event.kind]?[event.reason]
-                ?? all.outcomes.with(event.kind.rawValue, event.reason?.rawValue ?? "")
-            counter.increment()
-        }
+        for event in events { published(event) }
         all.submissionDuration.observe(Double(max(0, now.milliseconds - recordedAt.milliseconds)) / 1000)
+    }
+
+    /// One that comes by itself: its record was answered long ago.
+    func published(_ event: OutcomeEvent) {
+        let counter =
+            outcomes[event.kind]?[event.reason]
+            ?? all.outcomes.with(event.kind.rawValue, event.reason?.rawValue ?? "")
+        counter.increment()
     }
 }

@@ -115,7 +115,7 @@ public struct SubmissionWorker: Sendable {
             case .decided(let ruling):
                 CrashPoint.judged.reached()
                 clock.mark(.ask, in: metrics)
-                let events = try await record(ruling, answer, submission, proof, catalog.version, item)
+                let events = try await record(ruling, answer, submission, proof, app, catalog.version, item)
                 clock.mark(.record, in: metrics)
                 return events
             case let undecided:
@@ -131,7 +131,7 @@ public struct SubmissionWorker: Sendable {
         }
     }
 
-    private func ask(
+    func ask(
         _ proof: ParsedProof, _ submission: Submission, _ app: AppPolicy, _ item: InFlightRecord, isRetry: Bool
     ) async -> AppleAnswer {
         guard case .receipt(let receipt) = proof.material else {
@@ -151,7 +151,7 @@ public struct SubmissionWorker: Sendable {
 
     private func record(
         _ ruling: Ruling, _ answer: AppleAnswer, _ submission: Submission, _ proof: ParsedProof,
-        _ catalogVersion: Int64, _ item: InFlightRecord
+        _ app: AppPolicy, _ catalogVersion: Int64, _ item: InFlightRecord
     ) async throws(Abandoned) -> [OutcomeEvent] {
         var receipt: GenuineReceipt?
         if case .genuine(let genuine) = answer { receipt = genuine }
@@ -162,7 +162,7 @@ public struct SubmissionWorker: Sendable {
             submission: submission, position: item.position, proof: proof.digest, ruling: ruling,
             environment: receipt?.environment ?? .production, evidence: isMemorable ? receipt : nil,
             decidedAt: WallClock.now, catalogVersion: catalogVersion, traceparent: item.traceparent,
-            parkedID: item.parked?.id)
+            parkedID: item.parked?.id, risk: app.risk)
         switch try await withLedger({ () async throws(LedgerClosed) in try await ledger.record(decision) }) {
         case .events(let events):
             CrashPoint.recorded.reached()

@@ -50,8 +50,8 @@ struct WorkerService: Service {
         let pipeline = try Pipeline(
             settings: settings.pipeline, catalog: { catalog.catalog }, verifier: verifier, ledger: ledger,
             unpublished: LedgerOutbox(ledger: ledger, sweeper: OutboxSweeper(pool: pool)),
-            parked: (store: parking, apple: limits),
-            metrics: metrics, health: health, logger: logger)
+            parked: (store: parking, apple: limits), held: PostgresHolds(pool: pool), metrics: metrics, health: health,
+            logger: logger)
         let upkeep = Upkeep(
             pool: pool, retention: OutcomeRetention(pool: pool, days: settings.outcomeRetentionDays),
             metrics: metrics, health: health, logger: logger)

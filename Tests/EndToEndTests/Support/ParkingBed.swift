@@ -12,6 +12,8 @@ final class ParkingBed {
     static let castle = "com.example.castle"
     /// An app of its own, whose answers a test spoils.
     static let club = "com.example.castle.club"
+    /// An app with a cutover at the beginning of 2024.
+    static let limits = "com.example.castle.limits"
 
     struct NeverCame: Error, CustomStringConvertible {
         let description: String
@@ -25,6 +27,8 @@ final class ParkingBed {
 
     let parts: EmbeddedParts
     let outcomes: OutcomeCollector
+    /// The seeds' catalog, as it is in force.
+    let document: String
     private let producer: KafkaProducer
     private let pool: PostgresPool
     private let directory: URL
@@ -54,7 +58,7 @@ final class ParkingBed {
         let catalog = URL(fileURLWithPath: #filePath)
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("seeds/catalog.yaml")
-        let document = try String(contentsOf: catalog, encoding: .utf8)
+        document = try String(contentsOf: catalog, encoding: .utf8)
         pool = PostgresPool(
             configuration: PostgresConfiguration(uri: parts.databaseURL, applicationName: "tests"), size: 1)
         _ = try await CatalogStore(pool: pool).importDocument(document)
@@ -99,14 +103,23 @@ final class ParkingBed {
     }
 
     /// Calls `receiptd parked …` as an operator would.
-    func parked(_ arguments: String...) async throws -> Ending {
+    func parked(_ arguments: String...) async throws -> Ending { try await command(["parked"] + arguments) }
+
+    /// Calls `receiptd holds …` as an operator would.
+    func holds(_ arguments: String...) async throws -> Ending { try await command(["holds"] + arguments) }
+
+    func importCatalog(_ document: String) async throws {
+        _ = try await CatalogStore(pool: pool).importDocument(document)
+    }
+
+    func command(_ arguments: [String]) async throws -> Ending {
         let environment = environment()
         return try await blocking {
             let process = Process()
             let output = Pipe()
             let errors = Pipe()
             process.executableURL = URL(fileURLWithPath: try Self.program())
-            process.arguments = ["parked"] + arguments
+            process.arguments = arguments
             process.environment = environment
             process.standardOutput = output
             process.standardError = errors
@@ -124,13 +137,20 @@ final class ParkingBed {
         URL(fileURLWithPath: try DemoRun.ownPath()).deletingLastPathComponent().appendingPathComponent("receiptd").path
     }
 
+    private static let appleIDs: [String: Int64] = [
+        castle: 1_450_000_001, club: 1_450_000_006, limits: 1_450_000_005,
+    ]
+
     /// A purchase of gems, in a receipt of its own.
-    static func receipt(_ transaction: String, bundle: String = castle) -> String {
+    static func receipt(
+        _ transaction: String, bundle: String = castle, product: String = "com.example.castle.gems.100",
+        boughtAt milliseconds: Int64 = 1_777_629_600_000
+    ) -> String {
         SimulatedTransactionReceipt(
-            bundleID: bundle, appAppleID: bundle == castle ? 1_450_000_001 : 1_450_000_006,
+            bundleID: bundle, appAppleID: appleIDs[bundle] ?? 0,
             purchase: SimulatedPurchase(
-                transactionID: transaction, productID: "com.example.castle.gems.100",
-                purchaseDateMilliseconds: 1_777_629_600_000)
+                transactionID: transaction, productID: product,
+                purchaseDateMilliseconds: milliseconds)
         ).base64Encoded()
     }
 

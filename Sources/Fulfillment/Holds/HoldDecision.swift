@@ -1,0 +1,104 @@
+/// What is to become of a held transaction, on its way into the ledger.
+public struct HoldDecision: Sendable {
+    public let hold: LeasedHold
+    /// As if its submission held this transaction alone.
+    public let decision: PendingDecision
+
+    /// - Parameter ruling: on Apple's new answer, with `hold.waived` let pass.
+    public init(
+        _ hold: LeasedHold, ruling: Ruling, environment: StoreEnvironment, decidedAt: Timestamp, catalogVersion: Int64
+    ) {
+        self.hold = hold
+        decision = PendingDecision(
+            hold, ruling: ruling, environment: environment, decidedAt: decidedAt, catalogVersion: catalogVersion)
+    }
+
+    /// An operator refuses it.
+    public init(refusing hold: LeasedHold, decidedAt: Timestamp) {
+        self.init(
+            hold, ruling: .whole(.refusedByOperator, []), environment: .production, decidedAt: decidedAt,
+            catalogVersion: 0)
+    }
+
+    public enum Settled: Sendable, Equatable {
+        case granted(Settlement.NewGrant)
+        case rejected(OutcomeEvent)
+        /// It waits on, maybe for another reason than before. No event: the submission was told that it is held.
+        case held(Reason)
+        /// Apple's answer no longer has the transaction: that decides nothing.
+        case notTold
+    }
+
+    /// What Apple now says of the transaction, nil where it is decided with its submission or not told.
+    public var judged: JudgedPurchase? {
+        guard case .each(let all) = decision.ruling else { return nil }
+        return all.first {
+            $0.purchase.transactionID == hold.transactionID
+                && $0.purchase.originalTransactionID == hold.originalTransactionID
+        }
+    }
+
+    /// Settles against `view` and enters there what it changes. The hold itself may stand in `view` or not.
+    public func settle(in view: inout LedgerView) -> Settled {
+        view.holds[hold.transactionID] = nil
+        if case .whole(let reason, _) = decision.ruling { return rejected(reason) }
+        guard let judged else { return .notTold }
+        switch decision.finding(on: judged, in: view) {
+        case .grantedToThis: return rejected(.alreadyGranted)
+        case .against(let reason): return rejected(reason)
+        case .stillHeld(let reason): return .held(reason)
+        case .disputed:
+            // Released or not, a transaction is granted once: what a release lets pass leaves the other's ownership.
+            return hold.waived.contains(.ownershipDisputed)
+                ? rejected(.ownedByOtherPlayer) : .held(.ownershipDisputed)
+        case .free: return settle(judged, in: &view)
+        }
+    }
+
+    private func settle(_ judged: JudgedPurchase, in view: inout LedgerView) -> Settled {
+        switch judged.verdict {
+        case .hold(let reason): return .held(reason)
+        case .reject(let reason): return rejected(reason)
+        case .grant(let payload):
+            guard view.hasRoom(for: judged, of: decision) else { return .held(.dailyLimit) }
+            view.enterGrant(of: judged, decision: decision)
+            let purchase = judged.purchase
+            let event = OutcomeEvent.granted(
+                purchase, payload: payload, to: decision.submission, environment: decision.environment,
+                at: decision.decidedAt, risk: [],
+                transactions: [
+                    TransactionOutcome(
+                        transactionID: purchase.transactionID, productID: purchase.productID, outcome: .granted,
+                        reason: nil)
+                ])
+            return .granted(Settlement.NewGrant(purchase: purchase, kind: judged.kind, event: event))
+        }
+    }
+
+    private func rejected(_ reason: Reason) -> Settled {
+        let outcome = TransactionOutcome(
+            transactionID: hold.transactionID, productID: hold.productID,
+            outcome: reason == .alreadyGranted ? .alreadyGranted : .rejected, reason: reason)
+        return .rejected(.rejected(reason, endOf: hold, at: decision.decidedAt, transaction: outcome))
+    }
+}
+
+extension PendingDecision {
+    fileprivate init(
+        _ hold: LeasedHold, ruling: Ruling, environment: StoreEnvironment, decidedAt: Timestamp, catalogVersion: Int64
+    ) {
+        submission = hold.submission
+        position = hold.position
+        // Never read: a hold's end remembers nothing of its proof.
+        proof = Digest256(bytes: [])
+        identity = hold.identity
+        self.ruling = ruling
+        self.environment = environment
+        evidence = nil
+        self.decidedAt = decidedAt
+        self.catalogVersion = catalogVersion
+        traceparent = hold.traceparent
+        parkedID = nil
+        risk = nil
+    }
+}

@@ -1,0 +1,81 @@
+/// A held transaction that was taken up: nobody else takes it before its lease is over.
+public struct LeasedHold: Sendable {
+    /// When the lease ends, in PostgreSQL's microseconds: what tells this lease from a later one.
+    public typealias Lease = Int64
+
+    public let transactionID: StoreTransactionID
+    public let originalTransactionID: StoreTransactionID
+    public let productID: ProductID
+    /// What it is held for now.
+    public let reason: Reason
+    /// What operators have let pass for it, now or earlier.
+    public let waived: Set<Reason>
+    /// An operator's release waits to be carried out.
+    public let isReleased: Bool
+    /// A try is due, whatever the catalog says: released, put back without a verdict, or the ledger knows more by now.
+    public let isDue: Bool
+    public let submission: Submission
+    public let identity: NameBasedUUID
+    /// The record's, by whose time expiry is judged. Its content is not known any more.
+    public let position: RecordPosition
+    public let traceparent: String?
+    /// What Apple said of this transaction when it was held; nil where that was not kept.
+    public let evidence: GenuineReceipt?
+    /// Granted to its player of its product and day of purchase, when it was taken up. Nil where it is not held for that.
+    public let dailyCount: Int?
+    /// Tries without a verdict since the last decision.
+    public let tries: Int
+    public let lease: Lease
+
+    public init(
+        transactionID: StoreTransactionID, originalTransactionID: StoreTransactionID, productID: ProductID,
+        reason: Reason, waived: Set<Reason>, isReleased: Bool, isDue: Bool, submission: Submission,
+        identity: NameBasedUUID,
+        position: RecordPosition, traceparent: String?, evidence: GenuineReceipt?, dailyCount: Int?, tries: Int,
+        lease: Lease
+    ) {
+        self.transactionID = transactionID
+        self.originalTransactionID = originalTransactionID
+        self.productID = productID
+        self.reason = reason
+        self.waived = waived
+        self.isReleased = isReleased
+        self.isDue = isDue
+        self.submission = submission
+        self.identity = identity
+        self.position = position
+        self.traceparent = traceparent
+        self.evidence = evidence
+        self.dailyCount = dailyCount
+        self.tries = tries
+        self.lease = lease
+    }
+
+    /// What can be said under another catalog before Apple is asked.
+    public enum Outlook: Sendable, Equatable {
+        /// Nothing in the catalog lets it go: it stays held, for this reason.
+        case stays(Reason)
+        /// Apple is to be asked again: its wait may end.
+        case mayEnd
+    }
+
+    public func outlook(under catalog: Catalog) -> Outlook {
+        guard !isDue else { return .mayEnd }
+        // No catalog decides between two players.
+        guard let app = catalog.apps[submission.bundleID], reason != .ownershipDisputed else { return .stays(reason) }
+        guard let evidence, let purchase = evidence.purchases.first(where: { $0.transactionID == transactionID })
+        else { return .mayEnd }
+        let judge = Judge(
+            submission: submission, app: app, recordTimestamp: position.timestamp, signature: .notProvable,
+            waived: waived)
+        guard judge.reasonAgainst(evidence) == nil else { return .mayEnd }
+        let judged = judge.judged(purchase, in: evidence)
+        switch judged.verdict {
+        case .hold(let reason): return .stays(reason)
+        case .reject: return .mayEnd
+        case .grant:
+            if let dailyCount, let limit = judged.dailyLimit, dailyCount >= limit { return .stays(.dailyLimit) }
+            return .mayEnd
+        }
+    }
+}

@@ -1,0 +1,37 @@
+/// What a product's `daily_limit` counts together: one player's transactions of it that were bought on one UTC day.
+public struct DailyCount: Sendable, Hashable {
+    public let bundleID: BundleID
+    public let player: PlayerID
+    public let product: ProductID
+    /// UTC days since 1970 of the purchase.
+    public let day: Int32
+
+    public init(bundleID: BundleID, player: PlayerID, product: ProductID, day: Int32) {
+        self.bundleID = bundleID
+        self.player = player
+        self.product = product
+        self.day = day
+    }
+}
+
+extension PendingDecision {
+    public func dailyCount(of purchase: StorePurchase) -> DailyCount {
+        DailyCount(
+            bundleID: submission.bundleID, player: submission.playerID, product: purchase.productID,
+            day: purchase.purchasedAt.daysSinceEpoch)
+    }
+
+    /// What has to be counted before this can be settled.
+    public var limitedCounts: [DailyCount] {
+        guard case .each(let judged) = ruling else { return [] }
+        return judged.compactMap { $0.dailyLimit == nil ? nil : dailyCount(of: $0.purchase) }
+    }
+}
+
+extension LedgerView {
+    /// Whether one more may be granted.
+    func hasRoom(for judged: JudgedPurchase, of decision: PendingDecision) -> Bool {
+        guard let limit = judged.dailyLimit else { return true }
+        return dailyCounts[decision.dailyCount(of: judged.purchase), default: 0] < limit
+    }
+}

@@ -1,0 +1,68 @@
+/// What the ledger knows of devices and days, as far as a batch's signals need it. Signals inform; they decide nothing.
+public struct RiskFacts: Sendable {
+    public struct Device: Sendable, Hashable {
+        public let bundleID: BundleID
+        public let id: Identifier
+
+        public init(bundleID: BundleID, id: Identifier) {
+            self.bundleID = bundleID
+            self.id = id
+        }
+    }
+
+    public struct PlayerDay: Sendable, Hashable {
+        public let bundleID: BundleID
+        public let player: PlayerID
+        /// UTC days since 1970 of the purchase.
+        public let day: Int32
+
+        public init(bundleID: BundleID, player: PlayerID, day: Int32) {
+            self.bundleID = bundleID
+            self.player = player
+            self.day = day
+        }
+    }
+
+    /// Days over which a device's players are counted.
+    public static let deviceDays: Int32 = 30
+    /// Players of one device that are read at most, and purchases of one day: thresholds lie below.
+    public static let maximumCounted: Int64 = 1_000
+
+    public var playersOfDevice: [Device: Set<PlayerID>] = [:]
+    public var purchasesOfDay: [PlayerDay: Int] = [:]
+
+    public init() {}
+}
+
+/// What an event's `risk` lists.
+public enum RiskSignal: String, Sendable, CaseIterable {
+    case sharedDevice = "shared_device"
+    /// Not told yet: nothing that Apple answers to a receipt names the account.
+    case manyAccounts = "many_accounts"
+    case smallPurchases = "small_purchases"
+}
+
+extension PendingDecision {
+    /// Nil where no device is named.
+    public var device: RiskFacts.Device? {
+        submission.deviceID.map { RiskFacts.Device(bundleID: submission.bundleID, id: $0) }
+    }
+
+    public func playerDay(of purchase: StorePurchase) -> RiskFacts.PlayerDay {
+        RiskFacts.PlayerDay(
+            bundleID: submission.bundleID, player: submission.playerID, day: purchase.purchasedAt.daysSinceEpoch)
+    }
+
+    /// - Parameter purchase: one that stands in `view` as granted, or is held.
+    func signals(on purchase: StorePurchase, in view: LedgerView) -> [RiskSignal] {
+        guard let risk else { return [] }
+        var signals: [RiskSignal] = []
+        if let device, let players = view.risk.playersOfDevice[device], players.count >= risk.sharedDevicePlayers {
+            signals.append(.sharedDevice)
+        }
+        if view.risk.purchasesOfDay[playerDay(of: purchase), default: 0] >= risk.smallPurchasesPerDay {
+            signals.append(.smallPurchases)
+        }
+        return signals
+    }
+}

@@ -1,0 +1,69 @@
+import Fulfillment
+import Postgres
+
+/// Held transactions in PostgreSQL, for the workers. Every function throws a `PostgresError`, `settle` also where a
+/// grant of another writer came between: then the lease ends, and it is tried again.
+public struct PostgresHolds: HeldPurchases {
+    /// How long a worker has for one try, by PostgreSQL's clock: longer than Apple may take in two environments.
+    public static let leaseSeconds = 60.0
+
+    private static let takingDue = LedgerSQL.statement(PackageResources.take_due_holds_sql)
+    private static let takingOutdated = LedgerSQL.statement(PackageResources.take_outdated_holds_sql)
+    private static let puttingBack = LedgerSQL.statement(PackageResources.put_back_hold_sql)
+    private static let returning = LedgerSQL.statement(PackageResources.return_hold_sql)
+
+    private let pool: PostgresPool
+    private let leaseSeconds: Double
+
+    public init(pool: PostgresPool, leaseSeconds: Double = PostgresHolds.leaseSeconds) {
+        self.pool = pool
+        self.leaseSeconds = leaseSeconds
+    }
+
+    public func takeDue(catalogVersion: Int64, limit: Int) async throws -> [LeasedHold] {
+        try await pool.run { [leaseSeconds] session in
+            try session.transaction { session in
+                func take(_ statement: PostgresStatement, _ more: [PostgresParameter], _ limit: Int) throws
+                    -> [LeasedHold]
+                {
+                    let rows = try session.execute(statement, [.int8(Int64(limit)), .float8(leaseSeconds)] + more)
+                    let taken = TakenHolds(rows)
+                    try KeepHolds.leave(taken.unreadable, catalogVersion: catalogVersion, in: session)
+                    return taken.leased
+                }
+                let due = try take(Self.takingDue, [], limit)
+                if due.count >= limit { return due }
+                return due + (try take(Self.takingOutdated, [.int8(catalogVersion)], limit - due.count))
+            }
+        }
+    }
+
+    public func keep(_ holds: [(hold: LeasedHold, reason: Reason)], catalogVersion: Int64) async throws {
+        let rows = holds.map { KeepHolds.Row(hold: $0.hold, reason: $0.reason) }
+        try await pool.run { try KeepHolds.run(rows, catalogVersion: catalogVersion, in: $0) }
+    }
+
+    public func putBack(_ hold: LeasedHold, dueAfterSeconds: Double) async throws {
+        try await pool.run { session in
+            _ = try session.execute(
+                Self.puttingBack,
+                [
+                    .text(hold.transactionID.text), .timestamptz(unixMicroseconds: hold.lease),
+                    .float8(dueAfterSeconds),
+                ])
+        }
+    }
+
+    public func release(_ hold: LeasedHold) async throws {
+        try await pool.run { session in
+            _ = try session.execute(
+                Self.returning, [.text(hold.transactionID.text), .timestamptz(unixMicroseconds: hold.lease)])
+        }
+    }
+
+    public func settle(_ decision: HoldDecision) async throws -> OutcomeEvent? {
+        let transaction = HoldTransaction(decision: decision, operatorName: nil)
+        if case .published(let event) = try await pool.run({ try transaction.run(in: $0) }) { return event }
+        return nil
+    }
+}

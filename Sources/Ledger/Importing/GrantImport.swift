@@ -1,0 +1,121 @@
+import Fulfillment
+import Postgres
+
+/// A purchase that an earlier system delivered.
+public struct ImportedGrant: Sendable, Equatable {
+    /// Of the file, from 1.
+    public var line: Int
+    public var transactionID: StoreTransactionID
+    public var originalTransactionID: StoreTransactionID
+    public var playerID: PlayerID
+    public var bundleID: BundleID
+    public var productID: ProductID
+    /// At least 1.
+    public var quantity: Int32
+    public var environment: StoreEnvironment
+    public var purchasedAt: Timestamp?
+    public var expiresAt: Timestamp?
+    public var revokedAt: Timestamp?
+    public var grantedAt: Timestamp
+    public var submissionID: Identifier
+
+    public init(
+        line: Int, transactionID: StoreTransactionID, originalTransactionID: StoreTransactionID, playerID: PlayerID,
+        bundleID: BundleID, productID: ProductID, quantity: Int32, environment: StoreEnvironment,
+        purchasedAt: Timestamp?, expiresAt: Timestamp?, revokedAt: Timestamp?, grantedAt: Timestamp,
+        submissionID: Identifier
+    ) {
+        self.line = line
+        self.transactionID = transactionID
+        self.originalTransactionID = originalTransactionID
+        self.playerID = playerID
+        self.bundleID = bundleID
+        self.productID = productID
+        self.quantity = quantity
+        self.environment = environment
+        self.purchasedAt = purchasedAt
+        self.expiresAt = expiresAt
+        self.revokedAt = revokedAt
+        self.grantedAt = grantedAt
+        self.submissionID = submissionID
+    }
+}
+
+/// Enters grants of an earlier system: rows without events. Any number of times; beside running workers too, for each
+/// batch locks its claims first, in their order. Throws a `PostgresError`.
+public struct GrantImport: Sendable {
+    /// Rows in one transaction: workers that meet one of its claims wait for it.
+    public static let batch = 5_000
+
+    public struct Entered: Sendable, Equatable {
+        public let entered: Int
+        /// Lines whose transaction another player has: nothing was changed for them.
+        public let conflicts: [Int]
+    }
+
+    private static let creating = LedgerSQL.text(PackageResources.import_table_sql)
+    private static let claiming = LedgerSQL.text(PackageResources.import_claims_sql)
+    private static let granting = LedgerSQL.statement(PackageResources.import_grants_sql)
+    private static let comparing = LedgerSQL.statement(PackageResources.import_conflicts_sql)
+
+    private let pool: PostgresPool
+
+    public init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// One batch in one transaction.
+    public func enter(_ grants: [ImportedGrant]) async throws -> Entered {
+        guard !grants.isEmpty else { return Entered(entered: 0, conflicts: []) }
+        return try await pool.run { session in
+            try session.transaction { session in
+                try session.run(script: Self.creating)
+                var chunk: [UInt8]? = Self.copied(grants)
+                try session.copyIn("COPY imported FROM STDIN") {
+                    defer { chunk = nil }
+                    return chunk
+                }
+                // Not prepared: their table is another one each time.
+                try session.run(script: Self.claiming)
+                let entered = try session.execute(Self.granting).int8(0, 0) ?? 0
+                let conflicts = try session.execute(Self.comparing)
+                return Entered(
+                    entered: Int(entered),
+                    conflicts: (0..<conflicts.count).compactMap { row in conflicts.int8(row, 0).map { Int($0) } })
+            }
+        }
+    }
+
+    /// COPY's text format.
+    private static func copied(_ grants: [ImportedGrant]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(grants.count * 200)
+        for grant in grants {
+            let fields: [String?] = [
+                String(grant.line), grant.transactionID.text, grant.originalTransactionID.text, grant.playerID.text,
+                grant.bundleID.text, grant.productID.text, String(grant.quantity), grant.environment.rawValue,
+                grant.purchasedAt?.rfc3339, grant.expiresAt?.rfc3339, grant.revokedAt?.rfc3339,
+                grant.grantedAt.rfc3339, grant.submissionID.text,
+            ]
+            for (index, field) in fields.enumerated() {
+                if index > 0 { bytes.append(UInt8(ascii: "\t")) }
+                append(field, to: &bytes)
+            }
+            bytes.append(UInt8(ascii: "\n"))
+        }
+        return bytes
+    }
+
+    private static func append(_ field: String?, to bytes: inout [UInt8]) {
+        guard let field else { return bytes.append(contentsOf: "\\N".utf8) }
+        for byte in field.utf8 {
+            switch byte {
+            case UInt8(ascii: "\\"): bytes.append(contentsOf: "\\\\".utf8)
+            case UInt8(ascii: "\t"): bytes.append(contentsOf: "\\t".utf8)
+            case UInt8(ascii: "\n"): bytes.append(contentsOf: "\\n".utf8)
+            case UInt8(ascii: "\r"): bytes.append(contentsOf: "\\r".utf8)
+            default: bytes.append(byte)
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import Fulfillment
+import Postgres
+
+/// All that the database knows of a submission, a transaction or a player, for people. Never a receipt.
+public struct Inspection: Sendable {
+    /// Rows of one table, objects with the same members in the same order.
+    public struct Section: Sendable {
+        public let name: String
+        public let rows: [JSONValue]
+    }
+
+    private static let outcomes = LedgerSQL.statement(PackageResources.inspect_outcomes_sql)
+    private static let grants = LedgerSQL.statement(PackageResources.inspect_grants_sql)
+    private static let claims = LedgerSQL.statement(PackageResources.inspect_claims_sql)
+    private static let holds = LedgerSQL.statement(PackageResources.inspect_holds_sql)
+    private static let refusals = LedgerSQL.statement(PackageResources.inspect_refusals_sql)
+    private static let decisions = LedgerSQL.statement(PackageResources.inspect_decisions_sql)
+    private static let parked = LedgerSQL.statement(PackageResources.inspect_parked_sql)
+    private static let outbox = LedgerSQL.statement(PackageResources.inspect_outbox_sql)
+    private static let proofs = LedgerSQL.statement(PackageResources.inspect_proofs_sql)
+
+    public let sections: [Section]
+
+    /// Reads as of one instant. Throws a `PostgresError`.
+    /// - Parameters:
+    ///   - days: how far back decided submissions are searched, which have no index by name.
+    ///   - limit: rows of a section.
+    public static func of(_ id: String, days: Int, limit: Int, in pool: PostgresPool) async throws -> Inspection {
+        // What cannot be stored is not known.
+        guard !id.utf8.contains(0) else { return Inspection(sections: []) }
+        return try await pool.run { session in
+            try session.transaction { session in
+                // Times as RFC 3339 in UTC; a search through many days takes longer than a statement usually may.
+                try session.run(
+                    script: """
+                        SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY;
+                        SET LOCAL TIME ZONE 'UTC'; SET LOCAL statement_timeout = '10min'
+                        """)
+                return try read(id, days: Int32(clamping: days), limit: Int64(limit), in: session)
+            }
+        }
+    }
+
+    private static func read(
+        _ id: String, days: Int32, limit: Int64, in session: PostgresSession
+    ) throws -> Inspection {
+        func rows(_ statement: PostgresStatement, _ parameters: [PostgresParameter]) throws -> [JSONValue] {
+            let text = try session.execute(statement, parameters).bytes(0, 0) ?? []
+            return (try? JSONParser.parse(text).value.array) ?? []
+        }
+        let name = PostgresParameter.text(id)
+        let outcomes = try rows(outcomes, [name, .int4(days), .int8(limit)])
+        let granted = outcomes.flatMap { $0["granted_transaction_ids"]?.array ?? [] }.compactMap(\.string)
+        let grants = try rows(grants, [name, .int8(limit), .textArray(granted)])
+        let holds = try rows(holds, [name, .int8(limit)])
+        let originals = (grants + holds).compactMap { $0["original_transaction_id"]?.string }
+        let digests = outcomes.compactMap { $0["proof_sha256"]?.string }
+        return Inspection(sections: [
+            Section(name: "grants", rows: grants), Section(name: "holds", rows: holds),
+            Section(name: "refusals", rows: try rows(refusals, [name, .int8(limit)])),
+            Section(name: "hold_decisions", rows: try rows(decisions, [name, .int8(limit)])),
+            Section(name: "parked", rows: try rows(parked, [name, .int8(limit)])),
+            Section(name: "outcomes", rows: outcomes),
+            Section(name: "outbox", rows: try rows(outbox, [name, .int8(limit)])),
+            Section(name: "claims", rows: try rows(claims, [name, .textArray(originals)])),
+            Section(name: "proofs", rows: try rows(proofs, [.textArray(digests)])),
+        ])
+    }
+}

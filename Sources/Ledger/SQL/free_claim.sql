@@ -1,0 +1,10 @@
+-- After a hold has ended without a grant: free for others, unless something else of its player's lies under it.
+-- $1 original transaction, locked; $2 player
+UPDATE claims
+SET player_id = NULL, claimed_at = now()
+WHERE original_transaction_id = $1 AND player_id = $2 AND granted_transaction_id IS NULL
+    AND NOT EXISTS (SELECT FROM grants WHERE transaction_id = $1 AND player_id = $2)
+    AND NOT EXISTS (
+        SELECT FROM grants
+        WHERE original_transaction_id = $1 AND original_transaction_id <> transaction_id AND player_id = $2)
+    AND NOT EXISTS (SELECT FROM holds WHERE original_transaction_id = $1 AND player_id = $2);

@@ -1,0 +1,7 @@
+-- They stay held. $1 transactions, sorted; $2 their leases; $3 their reasons; $4 what an operator should know, or null;
+-- $5 the catalog that decided. A release is used up: another reason holds them, or nothing can be said.
+UPDATE holds
+SET reason = kept.reason, catalog_version = greatest(holds.catalog_version, $5), released_at = NULL, due_at = NULL,
+    tries = 0, leased_until = NULL, note = kept.note
+FROM unnest($1::text[], $2::timestamptz[], $3::text[], $4::text[]) AS kept (transaction_id, lease, reason, note)
+WHERE holds.transaction_id = kept.transaction_id AND holds.leased_until = kept.lease;

@@ -1,0 +1,7 @@
+-- Oldest first. $1 how many; $2 an app, $3 a reason, or null
+SELECT transaction_id, original_transaction_id, player_id, bundle_id, product_id, quantity, environment, reason, waived,
+    submission_id, purchased_at, held_at, released_at, note, catalog_version, tries
+FROM holds
+WHERE ($2::text IS NULL OR bundle_id = $2) AND ($3::text IS NULL OR reason = $3)
+ORDER BY held_at, transaction_id
+LIMIT $1;

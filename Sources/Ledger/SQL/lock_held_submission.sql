@@ -1,0 +1,2 @@
+-- Waits for whoever is about to hold another of its transactions. $1 submission
+SELECT 1 FROM held_submissions WHERE submission_key = $1 FOR UPDATE;

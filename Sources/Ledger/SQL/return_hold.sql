@@ -1,0 +1,2 @@
+-- As if it had never been taken. $1 transaction; $2 its lease
+UPDATE holds SET leased_until = NULL WHERE transaction_id = $1 AND leased_until = $2;

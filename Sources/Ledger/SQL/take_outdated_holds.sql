@@ -1,0 +1,28 @@
+-- Leases what an older catalog decided. $1 how many; $2 seconds; $3 the catalog in force
+WITH outdated AS (
+    SELECT transaction_id
+    FROM holds
+    WHERE due_at IS NULL AND catalog_version < $3 AND (leased_until IS NULL OR leased_until < now())
+    ORDER BY catalog_version
+    LIMIT $1
+    FOR UPDATE SKIP LOCKED
+), leased AS (
+    UPDATE holds
+    SET leased_until = now() + make_interval(secs => $2)
+    WHERE transaction_id IN (SELECT transaction_id FROM outdated)
+    RETURNING *
+)
+SELECT transaction_id, original_transaction_id, product_id, reason, waived, released_at IS NOT NULL,
+    held_submissions.submission, leased.submission_key, source_topic, source_partition, source_offset,
+    source_timestamp, traceparent, evidence, tries, leased_until,
+    CASE WHEN reason = 'daily_limit' THEN (
+        SELECT count(*) FROM grants
+        WHERE grants.player_id = leased.player_id AND grants.bundle_id = leased.bundle_id
+            AND grants.product_id = leased.product_id AND revoked_at IS NULL
+            AND grants.purchased_at >= date_trunc('day', leased.purchased_at AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'
+            AND grants.purchased_at < date_trunc('day', leased.purchased_at AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'
+                + interval '24 hours'
+    ) END, false
+FROM leased
+LEFT JOIN held_submissions USING (submission_key)
+ORDER BY held_at, transaction_id;

@@ -1,0 +1,38 @@
+import Fulfillment
+import Postgres
+
+/// The counts behind daily limits. Each is locked first, until COMMIT: whoever grants under it next sees this
+/// transaction's grants. No counter is kept that could part from the grants; what was granted before a product had a
+/// limit counts, what was revoked since does not.
+enum CountDays {
+    private static let locking = LedgerSQL.statement(PackageResources.lock_counts_sql)
+    private static let counting = LedgerSQL.statement(PackageResources.count_days_sql)
+
+    /// Behind the claims' locks and before any other.
+    static func run(_ counts: Set<DailyCount>, in session: PostgresSession) throws -> [DailyCount: Int] {
+        guard !counts.isEmpty else { return [:] }
+        let given = Array(counts)
+        // In one order for everybody, which is that of the locks and not of what they stand for.
+        try session.execute(locking, [.int8Array(Set(given.map(\.lock)).sorted())])
+        let rows = try session.execute(
+            counting,
+            [
+                .identifiers(given.lazy.map(\.bundleID)), .identifiers(given.lazy.map(\.player)),
+                .identifiers(given.lazy.map(\.product)),
+                .timestamps(given.map { Timestamp(milliseconds: Int64($0.day) * 86_400_000) }),
+            ])
+        var known: [DailyCount: Int] = [:]
+        for row in 0..<rows.count {
+            guard let number = rows.int8(row, 0), let count = rows.int8(row, 1) else { continue }
+            known[given[Int(number) - 1]] = Int(count)
+        }
+        return known
+    }
+}
+
+extension DailyCount {
+    /// Two that share a number only wait for one another.
+    fileprivate var lock: Int64 {
+        Int64(bitPattern: NameBasedUUID("daily limit", bundleID.text, player.text, product.text, String(day)).high)
+    }
+}

@@ -1,0 +1,54 @@
+import Fulfillment
+import Postgres
+
+/// The facts behind signals, for a whole batch in one statement.
+enum FindRisk {
+    private static let statement = LedgerSQL.statement(PackageResources.find_risk_sql)
+
+    private struct Wanted: Hashable {
+        let device: RiskFacts.Device?
+        let day: RiskFacts.PlayerDay
+        /// UTC days since 1970 of the decision.
+        let seenOn: Int32
+    }
+
+    /// Behind the claims' locks, as everything that may wait for another batch.
+    static func run(for decisions: [PendingDecision], in session: PostgresSession) throws -> RiskFacts {
+        var wanted: Set<Wanted> = []
+        for decision in decisions where decision.risk != nil {
+            guard case .each(let judged) = decision.ruling else { continue }
+            for purchase in judged where !purchase.verdict.isRejection {
+                wanted.insert(
+                    Wanted(
+                        device: decision.device, day: decision.playerDay(of: purchase.purchase),
+                        seenOn: decision.decidedAt.daysSinceEpoch))
+            }
+        }
+        var facts = RiskFacts()
+        guard !wanted.isEmpty else { return facts }
+        let given = Array(wanted)
+        let rows = try session.execute(
+            statement,
+            [
+                .identifiers(given.lazy.map(\.day.bundleID)), .textArray(given.map { $0.device?.id.text }),
+                .identifiers(given.lazy.map(\.day.player)),
+                .dateArray(daysSinceUnixEpoch: given.map(\.seenOn)),
+                .timestamps(given.map { Timestamp(milliseconds: Int64($0.day.day) * 86_400_000) }),
+                .int8(RiskFacts.maximumCounted), .int4(RiskFacts.deviceDays),
+            ])
+        for row in 0..<rows.count {
+            guard let number = rows.int8(row, 0) else { continue }
+            let asked = given[Int(number) - 1]
+            facts.purchasesOfDay[asked.day] = Int(rows.int8(row, 2) ?? 0)
+            guard let device = asked.device, let players = rows.textArray(row, 1) else { continue }
+            facts.playersOfDevice[device, default: []].formUnion(players.compactMap { $0.map { Identifier($0) } })
+        }
+        return facts
+    }
+}
+
+extension JudgedPurchase.Verdict {
+    fileprivate var isRejection: Bool {
+        if case .reject = self { true } else { false }
+    }
+}

@@ -1,0 +1,114 @@
+import ArgumentParser
+import Foundation
+import Fulfillment
+import Ledger
+import Postgres
+
+struct GrantsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "grants", abstract: "What was granted.", subcommands: [Import.self])
+
+    struct Import: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "import",
+            abstract: "Enters purchases that an earlier system delivered: no events, any number of times.",
+            discussion: """
+                CSV with a header, or JSON lines. transaction_id, player_id, bundle_id and product_id are required; \
+                original_transaction_id, quantity, environment, purchased_at, expires_at, revoked_at, granted_at and \
+                submission_id are read where they are there. Lines that cannot be entered are told and skipped.
+                """)
+        /// Told one by one on standard error; the rest is counted.
+        static let maximumTold = 1_000
+
+        @Argument(help: "A CSV file with a header, or JSON lines.") var file: String
+        @OptionGroup var options: SettingsOptions
+
+        func run() async throws {
+            try await reporting {
+                let settings = try options.read(requiring: [.database])
+                try await withDatabase(settings) { pool in
+                    try await requireSchema(pool)
+                    let report = try await enter(into: GrantImport(pool: pool))
+                    print(report.summary)
+                    if report.skipped > 0 { throw ExitCode(1) }
+                }
+            }
+        }
+
+        private func enter(into database: GrantImport) async throws -> ImportReport {
+            guard var lines = LineReader(file) else {
+                throw CommandFailure("\(file): cannot be read: \(String(cString: strerror(errno)))", code: 1)
+            }
+            var rows = GrantFile(now: Timestamp(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1000)))
+            var report = ImportReport(maximumTold: Self.maximumTold)
+            var progress = ProgressBar("importing")
+            var batch: [ImportedGrant] = []
+            while let line = lines.line() {
+                switch try row(of: line, in: &rows) {
+                case .nothing: continue
+                case .fault(let message): report.skip(rows.line, message)
+                case .grant(let grant): batch.append(grant)
+                }
+                if batch.count == GrantImport.batch {
+                    try await enter(&batch, into: database, &report)
+                    progress.show(lines.position, of: max(lines.size, lines.position))
+                }
+            }
+            try await enter(&batch, into: database, &report)
+            progress.show(lines.position, of: max(lines.size, lines.position))
+            progress.end()
+            if lines.hasFailed { throw CommandFailure("\(file): reading broke off behind line \(rows.line)", code: 1) }
+            if !rows.ignored.isEmpty {
+                printError("not read: \(rows.ignored.map { ShownText.quoted($0) }.joined(separator: ", "))")
+            }
+            return report
+        }
+
+        /// Not inlined: the optimizer of Swift 6.3 crashes on a typed throw inlined into an asynchronous function.
+        @inline(never)
+        private func row(of line: LineReader.Line, in rows: inout GrantFile) throws -> GrantFile.Row {
+            do throws(GrantFile.Unreadable) {
+                return try rows.read(line)
+            } catch {
+                throw CommandFailure("\(file): \(error.message)", code: 1)
+            }
+        }
+
+        private func enter(
+            _ batch: inout [ImportedGrant], into database: GrantImport, _ report: inout ImportReport
+        ) async throws {
+            let entered = try await database.enter(batch)
+            report.note(entered, of: batch.count)
+            batch.removeAll(keepingCapacity: true)
+        }
+    }
+}
+
+/// What became of a file's lines.
+struct ImportReport {
+    let maximumTold: Int
+    private(set) var entered = 0
+    private(set) var known = 0
+    private(set) var skipped = 0
+
+    init(maximumTold: Int) {
+        self.maximumTold = maximumTold
+    }
+
+    mutating func skip(_ line: Int, _ reason: String) {
+        skipped += 1
+        if skipped <= maximumTold { printError("line \(line): \(reason)") }
+    }
+
+    mutating func note(_ result: GrantImport.Entered, of count: Int) {
+        for line in result.conflicts { skip(line, "the transaction is another player's") }
+        entered += result.entered
+        known += count - result.entered - result.conflicts.count
+    }
+
+    var summary: String {
+        var parts = ["\(entered) entered", "\(known) were there before"]
+        if skipped > 0 { parts.append("\(skipped) skipped" + (skipped > maximumTold ? ", not all of them told" : "")) }
+        return parts.joined(separator: "; ")
+    }
+}

@@ -1,0 +1,132 @@
+import ArgumentParser
+import Foundation
+import Fulfillment
+import Ledger
+
+/// What waits for a person.
+struct HoldsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "holds", abstract: "Transactions that are paid for and wait for a person.",
+        subcommands: [List.self, Release.self, Reject.self])
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(commandName: "list", abstract: "What is held, oldest first.")
+        /// Rows without `--all`.
+        static let page = 100
+
+        @Flag(help: "One JSON document on standard output.") var json = false
+        @Flag(help: "Every one, and not only the oldest \(Self.page).") var all = false
+        @Option(help: "Only this app's.") var bundle: String?
+        @Option(help: "Only those held for this reason.") var reason: Reason?
+        @OptionGroup var options: SettingsOptions
+
+        func run() async throws {
+            try await reporting {
+                let filter = HoldFilter(bundleID: bundle, reason: reason)
+                let settings = try options.read(requiring: [.database])
+                try await withDatabase(settings) { pool in
+                    try await requireSchema(pool)
+                    let store = HoldStore(pool: pool)
+                    let total = try await store.count(filter).all
+                    let shown = try await store.list(filter, limit: all ? Int(Int32.max) : Self.page)
+                    print(json ? HoldsTable.json(shown, total: total) : HoldsTable.text(shown, total: total))
+                }
+            }
+        }
+    }
+
+    struct Release: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "release",
+            abstract: "Lets the reason pass. A worker asks Apple again, judges the rest anew and grants.")
+
+        @OptionGroup var choice: HoldChoice
+        @OptionGroup var options: SettingsOptions
+
+        func run() async throws {
+            try await reporting {
+                let settings = try options.read(requiring: [.database])
+                try await withDatabase(settings) { pool in
+                    try await requireSchema(pool)
+                    let store = HoldStore(pool: pool)
+                    let found = try await store.count(choice.filter)
+                    try choice.requireAny(found)
+                    let released = try await store.release(choice.filter, by: choice.operatorName)
+                    let before = found.released > 0 ? ", \(found.released) were before" : ""
+                    print("\(released) released\(before); a worker takes them up within seconds")
+                }
+            }
+        }
+    }
+
+    struct Reject: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "reject",
+            abstract: "Refuses them for good: receipt.rejected with refused_by_operator. There is no way back.")
+
+        @OptionGroup var choice: HoldChoice
+        @OptionGroup var options: SettingsOptions
+
+        func run() async throws {
+            try await reporting {
+                let settings = try options.read(requiring: [.database])
+                try await withDatabase(settings) { pool in
+                    try await requireSchema(pool)
+                    let store = HoldStore(pool: pool)
+                    let found = try await store.count(choice.filter)
+                    try choice.requireAny(found)
+                    var progress = ProgressBar("rejecting")
+                    let now = Timestamp(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1000))
+                    let refused = try await store.reject(choice.filter, by: choice.operatorName, at: now) { done in
+                        progress.show(min(done, found.all), of: found.all)
+                    }
+                    progress.end()
+                    print(HoldsCommand.text(refused))
+                    if refused.unreadable > 0 { throw ExitCode(1) }
+                }
+            }
+        }
+    }
+
+    private static func text(_ refused: HoldStore.Refused) -> String {
+        var parts = ["\(refused.rejected) rejected"]
+        if refused.gone > 0 { parts.append("\(refused.gone) had ended meanwhile") }
+        if refused.unreadable > 0 { parts.append("\(refused.unreadable) stay: their submission cannot be read") }
+        return parts.joined(separator: "; ")
+    }
+}
+
+/// One transaction by its id, or all of an app, of a reason, or of both; and who decides.
+struct HoldChoice: ParsableArguments {
+    static let maximumOperatorScalars = 128
+
+    @Argument(help: "A transaction id, as `holds list` shows it.") var transactionID: String?
+    @Flag(help: "All that are held, or all that --bundle and --reason leave.") var all = false
+    @Option(help: "With --all: only this app's.") var bundle: String?
+    @Option(help: "With --all: only those held for this reason.") var reason: Reason?
+    @Option(name: .customLong("operator"), help: "Who decides, as it is remembered. Default: the system's user.")
+    var operatorName: String = NSUserName()
+
+    func validate() throws {
+        guard (transactionID != nil) != all else { throw ValidationError("Name a transaction id, or say --all.") }
+        guard all || (bundle == nil && reason == nil) else {
+            throw ValidationError("--bundle and --reason go with --all.")
+        }
+        let scalars = operatorName.unicodeScalars
+        guard !scalars.isEmpty, scalars.count <= Self.maximumOperatorScalars, !scalars.contains("\0") else {
+            throw ValidationError("--operator is 1 to \(Self.maximumOperatorScalars) characters.")
+        }
+    }
+
+    var filter: HoldFilter {
+        HoldFilter(transactionID: transactionID.map { StoreTransactionID($0) }, bundleID: bundle, reason: reason)
+    }
+
+    /// Exit 1 where a transaction is named that is not held.
+    func requireAny(_ found: HoldStore.Count) throws {
+        guard found.all == 0, let transactionID else { return }
+        throw CommandFailure("\(ShownText.quoted(transactionID)) is not held", code: 1)
+    }
+}
+
+extension Reason: ExpressibleByArgument {}

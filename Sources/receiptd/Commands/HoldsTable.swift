@@ -1,0 +1,70 @@
+import Fulfillment
+import Ledger
+
+/// Held transactions as a table for people, or as JSON.
+enum HoldsTable {
+    private static let columns = ["TRANSACTION", "PLAYER", "APP", "PRODUCT", "REASON", "BOUGHT", "HELD", "STATE"]
+
+    static func text(_ rows: [HoldSummary], total: Int) -> String {
+        if rows.isEmpty { return "nothing is held" }
+        var lines = TextTable.lines(columns, rows.map(cells))
+        if rows.count < total { lines.append("… \(rows.count) of \(total); --all shows every one") }
+        return lines.joined(separator: "\n")
+    }
+
+    private static func cells(_ row: HoldSummary) -> [String] {
+        [
+            ShownText.plain(row.transactionID), ShownText.plain(row.playerID), ShownText.plain(row.bundleID),
+            ShownText.plain(row.productID), ShownText.plain(row.reason), row.purchasedAt.rfc3339, row.heldAt.rfc3339,
+            state(row),
+        ]
+    }
+
+    private static func state(_ row: HoldSummary) -> String {
+        if row.releasedAt != nil { return row.tries == 0 ? "released" : "released, \(row.tries) tries" }
+        let note = row.note.map { ", " + ShownText.plain($0) } ?? ""
+        if row.waived.isEmpty { return "waits" + note }
+        return "waits, \(row.waived.map { ShownText.plain($0) }.joined(separator: " and ")) let pass" + note
+    }
+
+    /// Identifiers as they are: JSON escapes what must not be shown.
+    static func json(_ rows: [HoldSummary], total: Int) -> String {
+        var json = JSONWriter(capacity: 256 + 640 * rows.count)
+        json.beginObject()
+        json.name("total")
+        json.number(total)
+        json.name("holds")
+        json.beginArray()
+        for row in rows { write(row, to: &json) }
+        json.endArray()
+        json.endObject()
+        return String(decoding: json.bytes, as: UTF8.self)
+    }
+
+    static func write(_ row: HoldSummary, to json: inout JSONWriter) {
+        json.beginObject()
+        json.member("transaction_id", row.transactionID)
+        json.member("original_transaction_id", row.originalTransactionID)
+        json.member("player_id", row.playerID)
+        json.member("bundle_id", row.bundleID)
+        json.member("product_id", row.productID)
+        json.name("quantity")
+        json.number(row.quantity)
+        json.member("environment", row.environment)
+        json.member("reason", row.reason)
+        json.name("waived")
+        json.beginArray()
+        for reason in row.waived { json.string(reason) }
+        json.endArray()
+        json.member("submission_id", row.submissionID)
+        json.member("purchased_at", row.purchasedAt.rfc3339)
+        json.member("held_at", row.heldAt.rfc3339)
+        json.member("released_at", ifPresent: row.releasedAt?.rfc3339)
+        json.name("tries")
+        json.number(row.tries)
+        json.member("note", ifPresent: row.note)
+        json.name("catalog_version")
+        json.number(row.catalogVersion)
+        json.endObject()
+    }
+}

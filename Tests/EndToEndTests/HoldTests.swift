@@ -1,0 +1,137 @@
+import AppStoreSimulation
+import Foundation
+import Fulfillment
+import Testing
+
+@testable import receiptd
+
+/// Whole workers on real parts. One at a time: each keeps the machine busy.
+@Suite("Ending holds, end to end", .serialized)
+struct HoldTests {
+    private static let unknown = "com.example.castle.comet.1"
+
+    private func isHeld(_ transaction: String, in bed: ParkingBed) async throws -> Bool {
+        try await bed.number("SELECT count(*) FROM holds WHERE transaction_id = '\(transaction)'") == 1
+    }
+
+    @Test("an operator's release outlives the worker and is granted, a refusal is published and remembered")
+    func operatorsWord() async throws {
+        try await ParkingBed.run { bed in
+            let worker = try bed.startWorker()
+            for number in 1...3 {
+                try await bed.submit("p-\(number)", ParkingBed.receipt("810\(number)", product: Self.unknown))
+                try await bed.until("\(number) is held") {
+                    bed.answers("p-\(number)") == ["receipt.held unknown_product"]
+                }
+            }
+            let listed = try await bed.holds("list", "--json")
+            #expect(listed.code == 0 && listed.output.contains(#""total":3"#), "\(listed)")
+            #expect(listed.output.contains("8101") && !listed.output.contains("receipt_data"), "\(listed)")
+            #expect(try await bed.holds("list").output.contains("unknown_product"))
+
+            await bed.kill(worker)
+            let released = try await bed.holds("release", "8101", "--operator", "ann")
+            #expect(released.code == 0 && released.output.hasPrefix("1 released"), "\(released)")
+            #expect(bed.answers("p-1") == ["receipt.held unknown_product"])
+            let requests = bed.apple.requests(receiptData: ParkingBed.receipt("8101", product: Self.unknown))
+            _ = try bed.startWorker()
+            try await bed.until("it is granted") {
+                bed.answers("p-1") == ["receipt.held unknown_product", "receipt.granted"]
+            }
+            #expect(
+                bed.apple.requests(receiptData: ParkingBed.receipt("8101", product: Self.unknown)) > requests)
+
+            let rejected = try await bed.holds("reject", "8102")
+            #expect(rejected.code == 0 && rejected.output.hasPrefix("1 rejected"), "\(rejected)")
+            try await bed.until("the refusal is published") {
+                bed.answers("p-2") == ["receipt.held unknown_product", "receipt.rejected refused_by_operator"]
+            }
+            try await bed.submit("p-2", ParkingBed.receipt("8102", product: Self.unknown))
+            try await bed.until("it is remembered") {
+                bed.answers("p-2").suffix(1) == ["receipt.rejected refused_by_operator"]
+                    && bed.answers("p-2").count == 3
+            }
+            let again = try await bed.holds("reject", "8102")
+            #expect(again.code == 1 && again.errors.contains("is not held"), "\(again)")
+            #expect(try await bed.holds("release").code == 64)
+            #expect(try await bed.holds("reject", "8103", "--all").code == 64)
+            #expect(try await bed.holds("release", "--all", "--reason", "nonsense").code == 64)
+            let many = try await bed.holds(
+                "release", "--all", "--bundle", ParkingBed.castle, "--reason", "unknown_product")
+            #expect(many.code == 0 && many.output.hasPrefix("1 released"), "\(many)")
+            try await bed.until("the last is granted") { bed.answers("p-3").contains("receipt.granted") }
+            try await bed.until("none is left") { try await bed.number("SELECT count(*) FROM holds") == 0 }
+            #expect(try await bed.number("SELECT count(*) FROM hold_decisions WHERE operator = 'ann'") == 1)
+            let inspected = try await bed.command(["inspect", "8101", "--days", "1000"])
+            #expect(inspected.code == 0 && inspected.output.contains("grants (1)"), "\(inspected)")
+            #expect(inspected.output.contains("release") && inspected.output.contains("ann"), "\(inspected)")
+            let document = try await bed.command(["inspect", "p-2", "--json"])
+            let json = try JSONParser.parse(Array(document.output.utf8.dropLast())).value
+            #expect(json["refusals"]?.array?.count == 1 && json["grants"]?.array?.isEmpty == true, "\(document)")
+            #expect(try await bed.command(["inspect", "nobody"]).output.hasPrefix("nothing is known of"))
+            #expect(try await bed.number("SELECT count(*) FROM hold_decisions") == 3)
+        }
+    }
+
+    @Test("a new catalog grants what it knows, and asks nothing for what stays")
+    func newCatalog() async throws {
+        try await ParkingBed.run { bed in
+            _ = try bed.startWorker()
+            let stranger = ParkingBed.receipt("8202", product: "com.example.castle.comet.2")
+            try await bed.submit("p-known", ParkingBed.receipt("8201", product: Self.unknown))
+            try await bed.submit("p-stranger", stranger)
+            for player in ["p-known", "p-stranger"] {
+                try await bed.until("\(player) is held") { bed.answers(player) == ["receipt.held unknown_product"] }
+            }
+            let requests = bed.apple.requests(receiptData: stranger)
+            let first = "      - product_id: com.example.castle.gems.1200\n"
+            #expect(bed.document.contains(first))
+            try await bed.importCatalog(
+                bed.document.replacing(
+                    first, with: "      - { product_id: \(Self.unknown), kind: consumable }\n" + first,
+                    maxReplacements: 1))
+            try await bed.until("it is granted") {
+                bed.answers("p-known") == ["receipt.held unknown_product", "receipt.granted"]
+            }
+            try await bed.until("the other was looked at") {
+                try await bed.number(
+                    "SELECT count(*) FROM holds WHERE catalog_version = (SELECT max(version) FROM catalogs)") == 1
+            }
+            #expect(try await isHeld("8202", in: bed))
+            #expect(bed.answers("p-stranger") == ["receipt.held unknown_product"])
+            #expect(bed.apple.requests(receiptData: stranger) == requests)
+        }
+    }
+
+    @Test("an import of old grants ends the holds of what it knows, and can be repeated")
+    func importedGrants() async throws {
+        try await ParkingBed.run { bed in
+            _ = try bed.startWorker()
+            let receipt = ParkingBed.receipt(
+                "8301", bundle: ParkingBed.limits, product: "com.example.castle.limits.gems.100",
+                boughtAt: 1_672_567_200_000)
+            try await bed.submit("p-old", receipt, bundle: ParkingBed.limits)
+            try await bed.until("it is held") { bed.answers("p-old") == ["receipt.held before_cutover"] }
+            let file = FileManager.default.temporaryDirectory.appendingPathComponent("grants-\(UUID().uuidString).csv")
+            defer { try? FileManager.default.removeItem(at: file) }
+            try """
+            transaction_id,player_id,bundle_id,product_id,quantity,purchased_at,shop
+            8301,p-old,\(ParkingBed.limits),com.example.castle.limits.gems.100,1,2023-01-01T10:00:00Z,7
+            8302,p-old,\(ParkingBed.limits),com.example.castle.limits.gems.100,none,2023-01-01T10:00:00Z,7
+            """.write(to: file, atomically: true, encoding: .utf8)
+            let entered = try await bed.command(["grants", "import", file.path])
+            #expect(
+                entered.code == 1 && entered.output.hasPrefix("1 entered; 0 were there before; 1 skipped"), "\(entered)"
+            )
+            #expect(entered.errors.contains("line 3: quantity") && entered.errors.contains("\"shop\""), "\(entered)")
+            try await bed.until("the hold ends") {
+                bed.answers("p-old") == ["receipt.held before_cutover", "receipt.rejected already_granted"]
+            }
+            let again = try await bed.command(["grants", "import", file.path])
+            #expect(again.output.hasPrefix("0 entered; 1 were there before; 1 skipped"), "\(again)")
+            #expect(try await bed.command(["grants", "import", "/nowhere"]).code == 1)
+            #expect(try await bed.command(["grants", "import"]).code == 64)
+            #expect(try await bed.number("SELECT count(*) FROM grants WHERE event IS NULL") == 1)
+        }
+    }
+}

@@ -1,0 +1,163 @@
+import Testing
+
+@testable import Fulfillment
+
+@Suite("The end of a hold")
+struct HoldDecisionTests {
+    private func hold(
+        _ reason: Reason = .unknownProduct, waived: Set<Reason> = [], isDue: Bool = false,
+        submission: Submission = Sample.submission(), purchase: StorePurchase? = Sample.purchase(),
+        dailyCount: Int? = nil
+    ) -> LeasedHold {
+        LeasedHold(
+            transactionID: "1000", originalTransactionID: "1000", productID: Sample.product, reason: reason,
+            waived: waived, isReleased: isDue, isDue: isDue, submission: submission,
+            identity: submission.identity(proof: Digest256(hashing: [])), position: Sample.position(),
+            traceparent: nil, evidence: purchase.map { Sample.receipt([$0]) }, dailyCount: dailyCount, tries: 0,
+            lease: 0)
+    }
+
+    private func settle(
+        _ ruling: Ruling, _ hold: LeasedHold, in view: inout LedgerView
+    ) -> HoldDecision.Settled {
+        HoldDecision(
+            hold, ruling: ruling, environment: .production, decidedAt: Sample.recordTime, catalogVersion: 2
+        ).settle(in: &view)
+    }
+
+    @Test("a release is granted to the submission that was held, and its event lists that transaction alone")
+    func granted() throws {
+        let hold = hold(waived: [.unknownProduct])
+        var view = LedgerView(
+            claims: ["1000": LedgerView.Claim(player: "player-1")],
+            holds: ["1000": LedgerView.Hold(player: "player-1", reason: .unknownProduct)])
+        let settled = settle(
+            .each([Sample.judged(Sample.purchase("999")), Sample.judged(Sample.purchase())]), hold, in: &view)
+        guard case .granted(let grant) = settled else { return #expect(Bool(false), "\(settled)") }
+        #expect(grant.event.eventID == OutcomeEvent.eventID(.granted, transaction: "1000", revision: 1))
+        #expect(grant.event.listed == ["1000 granted -"])
+        #expect(view.grants["1000"]?.submission == hold.identity)
+        #expect(view.holds.isEmpty)
+        // The same submission in a new record wins what it has won; another of its player's does not.
+        #expect(settle(.each([Sample.judged(Sample.purchase())]), hold, in: &view).reason == .alreadyGranted)
+    }
+
+    @Test("rules that speak against it reject it, as a whole or by itself, under one id for this hold alone")
+    func rejected() {
+        let table: [(Ruling, Reason)] = [
+            (.whole(.refusedByOperator, []), .refusedByOperator), (.whole(.sandboxNotAllowed, []), .sandboxNotAllowed),
+            (.each([Sample.judged(Sample.purchase(), .consumable, .reject(.cancelled))]), .cancelled),
+        ]
+        for (ruling, reason) in table {
+            var view = LedgerView()
+            guard case .rejected(let event) = settle(ruling, hold(), in: &view) else { return #expect(Bool(false)) }
+            #expect(event.kind == .rejected && event.reason == reason)
+            #expect(event.listed == ["1000 rejected \(reason.rawValue)"])
+            #expect(event.member("submission_id")?.string == "submission-1")
+            #expect(
+                event.eventID
+                    == OutcomeEvent.eventID(
+                        endOfHold: "1000", submission: hold().identity, position: Sample.position()))
+            #expect(
+                event.eventID
+                    != OutcomeEvent.eventID(.rejected, submission: hold().identity, position: Sample.position()))
+        }
+    }
+
+    @Test("what the ledger knows by now comes first: another's grant or claim rejects a released hold")
+    func ownership() {
+        var granted = LedgerView(grants: [
+            "1000": LedgerView.Grant(player: "player-2", submission: nil, isRevoked: false, event: nil)
+        ])
+        let ruling = Ruling.each([Sample.judged(Sample.purchase(), .nonConsumable)])
+        #expect(settle(ruling, hold(), in: &granted).reason == .ownedByOtherPlayer)
+        var claimed = LedgerView(claims: ["1000": LedgerView.Claim(player: "player-2")])
+        #expect(settle(ruling, hold(), in: &claimed).reason == .ownedByOtherPlayer)
+        var own = LedgerView(grants: [
+            "1000": LedgerView.Grant(player: "player-1", submission: nil, isRevoked: false, event: nil)
+        ])
+        #expect(settle(ruling, hold(), in: &own).reason == .alreadyGranted)
+    }
+
+    @Test("it waits on for another reason, and where Apple's answer no longer has it")
+    func waitsOn() {
+        var view = LedgerView()
+        let retired = Ruling.each([Sample.judged(Sample.purchase(), .consumable, .hold(.retiredProduct))])
+        #expect(settle(retired, hold(), in: &view) == .held(.retiredProduct))
+        #expect(settle(.each([Sample.judged(Sample.purchase("7"))]), hold(), in: &view) == .notTold)
+        let limited = JudgedPurchase(
+            purchase: Sample.purchase(), kind: .consumable, verdict: .grant(payload: nil), dailyLimit: 0)
+        #expect(settle(.each([limited]), hold(), in: &view) == .held(.dailyLimit))
+        #expect(view.grants.isEmpty)
+    }
+
+    @Test("a dispute waits for its operator, and released finds the transaction granted once for all")
+    func dispute() {
+        var purchase = Sample.purchase()
+        purchase.appAccountToken = Sample.token
+        let theirs = LedgerView.Grant(player: "player-2", submission: nil, isRevoked: false, event: nil)
+        var view = LedgerView(grants: ["1000": theirs])
+        let submission = Sample.submission(token: Sample.token)
+        let ruling = Ruling.each([Sample.judged(purchase)])
+        #expect(
+            settle(ruling, hold(.ownershipDisputed, submission: submission), in: &view) == .held(.ownershipDisputed))
+        let released = hold(.ownershipDisputed, waived: [.ownershipDisputed], submission: submission)
+        #expect(settle(ruling, released, in: &view).reason == .ownedByOtherPlayer)
+    }
+
+    @Test("every reason that can be let pass lets through what it alone held, and nothing else")
+    func waived() {
+        var retired = Product(id: Sample.product, kind: .consumable)
+        retired.isRetired = true
+        var purchase = Sample.purchase()
+        purchase.currency = "EUR"
+        func app(_ change: (inout AppPolicy) -> Void) -> AppPolicy {
+            var app = Sample.app()
+            change(&app)
+            return app
+        }
+        let table: [(Reason, AppPolicy)] = [
+            (.unknownProduct, Sample.app([])), (.retiredProduct, Sample.app([retired])),
+            (.currencyNotAllowed, app { $0.currencies = ["CNY"] }),
+            (.beforeCutover, app { $0.cutover = Sample.recordTime }),
+            (.bindingMissing, app { $0.accountToken = .require }),
+        ]
+        for (reason, app) in table {
+            for other in table.map(\.0) {
+                let judge = Judge(
+                    submission: Sample.submission(token: Sample.token), app: app,
+                    recordTimestamp: Sample.recordTime, signature: .notProvable, waived: [other])
+                let verdict = judge.judged(purchase, in: Sample.receipt([purchase])).verdict
+                #expect(verdict == (other == reason ? .grant(payload: nil) : .hold(reason)), "\(reason) \(other)")
+            }
+        }
+    }
+
+    @Test("under another catalog Apple is asked only where the wait may end")
+    func outlook() {
+        func catalog(_ products: [Product]) -> Catalog { Catalog(version: 2, apps: [Sample.app(products)]) }
+        let known = Product(id: Sample.product, kind: .consumable)
+        var limited = known
+        limited.dailyLimit = 3
+        var refused = known
+        refused.isRetired = true
+        refused.onRetired = .reject
+        #expect(hold().outlook(under: catalog([known])) == .mayEnd)
+        #expect(hold().outlook(under: catalog([refused])) == .mayEnd)
+        #expect(hold().outlook(under: catalog([])) == .stays(.unknownProduct))
+        #expect(hold(.retiredProduct).outlook(under: catalog([])) == .stays(.unknownProduct))
+        #expect(hold(isDue: true).outlook(under: catalog([])) == .mayEnd)
+        #expect(hold(purchase: nil).outlook(under: catalog([])) == .mayEnd)
+        #expect(hold().outlook(under: Catalog(version: 2, apps: [])) == .stays(.unknownProduct))
+        #expect(hold(.ownershipDisputed).outlook(under: catalog([known])) == .stays(.ownershipDisputed))
+        #expect(hold(.dailyLimit, dailyCount: 3).outlook(under: catalog([limited])) == .stays(.dailyLimit))
+        #expect(hold(.dailyLimit, dailyCount: 2).outlook(under: catalog([limited])) == .mayEnd)
+        #expect(hold(.dailyLimit, dailyCount: 3).outlook(under: catalog([known])) == .mayEnd)
+    }
+}
+
+extension HoldDecision.Settled {
+    fileprivate var reason: Reason? {
+        if case .rejected(let event) = self { event.reason } else { nil }
+    }
+}

@@ -1,0 +1,89 @@
+import Fulfillment
+import Ledger
+import Testing
+
+@Suite("Daily limits in PostgreSQL")
+struct DailyLimitTests {
+    private func limited(_ id: String, at time: Timestamp = Sample.noon, limit: Int = 5) -> JudgedPurchase {
+        JudgedPurchase(
+            purchase: Sample.purchase(id, at: time), kind: .consumable, verdict: .grant(payload: nil),
+            dailyLimit: limit)
+    }
+
+    @Test("forty purchases of two players' day through two ledgers grant exactly the limit to each")
+    func concurrent() async throws {
+        let database = try await LedgerDatabase()
+        let ledgers = [database.ledger(writers: 2), database.ledger(writers: 2)]
+        let outcomes = try await withThrowingTaskGroup(of: RecordedOutcome.self) { group in
+            for number in 0..<40 {
+                let decision = Sample.decision(
+                    [limited("\(number)")], player: "player-\(number % 2)", offset: Int64(number))
+                group.addTask { try await ledgers[number / 2 % 2].record(decision) }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(outcomes.flatMap(\.granted).count == 10)
+        #expect(outcomes.filter { $0.reason == .dailyLimit }.count == 30)
+        #expect(
+            try await database.number("SELECT count(*) FROM grants GROUP BY player_id ORDER BY 1 DESC LIMIT 1") == 5)
+        for ledger in ledgers { await ledger.close() }
+    }
+
+    @Test("revoked grants and held purchases count none, another system's count; a release past the limit is granted")
+    func counted() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        try await database.run(
+            """
+            INSERT INTO grants (transaction_id, player_id, bundle_id, product_id, quantity, environment, purchased_at,
+                submission_id, granted_at)
+            VALUES ('old', 'player-1', 'com.example.game', 'gold', 1, 'Production', '2026-11-20 23:59:59.999Z', 's', now()),
+                ('next', 'player-1', 'com.example.game', 'gold', 1, 'Production', '2026-11-21 00:00:00Z', 's', now())
+            """)
+        func record(_ id: String, _ offset: Int64) async throws -> RecordedOutcome {
+            try await ledger.record(Sample.decision([limited(id, limit: 2)], offset: offset))
+        }
+        #expect(try await record("1", 1).granted.count == 1)
+        #expect(try await record("2", 2).reason == .dailyLimit)
+        #expect(try await record("3", 3).reason == .dailyLimit)
+        try await database.run("UPDATE grants SET revoked_at = now() WHERE transaction_id = '1'")
+        #expect(try await record("4", 4).granted.count == 1)
+        #expect(try await record("5", 5).reason == .dailyLimit)
+        let store = HoldStore(pool: database.pool)
+        #expect(try await store.release(HoldFilter(transactionID: "2"), by: "ann") == 1)
+        let holds = PostgresHolds(pool: database.pool)
+        let released = try #require(try await holds.takeDue(catalogVersion: 1, limit: 5).first)
+        #expect(released.dailyCount == 2)
+        let judged = JudgedPurchase(purchase: Sample.purchase("2"), kind: .consumable, verdict: .grant(payload: nil))
+        let event = try await holds.settle(
+            HoldDecision(
+                released, ruling: .each([judged]), environment: .production, decidedAt: Sample.noon, catalogVersion: 1))
+        #expect(event?.kind == .granted)
+        // The released one counts.
+        try await database.run("UPDATE grants SET revoked_at = now() WHERE transaction_id = '4'")
+        #expect(try await record("6", 6).reason == .dailyLimit)
+        await ledger.close()
+    }
+
+    @Test("batches with many limits in opposite orders never fail one another")
+    func oppositeOrders() async throws {
+        let database = try await LedgerDatabase()
+        let one = database.ledger()
+        let two = database.ledger()
+        for round in 0..<30 {
+            func decisions(_ side: Int) -> [PendingDecision] {
+                let players = (0..<8).map { "player-\($0)" }
+                return (side == 0 ? players : players.reversed()).enumerated().map { index, player in
+                    Sample.decision(
+                        [limited("\(round)-\(side)-\(index)", limit: 1000)], player: player,
+                        offset: Int64(round * 10 + index), partition: Int32(side))
+                }
+            }
+            async let first = recordAll(decisions(0), in: one)
+            async let second = recordAll(decisions(1), in: two)
+            #expect(try await (first + second).flatMap(\.granted).count == 16)
+        }
+        await one.close()
+        await two.close()
+    }
+}

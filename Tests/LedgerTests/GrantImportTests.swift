@@ -1,0 +1,92 @@
+import Fulfillment
+import Postgres
+import Testing
+
+@testable import Ledger
+
+@Suite("Importing grants")
+struct GrantImportTests {
+    private func grant(
+        _ id: String, original: String? = nil, player: String = "player-1", line: Int = 1
+    ) -> ImportedGrant {
+        ImportedGrant(
+            line: line, transactionID: Identifier(id), originalTransactionID: Identifier(original ?? id),
+            playerID: Identifier(player), bundleID: Sample.bundle, productID: "gold", quantity: 2,
+            environment: .production, purchasedAt: Sample.noon, expiresAt: nil, revokedAt: nil,
+            grantedAt: Sample.noon, submissionID: "import")
+    }
+
+    @Test("what was imported is granted for the rules, once, and a second import changes nothing")
+    func repeated() async throws {
+        let database = try await LedgerDatabase()
+        let importing = GrantImport(pool: database.pool)
+        let rows = (0..<500).map { grant("\($0)", line: $0 + 2) } + [grant("7", line: 600)]
+        #expect(try await importing.enter(rows) == GrantImport.Entered(entered: 500, conflicts: []))
+        #expect(try await importing.enter(rows).entered == 0)
+        #expect(try await database.number("SELECT count(*) FROM grants WHERE quantity = 2 AND event IS NULL") == 500)
+        #expect(try await database.number("SELECT count(*) FROM claims WHERE player_id = 'player-1'") == 500)
+        let ledger = database.ledger()
+        let same = try await ledger.record(Sample.decision([Sample.judged(Sample.purchase("7"))], offset: 1))
+        #expect(same.reason == .alreadyGranted)
+        let restored = Sample.judged(Sample.purchase("9000", original: "8"), .nonConsumable)
+        #expect(try await ledger.record(Sample.decision([restored], offset: 2)).reason == .alreadyGranted)
+        await ledger.close()
+    }
+
+    @Test("names keep their bytes, and another player's transaction stays theirs and is told by its line")
+    func conflicts() async throws {
+        let database = try await LedgerDatabase()
+        let importing = GrantImport(pool: database.pool)
+        let trap = "tab\tback\\slash\nline\r\\N"
+        #expect(try await importing.enter([grant("1", player: trap), grant("2", player: "\\N")]).entered == 2)
+        let again = try await importing.enter([
+            grant("1", player: "thief", line: 10), grant("2", player: "\\N", line: 11),
+            grant("3", player: "first", line: 12), grant("3", player: "second", line: 13),
+        ])
+        #expect(again == GrantImport.Entered(entered: 1, conflicts: [10, 13]))
+        let player = try await database.pool.run {
+            try $0.execute(PostgresStatement("SELECT player_id FROM grants ORDER BY transaction_id LIMIT 1")).text(0, 0)
+        }
+        #expect(player == trap)
+    }
+
+    @Test("holds under an imported original are made due, and end as already granted")
+    func holds() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let held = Sample.judged(Sample.purchase("21", original: "20"), .nonConsumable, .hold(.beforeCutover))
+        _ = try await ledger.record(Sample.decision([held], offset: 1))
+        let holds = PostgresHolds(pool: database.pool)
+        // A worker is just looking at it, under a newer catalog.
+        let looking = try #require(try await holds.takeDue(catalogVersion: 2, limit: 1).first)
+        #expect(try await GrantImport(pool: database.pool).enter([grant("20")]).entered == 1)
+        try await holds.keep([(hold: looking, reason: .beforeCutover)], catalogVersion: 2)
+        let due = try #require(try await holds.takeDue(catalogVersion: 2, limit: 1).first)
+        #expect(due.isDue && !due.isReleased)
+        let event = try await holds.settle(
+            HoldDecision(
+                due, ruling: .each([held]), environment: .production, decidedAt: Sample.noon, catalogVersion: 2))
+        #expect(event?.reason == .alreadyGranted)
+        #expect(event?.kind == .rejected)
+        #expect(try await database.number("SELECT count(*) FROM claims WHERE player_id = 'player-1'") == 1)
+        await ledger.close()
+    }
+
+    @Test("imports beside a ledger that grants the same transactions grant each once")
+    func beside() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger(writers: 2)
+        let pool = LedgerDatabase.pool(database.uri, size: 2)
+        async let recorded = recordAll(
+            (0..<300).map {
+                Sample.decision([Sample.judged(Sample.purchase("\($0)"))], player: "player-2", offset: Int64($0))
+            }, in: ledger)
+        let imported = try await GrantImport(pool: pool).enter((0..<300).map { grant("\($0)", line: $0) })
+        let granted = try await recorded.flatMap(\.granted).count
+        #expect(granted + imported.entered == 300)
+        #expect(imported.conflicts.count == granted)
+        #expect(try await database.number("SELECT count(*) FROM grants") == 300)
+        await ledger.close()
+        await pool.close()
+    }
+}

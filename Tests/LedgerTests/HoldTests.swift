@@ -1,0 +1,204 @@
+import Fulfillment
+import Postgres
+import Synchronization
+import Testing
+
+@testable import Ledger
+
+@Suite("Ending holds")
+struct HoldTests {
+    private func held(
+        _ id: String, original: String? = nil, kind: ProductKind? = .consumable, for reason: Reason = .retiredProduct
+    ) -> JudgedPurchase {
+        Sample.judged(Sample.purchase(id, original: original), kind, .hold(reason))
+    }
+
+    private func decision(_ hold: LeasedHold, _ judged: JudgedPurchase, catalogVersion: Int64 = 1) -> HoldDecision {
+        HoldDecision(
+            hold, ruling: .each([judged]), environment: .production, decidedAt: Sample.noon,
+            catalogVersion: catalogVersion)
+    }
+
+    private func take(_ database: LedgerDatabase, catalogVersion: Int64 = 1, limit: Int = 10) async throws
+        -> [LeasedHold]
+    {
+        try await PostgresHolds(pool: database.pool).takeDue(catalogVersion: catalogVersion, limit: limit)
+    }
+
+    @Test("a released hold is taken once, granted to its submission, and its event waits in the outbox")
+    func release() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let first = Sample.decision([held("1000")], offset: 1)
+        _ = try await ledger.record(first)
+        let store = HoldStore(pool: database.pool)
+        #expect(try await take(database).isEmpty)
+        #expect(try await store.release(HoldFilter(transactionID: "1000"), by: "ann") == 1)
+        #expect(try await store.release(HoldFilter(transactionID: "1000"), by: "bob") == 0)
+        #expect(try await store.count(HoldFilter()) == HoldStore.Count(all: 1, released: 1))
+        let taken = try await take(database)
+        let hold = try #require(taken.first)
+        #expect(hold.isReleased && hold.waived == [.retiredProduct] && hold.submission == first.submission)
+        #expect(hold.identity == first.identity)
+        #expect(try await take(database).isEmpty)
+        let event = try await PostgresHolds(pool: database.pool).settle(
+            decision(hold, Sample.judged(Sample.purchase("1000"))))
+        #expect(event?.kind == .granted)
+        #expect(try await database.number("SELECT count(*) FROM holds") == 0)
+        #expect(try await database.number("SELECT count(*) FROM held_submissions") == 0)
+        #expect(try await database.number("SELECT count(*) FROM outbox WHERE transaction_id = '1000'") == 1)
+        #expect(
+            try await database.number(
+                "SELECT count(*) FROM hold_decisions WHERE decision = 'release' AND operator = 'ann'") == 1)
+        let again = try await ledger.record(
+            Sample.decision([held("1000")], offset: 2, submission: "s-0-1", proof: "proof player-1 0 1"))
+        #expect(again.events.map(\.eventID) == [event?.eventID])
+        let redelivered = try await ledger.record(first)
+        #expect(redelivered.events.map(\.kind) == [.held])
+        await ledger.close()
+    }
+
+    @Test("a worker that dies loses nothing, and an operator's word ends the lease of one at work")
+    func leases() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        _ = try await ledger.record(Sample.decision([held("1000")], offset: 1))
+        let store = HoldStore(pool: database.pool)
+        let outdated = try await take(database, catalogVersion: 2)
+        let stale = try #require(outdated.first)
+        #expect(try await store.release(HoldFilter(transactionID: "1000"), by: "ann") == 1)
+        let holds = PostgresHolds(pool: database.pool)
+        // What it found before the release must not undo it.
+        #expect(try await holds.settle(decision(stale, held("1000"), catalogVersion: 2)) == nil)
+        try await holds.keep([(hold: stale, reason: .retiredProduct)], catalogVersion: 2)
+        try await holds.putBack(stale, dueAfterSeconds: 1000)
+        let dying = try #require(
+            try await PostgresHolds(pool: database.pool, leaseSeconds: 0).takeDue(
+                catalogVersion: 2, limit: 10
+            ).first)
+        #expect(dying.isReleased)
+        let next = try #require(try await take(database).first)
+        #expect(try await holds.settle(decision(dying, Sample.judged(Sample.purchase("1000")))) == nil)
+        #expect(try await holds.settle(decision(next, Sample.judged(Sample.purchase("1000"))))?.kind == .granted)
+        #expect(try await holds.settle(decision(next, Sample.judged(Sample.purchase("1000")))) == nil)
+        await ledger.close()
+    }
+
+    @Test("a refused hold is free for others and remembered for its player, whoever is held or refused after")
+    func reject() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let purchase = held("1000", kind: .nonConsumable)
+        _ = try await ledger.record(Sample.decision([purchase], offset: 1))
+        let store = HoldStore(pool: database.pool)
+        let refused = try await store.reject(HoldFilter(transactionID: "1000"), by: "ann", at: Sample.noon)
+        #expect(refused == HoldStore.Refused(rejected: 1))
+        #expect(try await database.number("SELECT count(*) FROM claims WHERE player_id IS NULL") == 1)
+        #expect(try await ledger.record(Sample.decision([purchase], offset: 2)).reason == .refusedByOperator)
+        let other = try await ledger.record(Sample.decision([purchase], player: "player-2", offset: 3))
+        #expect(other.events.map(\.kind) == [.held])
+        #expect(try await ledger.record(Sample.decision([purchase], offset: 4)).reason == .ownedByOtherPlayer)
+        #expect(try await store.reject(HoldFilter(), by: "ann", at: Sample.noon).rejected == 1)
+        #expect(try await ledger.record(Sample.decision([purchase], offset: 5)).reason == .refusedByOperator)
+        let third = try await ledger.record(
+            Sample.decision(
+                [Sample.judged(purchase.purchase, .nonConsumable)], player: "player-3", offset: 6))
+        #expect(third.granted.count == 1)
+        #expect(
+            try await database.number(
+                "SELECT count(*) FROM outbox WHERE event IS NOT NULL AND convert_from(event, 'UTF8') LIKE '%refused_by%'"
+            )
+                == 4)
+        #expect(try await database.number("SELECT count(*) FROM hold_decisions WHERE decision = 'reject'") == 2)
+        await ledger.close()
+    }
+
+    @Test("a refused renewal leaves its player the subscription that was granted")
+    func refusedRenewal() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let first = Sample.judged(Sample.purchase("1", original: "0"), .autoRenewableSubscription)
+        _ = try await ledger.record(Sample.decision([first], offset: 1))
+        let renewal = held("2", original: "0", kind: .autoRenewableSubscription)
+        _ = try await ledger.record(Sample.decision([renewal], offset: 2))
+        _ = try await HoldStore(pool: database.pool).reject(HoldFilter(), by: "ann", at: Sample.noon)
+        let theirs = Sample.judged(Sample.purchase("3", original: "0"), .autoRenewableSubscription)
+        let other = try await ledger.record(Sample.decision([theirs], player: "player-2", offset: 3))
+        #expect(other.reason == .ownedByOtherPlayer)
+        await ledger.close()
+    }
+
+    @Test("two transactions that one record left held are refused under two event ids")
+    func twoOfOneRecord() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        _ = try await ledger.record(Sample.decision([held("1000"), held("1001")], offset: 1))
+        let store = HoldStore(pool: database.pool)
+        _ = try await store.reject(HoldFilter(transactionID: "1000"), by: "ann", at: Sample.noon)
+        #expect(try await database.number("SELECT count(*) FROM held_submissions") == 1)
+        _ = try await store.reject(HoldFilter(transactionID: "1001"), by: "ann", at: Sample.noon)
+        #expect(try await database.number("SELECT count(*) FROM outbox") == 3)
+        #expect(try await database.number("SELECT count(*) FROM held_submissions") == 0)
+        await ledger.close()
+    }
+
+    @Test("what an older catalog decided is taken, what stays is not taken again, and a version never goes back")
+    func catalogs() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        for offset in 0..<5 {
+            _ = try await ledger.record(Sample.decision([held("\(offset)")], offset: Int64(offset)))
+        }
+        let holds = PostgresHolds(pool: database.pool)
+        let some = try await take(database, catalogVersion: 2, limit: 3)
+        #expect(some.count == 3)
+        #expect(some.allSatisfy { $0.evidence?.purchases.first?.transactionID == $0.transactionID })
+        try await holds.keep(some.map { ($0, .currencyNotAllowed) }, catalogVersion: 3)
+        let rest = try await take(database, catalogVersion: 2)
+        #expect(rest.count == 2)
+        try await holds.keep(rest.map { ($0, .retiredProduct) }, catalogVersion: 2)
+        #expect(try await take(database, catalogVersion: 2).isEmpty)
+        #expect(try await take(database, catalogVersion: 3).count == 2)
+        #expect(try await database.number("SELECT count(*) FROM holds WHERE reason = 'currency_not_allowed'") == 3)
+        #expect(try await database.number("SELECT max(catalog_version) FROM holds") == 3)
+        #expect(try await LedgerCounts.read(from: database.pool).held == 5)
+        await ledger.close()
+    }
+
+    @Test("releases by workers and refusals by an operator at once end each hold exactly once")
+    func race() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let count = 60
+        _ = try await recordAll(
+            (0..<count).map { Sample.decision([held("\($0)", kind: .nonConsumable)], offset: Int64($0)) }, in: ledger)
+        let pool = LedgerDatabase.pool(database.uri, size: 6)
+        let store = HoldStore(pool: pool)
+        #expect(try await store.release(HoldFilter(), by: "ann") == count)
+        let holds = PostgresHolds(pool: pool)
+        let (granted, refused) = try await withThrowingTaskGroup(of: (Int, Int).self) { group in
+            for _ in 0..<3 {
+                group.addTask {
+                    var granted = 0
+                    while true {
+                        let taken = try await holds.takeDue(catalogVersion: 1, limit: 7)
+                        if taken.isEmpty { return (granted, 0) }
+                        for hold in taken {
+                            let judged = Sample.judged(Sample.purchase(hold.transactionID.text), .nonConsumable)
+                            if try await holds.settle(decision(hold, judged)) != nil { granted += 1 }
+                        }
+                    }
+                }
+            }
+            group.addTask { (0, try await store.reject(HoldFilter(), by: "bob", at: Sample.noon).rejected) }
+            return try await group.reduce((0, 0)) { ($0.0 + $1.0, $0.1 + $1.1) }
+        }
+        #expect(granted + refused == count)
+        #expect(try await database.number("SELECT count(*) FROM grants") == granted)
+        #expect(try await database.number("SELECT count(*) FROM refusals") == refused)
+        #expect(try await database.number("SELECT count(*) FROM holds") == 0)
+        #expect(try await database.number("SELECT count(*) FROM claims WHERE player_id IS NOT NULL") == granted)
+        await ledger.close()
+        await pool.close()
+    }
+}

@@ -1,0 +1,55 @@
+import Fulfillment
+import Ledger
+import Testing
+
+@Suite("Risk signals in PostgreSQL")
+struct RiskTests {
+    private func decision(_ id: Int, player: String, device: String?, at time: Timestamp = Sample.noon)
+        -> PendingDecision
+    {
+        var risk = RiskThresholds()
+        risk.sharedDevicePlayers = 3
+        risk.smallPurchasesPerDay = 2
+        let submission = Submission(
+            submissionID: Identifier("s-\(id)"), playerID: Identifier(player), bundleID: Sample.bundle,
+            proof: .receipt("MIIB"), deviceID: device.map { Identifier($0) })
+        return PendingDecision(
+            submission: submission, position: Sample.position(Int64(id)), proof: Sample.digest("\(id)"),
+            ruling: .each([Sample.judged(Sample.purchase("\(id)", at: time))]), environment: .production, evidence: nil,
+            decidedAt: time, catalogVersion: 1, traceparent: nil, risk: risk)
+    }
+
+    private func risk(_ outcome: RecordedOutcome) -> [String] {
+        guard let value = outcome.events.first?.value, let json = try? JSONParser.parse(value).value else {
+            return ["none"]
+        }
+        return (json["risk"]?.array ?? []).compactMap(\.string)
+    }
+
+    @Test("devices are remembered over batches and for thirty days, purchases of a day are counted from grants")
+    func remembered() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        func record(_ id: Int, _ player: String, _ device: String?, at time: Timestamp = Sample.noon) async throws
+            -> [String]
+        {
+            risk(try await ledger.record(decision(id, player: player, device: device, at: time)))
+        }
+        #expect(try await record(1, "a", "phone") == [])
+        #expect(try await record(2, "b", "phone") == [])
+        #expect(try await record(3, "c", "phone") == ["shared_device"])
+        #expect(try await record(4, "c", nil) == ["small_purchases"])
+        let later = Sample.noon.adding(milliseconds: 30 * 86_400_000)
+        #expect(try await record(5, "c", "phone", at: later) == [])
+        #expect(try await database.number("SELECT count(*) FROM device_sightings") == 4)
+        // The same record again gets its first bytes.
+        let first = try await ledger.record(decision(3, player: "c", device: "phone"))
+        #expect(risk(first) == ["shared_device"])
+        try await database.run(
+            "UPDATE device_sightings SET day = (now() AT TIME ZONE 'UTC')::date - 30 WHERE player_id = 'a'")
+        let report = try await OutcomeRetention(pool: database.pool, days: 400).run()
+        #expect(report.prunedSightings >= 1)
+        #expect(try await database.number("SELECT count(*) FROM device_sightings WHERE player_id = 'a'") == 0)
+        await ledger.close()
+    }
+}

@@ -1,0 +1,132 @@
+import Fulfillment
+import Logging
+import Operations
+import Synchronization
+import Testing
+
+@testable import Pipeline
+
+@Suite("Holds whose wait may end")
+struct HoldRevisitTests {
+    /// Settles as the ledger would on empty tables, and remembers what it was told.
+    private final class Holds: HeldPurchases {
+        struct Content {
+            var due: [LeasedHold] = []
+            var kept: [Reason] = []
+            var putBack: [Double] = []
+            var released = 0
+            var settled: [HoldDecision.Settled] = []
+        }
+
+        private let state = Mutex(Content())
+        var content: Content { state.withLock { $0 } }
+        func add(_ holds: LeasedHold...) { state.withLock { $0.due += holds } }
+
+        func takeDue(catalogVersion: Int64, limit: Int) async throws -> [LeasedHold] {
+            state.withLock { state in
+                defer { state.due = [] }
+                return state.due
+            }
+        }
+
+        func keep(_ holds: [(hold: LeasedHold, reason: Reason)], catalogVersion: Int64) async throws {
+            state.withLock { $0.kept += holds.map(\.reason) }
+        }
+
+        func putBack(_ hold: LeasedHold, dueAfterSeconds: Double) async throws {
+            state.withLock { $0.putBack.append(dueAfterSeconds) }
+        }
+
+        func release(_ hold: LeasedHold) async throws { state.withLock { $0.released += 1 } }
+
+        func settle(_ decision: HoldDecision) async throws -> OutcomeEvent? {
+            var view = LedgerView()
+            let settled = decision.settle(in: &view)
+            state.withLock { $0.settled.append(settled) }
+            switch settled {
+            case .granted(let grant): return grant.event
+            case .rejected(let event): return event
+            case .held, .notTold: return nil
+            }
+        }
+    }
+
+    private func hold(
+        _ transaction: StoreTransactionID = "1000", product: ProductID = "gold", isDue: Bool = true,
+        bundle: BundleID = ParkingBench.bundle
+    ) -> LeasedHold {
+        let submission = Submission(
+            submissionID: "s", playerID: "player-1", bundleID: bundle, proof: .receipt(ParkingBench.receipt("a")))
+        let position = ParkingBench.position(1)
+        let purchase = StorePurchase(
+            transactionID: transaction, originalTransactionID: transaction, productID: product,
+            purchasedAt: position.timestamp)
+        return LeasedHold(
+            transactionID: transaction, originalTransactionID: transaction, productID: product,
+            reason: .unknownProduct, waived: [], isReleased: isDue, isDue: isDue, submission: submission,
+            identity: submission.identity(proof: position.content), position: position, traceparent: nil,
+            evidence: GenuineReceipt(bundleID: bundle, environment: .production, purchases: [purchase]),
+            dailyCount: nil, tries: 0, lease: 1)
+    }
+
+    private func with(_ body: (ParkingBench, Holds) async throws -> Void) async throws {
+        let bench = try ParkingBench()
+        defer { bench.close() }
+        try await body(bench, Holds())
+    }
+
+    @Test(
+        "no verdict ends a hold: it is asked for again, also where a fresh submission would be rejected in the end",
+        arguments: [
+            AppleAnswer.trouble(.init(.timeout)), .blocked(.sharedSecret), .refused(.malformed), ParkingBench.empty,
+        ])
+    func noVerdict(answer: AppleAnswer) async throws {
+        try await with { bench, holds in
+            bench.apple.answer(answer)
+            for _ in 0..<Judge.triesInDoubt {
+                try await bench.worker.revisit(HeldWork(hold: hold(), answer: AnswerOfProof()), of: holds)
+            }
+            #expect(holds.content.putBack.count == Judge.triesInDoubt)
+            #expect(holds.content.putBack.allSatisfy { $0 >= PipelineLimits.holdRetrySeconds })
+            #expect(holds.content.settled.isEmpty)
+        }
+    }
+
+    @Test("a verdict settles it, and an app that left the catalog leaves it held")
+    func verdict() async throws {
+        try await with { bench, holds in
+            bench.apple.answer(ParkingBench.genuine)
+            try await bench.worker.revisit(HeldWork(hold: hold(), answer: AnswerOfProof()), of: holds)
+            guard case .granted? = holds.content.settled.first else { return #expect(Bool(false), "\(holds.content)") }
+            bench.apple.answer(.refused(.accountNotFound))
+            try await bench.worker.revisit(HeldWork(hold: hold(), answer: AnswerOfProof()), of: holds)
+            guard case .rejected(let event)? = holds.content.settled.last else { return #expect(Bool(false)) }
+            #expect(event.reason == .accountNotFound)
+            let asked = bench.apple.asked
+            try await bench.worker.revisit(
+                HeldWork(hold: hold(bundle: "com.example.gone"), answer: AnswerOfProof()), of: holds)
+            #expect(holds.content.putBack == [PipelineLimits.unknownAppRetrySeconds])
+            #expect(bench.apple.asked == asked)
+        }
+    }
+
+    @Test("a sweep asks once for two holds of one submission, and never for one that the catalog cannot free")
+    func sweep() async throws {
+        try await with { bench, holds in
+            bench.apple.answer(ParkingBench.genuine)
+            holds.add(hold(), hold("1001"), hold("2000", product: "tomorrow's", isDue: false))
+            let revisit = try #require(
+                HoldRevisit(
+                    worker: bench.worker, holds: holds, health: Health(),
+                    logger: Logger(label: "holds") { _ in SwiftLogNoOpLogHandler() }))
+            revisit.start()
+            while holds.content.settled.count < 2 { await Task.yield() }
+            await revisit.stop()
+            #expect(holds.content.kept == [.unknownProduct])
+            #expect(bench.apple.asked == 1)
+            guard case .granted = holds.content.settled[0] else { return #expect(Bool(false)) }
+            #expect(holds.content.settled[1] == .notTold)
+            #expect(bench.desk.load.parked == 0)
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import Fulfillment
+import Ledger
+import Testing
+
+@testable import receiptd
+
+@Suite("Files of old grants")
+struct GrantFileTests {
+    private static let now = Timestamp(milliseconds: 1_795_167_000_000)
+
+    private func rows(_ lines: [String]) throws -> [GrantFile.Row] {
+        var file = GrantFile(now: Self.now)
+        return try lines.map { try file.read(.bytes(Array($0.utf8))) }
+    }
+
+    private func fault(_ row: GrantFile.Row?) -> String? {
+        if case .fault(let message)? = row { message } else { nil }
+    }
+
+    @Test("a CSV row and a JSON line of the same purchase are the same grant")
+    func forms() throws {
+        let csv = try rows([
+            "\u{FEFF}Transaction_ID,original_transaction_id,player_id,bundle_id,product_id,quantity,environment,purchased_at",
+            "", #"1000,999,"p, ""one""",b,gold,3,sandbox,1672567200000"#,
+        ])
+        let json = try rows([
+            #"{"transaction_id":1000,"original_transaction_id":"999","player_id":"p, \"one\"","bundle_id":"b","#
+                + #""product_id":"gold","quantity":"3","environment":"Sandbox","purchased_at":"2023-01-01T10:00:00Z","x":{}}"#
+        ])
+        guard case .grant(var first) = csv[2], case .grant(let second) = json[0] else {
+            return #expect(Bool(false), "\(csv) \(json)")
+        }
+        #expect(csv[0] == .nothing && csv[1] == .nothing)
+        #expect(first.line == 3)
+        first.line = 1
+        #expect(first == second)
+        #expect(first.playerID == "p, \"one\"" && first.quantity == 3 && first.environment == .sandbox)
+        #expect(first.grantedAt == first.purchasedAt)
+    }
+
+    @Test("what is not told is as the contract has it: quantity 1, Production, its own original, granted now")
+    func defaults() throws {
+        let row = try rows(["transaction_id,player_id,bundle_id,product_id", "1,p,b,gold"])[1]
+        guard case .grant(let grant) = row else { return #expect(Bool(false), "\(row)") }
+        #expect(grant.originalTransactionID == "1" && grant.quantity == 1 && grant.environment == .production)
+        #expect(grant.purchasedAt == nil && grant.grantedAt == Self.now && grant.submissionID == "import")
+    }
+
+    @Test("a faulty row says why and holds up none of the others")
+    func faults() throws {
+        let header = "transaction_id,player_id,bundle_id,product_id,quantity,environment,purchased_at"
+        let table: [(String, String)] = [
+            (",p,b,gold,1,,", "transaction_id is missing"), ("1,,b,gold,1,,", "player_id is missing"),
+            ("1,p,b,gold,0,,", "quantity"), ("1,p,b,gold,1.5,,", "quantity"), ("1,p,b,gold,1,Xcode,", "environment"),
+            ("1,p,b,gold,1,,yesterday", "purchased_at"), ("1,p,b", "3 fields where the header has 7"),
+            (#"1,"p,b,gold,1,,"#, "quotation mark"), (#"1,"p"q,b,gold,1,,"#, "quotation mark"),
+            ("1,\(String(repeating: "x", count: 129)),b,gold,1,,", "longer than 128"), ("1,p\0,b,gold,1,,", "NUL"),
+        ]
+        for (line, expected) in table {
+            let read = try rows([header, line, "2,p,b,gold,1,,"])
+            #expect(fault(read[1])?.contains(expected) == true, "\(line): \(read[1])")
+            #expect(fault(read[2]) == nil)
+        }
+        var file = GrantFile(now: Self.now)
+        _ = try file.read(.bytes(Array(header.utf8)))
+        #expect(fault(try file.read(.tooLong)) != nil)
+        #expect(fault(try file.read(.bytes([0x31, 0x2C, 0xFF, 0x2C, 0x62, 0x2C, 0x67, 0x2C, 0x2C, 0x2C]))) != nil)
+        let json = try rows([#"{"transaction_id":"1"}"#, "{", "[]", #"{"transaction_id":["1"]}"#])
+        #expect(json.compactMap(fault).count == 4)
+    }
+
+    @Test("a header without what is required, or with a column twice, ends it at once")
+    func headers() {
+        for header in ["transaction_id,player_id,bundle_id", "player_id,player_id", #""transaction_id"#, "1,p,b,gold"] {
+            #expect(throws: GrantFile.Unreadable.self) { try rows([header]) }
+        }
+    }
+
+    @Test("lines come whole across the reader's chunks, with either line break, and too long ones are passed over")
+    func lines() throws {
+        let url = FileManager.default.temporaryDirectory.appendingPathComponent("lines-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: url) }
+        let long = String(repeating: "x", count: LineReader.maximumBytes + 1)
+        let many = (0..<40_000).map { "line number \($0)" }
+        try ("first\r\n\n" + long + "\n" + many.joined(separator: "\n")).write(
+            to: url, atomically: true, encoding: .utf8)
+        guard var reader = LineReader(url.path) else { return #expect(Bool(false), "it is there") }
+        var read: [String] = []
+        while let line = reader.line() {
+            switch line {
+            case .bytes(let bytes): read.append(String(decoding: bytes, as: UTF8.self))
+            case .tooLong: read.append("too long")
+            }
+        }
+        #expect(read == ["first", "", "too long"] + many)
+        let (position, size, hasFailed) = (reader.position, reader.size, reader.hasFailed)
+        #expect(position == size && !hasFailed)
+        let isThere = LineReader("/no/such/file") != nil
+        #expect(!isThere)
+    }
+}
