@@ -96,6 +96,8 @@ let package = Package(
         .target(
             name: "AppStoreSimulation",
             dependencies: [
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -112,7 +114,7 @@ let package = Package(
         .executableTarget(
             name: "receiptd",
             dependencies: [
-                "AppStore", "AppStoreSimulation", "CMalloc", "EmbeddedPostgres", "Fulfillment", "Kafka", "Ledger", "Operations", "Pipeline", "Postgres",
+                "AppStore", "AppStoreSimulation", "AppleProofs", "CMalloc", "EmbeddedPostgres", "Fulfillment", "Kafka", "Ledger", "Operations", "Pipeline", "Postgres",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -181,7 +183,8 @@ let package = Package(
         .testTarget(
             name: "ReceiptdTests",
             dependencies: [
-                "receiptd", "Fulfillment", "Kafka", "Operations", .product(name: "Logging", package: "swift-log"),
+                "receiptd", "AppleProofs", "Fulfillment", "Kafka", "Operations",
+                .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests",

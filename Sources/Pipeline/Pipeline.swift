@@ -16,10 +16,11 @@ public struct Pipeline: Sendable {
 
     /// - Parameters:
     ///   - catalog: the newest one. There must be one before `run` is called.
+    ///   - parser: reads and proves receipts without asking anyone.
     ///   - parked: nil where everything waits in memory.
     public init(
-        settings: PipelineSettings, catalog: @escaping @Sendable () -> Catalog?, verifier: any ReceiptVerifier,
-        ledger: any PurchaseLedger, unpublished: any UnpublishedEvents,
+        settings: PipelineSettings, catalog: @escaping @Sendable () -> Catalog?, parser: any ProofParser,
+        verifier: any ReceiptVerifier, ledger: any PurchaseLedger, unpublished: any UnpublishedEvents,
         parked: (any ParkedSubmissions)? = nil, metrics: ReceiptdMetrics, health: Health, logger: Logger
     ) throws(KafkaError) {
         self.settings = settings
@@ -28,8 +29,8 @@ public struct Pipeline: Sendable {
         self.logger = logger
         publisher = try OutcomePublisher(settings: settings, logger: logger)
         worker = SubmissionWorker(
-            catalog: catalog, verifier: verifier, ledger: ledger, publisher: publisher, lanes: PlayerLanes(),
-            retry: settings.retry, metrics: PipelineMetrics(metrics), logger: logger,
+            catalog: catalog, parser: parser, verifier: verifier, ledger: ledger, publisher: publisher,
+            lanes: PlayerLanes(), retry: settings.retry, metrics: PipelineMetrics(metrics), logger: logger,
             parking: parked.map { ParkingDesk(store: $0, settings: settings) })
     }
 

@@ -7,6 +7,7 @@ public struct ParkingDesk: Sendable {
     let load: WorkLoad
     let outage = OutageWatch()
     let blockedApps = BlockedApps()
+    let missingCredentials = MissingCredentials()
 
     init(store: any ParkedSubmissions, settings: PipelineSettings) {
         self.store = store
