@@ -97,6 +97,8 @@ let package = Package(
         .target(
             name: "AppStoreSimulation",
             dependencies: [
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -113,7 +115,7 @@ let package = Package(
         .executableTarget(
             name: "receiptd",
             dependencies: [
-                "AppStore", "AppStoreSimulation", "CMalloc", "EmbeddedPostgres", "Fulfillment", "Kafka", "Ledger", "Operations", "Pipeline", "Postgres",
+                "AppStore", "AppStoreSimulation", "AppleProofs", "CMalloc", "EmbeddedPostgres", "Fulfillment", "Kafka", "Ledger", "Operations", "Pipeline", "Postgres",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -182,7 +184,8 @@ let package = Package(
         .testTarget(
             name: "ReceiptdTests",
             dependencies: [
-                "receiptd", "Fulfillment", "Kafka", "Ledger", "Operations", .product(name: "Logging", package: "swift-log"),
+                "receiptd", "AppleProofs", "Fulfillment", "Kafka", "Ledger", "Operations",
+                .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests",

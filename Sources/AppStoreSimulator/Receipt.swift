@@ -42,6 +42,9 @@ struct Receipt: ParsableCommand {
         help: "A behaviour as JSON, for instance '[{\"answer\":\"status\",\"status\":21005,\"times\":2},\"genuine\"]'.")
     var behaviour: String?
 
+    @Option(help: "The folder of the keys and certificates to sign with, such as seeds/signing; unsigned by default.")
+    var signWith: String?
+
     @Flag(help: "A sandbox receipt.")
     var sandbox = false
 
@@ -102,7 +105,8 @@ struct Receipt: ParsableCommand {
             let receipt = SimulatedReceipt(
                 bundleID: bundleID, appAppleID: appAppleID, environment: environment, creationDateMilliseconds: date,
                 purchases: purchases, behaviour: steps)
-            print(receipt.base64Encoded())
+            let signer = try signWith.map(SimulatedSigner.init(folder:))
+            print(try signer.map { try receipt.base64Encoded(signer: $0.sign) } ?? receipt.base64Encoded())
         }
     }
 }

@@ -20,7 +20,9 @@ public final class InMemoryLedger: PurchaseLedger {
             if query.mayBeRedelivered, let events = state.outcomes[OutcomeKey(query.position)] {
                 return .answered(events)
             }
-            return state.proofs[query.proof].map(Recollection.provenBefore) ?? .nothing
+            if let known = state.proofs[query.proof] { return .provenBefore(known) }
+            guard let evidence = query.evidence, state.view.holdsAll(evidence.purchases) else { return .nothing }
+            return .provenBefore(evidence)
         }
     }
 

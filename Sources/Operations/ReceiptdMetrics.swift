@@ -22,8 +22,9 @@ public struct ReceiptdMetrics: Sendable {
     public let consumerLag: GaugeFamily
     /// Seconds.
     public let submissionDuration: Histogram
-    /// `bundle_id`: 0 or 1.
+    /// `bundle_id`: 0 or 1. Set by ``misconfiguration``.
     public let misconfigured: GaugeFamily
+    public let misconfiguration: Misconfiguration
 
     // What helps besides.
     /// 0 or 1.
@@ -85,6 +86,7 @@ public struct ReceiptdMetrics: Sendable {
         misconfigured = registry.gauge(
             "receiptd_misconfigured", help: "1 while an app's submissions wait for an operator to mend its settings.",
             labels: ["bundle_id"])
+        misconfiguration = Misconfiguration(gauge: misconfigured)
 
         appleDown = registry.gauge(
             "receiptd_apple_down", help: "1 while Apple is held back for every app and endpoint in use."

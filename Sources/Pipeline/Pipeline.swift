@@ -17,12 +17,13 @@ public struct Pipeline: Sendable {
 
     /// - Parameters:
     ///   - catalog: the newest one. There must be one before `run` is called.
+    ///   - parser: reads and proves receipts without asking anyone.
     ///   - parked: where what cannot wait in memory waits, and what tells an outage from one submission's trouble; nil
     ///     where everything waits in memory.
     ///   - held: nil where no hold ever ends. It needs `parked`, with which it shares what Apple may be asked.
     public init(
-        settings: PipelineSettings, catalog: @escaping @Sendable () -> Catalog?, verifier: any ReceiptVerifier,
-        ledger: any PurchaseLedger, unpublished: any UnpublishedEvents,
+        settings: PipelineSettings, catalog: @escaping @Sendable () -> Catalog?, parser: any ProofParser,
+        verifier: any ReceiptVerifier, ledger: any PurchaseLedger, unpublished: any UnpublishedEvents,
         parked: (store: any ParkedSubmissions, apple: any AppleState)? = nil, held: (any HeldPurchases)? = nil,
         metrics: ReceiptdMetrics, health: Health, logger: Logger
     ) throws(KafkaError) {
@@ -33,8 +34,8 @@ public struct Pipeline: Sendable {
         self.logger = logger
         publisher = try OutcomePublisher(settings: settings, logger: logger)
         worker = SubmissionWorker(
-            catalog: catalog, verifier: verifier, ledger: ledger, publisher: publisher, lanes: PlayerLanes(),
-            retry: settings.retry, metrics: PipelineMetrics(metrics), logger: logger,
+            catalog: catalog, parser: parser, verifier: verifier, ledger: ledger, publisher: publisher,
+            lanes: PlayerLanes(), retry: settings.retry, metrics: PipelineMetrics(metrics), logger: logger,
             parking: parked.map { ParkingDesk(store: $0.store, apple: $0.apple, settings: settings) })
     }
 

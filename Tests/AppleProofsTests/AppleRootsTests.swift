@@ -31,9 +31,9 @@ struct AppleRootsTests {
     @Test("a PEM file names roots in place of Apple's, and issuers of iOS 6 receipts")
     func pem() throws {
         let root = try Seeds.text("signing/root.pem")
-        #expect(try AppleRoots(pem: root).roots.count == 1)
+        #expect(try AppleRoots(pem: root).roots.count == 2)
         let both = try AppleRoots(pem: root + Seeds.text("signing/intermediate.pem"))
-        #expect(both.roots.count == 1 && both.intermediates.count == 1)
+        #expect(both.roots.count == 2 && both.intermediates.count == 1)
     }
 
     @Test("a file that cannot be meant is a fault")
@@ -42,7 +42,7 @@ struct AppleRootsTests {
         let noCertificate = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n"
         #expect(throws: AppleRoots.Fault.notPEM) { try AppleRoots(pem: "") }
         #expect(throws: AppleRoots.Fault.notPEM) { try AppleRoots(pem: "certificates") }
-        #expect(throws: AppleRoots.Fault.unusable(certificate: 2)) { try AppleRoots(pem: root + noCertificate) }
+        #expect(throws: AppleRoots.Fault.unusable(certificate: 3)) { try AppleRoots(pem: root + noCertificate) }
         #expect(throws: AppleRoots.Fault.unusable(certificate: 1)) {
             try AppleRoots(pem: Seeds.text("signing/leaf-key.pem"))
         }

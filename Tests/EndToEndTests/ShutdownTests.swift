@@ -23,7 +23,7 @@ extension EndToEnd {
             let second = try bed.startWorker()
             try await feed.send(300)
             try await eventually("the second worker has partitions") { second.log.contains("partitions assigned") }
-            try await feed.send(400)
+            try await feed.send(plan.records.count)
             let check = CommitCheck(bed: bed, plan: plan, places: feed.places)
             first.process.send(signal)
             #expect(try await first.ending(within: .seconds(30)) == 0)

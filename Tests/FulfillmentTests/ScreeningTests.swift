@@ -4,85 +4,157 @@ import Testing
 
 @Suite("Screening before Apple is asked")
 struct ScreeningTests {
-    private static let signedData: [UInt8] = [
-        0x30, 0x82, 0x01, 0x00, 0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x02, 0xA0, 0xFB, 0xFF,
-    ]
-    private let catalog = Catalog(version: 1, apps: [Sample.app()])
+    /// Reads every proof as one and the same.
+    struct Parser: ProofParser {
+        var reading: ProofReading
+        func parse(receipt bytes: [UInt8]) -> ProofReading { reading }
+        func parse(signedTransaction text: String) -> ProofReading { reading }
+    }
 
-    private func screen(_ proof: Submission.Proof, bundle: BundleID = Sample.bundle) -> Screening {
+    private let receipt = Submission.Proof.receipt("MIIB")
+    private let jws = Submission.Proof.signedTransaction("a.b.c")
+
+    private func screen(
+        _ proof: Submission.Proof, as reading: ProofReading, app: AppPolicy = Sample.app(),
+        bundle: BundleID = Sample.bundle, now: Timestamp = Sample.recordTime
+    ) -> Screening {
         Screening.screen(
-            Submission(submissionID: "s", playerID: "p", bundleID: bundle, proof: proof), catalog: catalog)
+            Submission(submissionID: "s", playerID: "p", bundleID: bundle, proof: proof),
+            catalog: Catalog(version: 1, apps: [app]), parser: Parser(reading: reading), now: now)
+    }
+
+    private func reason(
+        _ content: ProofContent?, _ signature: ParsedProof.Signature, app: AppPolicy = Sample.app()
+    ) -> Reason? {
+        screen(receipt, as: .read(content, signature), app: app).reason
     }
 
     @Test("an unknown app comes before a malformed receipt")
     func unknownAppFirst() {
         for proof: Submission.Proof in [.receipt("!"), .signedTransaction("!"), .transactionID("1")] {
-            #expect(screen(proof, bundle: "com.example.other") == .rejected(.unknownApp))
-            #expect(screen(proof, bundle: "com.example.game ") == .rejected(.unknownApp))
+            for bundle: BundleID in ["com.example.other", "com.example.game "] {
+                #expect(screen(proof, as: .malformed, bundle: bundle).reason == .unknownApp)
+            }
         }
-        #expect(screen(.receipt("!")) == .rejected(.malformedReceipt))
+        #expect(screen(.receipt("!"), as: .read(nil, .proven)).reason == .malformedReceipt)
+        #expect(screen(receipt, as: .malformed).reason == .malformedReceipt)
+        #expect(screen(jws, as: .malformed).reason == .malformedReceipt)
     }
 
     @Test("a bundle id is its bytes")
     func bundleBytes() {
-        let catalog = Catalog(version: 1, apps: [AppPolicy(bundleID: "caf\u{E9}")])
-        let submission = Submission(
-            submissionID: "s", playerID: "p", bundleID: "cafe\u{301}", proof: .transactionID("1"))
-        #expect(Screening.screen(submission, catalog: catalog) == .rejected(.unknownApp))
+        let screened = screen(
+            .transactionID("1"), as: .malformed, app: AppPolicy(bundleID: "caf\u{E9}"), bundle: "cafe\u{301}")
+        #expect(screened.reason == .unknownApp)
     }
 
-    @Test("a PKCS #7 receipt goes to Apple in standard base64, known by its decoded bytes")
-    func receipt() {
-        let standard = Base64.encode(Self.signedData)
-        let digest = Digest256(hashing: Self.signedData)
-        let url = standard.replacing("+", with: "-").replacing("/", with: "_")
-        for text in [standard, url, standard + "\n", " " + standard.prefix(7) + "\r\n" + standard.dropFirst(7)] {
+    @Test("a rejected proof is known by its decoded bytes, whatever it is rejected for and however it is spelled")
+    func digests() {
+        let digest = Digest256(hashing: [0x30, 0xFB, 0xFF, 0xFE])
+        for text in ["MPv//g==", "MPv__g", " MPv/\n/g== "] {
+            #expect(screen(.receipt(text), as: .malformed) == .rejected(.malformedReceipt, proof: digest))
             #expect(
-                screen(.receipt(text)) == .ask(ParsedProof(digest: digest, material: .receipt(standard)), Sample.app()))
+                screen(.receipt(text), as: .malformed, bundle: "x") == .rejected(.unknownApp, proof: digest))
+            #expect(
+                screen(.receipt(text), as: .read(nil, .notProvable))
+                    == .admitted(ParsedProof(digest: digest, material: .receipt("MPv//g=="))))
         }
+        #expect(screen(.receipt("!"), as: .malformed) == .rejected(.malformedReceipt, proof: nil))
     }
 
-    @Test("an iOS 6 receipt is a property list")
-    func propertyList() {
-        for text in ["{ \"signature\" = \"A\"; }", "\n\t{a=1;}"] {
-            guard case .ask = screen(.receipt(Base64.encode(Array(text.utf8)))) else {
-                Issue.record("\(text) is refused")
-                continue
-            }
+    @Test("of several local reasons the first of the contract's order is told")
+    func order() {
+        var content = Sample.content(environment: .sandbox)
+        #expect(reason(content, .proven) == .sandboxNotAllowed)
+        #expect(reason(content, .notProvable) == .sandboxNotAllowed)
+        #expect(reason(content, .forged) == .unauthenticReceipt)
+        content.bundleID = "com.example.other"
+        for signature: ParsedProof.Signature in [.proven, .notProvable, .forged] {
+            #expect(reason(content, signature) == .foreignApp)
         }
+        #expect(reason(nil, .forged) == .unauthenticReceipt)
+        #expect(reason(Sample.content(), .proven) == nil)
+        #expect(reason(nil, .notProvable) == nil)
+        #expect(reason(Sample.content(bundle: nil), .proven) == nil)
     }
 
-    @Test(
-        "what has no receipt's structure is malformed",
-        arguments: [
-            [], [0x30], [0x30, 0x82, 0x01, 0x00], [0x31] + signedData.dropFirst(),
-            [0x30] + [UInt8](repeating: 0, count: 40) + signedData,
-            Array("{}".utf8), Array("a = b".utf8), Array("{\"json\": 1}".utf8), [0xFF, 0xFE],
-        ] as [[UInt8]])
-    func malformed(bytes: [UInt8]) {
-        #expect(screen(.receipt(Base64.encode(bytes))) == .rejected(.malformedReceipt))
+    static let appIDs: [(Int64?, Int64?, StoreEnvironment?, Bool)] = [
+        (1, 1, .production, false), (1, 2, .production, true), (1, 0, .production, false), (1, nil, .production, false),
+        (nil, 2, .production, false), (1, 2, .sandbox, false), (1, 2, nil, false),
+    ]
+
+    @Test("Apple's app id is compared in Production only, and where it is not 0", arguments: appIDs)
+    func appID(ours: Int64?, told: Int64?, environment: StoreEnvironment?, isForeign: Bool) {
+        var app = Sample.app()
+        app.appAppleID = ours
+        app.sandbox = .accept
+        var content = Sample.content(environment: environment)
+        content.appAppleID = told
+        #expect((reason(content, .proven, app: app) == .foreignApp) == isForeign)
     }
 
-    @Test("a JWS is three base64url segments under a JSON header; it waits for credentials")
-    func jws() {
-        let header = Base64.encode(Array(#"{"alg":"ES256"}"#.utf8))
-        let text = "\(header).e30.c2ln"
-        #expect(
-            screen(.signedTransaction(text))
-                == .blocked(
-                    .noServerAPI,
-                    ParsedProof(digest: Digest256(hashing: Array(text.utf8)), material: .signedTransaction(text))))
-        for wrong in [
-            "a", "a.b", "\(header).e30", "\(header).e30.c2ln.x", "\(header)..c2ln", "W10.e30.c2ln", "!.e30.c2ln",
-            "e30.!.e30",
-        ] {
-            #expect(screen(.signedTransaction(wrong)) == .rejected(.malformedReceipt), "\(wrong)")
-        }
+    static let sandboxes: [(AppPolicy.SandboxPolicy, Bool)] = [
+        (.reject, false), (.accept, true), (.allowlist(["p", "x"]), true), (.allowlist(["x"]), false),
+    ]
+
+    @Test("a sandbox receipt needs the policy's leave", arguments: sandboxes)
+    func sandbox(policy: AppPolicy.SandboxPolicy, isAdmitted: Bool) {
+        var app = Sample.app()
+        app.sandbox = policy
+        #expect((reason(Sample.content(environment: .sandbox), .proven, app: app) == nil) == isAdmitted)
+        #expect(reason(Sample.content(), .proven, app: app) == nil)
+        #expect(reason(Sample.content(environment: nil), .proven, app: app) == nil)
     }
 
     @Test("a bare transaction id waits for credentials")
     func transactionID() {
         let proof = ParsedProof(digest: Digest256(hashing: Array("1000".utf8)), material: .transactionID("1000"))
-        #expect(screen(.transactionID("1000")) == .blocked(.noServerAPI, proof))
+        #expect(screen(.transactionID("1000"), as: .malformed) == .blocked(.noServerAPI, proof))
+    }
+
+    @Test("a proven transaction stands alone where the app has no credentials, or where it is an hour old at most")
+    func freshness() {
+        var app = Sample.app()
+        let proof = ProofReading.read(Sample.content(), .proven)
+        func isAdmitted(afterMinutes minutes: Int64) -> Bool {
+            let now = Sample.purchaseTime.adding(milliseconds: minutes * 60_000)
+            if case .admitted = screen(jws, as: proof, app: app, now: now) { return true } else { return false }
+        }
+        #expect(isAdmitted(afterMinutes: 0) && isAdmitted(afterMinutes: 1_000_000))
+        app.serverAPI = ServerAPICredentials(issuerID: "i", keyID: "k", privateKeySetting: "S")
+        #expect(isAdmitted(afterMinutes: 0) && isAdmitted(afterMinutes: 60) && isAdmitted(afterMinutes: -5))
+        #expect(!isAdmitted(afterMinutes: 61))
+        app.verification = .local
+        #expect(isAdmitted(afterMinutes: 61))
+    }
+
+    @Test("a transaction that is not proven never stands alone")
+    func notProvable() {
+        for verification in AppPolicy.Verification.allCases {
+            var app = Sample.app()
+            app.verification = verification
+            guard case .blocked(.noServerAPI, _) = screen(jws, as: .read(Sample.content(), .notProvable), app: app)
+            else {
+                Issue.record("it does under \(verification)")
+                continue
+            }
+        }
+    }
+}
+
+extension Screening {
+    fileprivate var reason: Reason? {
+        if case .rejected(let reason, _) = self { reason } else { nil }
+    }
+}
+
+extension Sample {
+    /// Signed when the purchase was made.
+    static func content(
+        bundle: BundleID? = bundle, environment: StoreEnvironment? = .production,
+        purchases: [StorePurchase] = [purchase()]
+    ) -> ProofContent {
+        ProofContent(
+            bundleID: bundle, environment: environment, purchases: purchases, signedAt: purchaseTime)
     }
 }

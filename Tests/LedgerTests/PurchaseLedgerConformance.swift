@@ -57,6 +57,24 @@ struct PurchaseLedgerConformance {
         }
     }
 
+    @Test(
+        "a proven receipt is recalled once all of its purchases stand, under whatever bytes", arguments: Kind.allCases)
+    func recallsPurchases(kind: Kind) async throws {
+        try await with(kind) { ledger in
+            let purchases = [Sample.purchase("1000"), Sample.purchase("1001")]
+            let evidence = GenuineReceipt(bundleID: "com.example.game", environment: .production, purchases: purchases)
+            let query = RecallQuery(
+                position: Sample.decision([], offset: 9).position, proof: Digest256(hashing: [9]),
+                mayBeRedelivered: false, evidence: evidence)
+            #expect(try await ledger.recall(query) == .nothing)
+            _ = try await ledger.record(Sample.decision([Sample.judged(purchases[0])], offset: 1))
+            #expect(try await ledger.recall(query) == .nothing)
+            _ = try await ledger.record(
+                Sample.decision([Sample.judged(purchases[1], .consumable, .hold(.unknownProduct))], offset: 2))
+            #expect(try await ledger.recall(query) == .provenBefore(evidence))
+        }
+    }
+
     @Test("a submission sent again in a new record gets its granted events as they were", arguments: Kind.allCases)
     func reissues(kind: Kind) async throws {
         try await with(kind) { ledger in

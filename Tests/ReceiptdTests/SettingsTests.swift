@@ -1,3 +1,4 @@
+import AppleProofs
 import Foundation
 import Fulfillment
 import Kafka
@@ -165,7 +166,8 @@ struct SettingsTests {
         ("APPLE_MAX_CONCURRENCY", ["0", "10001"]),
         ("APPLE_MAX_REQUESTS_PER_SECOND", ["-1", "1000001"]),
         ("APPLE_CA_FILE", ["/nowhere/ca.pem", "/"]),
-        ("APPLE_ROOT_CERTIFICATES_FILE", ["/nowhere/roots.pem"]),
+        // This file holds no certificate.
+        ("APPLE_ROOT_CERTIFICATES_FILE", ["/nowhere/roots.pem", "/", #filePath]),
         ("RETRY_INITIAL_DELAY_SECONDS", ["-0.1", "604801"]),
         ("RETRY_MAX_DELAY_SECONDS", ["0.4", "x"]),
         ("RETRY_DOUBT_SECONDS", ["-1"]),
@@ -190,6 +192,21 @@ struct SettingsTests {
             #expect(fault?.setting == name || fault?.message.contains(name) == true, "\(value)")
             #expect(fault?.description.contains("hush") == false)
         }
+    }
+
+    @Test("roots of our own take the place of Apple's, and a file without one is a fault that says so")
+    func roots() throws {
+        let signing = URL(fileURLWithPath: #filePath)
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("seeds/signing")
+        let file = signing.appendingPathComponent("root.pem").path
+        let settings = try Settings.Reader(environment: ["APPLE_ROOT_CERTIFICATES_FILE": file]).read(requiring: [])
+        #expect(settings.apple.rootCertificatesFile == file)
+        #expect(settings.apple.roots.fingerprints.count == 2)
+        #expect(Set(settings.apple.roots.fingerprints).isDisjoint(with: AppleRoots.builtIn.fingerprints))
+        #expect(try Settings.Reader(environment: [:]).read(requiring: []).apple.roots.fingerprints.count == 3)
+        let faults = settingsFaults(["APPLE_ROOT_CERTIFICATES_FILE": signing.appendingPathComponent("leaf.pem").path])
+        #expect(faults.map(\.message) == ["the file is no use: no certificate in it is a root's"])
     }
 
     static let good: [(String, [String])] = [

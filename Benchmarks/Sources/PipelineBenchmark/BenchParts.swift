@@ -32,10 +32,17 @@ final class BenchParts {
     private let producer: KafkaProducer
     private var environment: [String: String]
     private let port: Int
+    private let signer: SimulatedSigner
     private var submitted = 0
+
+    /// The keys of the seeds: the worker takes their root for Apple's.
+    private static let signing = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .appendingPathComponent("seeds/signing")
 
     init(build: String, latency: Double, concurrency: Int, settings: [String]) throws {
         self.build = URL(fileURLWithPath: build)
+        signer = try SimulatedSigner(folder: Self.signing.path)
         directory = FileManager.default.temporaryDirectory.appendingPathComponent("bench-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         broker = try MockCluster(topics: [
@@ -66,6 +73,7 @@ final class BenchParts {
             "APPLE_VERIFY_RECEIPT_PRODUCTION_URL": "http://127.0.0.1:\(applePort)/production/verifyReceipt",
             "APPLE_VERIFY_RECEIPT_SANDBOX_URL": "http://127.0.0.1:\(applePort)/sandbox/verifyReceipt",
             "APPLE_MAX_CONCURRENCY": String(concurrency),
+            "APPLE_ROOT_CERTIFICATES_FILE": Self.signing.appendingPathComponent("root.pem").path,
             "HTTP_PORT": String(port),
             "LOG_LEVEL": "warning",
         ]
@@ -99,33 +107,55 @@ final class BenchParts {
 
     /// Submissions with one purchase each, of as many players.
     func submit(_ count: Int, prefix: String) throws {
-        for _ in 0..<count { try submitOne(prefix) }
+        for submission in prepare(count, prefix: prefix) { try send(submission) }
         guard producer.flush(timeoutMilliseconds: 60_000) else {
             throw Failure(description: "the broker took no records")
         }
     }
 
-    @discardableResult
-    private func submitOne(_ prefix: String) throws -> String {
-        submitted += 1
-        let player = "\(prefix)-\(submitted)"
+    private struct Submission {
+        var player = ""
+        var value: [UInt8] = []
+    }
+
+    /// Signs on all processors, and before any clock runs: a signature takes longer than the worker takes to check it.
+    private func prepare(_ count: Int, prefix: String) -> [Submission] {
+        let first = submitted + 1
+        submitted += count
+        var submissions = [Submission](repeating: Submission(), count: count)
+        submissions.withUnsafeMutableBufferPointer { buffer in
+            // Each iteration writes an element of its own.
+            nonisolated(unsafe) let buffer = buffer
+            DispatchQueue.concurrentPerform(iterations: count) { [signer] index in
+                buffer[index] = Self.submission(first + index, prefix: prefix, signer: signer)
+            }
+        }
+        return submissions
+    }
+
+    private static func submission(_ number: Int, prefix: String, signer: SimulatedSigner) -> Submission {
+        let player = "\(prefix)-\(number)"
         let receipt = SimulatedReceipt(
-            bundleID: Self.bundleID,
+            bundleID: bundleID,
             purchases: [
-                SimulatedPurchase(transactionID: String(900_000_000_000 + submitted), productID: Self.productID)
+                SimulatedPurchase(transactionID: String(900_000_000_000 + number), productID: productID)
             ])
+        let encoded = (try? receipt.base64Encoded(signer: signer.sign)) ?? receipt.base64Encoded()
         let value = """
-            {"submission_id":"s-\(submitted)","player_id":"\(player)","bundle_id":"\(Self.bundleID)",\
-            "receipt_data":"\(receipt.base64Encoded())","product_id":"\(Self.productID)","order_id":"o-\(submitted)",\
-            "device_id":"device-\(submitted)","currency":"USD"}
+            {"submission_id":"s-\(number)","player_id":"\(player)","bundle_id":"\(bundleID)",\
+            "receipt_data":"\(encoded)","product_id":"\(productID)","order_id":"o-\(number)",\
+            "device_id":"device-\(number)","currency":"USD"}
             """
+        return Submission(player: player, value: Array(value.utf8))
+    }
+
+    private func send(_ submission: Submission) throws {
         let record = ProducerRecord(
-            topic: "receipt-submissions", partition: nil, key: Array(player.utf8), value: Array(value.utf8),
+            topic: "receipt-submissions", partition: nil, key: Array(submission.player.utf8), value: submission.value,
             headers: [], timestampMilliseconds: nil)
         while true {
             do {
-                try producer.produce(record) { _ in }
-                return player
+                return try producer.produce(record) { _ in }
             } catch {
                 guard error.code == KafkaError.Code.queueFull else { throw error }
                 _ = producer.flush(timeoutMilliseconds: 1000)
@@ -146,13 +176,14 @@ final class BenchParts {
     /// Milliseconds from record to event, sorted, at an even load.
     func pacedLatencies(rate: Double, count: Int) throws -> [Double] {
         outcomes.reset()
+        let submissions = prepare(count, prefix: "paced")
         let start = Date.now
         var sent: [(player: String, milliseconds: Int64)] = []
-        for index in 0..<count {
+        for (index, submission) in submissions.enumerated() {
             let due = start.addingTimeInterval(Double(index) / rate)
             while Date.now < due { usleep(200) }
-            let now = Self.milliseconds
-            sent.append((try submitOne("paced"), now))
+            sent.append((submission.player, Self.milliseconds))
+            try send(submission)
         }
         try waitForEvents(count)
         return latencies(sent)
@@ -162,9 +193,9 @@ final class BenchParts {
     func singleLatencies(count: Int) throws -> [Double] {
         var sent: [(player: String, milliseconds: Int64)] = []
         outcomes.reset()
-        for index in 0..<count {
-            let now = Self.milliseconds
-            sent.append((try submitOne("single"), now))
+        for (index, submission) in prepare(count, prefix: "single").enumerated() {
+            sent.append((submission.player, Self.milliseconds))
+            try send(submission)
             try waitForEvents(index + 1)
             usleep(20_000)
         }

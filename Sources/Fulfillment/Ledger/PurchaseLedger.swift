@@ -24,12 +24,18 @@ public struct RecallQuery: Sendable {
     public let mayBeRedelivered: Bool
     /// True for one that was taken up from PostgreSQL: its own row there tells nothing.
     public let isParked: Bool
+    /// What a proven proof tells by itself, where that is all there is: it is recalled by its purchases too. Not empty.
+    public let evidence: GenuineReceipt?
 
-    public init(position: RecordPosition, proof: Digest256, mayBeRedelivered: Bool, isParked: Bool = false) {
+    public init(
+        position: RecordPosition, proof: Digest256, mayBeRedelivered: Bool, isParked: Bool = false,
+        evidence: GenuineReceipt? = nil
+    ) {
         self.position = position
         self.proof = proof
         self.mayBeRedelivered = mayBeRedelivered
         self.isParked = isParked
+        self.evidence = evidence
     }
 }
 

@@ -1,4 +1,5 @@
-/// The rules of section 4 that Apple's answer and the catalog decide. Pure: the same arguments, the same judgement.
+/// The rules of section 4 that Apple's answer, or a proof that stands in for it, and the catalog decide. Pure: the same
+/// arguments, the same judgement.
 public struct Judge: Sendable {
     /// How often an answer that Apple may take back is asked for before it is believed.
     public static let triesInDoubt = 3
@@ -48,12 +49,7 @@ public struct Judge: Sendable {
     }
 
     func reasonAgainst(_ receipt: GenuineReceipt) -> Reason? {
-        if receipt.bundleID != submission.bundleID { return .foreignApp }
-        if receipt.environment == .production, let told = receipt.appAppleID, told != 0, let ours = app.appAppleID,
-            told != ours
-        {
-            return .foreignApp
-        }
+        if app.isForeign(receipt.bundleID, receipt.appAppleID, in: receipt.environment) { return .foreignApp }
         if receipt.environment == .sandbox, !app.sandbox.admits(submission.playerID) { return .sandboxNotAllowed }
         return nil
     }

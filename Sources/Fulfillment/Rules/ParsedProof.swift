@@ -4,6 +4,8 @@ public struct ParsedProof: Sendable, Equatable {
     public let digest: Digest256
     public let material: Material
     public let signature: Signature
+    /// What it says of itself; nil where it says nothing that can be read, as a bare transaction id.
+    public let content: ProofContent?
 
     public enum Material: Sendable, Equatable {
         /// Standard base64, as Apple takes it.
@@ -12,69 +14,59 @@ public struct ParsedProof: Sendable, Equatable {
         case transactionID(StoreTransactionID)
     }
 
-    /// Three different things, which lead to three different ends. Nothing is proven locally yet: every receipt counts
-    /// as not provable, and Apple is asked.
+    /// Three different things, which lead to three different ends: Apple's refusal of a proven receipt is trouble, a
+    /// forged one is refused here, and of what is not provable Apple is asked.
     public enum Signature: Sendable {
         case proven
         case forged
         case notProvable
     }
 
-    public init(digest: Digest256, material: Material, signature: Signature = .notProvable) {
+    public init(
+        digest: Digest256, material: Material, signature: Signature = .notProvable, content: ProofContent? = nil
+    ) {
         self.digest = digest
         self.material = material
         self.signature = signature
-    }
-
-    /// Nil where the proof is not what it says it is: `malformed_receipt`.
-    public init?(_ proof: Submission.Proof) {
-        switch proof {
-        case .receipt(let text):
-            guard let bytes = Base64.decode(text.utf8), ReceiptShape.isPlausible(bytes) else { return nil }
-            self.init(digest: Digest256(hashing: bytes), material: .receipt(Base64.standard(text, decoded: bytes)))
-        case .signedTransaction(let text):
-            guard ReceiptShape.isCompactJWS(text) else { return nil }
-            self.init(digest: Digest256(hashing: Array(text.utf8)), material: .signedTransaction(text))
-        case .transactionID(let id):
-            self.init(digest: Digest256(hashing: Array(id.text.utf8)), material: .transactionID(id))
-        }
+        self.content = content
     }
 }
 
-/// The cheapest look at a proof: is it the beginning of what it should be?
-enum ReceiptShape {
-    /// An iOS 7+ receipt is a DER or BER SEQUENCE that names PKCS #7 SignedData within its first bytes; an iOS 6 one is
-    /// an old-style property list.
-    static func isPlausible(_ bytes: [UInt8]) -> Bool {
-        if bytes.first == 0x30 {
-            return bytes.prefix(32).indices.contains { bytes[$0...].starts(with: signedDataIdentifier) }
+extension ParsedProof {
+    /// A JWS that is older has Apple asked, where it can be: a refund since then does not show in it. An hour.
+    public static let freshMilliseconds: Int64 = 3_600_000
+    /// Of a proven receipt that is looked up in the ledger by its purchases.
+    public static let maximumRecalledPurchases = 500
+
+    /// What the proof alone is enough for: judged as if Apple had said it. Nil where Apple has to be asked.
+    public func sufficientEvidence(for app: AppPolicy, now: Timestamp) -> GenuineReceipt? {
+        guard let evidence, !evidence.purchases.isEmpty else { return nil }
+        switch material {
+        case .receipt: return app.verification == .local ? evidence : nil
+        case .signedTransaction:
+            return app.serverAPI == nil || app.verification == .local || isFresh(now) ? evidence : nil
+        case .transactionID: return nil
         }
-        let text = bytes.drop { $0 == 0x20 || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }
-        return text.first == UInt8(ascii: "{") && text.contains(UInt8(ascii: "="))
     }
 
-    /// 1.2.840.113549.1.7.2, as DER writes it.
-    private static let signedDataIdentifier: [UInt8] = [
-        0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x02,
-    ]
-
-    /// Three base64url segments, the first of them a JSON object.
-    static func isCompactJWS(_ text: String) -> Bool {
-        let segments = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard segments.count == 3, segments.allSatisfy({ !$0.isEmpty }) else { return false }
-        let decoded = segments.compactMap { Base64.decode($0) }
-        guard decoded.count == 3, let header = try? JSONParser.parse(decoded[0]) else { return false }
-        if case .object = header.value { return true } else { return false }
+    /// What follows without Apple where all of its purchases stand in the ledger. Nil where Apple may know of more: new
+    /// periods of a subscription appear behind the same bytes.
+    public var recallableEvidence: GenuineReceipt? {
+        guard case .receipt = material, let evidence, !evidence.holdsAutoRenewable,
+            (1...Self.maximumRecalledPurchases).contains(evidence.purchases.count)
+        else { return nil }
+        return evidence
     }
-}
 
-extension Base64 {
-    /// The standard alphabet, padded, no white space: `text` itself where it is that already.
-    static func standard(_ text: String, decoded: [UInt8]) -> String {
-        func isStandard(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-            bytes.count & 3 == 0
-                && bytes.allSatisfy { $0 > 0x20 && $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: "_") }
-        }
-        return text.utf8.withContiguousStorageIfAvailable(isStandard) == true ? text : encode(decoded)
+    /// Whether Apple signed it for this app.
+    public func isProven(of bundleID: BundleID) -> Bool {
+        signature == .proven && content?.bundleID == bundleID
+    }
+
+    private var evidence: GenuineReceipt? { signature == .proven ? content?.asReceipt : nil }
+
+    private func isFresh(_ now: Timestamp) -> Bool {
+        guard let signedAt = content?.signedAt else { return false }
+        return now.milliseconds - signedAt.milliseconds <= Self.freshMilliseconds
     }
 }

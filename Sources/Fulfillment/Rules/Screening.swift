@@ -1,18 +1,54 @@
 /// What can be said of a submission before anyone is asked: section 4's local reasons, in their order.
 public enum Screening: Sendable, Equatable {
     /// Decided here and now. It costs no request and touches no table.
-    case rejected(Reason)
-    case ask(ParsedProof, AppPolicy)
+    /// `proof` is the digest of the decoded proof, nil where it cannot be decoded.
+    case rejected(Reason, proof: Digest256?)
+    /// For the ledger to settle: by the proof alone where that is enough, else by what Apple says of it.
+    case admitted(ParsedProof)
     /// The proof needs credentials that the app does not have: it waits for the operator.
     case blocked(AppleAnswer.Blockage, ParsedProof)
 
-    public static func screen(_ submission: Submission, catalog: Catalog) -> Screening {
-        guard let app = catalog.apps[submission.bundleID] else { return .rejected(.unknownApp) }
-        guard let proof = ParsedProof(submission.proof) else { return .rejected(.malformedReceipt) }
-        if proof.signature == .forged { return .rejected(.unauthenticReceipt) }
-        switch proof.material {
-        case .receipt: return .ask(proof, app)
-        case .signedTransaction, .transactionID: return .blocked(.noServerAPI, proof)
+    /// - Parameter now: by which it is decided whether a signed transaction is still fresh enough to stand alone.
+    public static func screen(
+        _ submission: Submission, catalog: Catalog, parser: any ProofParser, now: Timestamp
+    ) -> Screening {
+        let decoded = DecodedProof(submission.proof)
+        guard let app = catalog.apps[submission.bundleID] else {
+            return .rejected(.unknownApp, proof: decoded?.digest)
         }
+        guard let proof = decoded?.parsed(by: parser) else {
+            return .rejected(.malformedReceipt, proof: decoded?.digest)
+        }
+        if let reason = reason(against: proof, app: app, player: submission.playerID) {
+            return .rejected(reason, proof: proof.digest)
+        }
+        switch proof.material {
+        case .receipt: return .admitted(proof)
+        case .signedTransaction, .transactionID:
+            let isEnough = proof.sufficientEvidence(for: app, now: now) != nil
+            return isEnough ? .admitted(proof) : .blocked(.noServerAPI, proof)
+        }
+    }
+
+    /// What the proof says against itself counts whatever its signature is worth: no sender gains by a lie about the
+    /// app or the sandbox. What it says in its own favour is never looked at here.
+    private static func reason(against proof: ParsedProof, app: AppPolicy, player: PlayerID) -> Reason? {
+        let content = proof.content
+        if let content, app.isForeign(content.bundleID, content.appAppleID, in: content.environment) {
+            return .foreignApp
+        }
+        if proof.signature == .forged { return .unauthenticReceipt }
+        if content?.environment == .sandbox, !app.sandbox.admits(player) { return .sandboxNotAllowed }
+        return nil
+    }
+}
+
+extension AppPolicy {
+    /// Whether what is told of the app is another one's. What is not told is not another's; Apple's number of the app
+    /// counts in Production alone, and where it is not 0.
+    func isForeign(_ told: BundleID?, _ toldAppleID: Int64?, in environment: StoreEnvironment?) -> Bool {
+        if let told, told != bundleID { return true }
+        guard environment == .production, let ours = appAppleID, let toldAppleID, toldAppleID != 0 else { return false }
+        return toldAppleID != ours
     }
 }

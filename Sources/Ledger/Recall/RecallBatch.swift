@@ -1,7 +1,8 @@
 import Fulfillment
 import Postgres
 
-/// Many callers' queries in one round trip; in two where some of the records may be redelivered.
+/// Many callers' queries in one round trip; one more where some of the records may be redelivered, and one where some of
+/// the proofs are proven.
 struct RecallBatch: Sendable {
     let queries: [RecallQuery]
 
@@ -17,6 +18,10 @@ struct RecallBatch: Sendable {
         let open = queries.indices.filter { answers[$0] == .nothing }
         let receipts = try RecallProofs.run(open.map { queries[$0].proof }, in: session)
         for (number, receipt) in receipts { answers[open[number]] = .provenBefore(receipt) }
+        let proven = open.filter { answers[$0] == .nothing }.map { ($0, queries[$0].evidence) }
+        for number in try RecallPurchases.run(proven.map(\.1), in: session) {
+            if let evidence = proven[number].1 { answers[proven[number].0] = .provenBefore(evidence) }
+        }
         return answers
     }
 }

@@ -24,8 +24,8 @@ struct PipelineMetrics: Sendable {
         all.deadLetters.with(reason.rawValue).increment()
     }
 
-    func misconfigured(_ bundleID: BundleID, _ isBlocked: Bool) {
-        all.misconfigured.with(bundleID.text).set(isBlocked)
+    func lacksServerAPI(_ bundleID: BundleID, _ isLacking: Bool) {
+        all.misconfiguration.set(bundleID.text, AppleAnswer.Blockage.noServerAPI.rawValue, isLacking)
     }
 
     /// Counts each event, and the submission's way from record to answer once.

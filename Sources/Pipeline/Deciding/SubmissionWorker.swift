@@ -8,6 +8,7 @@ import Operations
 /// `work` returns when the outcome is durable and published, or throws `Abandoned` when the record is to come again.
 public struct SubmissionWorker: Sendable {
     let catalog: @Sendable () -> Catalog?
+    let parser: any ProofParser
     let verifier: any ReceiptVerifier
     let ledger: any PurchaseLedger
     let publisher: OutcomePublisher
@@ -25,14 +26,14 @@ public struct SubmissionWorker: Sendable {
             try await bury(item, letter)
         case .submission(let submission):
             guard let catalog = catalog() else { throw Abandoned() }
-            switch Screening.screen(submission, catalog: catalog) {
-            case .rejected(let reason):
-                try await rejectLocally(reason, submission, item)
+            switch Screening.screen(submission, catalog: catalog, parser: parser, now: WallClock.now) {
+            case .rejected(let reason, let proof):
+                try await rejectLocally(reason, submission, proof, item)
             case .blocked(let blockage, let proof):
-                metrics.misconfigured(submission.bundleID, true)
+                noteBlocked(blockage, submission, proof, app: catalog.apps[submission.bundleID])
                 guard let parking else { return try await stayBlocked(item) }
                 try await park(submission, proof, item, on: parking, blockedBy: blockage)
-            case .ask(let proof, _):
+            case .admitted(let proof):
                 CrashPoint.screened.reached()
                 if let parking, item.isBeyondShare {
                     return try await park(submission, proof, item, on: parking, blockedBy: nil)
@@ -52,9 +53,8 @@ public struct SubmissionWorker: Sendable {
 
     /// Touches no table, but where the record may have been answered before the catalog changed: its first answer holds.
     private func rejectLocally(
-        _ reason: Reason, _ submission: Submission, _ item: InFlightRecord
+        _ reason: Reason, _ submission: Submission, _ proof: Digest256?, _ item: InFlightRecord
     ) async throws(Abandoned) {
-        let proof = ParsedProof(submission.proof)?.digest
         if item.mayBeRedelivered {
             let query = RecallQuery(
                 position: item.position, proof: proof ?? item.position.content, mayBeRedelivered: true,
@@ -67,13 +67,13 @@ public struct SubmissionWorker: Sendable {
         try await publish([event], of: item)
     }
 
-    /// recall → ask → judge → record, again and again until there is a verdict.
+    /// recall → ask → judge → record, again and again until there is a verdict. Where the proof is enough, nobody is asked.
     private func decide(
         _ submission: Submission, _ proof: ParsedProof, _ item: InFlightRecord, _ clock: inout StageClock
     ) async throws(Abandoned) -> [OutcomeEvent] {
         let query = RecallQuery(
             position: item.position, proof: proof.digest, mayBeRedelivered: item.mayBeRedelivered,
-            isParked: item.parked != nil)
+            isParked: item.parked != nil, evidence: proof.recallableEvidence)
         var remembered: GenuineReceipt?
         switch try await withLedger({ () async throws(LedgerClosed) in try await ledger.recall(query) }) {
         case .answered(let events):
@@ -105,8 +105,7 @@ public struct SubmissionWorker: Sendable {
                 answer = .genuine(remembered)
             } else {
                 let isRetry = wait.history.failures > 0
-                answer = await item.sharedAnswer { await ask(proof, submission, app, item, isRetry: isRetry) }
-                note(answer, submission.bundleID, item)
+                answer = await self.answer(to: proof, of: submission, app, item, isRetry: isRetry)
             }
             CrashPoint.answered.reached()
             let judge = Judge(
@@ -131,17 +130,24 @@ public struct SubmissionWorker: Sendable {
         }
     }
 
+    /// What the proof says by itself where that is enough, else what Apple says of it.
+    func answer(
+        to proof: ParsedProof, of submission: Submission, _ app: AppPolicy, _ item: InFlightRecord, isRetry: Bool
+    ) async -> AppleAnswer {
+        if let evidence = proof.sufficientEvidence(for: app, now: WallClock.now) { return .genuine(evidence) }
+        let answer = await item.sharedAnswer { await ask(proof, submission, app, item, isRetry: isRetry) }
+        noteAnswer(answer, submission.bundleID, item)
+        return answer
+    }
+
     func ask(
         _ proof: ParsedProof, _ submission: Submission, _ app: AppPolicy, _ item: InFlightRecord, isRetry: Bool
     ) async -> AppleAnswer {
-        guard case .receipt(let receipt) = proof.material else {
-            metrics.misconfigured(submission.bundleID, true)
-            return .blocked(.noServerAPI)
-        }
+        guard case .receipt(let receipt) = proof.material else { return .blocked(.noServerAPI) }
         var request = VerificationRequest(
             bundleID: submission.bundleID, receipt: receipt, sharedSecretSetting: app.sharedSecretSetting)
         request.playerID = submission.playerID
-        request.isProven = proof.signature == .proven
+        request.isProven = proof.isProven(of: submission.bundleID)
         request.isRetry = isRetry
         request.waiting = { [weak item] isWaiting in item?.note(isWaiting: isWaiting) }
         let key = SharedAnswers.Key(proof: proof.digest, bundleID: submission.bundleID)

@@ -7,6 +7,7 @@ public struct ParkingDesk: Sendable {
     let load: WorkLoad
     let apple: any AppleState
     let blockedApps = BlockedApps()
+    let missingCredentials = MissingCredentials()
 
     init(store: any ParkedSubmissions, apple: any AppleState, settings: PipelineSettings) {
         self.store = store

@@ -47,6 +47,7 @@ final class Revisit: Sendable {
         await withDiscardingTaskGroup { group in
             while !Task.isCancelled {
                 health.beat(.revisitLoop)
+                worker.noteMended(on: desk)
                 isTaking.store(true, ordering: .sequentiallyConsistent)
                 let taken = await takeDue()
                 isTaking.store(false, ordering: .sequentiallyConsistent)

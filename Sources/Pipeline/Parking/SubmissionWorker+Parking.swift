@@ -79,8 +79,33 @@ extension SubmissionWorker {
         }
     }
 
+    /// A submission that is blocked before it is tried. Nobody signs a bare transaction id, so that the app is only called
+    /// misconfigured once several players sent one.
+    func noteBlocked(
+        _ blockage: AppleAnswer.Blockage, _ submission: Submission, _ proof: ParsedProof, app: AppPolicy?
+    ) {
+        guard let parking, case .transactionID = proof.material, let app, app.serverAPI == nil else { return }
+        let (isMisconfigured, isNews) = parking.missingCredentials.note(
+            submission.bundleID, player: submission.playerID, proof: proof.digest, now: WallClock.monotonicSeconds)
+        guard isMisconfigured else { return }
+        metrics.lacksServerAPI(submission.bundleID, true)
+        guard isNews else { return }
+        logger.error(
+            "transaction ids are parked: the app has no App Store Server API credentials",
+            [.bundleID: "\(submission.bundleID)", .reason: "\(blockage.rawValue)"])
+    }
+
+    /// Ends what a mended catalog ends.
+    func noteMended(on desk: ParkingDesk) {
+        guard let catalog = catalog() else { return }
+        for bundleID in desk.missingCredentials.mended(catalog, now: WallClock.monotonicSeconds) {
+            metrics.lacksServerAPI(bundleID, false)
+            logger.notice("the app's transaction ids no longer wait for credentials", [.bundleID: "\(bundleID)"])
+        }
+    }
+
     /// What Apple's answer tells of others than this submission.
-    func note(_ answer: AppleAnswer, _ bundleID: BundleID, _ item: InFlightRecord) {
+    func noteAnswer(_ answer: AppleAnswer, _ bundleID: BundleID, _ item: InFlightRecord) {
         guard let parking, !Task.isCancelled else { return }
         switch answer {
         case .blocked(let blockage):

@@ -1,4 +1,5 @@
 import AppStore
+import AppleProofs
 import ArgumentParser
 import Foundation
 import Fulfillment
@@ -16,6 +17,7 @@ struct CheckCommand: AsyncParsableCommand {
         try await reporting {
             let settings = try options.read(requiring: [.kafka, .database])
             print("ok      settings")
+            print("ok      root certificates: \(Self.roots(settings.apple))")
             var failed = false
             func report(_ part: String, _ result: Result<String, CheckFailure>) {
                 switch result {
@@ -30,6 +32,12 @@ struct CheckCommand: AsyncParsableCommand {
             for (name, result) in await apple(settings) { report(name, result) }
             if failed { throw ExitCode(CommandFailure.unavailable) }
         }
+    }
+
+    /// Whose they are: a test's root in production would be found here.
+    private static func roots(_ apple: AppleSettings) -> String {
+        guard let file = apple.rootCertificatesFile else { return "Apple's" }
+        return "\(apple.roots.fingerprints.count) of \(file), in place of Apple's"
     }
 
     struct CheckFailure: Error {

@@ -26,7 +26,8 @@ struct DemoCommand: AsyncParsableCommand {
             } catch {
                 throw CommandFailure("no sample cases in \(seeds): name the folder with --seeds", code: 64)
             }
-            let report = try await DemoRun(cases: cases, catalog: catalog, keepsLog: keepLog).run()
+            let roots = directory.appendingPathComponent("signing/root.pem").path
+            let report = try await DemoRun(cases: cases, catalog: catalog, roots: roots, keepsLog: keepLog).run()
             print(report.text)
             guard report.isAsExpected else {
                 throw CommandFailure("\nSome outcomes are not as their cases expect.", code: 1)
@@ -40,6 +41,8 @@ struct DemoCommand: AsyncParsableCommand {
 struct DemoRun {
     let cases: [SeedCase]
     let catalog: String
+    /// Path of the roots that the cases' receipts are signed under.
+    let roots: String
     let keepsLog: Bool
 
     /// Short times, so that what takes Apple minutes takes the demo a moment.
@@ -91,9 +94,10 @@ struct DemoRun {
         let inherited = environment.filter {
             $0.key == "PATH" || $0.key.hasPrefix("KAFKA_PROPERTIES") || $0.key == "HOME"
         }
+        let own = Self.workerSettings.merging(["APPLE_ROOT_CERTIFICATES_FILE": roots]) { own, _ in own }
         let worker = try WorkerProcess(
             program: try Self.ownPath(),
-            environment: inherited.merging(parts.workerEnvironment(adding: Self.workerSettings)) { given, own in
+            environment: inherited.merging(parts.workerEnvironment(adding: own)) { given, own in
                 environment["KAFKA_BOOTSTRAP_SERVERS"] == nil ? own : given
             }, logFile: logFile)
         defer {

@@ -53,7 +53,8 @@ struct SeedCase: Sendable {
     var receipts: Set<String> {
         Set(
             records.compactMap { record in
-                guard let text = record.receipt, case .receipt(let sent)? = ParsedProof(.receipt(text))?.material else {
+                guard let text = record.receipt, case .receipt(let sent)? = DecodedProof(.receipt(text))?.material
+                else {
                     return nil
                 }
                 return sent

@@ -29,7 +29,7 @@ extension AppleMetrics: AppleLimitsObserver {
     }
 
     func credentials(bundleID: BundleID, endpoint: String, areWrong: Bool) {
-        metrics.misconfigured.with(bundleID.text).set(areWrong)
+        metrics.misconfiguration.set(bundleID.text, "credentials", areWrong)
         if areWrong {
             logger.error(
                 "Apple does not take this app's credentials, or they are missing: its submissions wait",

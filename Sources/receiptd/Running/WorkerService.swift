@@ -1,4 +1,5 @@
 import AppStore
+import AppleProofs
 import Foundation
 import Fulfillment
 import Kafka
@@ -30,6 +31,14 @@ struct WorkerService: Service {
         let verifier = try VerifyReceiptClient(
             settings: settings.apple.verifyReceipt, secrets: { [secrets] in secrets.secret(named: $0) },
             limits: limits, observer: AppleMetrics(metrics: metrics, logger: logger))
+        if settings.apple.rootCertificatesFile != nil {
+            logger.notice(
+                "receipts and signed transactions are proven by other roots than Apple's",
+                [
+                    .setting: "\(SettingName.appleRootCertificatesFile.rawValue)",
+                    .count: .stringConvertible(settings.apple.roots.fingerprints.count),
+                ])
+        }
         do {
             try await cancelWhenGracefulShutdown { try await waitUntilReady(pool, catalog) }
             try await consume(catalog, verifier, limits, ledger, parking, pool)
@@ -48,7 +57,8 @@ struct WorkerService: Service {
         _ parking: PostgresParking, _ pool: PostgresPool
     ) async throws {
         let pipeline = try Pipeline(
-            settings: settings.pipeline, catalog: { catalog.catalog }, verifier: verifier, ledger: ledger,
+            settings: settings.pipeline, catalog: { catalog.catalog },
+            parser: ProofReader(roots: settings.apple.roots), verifier: verifier, ledger: ledger,
             unpublished: LedgerOutbox(ledger: ledger, sweeper: OutboxSweeper(pool: pool)),
             parked: (store: parking, apple: limits), held: PostgresHolds(pool: pool), metrics: metrics, health: health,
             logger: logger)

@@ -1,3 +1,5 @@
+import AppleProofs
+
 /// How Apple is reached. The addresses are Apple's own unless told otherwise
 /// (https://developer.apple.com/documentation/appstorereceipts/verifyreceipt,
 /// https://developer.apple.com/documentation/appstoreserverapi).
@@ -18,4 +20,6 @@ struct AppleSettings: Sendable {
     var caFile: String?
     /// Path of PEM roots for receipt and JWS signatures, in place of Apple's.
     var rootCertificatesFile: String?
+    /// What stands in it; Apple's own where there is none.
+    var roots = AppleRoots.builtIn
 }

@@ -83,6 +83,9 @@ extension Settings {
                 .appleMaxRequestsPerSecond, into: &apple.maxRequestsPerSecond, in: SettingsLimits.maxRequestsPerSecond)
             checks.readableFile(.appleCAFile, into: &apple.caFile)
             checks.readableFile(.appleRootCertificatesFile, into: &apple.rootCertificatesFile)
+            if let path = apple.rootCertificatesFile {
+                checks.roots(.appleRootCertificatesFile, at: path, into: &apple.roots)
+            }
         }
 
         private func readRetry(_ checks: inout SettingsChecks, into retry: inout RetrySettings) {

@@ -1,3 +1,4 @@
+import AppleProofs
 import Foundation
 
 /// Reads each setting's text as what it must be, and collects what is wrong.
@@ -81,6 +82,21 @@ struct SettingsChecks {
             target = path
         } catch {
             fail(name, "the file \(error.message)")
+        }
+    }
+
+    /// The root certificates in a file.
+    mutating func roots(_ name: SettingName, at path: String, into target: inout AppleRoots) {
+        let text: String
+        do throws(BoundedFile.Fault) {
+            text = try BoundedFile.readText(path, limit: 16 * SettingsLimits.fileSize)
+        } catch {
+            return fail(name, "the file \(error.message)")
+        }
+        do throws(AppleRoots.Fault) {
+            target = try AppleRoots(pem: text)
+        } catch {
+            fail(name, "the file is no use: \(error)")
         }
     }
 

@@ -67,7 +67,10 @@ final class Testbed: Sendable {
     }
 
     func environment(_ more: [String: String] = [:]) -> [String: String] {
-        let own = DemoRun.workerSettings.merging(["DATABASE_URL": databaseURL]) { _, own in own }
+        let roots = Seeds.directory.appendingPathComponent("signing/root.pem").path
+        let own = DemoRun.workerSettings.merging(
+            ["DATABASE_URL": databaseURL, "APPLE_ROOT_CERTIFICATES_FILE": roots]
+        ) { _, own in own }
         // The in-process broker takes a member back after its session less a second, and no session below 3 s.
         let broker = [
             "KAFKA_PROPERTIES": "session.timeout.ms=3200;heartbeat.interval.ms=300;reconnect.backoff.max.ms=500"

@@ -11,12 +11,22 @@ final class ParkingBench: Sendable {
     static let bundle: BundleID = "com.example.game"
 
     let apple = Apple()
+    let proofs = ScriptedProofs()
+    let metrics = ReceiptdMetrics(version: "test")
+    /// One app with every policy at its default.
+    let catalog = Shared(Catalog(version: 1, apps: [ParkingBench.app]))
     let ledger = Ledger()
     let store = Store()
     let outage = Outage()
     let worker: SubmissionWorker
     let desk: ParkingDesk
     private let cluster: MockCluster
+
+    static var app: AppPolicy {
+        var app = AppPolicy(bundleID: bundle)
+        app.products = ["gold": Product(id: "gold", kind: .consumable)]
+        return app
+    }
 
     init(
         maximumInFlight: Int = 100, retry: RetryDelay = RetryDelay(initialSeconds: 0, doubtSeconds: 0),
@@ -30,14 +40,11 @@ final class ParkingBench: Sendable {
         settings.parkAfterSeconds = parkAfterSeconds
         settings.appleConcurrency = 10
         desk = ParkingDesk(store: store, apple: outage, settings: settings)
-        var app = AppPolicy(bundleID: Self.bundle)
-        app.products = ["gold": Product(id: "gold", kind: .consumable)]
-        let catalog = Catalog(version: 1, apps: [app])
         let logger = Logger(label: "parking") { _ in SwiftLogNoOpLogHandler() }
         worker = SubmissionWorker(
-            catalog: { catalog }, verifier: apple, ledger: ledger,
+            catalog: { [catalog] in catalog.value }, parser: proofs, verifier: apple, ledger: ledger,
             publisher: try OutcomePublisher(settings: settings, logger: logger), lanes: PlayerLanes(),
-            retry: settings.retry, metrics: PipelineMetrics(ReceiptdMetrics(version: "test")), logger: logger,
+            retry: settings.retry, metrics: PipelineMetrics(metrics), logger: logger,
             parking: desk)
     }
 
@@ -87,7 +94,7 @@ final class ParkingBench: Sendable {
     ) -> LeasedSubmission {
         LeasedSubmission(
             id: position(offset).parkedID, submission: submission, position: position(offset),
-            proof: ParsedProof(submission.proof)?.digest ?? position(offset).content, traceparent: nil, reason: reason,
+            proof: DecodedProof(submission.proof)?.digest ?? position(offset).content, traceparent: nil, reason: reason,
             history: history, isDue: isDue, lease: 1)
     }
 
@@ -121,13 +128,23 @@ extension ParkingBench {
 
     /// Answers every decision with one rejection of its reason, and remembers it.
     final class Ledger: PurchaseLedger {
-        private let state = Mutex<(decisions: [PendingDecision], recollection: Recollection)>(([], .nothing))
+        private struct State {
+            var decisions: [PendingDecision] = []
+            var queries: [RecallQuery] = []
+            var recollection = Recollection.nothing
+        }
 
+        private let state = Mutex(State())
+
+        var queries: [RecallQuery] { state.withLock { $0.queries } }
         var decisions: [PendingDecision] { state.withLock { $0.decisions } }
         func recollect(_ recollection: Recollection) { state.withLock { $0.recollection = recollection } }
 
         func recall(_ query: RecallQuery) async throws(LedgerClosed) -> Recollection {
-            state.withLock { $0.recollection }
+            state.withLock { state in
+                state.queries.append(query)
+                return state.recollection
+            }
         }
 
         func record(_ decision: PendingDecision) async throws(LedgerClosed) -> RecordedOutcome {

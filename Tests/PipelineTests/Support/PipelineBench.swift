@@ -14,6 +14,7 @@ final class PipelineBench: Sendable {
     let cluster: MockCluster
     let ledger = ObservedLedger()
     let verifier = ScriptedVerifier()
+    let proofs = ScriptedProofs()
     let catalog = Shared<Catalog?>(Sample.catalog)
     let collector: Collector
     private let producer: KafkaProducer
@@ -77,8 +78,8 @@ final class PipelineBench: Sendable {
         let log = RecordedLog()
         let catalog = catalog
         let pipeline = try Pipeline(
-            settings: settings, catalog: { catalog.value }, verifier: verifier, ledger: ledger, unpublished: ledger,
-            metrics: metrics, health: health, logger: Logger(label: "test") { _ in log })
+            settings: settings, catalog: { catalog.value }, parser: proofs, verifier: verifier, ledger: ledger,
+            unpublished: ledger, metrics: metrics, health: health, logger: Logger(label: "test") { _ in log })
         return Running(pipeline, metrics, health, log)
     }
 

@@ -1,0 +1,37 @@
+/// What a receipt or a signed transaction says of itself: worth as much as its signature.
+public struct ProofContent: Sendable, Equatable {
+    /// Nil where it names none.
+    public var bundleID: BundleID?
+    /// Nil or 0 where it is not told.
+    public var appAppleID: Int64?
+    /// Nil where it is not told, or is a development machine's.
+    public var environment: StoreEnvironment?
+    public var purchases: [StorePurchase]
+    /// False where something in it is beyond our reading: Apple can tell what it is.
+    public var isComplete: Bool
+    public var holdsAutoRenewable: Bool
+    /// When Apple signed it.
+    public var signedAt: Timestamp?
+
+    public init(
+        bundleID: BundleID?, appAppleID: Int64? = nil, environment: StoreEnvironment?, purchases: [StorePurchase],
+        isComplete: Bool = true, holdsAutoRenewable: Bool = false, signedAt: Timestamp? = nil
+    ) {
+        self.bundleID = bundleID
+        self.appAppleID = appAppleID
+        self.environment = environment
+        self.purchases = purchases
+        self.isComplete = isComplete
+        self.holdsAutoRenewable = holdsAutoRenewable
+        self.signedAt = signedAt
+    }
+
+    /// As Apple would tell it; nil where it does not tell enough. Without a known environment nothing is granted: play
+    /// money would pass for real.
+    var asReceipt: GenuineReceipt? {
+        guard isComplete, let bundleID, let environment else { return nil }
+        return GenuineReceipt(
+            bundleID: bundleID, appAppleID: appAppleID, environment: environment, purchases: purchases,
+            holdsAutoRenewable: holdsAutoRenewable)
+    }
+}

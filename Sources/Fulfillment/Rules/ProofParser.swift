@@ -1,0 +1,63 @@
+/// Reads proofs without asking anyone. Pure: no I/O, no clock, the same reading of the same bytes. Any thread.
+public protocol ProofParser: Sendable {
+    /// - Parameter bytes: the decoded receipt.
+    func parse(receipt bytes: [UInt8]) -> ProofReading
+    func parse(signedTransaction text: String) -> ProofReading
+}
+
+public enum ProofReading: Sendable, Equatable {
+    /// Not what it is said to be: `malformed_receipt`.
+    case malformed
+    /// Content is nil where the signature is forged and nothing else can be read.
+    case read(ProofContent?, ParsedProof.Signature)
+}
+
+/// A proof's octets, before anybody has looked at what is in them.
+public struct DecodedProof: Sendable {
+    public let digest: Digest256
+    public let material: ParsedProof.Material
+    /// Of a receipt; empty for the others.
+    private let bytes: [UInt8]
+
+    /// Nil where a receipt is not base64.
+    public init?(_ proof: Submission.Proof) {
+        switch proof {
+        case .receipt(let text):
+            guard let decoded = Base64.decode(text.utf8) else { return nil }
+            bytes = decoded
+            digest = Digest256(hashing: decoded)
+            material = .receipt(Base64.standard(text, decoded: decoded))
+        case .signedTransaction(let text):
+            bytes = []
+            digest = Digest256(hashing: Array(text.utf8))
+            material = .signedTransaction(text)
+        case .transactionID(let id):
+            bytes = []
+            digest = Digest256(hashing: Array(id.text.utf8))
+            material = .transactionID(id)
+        }
+    }
+
+    /// Nil where it is malformed.
+    public func parsed(by parser: any ProofParser) -> ParsedProof? {
+        let reading: ProofReading
+        switch material {
+        case .receipt: reading = parser.parse(receipt: bytes)
+        case .signedTransaction(let text): reading = parser.parse(signedTransaction: text)
+        case .transactionID: reading = .read(nil, .notProvable)
+        }
+        guard case .read(let content, let signature) = reading else { return nil }
+        return ParsedProof(digest: digest, material: material, signature: signature, content: content)
+    }
+}
+
+extension Base64 {
+    /// The standard alphabet, padded, no white space: `text` itself where it is that already.
+    static func standard(_ text: String, decoded: [UInt8]) -> String {
+        func isStandard(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+            bytes.count & 3 == 0
+                && bytes.allSatisfy { $0 > 0x20 && $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: "_") }
+        }
+        return text.utf8.withContiguousStorageIfAvailable(isStandard) == true ? text : encode(decoded)
+    }
+}

@@ -1,0 +1,48 @@
+import Fulfillment
+import Synchronization
+
+/// The apps without App Store Server API credentials whose players send what needs them.
+///
+/// Anyone may send a transaction id, so that one player's say nothing of what the game does: it takes several players, as
+/// with refused credentials.
+final class MissingCredentials: Sendable {
+    private struct Evidence {
+        var state = CredentialsState()
+        /// Monotonic seconds.
+        var lastAt = 0.0
+    }
+
+    /// What is parked comes again within it. Without news for longer, nothing waits any more.
+    private static let forgottenSeconds = 2 * ParkingPolicy.longestSeconds
+    private let apps = Mutex<[BundleID: Evidence]>([:])
+
+    /// Whether the app is to be called misconfigured now, and whether that is news.
+    func note(
+        _ bundleID: BundleID, player: PlayerID, proof: Digest256, now: Double
+    ) -> (isMisconfigured: Bool, isNews: Bool) {
+        apps.withLock { apps in
+            var evidence = apps[bundleID] ?? Evidence()
+            let was = evidence.state.isMisconfigured(now: now)
+            evidence.state.refused(player: player.hashValue, receipt: proof.hashValue, isProven: false, now: now)
+            evidence.lastAt = now
+            apps[bundleID] = evidence
+            let isMisconfigured = evidence.state.isMisconfigured(now: now)
+            return (isMisconfigured, isMisconfigured && !was)
+        }
+    }
+
+    /// The apps that were misconfigured and are no longer: they have credentials now, have left the catalog, or nobody
+    /// sends what needs them.
+    func mended(_ catalog: Catalog, now: Double) -> [BundleID] {
+        apps.withLock { apps in
+            var mended: [BundleID] = []
+            for (bundleID, evidence) in apps {
+                let lacksCredentials = catalog.apps[bundleID].map { $0.serverAPI == nil } ?? false
+                guard !lacksCredentials || now - evidence.lastAt > Self.forgottenSeconds else { continue }
+                if evidence.state.isMisconfigured(now: now) { mended.append(bundleID) }
+                apps[bundleID] = nil
+            }
+            return mended
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import Fulfillment
+import Testing
+
+@testable import AppleProofs
+
+@Suite("Readings as the rules take them")
+struct ProofParserTests {
+    private let receipts: TestAuthority
+    private let transactions: TestAuthority
+
+    init() throws {
+        receipts = try TestAuthority.receipts()
+        transactions = try TestAuthority.transactions()
+    }
+
+    private func parse(_ receipt: TestReceipt, certificates: [[UInt8]]? = nil) throws -> ProofReading {
+        receipts.reader.parse(receipt: try receipt.signed(by: receipts, certificates: certificates))
+    }
+
+    private func parse(_ transaction: TestTransaction) throws -> ProofReading {
+        transactions.reader.parse(signedTransaction: try transaction.signed(by: transactions))
+    }
+
+    @Test("an app receipt tells all of itself, and whether it is proven")
+    func appReceipt() throws {
+        var receipt = TestReceipt()
+        receipt.purchases = [
+            .init(), .init(transactionID: "470000000000002", kind: 3, expiryDate: "2024-06-01T08:00:00Z"),
+        ]
+        guard case .read(let content?, .proven) = try parse(receipt) else {
+            Issue.record("it is not proven")
+            return
+        }
+        #expect(content.bundleID == "com.example.castle")
+        #expect(content.appAppleID == 1_450_000_001)
+        #expect(content.environment == .production)
+        #expect(content.purchases.map(\.transactionID) == ["470000000000001", "470000000000002"])
+        #expect(content.isComplete && content.holdsAutoRenewable)
+        #expect(content.signedAt == Timestamp(rfc3339: "2024-05-01T08:00:05Z"))
+    }
+
+    @Test("a row that cannot be read, or two of one transaction, leave the receipt incomplete")
+    func incomplete() throws {
+        for purchases: [TestReceipt.Purchase] in [[.init(), .init(quantity: 0)], [.init(), .init(quantity: 2)]] {
+            guard case .read(let content?, .proven) = try parse(TestReceipt(purchases: purchases)) else {
+                Issue.record("it is not proven")
+                continue
+            }
+            #expect(!content.isComplete)
+        }
+    }
+
+    @Test("a forged receipt tells whose app it is all the same")
+    func forged() throws {
+        let receipt = TestReceipt(bundleID: "com.example.other")
+        guard case .read(let content?, .forged) = try parse(receipt, certificates: []) else {
+            Issue.record("it is not forged")
+            return
+        }
+        #expect(content.bundleID == "com.example.other")
+        #expect(receipts.reader.parse(receipt: [0x30, 0x00]) == .malformed)
+        #expect(receipts.reader.parse(receipt: Array("com.urus.iap.96657290".utf8)) == .malformed)
+    }
+
+    @Test("a transaction tells what it was paid in and whom it is bound to; none of any other kind is one")
+    func transaction() throws {
+        guard case .read(let content?, .proven) = try parse(TestTransaction()) else {
+            Issue.record("it is not proven")
+            return
+        }
+        #expect(content.purchases.first?.appAccountToken == "7e3fb204-2ab2-4f36-a6e2-2f9f1b1d0a5c")
+        #expect(content.isComplete && !content.holdsAutoRenewable)
+        #expect(content.signedAt == Timestamp(milliseconds: 1_714_550_405_000))
+        var notification = TestTransaction()
+        notification.claims["transactionId"] = nil
+        #expect(try parse(notification) == .malformed)
+        #expect(transactions.reader.parse(signedTransaction: "a.b.c") == .malformed)
+    }
+
+    @Test("a JWS that nobody signed is a forgery, even where no transaction can be read in it")
+    func unsigned() {
+        func token(_ header: String, _ payload: String) -> String {
+            [header, payload, ""].map { text in
+                Base64.encode(Array(text.utf8)).replacing("=", with: "")
+            }.joined(separator: ".")
+        }
+        let reader = transactions.reader
+        #expect(reader.parse(signedTransaction: token(#"{"alg":"none"}"#, "{}")) == .read(nil, .forged))
+        #expect(reader.parse(signedTransaction: token(#"{"alg":"ES256"}"#, "{}")) == .read(nil, .forged))
+    }
+}

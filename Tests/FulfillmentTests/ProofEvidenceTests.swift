@@ -1,0 +1,78 @@
+import Testing
+
+@testable import Fulfillment
+
+@Suite("What a proof is enough for")
+struct ProofEvidenceTests {
+    private static let digest = Digest256(hashing: [1])
+
+    private func receipt(
+        _ content: ProofContent?, _ signature: ParsedProof.Signature = .proven
+    ) -> ParsedProof {
+        ParsedProof(digest: Self.digest, material: .receipt("MIIB"), signature: signature, content: content)
+    }
+
+    private func isEnough(_ proof: ParsedProof, _ verification: AppPolicy.Verification = .local) -> Bool {
+        var app = Sample.app()
+        app.verification = verification
+        return proof.sufficientEvidence(for: app, now: Sample.recordTime) != nil
+    }
+
+    @Test("a proven receipt is enough under local verification, as Apple would tell it")
+    func local() {
+        var content = Sample.content(purchases: [Sample.purchase("2", after: 1), Sample.purchase("1")])
+        content.appAppleID = 7
+        content.holdsAutoRenewable = true
+        var app = Sample.app()
+        app.verification = .local
+        let expected = GenuineReceipt(
+            bundleID: Sample.bundle, appAppleID: 7, environment: .production,
+            purchases: [Sample.purchase("1"), Sample.purchase("2", after: 1)], holdsAutoRenewable: true)
+        #expect(receipt(content).sufficientEvidence(for: app, now: Sample.recordTime) == expected)
+        #expect(!isEnough(receipt(content), .apple))
+    }
+
+    @Test("what is not proven, not known to the end, or of no known environment has Apple asked")
+    func asksApple() {
+        #expect(!isEnough(receipt(Sample.content(), .notProvable)))
+        #expect(!isEnough(receipt(Sample.content(), .forged)))
+        #expect(!isEnough(receipt(nil)))
+        #expect(!isEnough(receipt(Sample.content(environment: nil))))
+        #expect(!isEnough(receipt(Sample.content(bundle: nil))))
+        #expect(!isEnough(receipt(Sample.content(purchases: []))))
+        var unread = Sample.content()
+        unread.isComplete = false
+        #expect(!isEnough(receipt(unread)))
+    }
+
+    @Test("a bare id is never enough")
+    func transactionID() {
+        let proof = ParsedProof(
+            digest: Self.digest, material: .transactionID("1"), signature: .proven, content: Sample.content())
+        #expect(!isEnough(proof))
+    }
+
+    @Test("a proven receipt is recalled by its purchases, but for one that Apple may know more of")
+    func recall() {
+        #expect(receipt(Sample.content()).recallableEvidence?.purchases == [Sample.purchase()])
+        var renewable = Sample.content()
+        renewable.holdsAutoRenewable = true
+        #expect(receipt(renewable).recallableEvidence == nil)
+        var unread = Sample.content()
+        unread.isComplete = false
+        #expect(receipt(unread).recallableEvidence == nil)
+        #expect(receipt(Sample.content(purchases: [])).recallableEvidence == nil)
+        #expect(receipt(Sample.content(), .notProvable).recallableEvidence == nil)
+        let many = (0...ParsedProof.maximumRecalledPurchases).map { Sample.purchase(Identifier("\($0)")) }
+        #expect(receipt(Sample.content(purchases: many)).recallableEvidence == nil)
+        #expect(receipt(Sample.content(purchases: Array(many.dropLast()))).recallableEvidence != nil)
+    }
+
+    @Test("only what Apple signed for the app counts against its credentials")
+    func provenOfApp() {
+        #expect(receipt(Sample.content()).isProven(of: Sample.bundle))
+        #expect(!receipt(Sample.content()).isProven(of: "com.example.other"))
+        #expect(!receipt(Sample.content(), .notProvable).isProven(of: Sample.bundle))
+        #expect(!receipt(Sample.content(bundle: nil)).isProven(of: Sample.bundle))
+    }
+}

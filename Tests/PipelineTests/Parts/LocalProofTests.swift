@@ -1,0 +1,167 @@
+import Fulfillment
+import Logging
+import Operations
+import Testing
+
+@testable import Pipeline
+
+@Suite("What a proof says by itself")
+struct LocalProofTests {
+    private static let content = ProofContent(
+        bundleID: ParkingBench.bundle, environment: .production,
+        purchases: [
+            StorePurchase(
+                transactionID: "1000", originalTransactionID: "1000", productID: "gold",
+                purchasedAt: Timestamp(milliseconds: 1_795_167_000_000))
+        ], signedAt: Timestamp(milliseconds: 1_795_167_000_000))
+
+    private func with(
+        _ bench: @autoclosure () throws -> ParkingBench = try ParkingBench(),
+        _ body: (ParkingBench) async throws -> Void
+    ) async throws {
+        let bench = try bench()
+        defer { bench.close() }
+        try await body(bench)
+    }
+
+    private func submission(_ name: String, player: PlayerID = "player-1") -> Submission {
+        Submission(
+            submissionID: Identifier(name), playerID: player, bundleID: ParkingBench.bundle,
+            proof: .signedTransaction("\(name).b.c"))
+    }
+
+    private func rejected(_ bench: ParkingBench, _ reason: Reason) -> Int {
+        bench.metrics.outcomes.with("receipt.rejected", reason.rawValue).value
+    }
+
+    @Test("what is rejected locally asks nobody, touches no table and waits behind nothing")
+    func rejections() async throws {
+        try await with { bench in
+            var foreign = Self.content
+            foreign.bundleID = "com.example.other"
+            var sandbox = Self.content
+            sandbox.environment = .sandbox
+            let readings: [(ProofReading, Reason)] = [
+                (.malformed, .malformedReceipt), (.read(foreign, .proven), .foreignApp),
+                (.read(nil, .forged), .unauthenticReceipt), (.read(Self.content, .forged), .unauthenticReceipt),
+                (.read(sandbox, .proven), .sandboxNotAllowed),
+            ]
+            // The player's turn is never given: whoever waited for it would wait for ever.
+            let first = bench.worker.lanes.enter("player-1")
+            for (index, (reading, reason)) in readings.enumerated() {
+                let before = rejected(bench, reason)
+                for submission in [ParkingBench.submission("r\(index)"), submission("t\(index)")] {
+                    bench.proofs.read(submission.proof, as: reading)
+                    try await bench.work(on: bench.item(submission))
+                }
+                #expect(rejected(bench, reason) == before + 2)
+            }
+            bench.worker.lanes.leave(first)
+            #expect(bench.apple.asked == 0)
+            #expect(bench.ledger.queries.isEmpty && bench.ledger.decisions.isEmpty)
+            #expect(bench.store.content.parked.isEmpty)
+        }
+    }
+
+    @Test("a proven transaction is settled from its own payload, without Apple")
+    func signedTransaction() async throws {
+        try await with { bench in
+            let submission = submission("t")
+            bench.proofs.read(submission.proof, as: .read(Self.content, .proven))
+            try await bench.work(on: bench.item(submission))
+            #expect(bench.apple.asked == 0)
+            let decision = try #require(bench.ledger.decisions.first)
+            #expect(decision.ruling.purchases == Self.content.purchases)
+            #expect(decision.environment == .production)
+            guard case .each(let judged) = decision.ruling else {
+                Issue.record("it is ruled on as a whole")
+                return
+            }
+            #expect(judged.map(\.verdict) == [.grant(payload: nil)])
+        }
+    }
+
+    @Test("a transaction that cannot be proven is parked, and Apple's verifyReceipt is not asked about it")
+    func notProvable() async throws {
+        try await with { bench in
+            let submission = submission("t")
+            bench.proofs.read(submission.proof, as: .read(Self.content, .notProvable))
+            try await bench.work(on: bench.item(submission))
+            #expect(bench.store.content.parked.map(\.reason) == [.blockedNoServerAPI])
+            #expect(bench.apple.asked == 0)
+        }
+    }
+
+    @Test("a proven receipt that Apple calls malformed or no receipt of its own is trouble, not a verdict")
+    func provenAndRefused() async throws {
+        for refusal: AppleAnswer.Refusal in [.malformed, .unauthentic] {
+            try await with { bench in
+                let submission = ParkingBench.submission("r")
+                bench.proofs.read(submission.proof, as: .read(Self.content, .proven))
+                bench.apple.answer(.refused(refusal))
+                try await bench.work(on: bench.item(submission))
+                #expect(bench.store.content.parked.map(\.reason) == [.appleTrouble])
+                #expect(bench.ledger.decisions.isEmpty)
+            }
+        }
+    }
+
+    @Test("under local verification a proven receipt asks nobody, and one that is not provable asks Apple")
+    func localVerification() async throws {
+        try await with { bench in
+            var app = ParkingBench.app
+            app.verification = .local
+            let catalog = Catalog(version: 2, apps: [app])
+            bench.catalog.update { $0 = catalog }
+            bench.apple.answer(ParkingBench.genuine)
+            let proven = ParkingBench.submission("proven")
+            bench.proofs.read(proven.proof, as: .read(Self.content, .proven))
+            try await bench.work(on: bench.item(proven))
+            #expect(bench.apple.asked == 0 && bench.ledger.decisions.count == 1)
+            try await bench.work(on: bench.item(ParkingBench.submission("other"), offset: 2))
+            #expect(bench.apple.asked == 1 && bench.ledger.decisions.count == 2)
+        }
+    }
+
+    @Test("the ledger is asked for a proven receipt's purchases, and its word stands in for Apple's")
+    func recall() async throws {
+        try await with { bench in
+            let submission = ParkingBench.submission("r")
+            bench.proofs.read(submission.proof, as: .read(Self.content, .proven))
+            let receipt = GenuineReceipt(
+                bundleID: ParkingBench.bundle, environment: .production, purchases: Self.content.purchases)
+            bench.ledger.recollect(.provenBefore(receipt))
+            try await bench.work(on: bench.item(submission))
+            #expect(bench.ledger.queries.map(\.evidence) == [receipt])
+            #expect(bench.apple.asked == 0)
+            #expect(bench.ledger.decisions.map(\.ruling.purchases) == [receipt.purchases])
+        }
+    }
+
+    @Test("one player's transaction ids never call an app misconfigured; several players' do, until it is mended")
+    func missingCredentials() async throws {
+        try await with { bench in
+            let gauge = bench.metrics.misconfigured.with(ParkingBench.bundle.text)
+            func send(_ id: Int, player: PlayerID) async throws {
+                let submission = Submission(
+                    submissionID: Identifier("s\(id)"), playerID: player, bundleID: ParkingBench.bundle,
+                    proof: .transactionID(Identifier("\(id)")))
+                try await bench.work(on: bench.item(submission, offset: Int64(id)))
+            }
+            for id in 0..<30 { try await send(id, player: "forger") }
+            #expect(gauge.value == 0)
+            #expect(bench.store.content.parked.count == 30)
+            bench.worker.noteMended(on: bench.desk)
+            for id in 30..<32 { try await send(id, player: Identifier("player-\(id)")) }
+            #expect(gauge.value == 1)
+            bench.worker.noteMended(on: bench.desk)
+            #expect(gauge.value == 1)
+            var app = ParkingBench.app
+            app.serverAPI = ServerAPICredentials(issuerID: "i", keyID: "k", privateKeySetting: "S")
+            let catalog = Catalog(version: 2, apps: [app])
+            bench.catalog.update { $0 = catalog }
+            bench.worker.noteMended(on: bench.desk)
+            #expect(gauge.value == 0)
+        }
+    }
+}
