@@ -70,7 +70,7 @@ final class HoldRevisit: Sendable {
     private func takeDue() async -> Taken {
         guard let catalog = worker.catalog() else { return Taken() }
         // While Apple is out, one at a time finds out when it is back.
-        let limit = min(desk.load.roomForParked, desk.outage.isOut ? 1 : PipelineLimits.holdBatch)
+        let limit = min(desk.load.roomForParked, desk.apple.isDown ? 1 : PipelineLimits.holdBatch)
         guard limit > 0 else { return Taken() }
         do {
             let leased = try await holds.takeDue(catalogVersion: catalog.version, limit: limit)

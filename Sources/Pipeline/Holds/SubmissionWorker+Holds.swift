@@ -12,18 +12,20 @@ extension SubmissionWorker {
         let item = InFlightRecord(hold)
         let ruling: Ruling
         var environment = StoreEnvironment.production
-        switch Screening.screen(hold.submission, catalog: catalog) {
-        case .rejected(.unknownApp):
+        switch Screening.screen(hold.submission, catalog: catalog, parser: parser, now: WallClock.now) {
+        case .rejected(.unknownApp, _):
             // The app may come back: what was released for it is not refused meanwhile.
             return try await holds.putBack(hold, dueAfterSeconds: PipelineLimits.unknownAppRetrySeconds)
-        case .rejected(let reason):
+        case .rejected(let reason, _):
             ruling = .whole(reason, [])
         case .blocked:
             return try await putBack(hold, in: holds)
-        case .ask(let proof, let asking):
+        case .admitted(let proof):
+            guard let asking = catalog.apps[hold.submission.bundleID] else { return try await holds.release(hold) }
             let isRetry = hold.tries > 0
-            let answer = await work.answer.value { await ask(proof, hold.submission, asking, item, isRetry: isRetry) }
-            note(answer, to: proof, hold.submission.bundleID, item)
+            let answer = await work.answer.value {
+                await self.answer(to: proof, of: hold.submission, asking, item, isRetry: isRetry)
+            }
             // What a cancelled try brought is no judgement.
             if Task.isCancelled { return try await holds.release(hold) }
             catalog = self.catalog() ?? catalog

@@ -1,3 +1,4 @@
+import CoreFoundation
 import Foundation
 
 /// Reads a file of any size line by line. Blocking.
