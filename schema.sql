@@ -154,6 +154,51 @@ CREATE INDEX IF NOT EXISTS device_sightings_day ON device_sightings USING brin (
 COMMENT ON TABLE device_sightings IS
     'Which players submitted from which device on which UTC day, for the shared_device signal. Forgotten after 30 days.';
 
+-- Two look-ups of the hot path as functions, for their setting: a plan made while a table was small must not scan it once
+-- it has grown.
+CREATE OR REPLACE FUNCTION count_grants_of_days(
+    bundles text[], players text[], products text[], days timestamptz[], most bigint
+) RETURNS TABLE (number bigint, granted bigint) LANGUAGE plpgsql STABLE SET enable_seqscan = off AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    SELECT wanted.number, counted.count
+    FROM unnest(bundles, players, products, days)
+        WITH ORDINALITY AS wanted (bundle_id, player_id, product_id, day, number)
+    CROSS JOIN LATERAL (
+        SELECT count(*)
+        FROM (
+            SELECT
+            FROM grants
+            WHERE grants.player_id = wanted.player_id AND grants.purchased_at >= wanted.day
+                AND grants.purchased_at < wanted.day + interval '24 hours' AND grants.bundle_id = wanted.bundle_id
+                AND (wanted.product_id IS NULL OR grants.product_id = wanted.product_id)
+                AND grants.revoked_at IS NULL
+            LIMIT most
+        ) AS one
+    ) AS counted;
+END
+$$;
+COMMENT ON FUNCTION count_grants_of_days IS
+    'How many grants stand of each player, app, product (null: any) and UTC day of purchase, up to a number.';
+
+CREATE OR REPLACE FUNCTION players_of_devices(
+    bundles text[], devices text[], since date[], most bigint
+) RETURNS TABLE (number bigint, players text[]) LANGUAGE plpgsql STABLE SET enable_seqscan = off AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    SELECT wanted.number, ARRAY(
+        SELECT DISTINCT known.player_id
+        FROM device_sightings AS known
+        WHERE known.bundle_id = wanted.bundle_id AND known.device_id = wanted.device_id AND known.day >= wanted.since
+        LIMIT most)
+    FROM unnest(bundles, devices, since) WITH ORDINALITY AS wanted (bundle_id, device_id, since, number)
+    WHERE wanted.device_id IS NOT NULL;
+END
+$$;
+COMMENT ON FUNCTION players_of_devices IS 'Which players were seen on each device since a day, up to a number.';
+
 CREATE TABLE IF NOT EXISTS outcomes (
     day date NOT NULL,
     source_topic text COLLATE "C" NOT NULL,

@@ -1,29 +1,14 @@
 -- Enters who was seen on which device, and tells what was known before: others on it, and the player's purchases of a day.
 -- $1 apps; $2 devices, or null; $3 players; $4 days of sighting; $5 beginnings of UTC days of purchase; $6 counted at most;
--- $7 days over which a device's players count
-WITH wanted AS (
-    SELECT *
-    FROM unnest($1::text[], $2::text[], $3::text[], $4::date[], $5::timestamptz[])
-        WITH ORDINALITY AS wanted (bundle_id, device_id, player_id, seen_on, day, number)
-), sighted AS (
+-- $7 the first day on which a device's players count, for each
+WITH sighted AS (
     INSERT INTO device_sightings (bundle_id, device_id, day, player_id)
-    SELECT DISTINCT bundle_id, device_id, seen_on, player_id
-    FROM wanted
+    SELECT DISTINCT bundle_id, device_id, day, player_id
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::date[]) AS seen (bundle_id, device_id, player_id, day)
     WHERE device_id IS NOT NULL
-    ORDER BY bundle_id, device_id, seen_on, player_id
+    ORDER BY bundle_id, device_id, day, player_id
     ON CONFLICT DO NOTHING
 )
-SELECT number, CASE WHEN device_id IS NOT NULL THEN ARRAY(
-        SELECT DISTINCT known.player_id
-        FROM device_sightings AS known
-        WHERE known.bundle_id = wanted.bundle_id AND known.device_id = wanted.device_id
-            AND known.day > wanted.seen_on - $7::int4
-        LIMIT $6
-    ) END,
-    (SELECT count(*) FROM (
-        SELECT FROM grants
-        WHERE grants.player_id = wanted.player_id AND grants.purchased_at >= wanted.day
-            AND grants.purchased_at < wanted.day + interval '24 hours' AND grants.bundle_id = wanted.bundle_id
-        LIMIT $6) AS counted)
-FROM wanted
-ORDER BY number;
+SELECT number, players, granted
+FROM count_grants_of_days($1, $3, array_fill(NULL::text, ARRAY[cardinality($3::text[])]), $5, $6)
+LEFT JOIN players_of_devices($1, $2, $7, $6) USING (number);

@@ -34,7 +34,8 @@ enum FindRisk {
                 .identifiers(given.lazy.map(\.day.player)),
                 .dateArray(daysSinceUnixEpoch: given.map(\.seenOn)),
                 .timestamps(given.map { Timestamp(milliseconds: Int64($0.day.day) * 86_400_000) }),
-                .int8(RiskFacts.maximumCounted), .int4(RiskFacts.deviceDays),
+                .int8(RiskFacts.maximumCounted),
+                .dateArray(daysSinceUnixEpoch: given.map { $0.seenOn - RiskFacts.deviceDays + 1 }),
             ])
         for row in 0..<rows.count {
             guard let number = rows.int8(row, 0) else { continue }
