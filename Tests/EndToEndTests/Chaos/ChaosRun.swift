@@ -53,9 +53,7 @@ struct ChaosRun {
         await monitor.look()
         await monitor.stop()
         var evidence = try await Evidence(plan, from: bed)
-        evidence.everParked = try await bed.query("SELECT submission_id FROM chaos_parked") { rows in
-            Set((0..<rows.count).compactMap { rows.text($0, 0) })
-        }
+        evidence.everParked = try await everParked()
         evidence.monitor = monitor.findings
         evidence.unsettled = unsettled
         evidence.recoveries = notes.recoveries
@@ -104,32 +102,31 @@ struct ChaosRun {
             }
             let recovery = try await recover(load)
             notes.recoveries.append(Evidence.Recovery(fault: step.description, seconds: recovery))
-            print("chaos: \(step): at full speed after \(recovery.map { String(format: "%.1f s", $0) } ?? "-")")
+            print("chaos: \(step): all caught up after \(recovery.map { String(format: "%.1f s", $0) } ?? "-")")
             notes.highestInFlight = max(notes.highestInFlight, await inFlight())
         }
     }
 
-    /// Seconds until as much is answered as comes in, or nothing waits but what is parked.
+    /// Seconds until nothing waits of what was sent before the fault's end, but what is parked. More than full speed:
+    /// the backlog is gone.
     private func recover(_ load: RunningLoad) async throws -> Double? {
         let bed = chaos.bed
         let began = ContinuousClock.now
-        var counts: [(at: ContinuousClock.Instant, answered: Int)] = []
+        var open = Set(plan.records.prefix(load.places.count).compactMap(\.submissionID))
         while ContinuousClock.now - began < Self.recoveryLimit {
-            let now = ContinuousClock.now
-            let answered = bed.outcomes.content.answers.count
-            counts.append((now, answered))
-            counts.removeAll { now - $0.at > .milliseconds(1300) }
-            if let oldest = counts.first, now - oldest.at > .seconds(1),
-                answered - oldest.answered >= Self.perSecond * 9 / 10
-            {
-                return Self.seconds(now - began)
-            }
-            let sent = Set(plan.records.prefix(load.places.count).compactMap(\.submissionID)).count
-            let parked = (try? await bed.query("SELECT count(*) FROM parked") { $0.int8(0, 0) ?? 0 }) ?? 0
-            if sent - answered - Int(parked) <= Self.perSecond { return Self.seconds(now - began) }
+            let content = bed.outcomes.content
+            open = open.filter { content.answers[$0] == nil }
+            if !open.isEmpty, let parked = try? await everParked() { open.subtract(parked) }
+            if open.isEmpty { return Self.seconds(ContinuousClock.now - began) }
             try await Task.sleep(for: .milliseconds(100))
         }
         return nil
+    }
+
+    private func everParked() async throws -> Set<String> {
+        try await chaos.bed.query("SELECT DISTINCT submission_id FROM chaos_parked") { rows in
+            Set((0..<rows.count).compactMap { rows.text($0, 0) })
+        }
     }
 
     private func inFlight() async -> Int {

@@ -23,7 +23,7 @@ struct PlantedScenario: Sendable {
     /// - Parameter isPlanted: whether the workers have the fault.
     func evidence(isPlanted: Bool) async throws -> Evidence {
         var settings = ["APPLE_MAX_CONCURRENCY": "16", "MAX_IN_FLIGHT": "200", "SHUTDOWN_GRACE_SECONDS": "2"]
-        if fault == .parkedRowDropped { settings["RETRY_PARK_AFTER_SECONDS"] = "0.5" }
+        if fault == .parkedRowDropped { settings["RETRY_PARK_AFTER_SECONDS"] = "0.2" }
         if isPlanted { settings["RECEIPTD_PLANTED_FAULT"] = fault.rawValue }
         var evidence = Evidence()
         try await Testbed.run(latency: .uniform(5, 40), settings: settings) { bed in
@@ -33,7 +33,9 @@ struct PlantedScenario: Sendable {
             case .commitAfterRevoke:
                 try await scene.hangingApple { bed in
                     let second = try bed.startWorker()
-                    try await eventually("the partitions are shared") { second.log.contains("partitions assigned") }
+                    try await eventually("the partitions are shared", within: .seconds(30)) {
+                        second.log.contains("partitions assigned")
+                    }
                 }
             case .eventBeforeCommit: try await scene.undisturbed()
             case .breakerIgnored: try await scene.apple503()
@@ -48,10 +50,10 @@ struct PlantedScenario: Sendable {
     private var plan: Plan {
         var plan = Plan.genuine(count: 240, players: 60)
         guard fault == .parkedRowDropped else { return plan }
-        // Trouble with a few receipts, for longer than memory waits.
-        for number in 0..<8 {
+        // Trouble with two receipts, for longer than memory waits: fewer than would open the circuit.
+        for number in 0..<2 {
             plan.addGenuine(
-                1000 + number, player: "troubled-\(number)", behaviour: [.status(21005).times(9), .genuine])
+                1000 + number, player: "troubled-\(number)", behaviour: [.status(21005).times(7), .genuine])
         }
         return plan
     }
@@ -126,6 +128,8 @@ final class Scene: Sendable {
         bed.apple.setBehaviour([.http(429, headers: ["Retry-After": "\(ChaosFault.retryAfterSeconds)"])])
         await bed.apple.waitUntil { ($0.answers["http_429"] ?? 0) > 0 }
         bed.apple.setBehaviour(nil)
+        // Fresh submissions come all the while that Apple wants to be left alone.
+        try await last(.seconds(ChaosFault.retryAfterSeconds))
         await load.finish()
         await settle()
     }
@@ -142,7 +146,6 @@ final class Scene: Sendable {
                 afterLimitsSince: limitedSince, through: Self.now,
                 retryAfter: Int64(ChaosFault.retryAfterSeconds) * 1000)
         }
-        // Work of a killed worker, and parked work, comes out of order.
         return evidence
     }
 
