@@ -28,7 +28,9 @@ extension AppleLimits {
 
         /// The next to go, first tries and retries by turns.
         mutating func next(now: Double) -> (Waiter, ScopeLimits.Pass)? {
-            let isRetry = first.isEmpty || (isRetriesTurn && !retries.isEmpty)
+            // A circuit is probed by first tries where there are any: receipts that Apple never answers are all retries,
+            // and a few of them would keep it open for everybody.
+            let isRetry = first.isEmpty || (isRetriesTurn && !retries.isEmpty && !limits.breaker.isOpen)
             for isRetry in [isRetry, !isRetry] where !(isRetry ? retries.isEmpty : first.isEmpty) {
                 switch limits.admit(isRetry: isRetry, now: now) {
                 case .pass(let pass):
