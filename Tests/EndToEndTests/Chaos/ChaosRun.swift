@@ -94,7 +94,9 @@ struct ChaosRun {
                 }
             }
             try await last(.seconds(step.seconds))
-            for cure in cures.reversed() { try await cure() }
+            for cure in cures.reversed() {
+                do { try await cure() } catch { notes.faults.append("\(step) did not end: \(error)") }
+            }
             if step.faults.contains(.appleSilent) { notes.wasSilent = true }
             if let limit = step.faults.first(where: \.isLimit) {
                 let told = limit == .appleLimitsBySeconds ? nil : began + Int64(ChaosFault.retryAfterSeconds) * 1000

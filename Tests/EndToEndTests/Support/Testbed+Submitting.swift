@@ -40,8 +40,12 @@ extension Testbed {
         } catch let passed as DeadlinePassed {
             let content = outcomes.content
             let missing = plan.truths.keys.filter { content.answers[$0] == nil }.sorted()
+            var story = ""
+            if let first = missing.first {
+                story = ", of the first: " + (await self.story(of: first, in: plan, places: []))
+            }
             throw DeadlinePassed(
-                description: "\(passed) (\(unanswered(plan)) are missing, such as \(missing.prefix(3)))")
+                description: "\(passed) (\(unanswered(plan)) are missing, such as \(missing.prefix(3))\(story))")
         }
         try await eventually("the outbox is empty", within: limit) {
             try await query("SELECT count(*) FROM outbox") { $0.int8(0, 0) } == 0
