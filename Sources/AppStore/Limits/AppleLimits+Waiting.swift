@@ -83,7 +83,7 @@ extension AppleLimits {
         return admitted
     }
 
-    private func prepare(_ scope: AppleScope, _ state: inout State) {
+    func prepare(_ scope: AppleScope, _ state: inout State) {
         guard state.scopes[scope] == nil else { return }
         state.scopes[scope] = Waiting(limits: ScopeLimits(perSecond: scope.share(ofRate: perSecond)))
         let key = Credentials(bundleID: scope.bundleID, endpoint: scope.endpoint)
