@@ -1,9 +1,9 @@
 # `make` alone prints what there is to make.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench tsan clean
+.PHONY: help demo test check format bench chaos chaos-faults tsan clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: ## build receiptd and watch it work, on embedded parts
 	@scripts/demo.sh
@@ -18,6 +18,12 @@ format: ## lay out all Swift files as the checks want them
 
 bench: ## measure speed, processor time and memory
 	@scripts/bench.sh
+
+chaos: ## minutes of faults over a running load, judged from outside
+	@scripts/chaos.sh
+
+chaos-faults: ## plant known bugs in the worker: the judge of make chaos must find each
+	@scripts/chaos.sh --planted
 
 tsan: ## the tests under the thread sanitizer, in a build of its own
 	@scripts/tsan.sh

@@ -64,7 +64,7 @@ let package = Package(
         .target(
             name: "AppStore",
             dependencies: [
-                "Fulfillment",
+                "Fulfillment", "PlantedFaults",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -72,7 +72,7 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
-            name: "Ledger", dependencies: ["Fulfillment", "Postgres"], resources: [.embedInCode("SQL")],
+            name: "Ledger", dependencies: ["Fulfillment", "PlantedFaults", "Postgres"], resources: [.embedInCode("SQL")],
             swiftSettings: strict),
         .target(
             name: "Operations",
@@ -88,7 +88,7 @@ let package = Package(
         .target(
             name: "Pipeline",
             dependencies: [
-                "Fulfillment", "Kafka", "Operations",
+                "Fulfillment", "Kafka", "Operations", "PlantedFaults",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
@@ -126,6 +126,8 @@ let package = Package(
 
         // Parts that a test or the demo runs on.
         .target(name: "EmbeddedPostgres", dependencies: ["CSpawn"], swiftSettings: strict),
+        // Bugs for the chaos suite to find; nothing at all in a release build.
+        .target(name: "PlantedFaults", swiftSettings: strict),
         // Shows librdkafka's threads to the thread sanitizer; empty in every other build.
         .target(name: "CThreadShim"),
         .testTarget(
@@ -190,7 +192,10 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "receiptd", "AppStoreSimulation", "EmbeddedPostgres", "Fulfillment", "Kafka", "Ledger", "Postgres",
+                "receiptd", "AppStoreSimulation", "EmbeddedPostgres", "Fulfillment", "Kafka", "Ledger", "PlantedFaults",
+                "Postgres",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: strict),
     ]

@@ -7,15 +7,15 @@ cd "$(dirname "$0")/.."
 # Which of the project's modules a target may import. A folder of Sources that is not here is a fault.
 allowed_modules() {
     case $1 in
-    CRDKafka | CLibPQ | CMalloc | CSpawn | CThreadShim | Fulfillment | AppStoreSimulation) ;;
+    CRDKafka | CLibPQ | CMalloc | CSpawn | CThreadShim | Fulfillment | AppStoreSimulation | PlantedFaults) ;;
     EmbeddedPostgres) echo CSpawn ;;
     Kafka) echo CRDKafka ;;
     Postgres) echo CLibPQ ;;
     AppleProofs) echo Fulfillment ;;
-    AppStore) echo AppleProofs Fulfillment ;;
-    Ledger) echo Fulfillment Postgres ;;
+    AppStore) echo AppleProofs Fulfillment PlantedFaults ;;
+    Ledger) echo Fulfillment PlantedFaults Postgres ;;
     Operations) echo Fulfillment ;;
-    Pipeline) echo Fulfillment Kafka Operations ;;
+    Pipeline) echo Fulfillment Kafka Operations PlantedFaults ;;
     AppStoreSimulator) echo AppStoreSimulation ;;
     receiptd) echo AppleProofs AppStore AppStoreSimulation CMalloc EmbeddedPostgres Fulfillment Kafka Ledger Operations Pipeline Postgres ;;
     *) return 1 ;;

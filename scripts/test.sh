@@ -29,8 +29,10 @@ tests() {
 pure='^(FulfillmentTests|AppleProofsTests)\.'
 flow='^(KafkaTests|PipelineTests)\.'
 whole='^EndToEndTests\.'
+chaos='^EndToEndTests\.Chaos'
 tests "what only computes" --filter "$pure"
 tests "Kafka and the flow" --filter "$flow"
 tests "the other parts" --skip "$pure" --skip "$flow" --skip "$whole"
-tests "the whole" --filter "$whole"
+tests "the whole" --filter "$whole" --skip "$chaos"
+tests "the whole, among faults" --filter "$chaos"
 step "done"

@@ -71,6 +71,7 @@ extension PostgresLedger {
         } catch {
             acknowledged.giveBack(transaction.acknowledged)
             if let undone = error as? BatchTransaction.Undone { return .undone(undone) }
+            if let planted = error as? BatchTransaction.Unwritten { return .committed(planted.events) }
             return .failed(PostgresError(caught: error))
         }
     }

@@ -68,9 +68,11 @@ extension Plan {
         return plan
     }
 
-    mutating func addGenuine(_ number: Int, player: String, product: String = Receipts.gems) {
+    mutating func addGenuine(
+        _ number: Int, player: String, product: String = Receipts.gems, behaviour: SimulatedBehaviour? = nil
+    ) {
         let transaction = "9\(1_000_000 + number)"
-        let receipt = Receipts.single(transaction, product: product)
+        let receipt = Receipts.single(transaction, product: product, behaviour: behaviour)
         let id = "genuine-\(number)"
         truths[id] = .always(.granted(transaction))
         certainGrants.insert(transaction)

@@ -1,4 +1,5 @@
 import Fulfillment
+import PlantedFaults
 
 extension AppleLimits.End {
     /// - Parameter now: the wall clock that `retryNotBefore` was reckoned by.
@@ -20,6 +21,15 @@ extension AppleLimits.End {
         case .status: self = .doubtful
         // Apple answered, with something that we cannot read or that leads nowhere.
         case .incomplete, .environmentLoop: self = .answered
+        }
+    }
+
+    /// As it is, but where a test planted a fault.
+    var orPlanted: Self {
+        switch self {
+        case .failed, .doubtful: PlantedFault.breakerIgnored.isPlanted ? .answered : self
+        case .limited: PlantedFault.retryAfterIgnored.isPlanted ? .answered : self
+        case .answered, .unknown: self
         }
     }
 }

@@ -100,7 +100,11 @@ extension AppleLimits: AppleState {
                 let holds = try await budget.holds()
                 let now = now()
                 for (scope, seconds) in holds {
-                    let isNews = state.withLock { $0.scopes[scope]?.limits.hold(until: now + seconds) ?? false }
+                    let isNews = state.withLock { state in
+                        // Also what this replica never asked for: it may be its next request.
+                        prepare(scope, &state)
+                        return state.scopes[scope]?.limits.hold(until: now + seconds) ?? false
+                    }
                     guard isNews else { continue }
                     state.withLock { state in
                         state.concurrency.calm()

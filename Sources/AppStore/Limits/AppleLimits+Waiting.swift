@@ -28,7 +28,9 @@ extension AppleLimits {
 
         /// The next to go, first tries and retries by turns.
         mutating func next(now: Double) -> (Waiter, ScopeLimits.Pass)? {
-            let isRetry = first.isEmpty || (isRetriesTurn && !retries.isEmpty)
+            // A circuit is probed by first tries where there are any: receipts that Apple never answers are all retries,
+            // and a few of them would keep it open for everybody.
+            let isRetry = first.isEmpty || (isRetriesTurn && !retries.isEmpty && !limits.breaker.isOpen)
             for isRetry in [isRetry, !isRetry] where !(isRetry ? retries.isEmpty : first.isEmpty) {
                 switch limits.admit(isRetry: isRetry, now: now) {
                 case .pass(let pass):
@@ -81,7 +83,7 @@ extension AppleLimits {
         return admitted
     }
 
-    private func prepare(_ scope: AppleScope, _ state: inout State) {
+    func prepare(_ scope: AppleScope, _ state: inout State) {
         guard state.scopes[scope] == nil else { return }
         state.scopes[scope] = Waiting(limits: ScopeLimits(perSecond: scope.share(ofRate: perSecond)))
         let key = Credentials(bundleID: scope.bundleID, endpoint: scope.endpoint)

@@ -104,7 +104,7 @@ public final class AppleLimits: Sendable {
             let sent: Sent<Answer>? = await gate.withPermit {
                 guard let number = begin(scope, pass) else { return .mustWaitAgain }
                 let (answer, end) = await body()
-                finish(scope, pass, number, Task.isCancelled ? .unknown : end, suspect: suspect)
+                finish(scope, pass, number, Task.isCancelled ? .unknown : end.orPlanted, suspect: suspect)
                 return .sent(answer)
             }
             switch sent {

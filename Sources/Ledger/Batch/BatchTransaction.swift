@@ -1,4 +1,5 @@
 import Fulfillment
+import PlantedFaults
 import Postgres
 
 /// One batch in one SQL transaction (READ COMMITTED), in this order: claims are inserted or locked, what is known under
@@ -42,8 +43,14 @@ struct BatchTransaction: Sendable {
             guard try outcomes.run(writer: writer, in: session) == batch.decisions.count else {
                 throw Undone.decidedBefore
             }
+            if PlantedFault.eventBeforeCommit.isPlanted, batch.decisions.count > 1 { throw Unwritten(events: events) }
             return events
         }
+    }
+
+    /// Planted: the events are told although the transaction is rolled back.
+    struct Unwritten: Error {
+        let events: [[OutcomeEvent]]
     }
 
     private func look(fresh: Set<StoreTransactionID>, in session: PostgresSession) throws -> LedgerView {

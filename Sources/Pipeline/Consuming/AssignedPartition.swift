@@ -1,4 +1,5 @@
 import Kafka
+import PlantedFaults
 
 /// What the consumer's thread knows of one partition while it owns it. Not Sendable: that thread's alone.
 final class AssignedPartition {
@@ -77,7 +78,13 @@ final class AssignedPartition {
     }
 
     /// The next offset to read after a crash, nil where Kafka's committed one still holds.
-    var committable: Int64? { unfinishedOfEarlierLaps == 0 ? tracker.committable : nil }
+    var committable: Int64? {
+        if PlantedFault.commitAhead.isPlanted { return tracker.end }
+        return unfinishedOfEarlierLaps == 0 ? tracker.committable : nil
+    }
+
+    /// Behind the last record taken, finished or not.
+    var end: Int64? { tracker.end }
 
     /// What is to be committed, nil where Kafka has it already.
     var commitDue: Int64? {

@@ -1,10 +1,15 @@
 import Kafka
 import Logging
 import Operations
+import PlantedFaults
 
 extension ConsumerLoop {
     func commitInBackground(_ consumer: KafkaConsumer) {
-        let due = commitsDue(Array(partitions.keys)).filter { $0.value != partitions[$0.key]?.committing }
+        var due = commitsDue(Array(partitions.keys)).filter { $0.value != partitions[$0.key]?.committing }
+        if PlantedFault.commitAfterRevoke.isPlanted, !partitions.isEmpty {
+            due.merge(givenBack.filter { partitions[$0.key] == nil }) { own, _ in own }
+            givenBack = [:]
+        }
         guard !due.isEmpty else { return }
         do throws(KafkaError) {
             try consumer.commit(due, synchronously: false)

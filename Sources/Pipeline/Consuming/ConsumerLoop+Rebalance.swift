@@ -2,6 +2,7 @@ import Fulfillment
 import Kafka
 import Logging
 import Operations
+import PlantedFaults
 
 extension ConsumerLoop {
     /// Called within poll, before fetching begins.
@@ -82,6 +83,7 @@ extension ConsumerLoop {
         InFlightRecord.abandon(gone.flatMap { Array(partitions[$0]?.inFlight.values ?? [:].values) }, immediately: true)
         for partition in gone {
             guard let state = partitions.removeValue(forKey: partition) else { continue }
+            if PlantedFault.commitAfterRevoke.isPlanted { givenBack[partition] = state.end }
             state.preparing?.cancel()
             for record in state.early { window.release(bytes: record.byteCount) }
             worker.metrics.all.consumerLag.remove(partition.topic, "\(partition.partition)")

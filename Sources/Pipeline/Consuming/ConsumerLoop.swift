@@ -23,6 +23,8 @@ final class ConsumerLoop {
     var fullSince: Double?
     /// Partitions that are being drained.
     var leaving: Set<TopicPartition> = []
+    /// Where partitions ended that went: of use to a planted fault only.
+    var givenBack: [TopicPartition: Int64] = [:]
     /// What ended the consumer.
     private var fatal: KafkaError?
     private var nextCommit = 0.0

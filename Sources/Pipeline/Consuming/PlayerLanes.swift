@@ -84,7 +84,7 @@ final class PlayerLanes: Sendable {
     /// Whether nobody holds a ticket.
     var isEmpty: Bool { state.withLock { $0.lanes.isEmpty } }
 
-    private func isFirst(_ ticket: Ticket) -> Bool {
+    func isFirst(_ ticket: Ticket) -> Bool {
         state.withLock { $0.lanes[ticket.player]?.first?.number == ticket.number }
     }
 

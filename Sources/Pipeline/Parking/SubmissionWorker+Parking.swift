@@ -1,6 +1,7 @@
 import Fulfillment
 import Logging
 import Operations
+import PlantedFaults
 
 extension SubmissionWorker {
     /// Nil where the player has as many places in memory as one may have.
@@ -67,7 +68,9 @@ extension SubmissionWorker {
         _ history: WaitingHistory, _ dueAfterSeconds: Double
     ) async {
         do {
-            if leased.isDue {
+            if PlantedFault.parkedRowDropped.isPlanted {
+                try await desk.store.remove(leased)
+            } else if leased.isDue {
                 try await desk.store.putBack(
                     leased, reason: reason, detail: detail, history: history, dueAfterSeconds: dueAfterSeconds)
             } else {

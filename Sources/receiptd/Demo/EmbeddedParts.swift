@@ -22,16 +22,16 @@ final class EmbeddedParts: Sendable {
     private let kafkaProperties: KafkaProperties
 
     static func start(
-        environment: [String: String], latency: SimulatedLatency = .fixed(0),
+        environment: [String: String], brokers: Int32 = 1, latency: SimulatedLatency = .fixed(0),
         appleOptions: AppStoreSimulation.Options = .init()
     ) async throws -> EmbeddedParts {
         // One that it can have again after an outage that closed it.
         let apple = try await AppStoreSimulation.start(
             port: try FreePort.find(), latency: latency, options: appleOptions)
-        return try await blocking { try EmbeddedParts(environment: environment, apple: apple) }
+        return try await blocking { try EmbeddedParts(environment: environment, brokers: brokers, apple: apple) }
     }
 
-    private init(environment: [String: String], apple: AppStoreSimulation) throws {
+    private init(environment: [String: String], brokers: Int32, apple: AppStoreSimulation) throws {
         self.apple = apple
         let mark = "receiptd_demo_\(UInt32.random(in: .min ... .max))"
         if let uri = environment["DATABASE_URL"], !uri.isEmpty {
@@ -58,7 +58,7 @@ final class EmbeddedParts: Sendable {
             kafkaProperties = KafkaClientProperties(settings: given.kafka).producer
             try TopicAdministration.create(counts, properties: kafkaProperties, timeoutMilliseconds: 30_000)
         } else {
-            let cluster = try MockCluster(topics: counts)
+            let cluster = try MockCluster(brokerCount: brokers, topics: counts)
             broker = cluster
             bootstrapServers = cluster.bootstrapServers
             kafkaProperties = KafkaProperties([("bootstrap.servers", cluster.bootstrapServers)])

@@ -44,6 +44,41 @@ struct OutageTests {
         }
     }
 
+    /// The limit only ends a test that would go on for minutes.
+    @Test(
+        "a few receipts that Apple never answers do not keep the circuit open for everybody else's",
+        .timeLimit(.minutes(1)))
+    func stuckReceipts() async throws {
+        let observer = RecordingLimits()
+        let limits = AppleLimits(maxConcurrency: 16, observer: observer)
+        try await SimulatedApple.run(latency: .fixed(2), limits: limits) { apple in
+            await withTaskGroup(of: Void.self) { stuck in
+                for number in 0..<8 {
+                    let receipt = SimulatedApple.receipt("9\(number)", .status(21005))
+                    stuck.addTask {
+                        var isRetry = false
+                        while !Task.isCancelled {
+                            _ = await apple.ask(receipt, player: Identifier("stuck-\(number)"), isRetry: isRetry)
+                            isRetry = true
+                            // As their retry delays would have it.
+                            try? await Task.sleep(for: .milliseconds(50))
+                        }
+                    }
+                }
+                await observer.waitUntil { $0.isDown }
+                await withTaskGroup(of: Void.self) { others in
+                    for number in 0..<100 {
+                        others.addTask {
+                            let receipt = SimulatedApple.receipt("\(number)")
+                            #expect(await apple.ask(receipt, player: Identifier("\(number)")).genuine != nil)
+                        }
+                    }
+                }
+                stuck.cancelAll()
+            }
+        }
+    }
+
     @Test("one app's wait in front of an open circuit can be given up, and says that it is one")
     func cancelled() async throws {
         let observer = RecordingLimits()

@@ -31,6 +31,25 @@ struct RetryAfterHoldTests {
         Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
     }
 
+    @Test("a replica that has just started and never asked about the app, too")
+    func freshReplica() async throws {
+        let budget = InMemoryBudget()
+        let scope = AppleScope(
+            bundleID: "com.example.game", endpoint: VerifyReceiptClient.endpoint, environment: .production)
+        let seconds = 4.0
+        let began = ContinuousClock.now
+        try await budget.hold(scope, seconds: seconds)
+        let limits = AppleLimits(maxConcurrency: 8, budget: budget)
+        let follower = Task { await limits.follow() }
+        defer { follower.cancel() }
+        // Its second look comes after what it made of the first.
+        while budget.looksAtHolds < 2 { try await Task.sleep(for: .milliseconds(10)) }
+        try await SimulatedApple.run(limits: limits, now: Self.now) { apple in
+            #expect(await apple.ask(SimulatedApple.receipt("1")).genuine != nil)
+            #expect(ContinuousClock.now - began >= .seconds(seconds - 0.01))
+        }
+    }
+
     @Test("that app's requests, in all its forms and on every replica; another app's pass", arguments: Form.allCases)
     func forms(form: Form) async throws {
         let budget = InMemoryBudget()

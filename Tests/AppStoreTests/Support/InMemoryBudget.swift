@@ -9,6 +9,10 @@ final class InMemoryBudget: AppleBudget {
     }
 
     private let rows = Mutex<[AppleScope: Row]>([:])
+    private let looks = Atomic(0)
+
+    /// How often somebody has looked at what is held back.
+    var looksAtHolds: Int { looks.load(ordering: .sequentiallyConsistent) }
 
     func lease(_ requests: Int, for scope: AppleScope, perSecond: Double) async throws -> BudgetLease? {
         rows.withLock { rows in
@@ -31,6 +35,7 @@ final class InMemoryBudget: AppleBudget {
     }
 
     func holds() async throws -> [AppleScope: Double] {
+        defer { looks.add(1, ordering: .sequentiallyConsistent) }
         let now = ContinuousClock.now
         return rows.withLock { $0.mapValues { ($0.heldUntil - now) / .seconds(1) }.filter { $0.value > 0 } }
     }

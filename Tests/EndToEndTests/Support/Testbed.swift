@@ -30,7 +30,8 @@ final class Testbed: Sendable {
 
     /// - Parameter settings: of every worker; the times are short unless given.
     static func run(
-        on database: Database = .prepared, latency: SimulatedLatency = .fixed(0), settings: [String: String] = [:],
+        on database: Database = .prepared, brokers: Int32 = 1, latency: SimulatedLatency = .fixed(0),
+        settings: [String: String] = [:],
         _ body: (Testbed) async throws -> Void
     ) async throws {
         var options = AppStoreSimulation.Options()
@@ -38,7 +39,8 @@ final class Testbed: Sendable {
         options.logCapacity = 200_000
         let uri = database == .ownServer ? nil : try await SharedServer.makeDatabase(isPrepared: database == .prepared)
         let parts = try await EmbeddedParts.start(
-            environment: uri.map { ["DATABASE_URL": $0] } ?? [:], latency: latency, appleOptions: options)
+            environment: uri.map { ["DATABASE_URL": $0] } ?? [:], brokers: brokers, latency: latency,
+            appleOptions: options)
         if uri == nil { try await Seeds.prepare(parts.databaseURL) }
         let bed = try Testbed(parts, databaseURL: uri ?? parts.databaseURL, settings: settings)
         do {

@@ -1,0 +1,116 @@
+import AppStoreSimulation
+import EmbeddedPostgres
+import Foundation
+import Kafka
+import Postgres
+import Synchronization
+import Testing
+
+@testable import receiptd
+
+/// A test bed whose workers reach PostgreSQL and Apple through proxies, with a server and three brokers of its own.
+final class ChaosBed: Sendable {
+    static let workers = 3
+    static let brokers: Int32 = 3
+    static let inFlight = 200
+    static let appleConcurrency = 16
+    /// Short times, so that work is parked and taken up again within the run.
+    static let settings = [
+        "APPLE_MAX_CONCURRENCY": "\(appleConcurrency)", "MAX_IN_FLIGHT": "\(inFlight)", "RETRY_PARK_AFTER_SECONDS": "1",
+        "SHUTDOWN_GRACE_SECONDS": "5",
+    ]
+
+    let bed: Testbed
+    let server: EmbeddedPostgres
+    let broker: MockCluster
+    let databaseProxy: TCPProxy
+    let appleProxy: TCPProxy
+    private let running = Mutex<[Worker]>([])
+
+    var apple: AppStoreSimulation { bed.apple }
+    /// Those that should be running.
+    var workers: [Worker] { running.withLock { $0 } }
+
+    static func run(_ body: (ChaosBed) async throws -> Void) async throws {
+        try await Testbed.run(
+            on: .ownServer, brokers: brokers, latency: .uniform(5, 100), settings: settings
+        ) { bed in
+            let chaos = try await ChaosBed(bed)
+            do {
+                try await chaos.prepare()
+                try await body(chaos)
+                await chaos.close()
+            } catch {
+                await chaos.close()
+                throw error
+            }
+        }
+    }
+
+    private init(_ bed: Testbed) async throws {
+        self.bed = bed
+        server = try #require(bed.parts.postgres)
+        broker = try #require(bed.parts.broker)
+        databaseProxy = try await TCPProxy.start(to: server.port)
+        appleProxy = try await TCPProxy.start(to: bed.apple.port)
+    }
+
+    private func close() async {
+        for worker in workers where worker.process.isRunning {
+            worker.process.send(SIGCONT)
+            try? await worker.kill()
+        }
+        await databaseProxy.stop()
+        await appleProxy.stop()
+    }
+
+    /// What was parked once is noted by the database: its order is not promised.
+    private func prepare() async throws {
+        try await database(
+            "CREATE TABLE chaos_parked (submission_id text NOT NULL)",
+            """
+            CREATE FUNCTION chaos_note() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN INSERT INTO chaos_parked VALUES (NEW.submission_id); RETURN NULL; END $$
+            """,
+            "CREATE TRIGGER chaos_note AFTER INSERT ON parked FOR EACH ROW EXECUTE FUNCTION chaos_note()",
+            """
+            CREATE FUNCTION chaos_full() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = '53100'; END $$
+            """,
+            """
+            CREATE FUNCTION chaos_deadlock() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN
+                IF random() < 0.5 THEN RAISE EXCEPTION 'deadlock detected' USING ERRCODE = '40P01'; END IF;
+                RETURN NULL;
+            END $$
+            """)
+    }
+
+    @discardableResult
+    func startWorker(_ more: [String: String] = [:]) throws -> Worker {
+        let proxied = [
+            "DATABASE_URL": bed.databaseURL.replacing(":\(server.port)/", with: ":\(databaseProxy.port)/"),
+            "APPLE_VERIFY_RECEIPT_PRODUCTION_URL": apple.productionURL.replacing(
+                ":\(apple.port)/", with: ":\(appleProxy.port)/"),
+            "APPLE_VERIFY_RECEIPT_SANDBOX_URL": apple.sandboxURL.replacing(
+                ":\(apple.port)/", with: ":\(appleProxy.port)/"),
+        ]
+        let worker = try bed.startWorker(proxied.merging(more) { _, given in given })
+        running.withLock { $0.append(worker) }
+        return worker
+    }
+
+    func takeOut(_ worker: Worker) {
+        running.withLock { all in all.removeAll { $0.process === worker.process } }
+    }
+
+    /// Statements in a session of their own, each by itself. It may write where others may not.
+    func database(_ statements: String...) async throws {
+        let direct = bed.databaseURL + "?options=-cdefault_transaction_read_only%3Doff"
+        try await Seeds.withPool(direct) { pool in
+            try await pool.run { session in
+                for statement in statements { try session.run(script: statement) }
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+/// What the chaos run does to the parts around its workers, and to the workers.
+enum ChaosFault: String, CaseIterable, Sendable {
+    case workerKilled, workerFrozen, workerStopped, workerAdded
+    case databaseStopped, databaseCrashed, databaseSessionsEnded, databaseReadOnly, databaseFull, databaseDeadlocks
+    case databaseLocked, databaseSlow, databaseCut, databaseSilent
+    case appleHangs, apple503, appleHTML, appleResets, appleHalf, appleSlow, appleInTrouble, appleCut, appleSilent
+    case appleLimitsBySeconds, appleLimitsByDate, appleLimitsByMilliseconds
+    case brokerDown, brokersSlow, produceErrors, commitErrors, heartbeatErrors, fetchErrors, leadersMove
+    case coordinatorMoves
+
+    enum Family: Sendable { case worker, database, apple, kafka }
+
+    var family: Family {
+        if rawValue.hasPrefix("worker") { return .worker }
+        if rawValue.hasPrefix("database") { return .database }
+        return rawValue.hasPrefix("apple") ? .apple : .kafka
+    }
+
+    /// Seconds that Apple asks for.
+    static let retryAfterSeconds = 5
+
+    /// Whether `Retry-After` is told: every replica must hear of it, so that nothing else may be broken meanwhile.
+    var isLimit: Bool { rawValue.hasPrefix("appleLimits") }
+}
+
+/// Faults in an order that follows from the seed alone: each comes once before any comes twice.
+struct ChaosSchedule: Sendable {
+    struct Step: Sendable, CustomStringConvertible {
+        let faults: [ChaosFault]
+        /// Seconds that they last.
+        let seconds: Double
+        /// Which worker, by its place.
+        let victim: Int
+
+        var description: String {
+            faults.map(\.rawValue).joined(separator: " + ") + " for \(Int(seconds * 10)) tenths of a second"
+        }
+    }
+
+    /// One fault in so many comes together with another.
+    private static let pairing = 3
+
+    private var random: SeededRandom
+    private var deck: [ChaosFault] = []
+
+    init(seed: UInt64) { random = SeededRandom(seed: seed) }
+
+    mutating func next() -> Step {
+        var faults = [draw()]
+        if !faults[0].isLimit, Int.random(in: 0..<Self.pairing, using: &random) == 0 {
+            let second = draw()
+            if second.isLimit || second.family == faults[0].family {
+                deck.append(second)
+            } else {
+                faults.append(second)
+            }
+        }
+        return Step(
+            faults: faults, seconds: Double(Int.random(in: 20...60, using: &random)) / 10,
+            victim: Int.random(in: 0..<ChaosBed.workers, using: &random))
+    }
+
+    private mutating func draw() -> ChaosFault {
+        if deck.isEmpty { deck = ChaosFault.allCases.shuffled(using: &random) }
+        return deck.removeLast()
+    }
+}

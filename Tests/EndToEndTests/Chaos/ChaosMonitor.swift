@@ -1,0 +1,155 @@
+import Foundation
+import Kafka
+import Postgres
+import Synchronization
+
+@testable import receiptd
+
+/// Looks on while faults come and go: at what is committed, what is answered, and what the workers take.
+final class ChaosMonitor: Sendable {
+    struct Findings: Sendable {
+        var commitFaults: [String] = []
+        var commitChecks = 0
+        var highestMemoryMegabytes = 0
+        var endedWorkers: [String] = []
+    }
+
+    private struct State {
+        var findings = Findings()
+        var highestCommitted: [Int32: Int64] = [:]
+        /// Records answered locally that were committed before their answer was seen, since when.
+        var unseen: [Int: ContinuousClock.Instant] = [:]
+        /// Records that were told of already.
+        var flagged: Set<Int> = []
+    }
+
+    /// How long an acknowledged event may take to the test's own consumer. A broker may be away meanwhile.
+    private static let readingTime = Duration.seconds(30)
+
+    private let bed: Testbed
+    private let plan: Plan
+    private let load: @Sendable () -> [Delivery]
+    private let expectedWorkers: @Sendable () -> [Worker]
+    private let state = Mutex(State())
+    private let task = Mutex<Task<Void, Never>?>(nil)
+
+    init(
+        bed: Testbed, plan: Plan, places: @escaping @Sendable () -> [Delivery],
+        workers: @escaping @Sendable () -> [Worker]
+    ) {
+        self.bed = bed
+        self.plan = plan
+        load = places
+        expectedWorkers = workers
+    }
+
+    var findings: Findings { state.withLock { $0.findings } }
+
+    func start() {
+        let task = Task {
+            while !Task.isCancelled {
+                await look()
+                try? await Task.sleep(for: .milliseconds(700))
+            }
+        }
+        self.task.withLock { $0 = task }
+    }
+
+    func stop() async {
+        let task = task.withLock { $0 }
+        task?.cancel()
+        await task?.value
+    }
+
+    /// Committed offsets are read first, outcomes afterwards: whatever a commit rests on was there before it.
+    func look() async {
+        for worker in expectedWorkers() {
+            if !worker.process.isRunning, expectedWorkers().contains(where: { $0.process === worker.process }) {
+                note { $0.endedWorkers.append("a worker ended by itself: \(worker.log.suffix(500))") }
+            }
+            let memory = ProcessMemory.residentMegabytes(of: worker.process.processID) ?? 0
+            note { $0.highestMemoryMegabytes = max($0.highestMemoryMegabytes, memory) }
+        }
+        // Faults stand in the way of looking, too.
+        guard let marks = try? await bed.committedOffsets(), let durable = try? await durablePlaces() else { return }
+        let places = load()
+        judge(marks, places, durable)
+    }
+
+    private func judge(
+        _ marks: [Int32: (committed: Int64?, low: Int64, high: Int64)], _ places: [Delivery],
+        _ durable: Set<CommitCheck.Place>
+    ) {
+        let content = bed.outcomes.content
+        let buried = Set(content.deadLetters.map { $0.key ?? [] })
+        let now = ContinuousClock.now
+        state.withLock { state in
+            state.findings.commitChecks += 1
+            for (partition, mark) in marks {
+                guard let committed = mark.committed else { continue }
+                if committed < state.highestCommitted[partition, default: 0] {
+                    state.findings.commitFaults.append(
+                        "partition \(partition) went back from \(state.highestCommitted[partition] ?? 0) to \(committed)"
+                    )
+                }
+                if committed < mark.low {
+                    state.findings.commitFaults.append(
+                        "the broker dropped unread records: the test's load is too large")
+                }
+                state.highestCommitted[partition] = committed
+            }
+            for (index, place) in places.enumerated() where !state.flagged.contains(index) {
+                let partition = place.topicPartition.partition
+                guard place.offset < marks[partition]?.committed ?? 0 else { continue }
+                let record = plan.records[index]
+                let isLocal = record.submissionID.flatMap { plan.truths[$0]?.isLocal } ?? true
+                if !isLocal {
+                    // Each time anew: what is committed must stay decided.
+                    if durable.contains(CommitCheck.Place(place)) { continue }
+                    state.flagged.insert(index)
+                    state.findings.commitFaults.append(
+                        "the record at \(partition)/\(place.offset) is committed and neither decided nor parked")
+                    continue
+                }
+                let isSeen = record.submissionID.map { content.answers[$0] != nil } ?? buried.contains(record.key)
+                if isSeen {
+                    state.unseen[index] = nil
+                } else if now - state.unseen[index, default: now] > Self.readingTime {
+                    state.flagged.insert(index)
+                    state.findings.commitFaults.append(
+                        "the record at \(partition)/\(place.offset) is committed and unanswered")
+                } else if state.unseen[index] == nil {
+                    state.unseen[index] = now
+                }
+            }
+        }
+    }
+
+    private func durablePlaces() async throws -> Set<CommitCheck.Place> {
+        try await bed.query(
+            """
+            SELECT source_partition, source_offset FROM outcomes
+            UNION ALL SELECT source_partition, source_offset FROM parked
+            """
+        ) { rows in
+            Set(
+                (0..<rows.count).compactMap { row in
+                    guard let partition = rows.int4(row, 0), let offset = rows.int8(row, 1) else { return nil }
+                    return CommitCheck.Place(partition: Int32(partition), offset: offset)
+                })
+        }
+    }
+
+    private func note(_ change: (inout Findings) -> Void) {
+        state.withLock { change(&$0.findings) }
+    }
+}
+
+enum ProcessMemory {
+    /// Nil where the process is gone.
+    static func residentMegabytes(of processID: Int32) -> Int? {
+        guard let status = try? String(contentsOfFile: "/proc/\(processID)/status", encoding: .utf8) else { return nil }
+        let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+        return line.flatMap { $0.split(separator: " ").dropFirst().first.flatMap { Int($0) } }.map { $0 / 1024 }
+    }
+}

@@ -1,0 +1,168 @@
+import AppStoreSimulation
+import Foundation
+import Postgres
+
+@testable import receiptd
+
+/// One run: workers under load, fault after fault, and what is to be judged afterwards.
+struct ChaosRun {
+    static let perSecond = 40
+    /// A recovery that takes longer is not waited for.
+    private static let recoveryLimit = Duration.seconds(60)
+
+    let seed: UInt64
+    /// Of faults; coming up and settling take their own time.
+    let seconds: Int
+    let chaos: ChaosBed
+    let plan: Plan
+
+    init(seed: UInt64, seconds: Int, chaos: ChaosBed) {
+        self.seed = seed
+        self.seconds = seconds
+        self.chaos = chaos
+        plan = TrafficGenerator.plan(seed: seed, count: Self.perSecond * (seconds + 15)).whereOrderIsOpen()
+    }
+
+    func evidence() async throws -> Evidence {
+        let bed = chaos.bed
+        for _ in 0..<ChaosBed.workers { try chaos.startWorker() }
+        let load = RunningLoad(bed: bed, plan: plan)
+        let monitor = ChaosMonitor(
+            bed: bed, plan: plan, places: { load.places }, workers: { [chaos] in chaos.workers })
+        load.start(perSecond: Self.perSecond)
+        monitor.start()
+        try await eventually("the workers are at work") { bed.outcomes.content.events.count > 100 }
+        var notes = Notes()
+        do {
+            try await breakThings(load, &notes)
+        } catch {
+            notes.faults.append("the run could not go on: \(error)")
+        }
+        await load.finish()
+        var unsettled = load.failure.map { [$0] } ?? []
+        do {
+            try await bed.settle(plan, within: .seconds(150))
+            try await eventually("nothing is parked", within: .seconds(150)) {
+                try await bed.query("SELECT count(*) FROM parked") { $0.int8(0, 0) } == 0
+            }
+        } catch {
+            unsettled.append("\(error)")
+            let missing = plan.truths.keys.filter { bed.outcomes.content.answers[$0] == nil }.sorted()
+            for id in missing.prefix(2) { unsettled.append(await bed.story(of: id, in: plan, places: load.places)) }
+        }
+        await monitor.look()
+        await monitor.stop()
+        var evidence = try await Evidence(plan, from: bed)
+        evidence.everParked = try await everParked()
+        evidence.monitor = monitor.findings
+        evidence.unsettled = unsettled
+        evidence.recoveries = notes.recoveries
+        evidence.faults += notes.faults
+        evidence.highestInFlight = notes.highestInFlight
+        evidence.inFlightLimit = ChaosBed.inFlight
+        // Connections that went silent are still counted by the simulated Apple.
+        if !notes.wasSilent {
+            evidence.appleConcurrencyLimit = (ChaosBed.workers + 1) * ChaosBed.appleConcurrency
+        }
+        for limit in notes.limits {
+            evidence.expectQuiet(
+                afterLimitsSince: limit.from, through: limit.until,
+                retryAfter: Int64(ChaosFault.retryAfterSeconds) * 1000, until: limit.told)
+        }
+        return evidence
+    }
+
+    private struct Notes {
+        var recoveries: [Evidence.Recovery] = []
+        var faults: [String] = []
+        var highestInFlight = 0
+        var wasSilent = false
+        var limits: [(from: Int64, until: Int64, told: Int64?)] = []
+    }
+
+    private func breakThings(_ load: RunningLoad, _ notes: inout Notes) async throws {
+        var schedule = ChaosSchedule(seed: seed)
+        let end = ContinuousClock.now + .seconds(seconds)
+        while ContinuousClock.now < end {
+            let step = schedule.next()
+            let began = Self.now
+            var cures: [ChaosBed.Cure] = []
+            for fault in step.faults {
+                // Another one may stand in the way of beginning this.
+                do { cures.append(try await chaos.begin(fault, step)) } catch {
+                    print("chaos: \(fault.rawValue) did not begin: \(error)")
+                }
+            }
+            try await last(.seconds(step.seconds))
+            for cure in cures.reversed() {
+                do { try await cure() } catch { notes.faults.append("\(step) did not end: \(error)") }
+            }
+            if step.faults.contains(.appleSilent) { notes.wasSilent = true }
+            if let limit = step.faults.first(where: \.isLimit) {
+                let told = limit == .appleLimitsBySeconds ? nil : began + Int64(ChaosFault.retryAfterSeconds) * 1000
+                notes.limits.append((began, Self.now, told))
+            }
+            let recovery = try await recover(load)
+            notes.recoveries.append(Evidence.Recovery(fault: step.description, seconds: recovery))
+            print("chaos: \(step): all caught up after \(recovery.map { String(format: "%.1f s", $0) } ?? "-")")
+            notes.highestInFlight = max(notes.highestInFlight, await inFlight())
+        }
+    }
+
+    /// Seconds until nothing waits of what was sent before the fault's end, but what is parked. More than full speed:
+    /// the backlog is gone.
+    private func recover(_ load: RunningLoad) async throws -> Double? {
+        let bed = chaos.bed
+        let began = ContinuousClock.now
+        var open = Set(plan.records.prefix(load.places.count).compactMap(\.submissionID))
+        while ContinuousClock.now - began < Self.recoveryLimit {
+            let content = bed.outcomes.content
+            open = open.filter { content.answers[$0] == nil }
+            if !open.isEmpty, let parked = try? await everParked() { open.subtract(parked) }
+            if open.isEmpty { return Self.seconds(ContinuousClock.now - began) }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        return nil
+    }
+
+    private func everParked() async throws -> Set<String> {
+        try await chaos.bed.query("SELECT DISTINCT submission_id FROM chaos_parked") { rows in
+            Set((0..<rows.count).compactMap { rows.text($0, 0) })
+        }
+    }
+
+    private func inFlight() async -> Int {
+        var highest = 0
+        for worker in chaos.workers {
+            let scrape = try? await worker.scrape()
+            highest = max(highest, Int(scrape?["receiptd_in_flight"] ?? 0))
+        }
+        return highest
+    }
+
+    private static var now: Int64 { Int64(Date.now.timeIntervalSince1970 * 1000) }
+
+    private static func seconds(_ duration: Duration) -> Double {
+        Double(duration.components.seconds) + Double(duration.components.attoseconds) * 1e-18
+    }
+}
+
+extension Plan {
+    /// Where a receipt comes twice the first may be parked, and the second be answered before it.
+    func whereOrderIsOpen() -> Plan {
+        var submissions: [String: Set<String>] = [:]
+        for record in records {
+            if let receipt = record.receipt, let id = record.submissionID {
+                submissions[receipt, default: []].insert(id)
+            }
+        }
+        var plan = self
+        for sharers in submissions.values where sharers.count > 1 {
+            let alternatives = sharers.reduce(into: Set<Set<Truth.Expected>>()) { all, id in
+                all.formUnion(truths[id]?.alternatives ?? [])
+            }
+            for id in sharers { plan.truths[id]?.alternatives = Array(alternatives) }
+        }
+        return plan
+    }
+}

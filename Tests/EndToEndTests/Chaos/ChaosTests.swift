@@ -1,0 +1,38 @@
+import Foundation
+import Testing
+
+/// Whole workers among failing parts. One test at a time: each keeps the machine busy.
+@Suite(.serialized)
+struct Chaos {
+    /// What `scripts/chaos.sh` asks for.
+    enum Order {
+        static let environment = ProcessInfo.processInfo.environment
+        static let seed = environment["CHAOS_SEED"].flatMap(UInt64.init)
+        /// Of faults. Without an order a short run, for it stands among all other tests then.
+        static let seconds = environment["CHAOS_SECONDS"].flatMap { Int($0) } ?? 20
+        /// Whether the parts that take minutes are wanted too.
+        static let isWhole = environment["CHAOS_SECONDS"] != nil
+    }
+
+    @Test("whatever fails, and in whatever order, every invariant holds")
+    func faults() async throws {
+        let seed = Order.seed ?? UInt64.random(in: 1...999_999)
+        print("chaos: seed \(seed), \(Order.seconds) seconds of faults (repeat it by CHAOS_SEED=\(seed))")
+        try await ChaosBed.run { chaos in
+            let evidence = try await ChaosRun(seed: seed, seconds: Order.seconds, chaos: chaos).evidence()
+            let verdicts = evidence.judged()
+            print(
+                "chaos: \(evidence.plan.records.count) records, \(evidence.everParked.count) parked once,",
+                "\(evidence.requests.count) requests to Apple, \(evidence.monitor.commitChecks) looks at commits,",
+                "at most \(evidence.monitor.highestMemoryMegabytes) MB and \(evidence.highestInFlight) in flight")
+            for verdict in verdicts { print("chaos: \(verdict)") }
+            for verdict in verdicts {
+                #expect(verdict.problems.isEmpty, "seed \(seed): \(verdict): \(verdict.problems.prefix(5))")
+            }
+            // Its workers' logs are of use then.
+            if verdicts.contains(where: { !$0.problems.isEmpty }) {
+                throw DeadlinePassed(description: "seed \(seed) broke an invariant")
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+import AppStoreSimulation
+import Foundation
+import Kafka
+import Postgres
+
+/// All that a run leaves behind, as plain values: the judge asks nobody and shares no code with the worker.
+struct Evidence: Sendable {
+    struct Event: Sendable {
+        let id: String
+        let type: String
+        let submissionID: String
+        let playerID: String
+        let reason: String?
+        let transactionID: String?
+        let key: [UInt8]
+        let value: [UInt8]
+        let partition: Int32
+        let offset: Int64
+    }
+
+    struct Grant: Sendable {
+        let transactionID: String
+        let playerID: String
+        let submissionID: String
+        let event: [UInt8]
+    }
+
+    struct Request: Sendable {
+        let milliseconds: Int64
+        let answer: String
+    }
+
+    /// While Apple asked to be left alone, or gave no answer: how many requests it may have seen. Milliseconds.
+    struct Quiet: Sendable {
+        let from: Int64
+        let until: Int64
+        let requests: Int
+        let name: String
+    }
+
+    struct Recovery: Sendable {
+        let fault: String
+        /// Nil where it never came.
+        let seconds: Double?
+    }
+
+    var plan = Plan()
+    /// In the order of each partition, repeats included.
+    var events: [Event] = []
+    /// Reasons by record key.
+    var deadLetters: [String: Set<String>] = [:]
+    var grants: [Grant] = []
+    var heldTransactions = 0
+    var outboxRows = 0
+    var parkedRows = 0
+    /// Submissions that were parked once: they come later by themselves.
+    var everParked: Set<String> = []
+    var requests: [Request] = []
+    var quiets: [Quiet] = []
+    var highestAppleConcurrency = 0
+    var appleConcurrencyLimit = Int.max
+    var highestInFlight = 0
+    var inFlightLimit = Int.max
+    var monitor = ChaosMonitor.Findings()
+    var recoveries: [Recovery] = []
+    /// What was not done within the time given after the last fault.
+    var unsettled: [String] = []
+    var faults: [String] = []
+}
+
+extension Evidence {
+    init(_ plan: Plan, from bed: Testbed) async throws {
+        self.plan = plan
+        let content = bed.outcomes.content
+        faults = content.faults
+        for event in content.events {
+            let value = event.record.value ?? []
+            // Foundation's reader, not the project's.
+            guard let json = try? JSONSerialization.jsonObject(with: Data(value)) as? [String: Any] else {
+                faults.append("an outcome that is no JSON at \(event.record.offset)")
+                continue
+            }
+            func text(_ name: String) -> String? { json[name] as? String }
+            events.append(
+                Event(
+                    id: text("event_id") ?? "-", type: text("type") ?? "-", submissionID: text("submission_id") ?? "-",
+                    playerID: text("player_id") ?? "-", reason: text("reason"), transactionID: text("transaction_id"),
+                    key: event.record.key ?? [], value: value, partition: event.record.topicPartition.partition,
+                    offset: event.record.offset))
+        }
+        for letter in content.deadLetters {
+            let key = letter.key.map { String(decoding: $0, as: UTF8.self) } ?? "-"
+            let reason = letter.headers.last { $0.name == "dead-letter-reason" }?.value
+            deadLetters[key, default: []].insert(reason.map { String(decoding: $0, as: UTF8.self) } ?? "-")
+        }
+        grants = try await bed.query("SELECT transaction_id, player_id, submission_id, event FROM grants") { rows in
+            (0..<rows.count).map { row in
+                Grant(
+                    transactionID: rows.text(row, 0) ?? "-", playerID: rows.text(row, 1) ?? "-",
+                    submissionID: rows.text(row, 2) ?? "-", event: rows.bytes(row, 3) ?? [])
+            }
+        }
+        func count(_ table: String) async throws -> Int {
+            Int(try await bed.query("SELECT count(*) FROM \(table)") { $0.int8(0, 0) ?? -1 })
+        }
+        heldTransactions = try await count("holds")
+        outboxRows = try await count("outbox")
+        parkedRows = try await count("parked")
+        requests = bed.apple.requestLog.map { Request(milliseconds: $0.timestampMilliseconds, answer: $0.answer) }
+        highestAppleConcurrency = bed.apple.counters.maximumConcurrentRequests
+    }
+}

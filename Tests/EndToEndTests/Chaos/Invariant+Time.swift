@@ -1,0 +1,77 @@
+extension Evidence {
+    /// Seconds within which full speed is promised after a fault's end.
+    static let recoverySeconds = 30.0
+    /// Of a debug build, which takes more than a release build does.
+    static let memoryMegabytes = 512
+
+    /// First events of one player's submissions stand in the submissions' order: all but those answered without Apple
+    /// and those that were parked.
+    func disorder() -> [String] {
+        var first: [String: Int64] = [:]
+        for event in events where first[event.submissionID] == nil { first[event.submissionID] = event.offset }
+        var problems: [String] = []
+        var latest: [String: (submission: String, offset: Int64)] = [:]
+        var seen: Set<String> = []
+        for record in plan.records {
+            guard let id = record.submissionID, plan.truths[id]?.isLocal == false, !everParked.contains(id),
+                seen.insert(id).inserted, let offset = first[id]
+            else { continue }
+            if let before = latest[record.playerID], before.offset > offset {
+                problems.append("\(record.playerID): \(id) was answered before \(before.submission)")
+            }
+            latest[record.playerID] = (id, offset)
+        }
+        return problems
+    }
+
+    func appleTroubled() -> [String] {
+        var problems: [String] = []
+        if highestAppleConcurrency > appleConcurrencyLimit {
+            problems.append("Apple was asked \(highestAppleConcurrency) times at once, not \(appleConcurrencyLimit)")
+        }
+        for quiet in quiets {
+            let seen = requests.count { $0.milliseconds > quiet.from && $0.milliseconds < quiet.until }
+            if seen > quiet.requests {
+                problems.append(
+                    "\(quiet.name): \(seen) requests within \(quiet.until - quiet.from) ms, at most \(quiet.requests)")
+            }
+        }
+        return problems
+    }
+
+    func unbounded() -> [String] {
+        var problems: [String] = []
+        if monitor.highestMemoryMegabytes > Self.memoryMegabytes {
+            problems.append("a worker took \(monitor.highestMemoryMegabytes) MB")
+        }
+        if highestInFlight > inFlightLimit {
+            problems.append("\(highestInFlight) were in flight, not \(inFlightLimit)")
+        }
+        for recovery in recoveries where recovery.seconds.map({ $0 > Self.recoverySeconds }) ?? true {
+            problems.append(
+                "after \(recovery.fault) full speed came "
+                    + (recovery.seconds.map { "only after \(Int($0)) s" } ?? "not within the time given"))
+        }
+        return problems
+    }
+
+    /// What each 429 allows: until its `Retry-After` is over nobody asks, but for what was under way and for the moment
+    /// that it takes to tell the other replicas. Milliseconds.
+    /// - Parameter until: where all were told the same end; else each counts by itself.
+    mutating func expectQuiet(
+        afterLimitsSince start: Int64, through end: Int64, retryAfter milliseconds: Int64, until: Int64? = nil
+    ) {
+        let grace: Int64 = 1500
+        // An HTTP date has no fractions.
+        let rounding: Int64 = 1100
+        for request in requests
+        where request.answer == "http_429" && request.milliseconds >= start && request.milliseconds <= end {
+            let over = (until ?? request.milliseconds + milliseconds) - rounding
+            guard over > request.milliseconds + grace else { continue }
+            quiets.append(
+                Quiet(
+                    from: request.milliseconds + grace, until: over, requests: 0,
+                    name: "after a 429 with Retry-After"))
+        }
+    }
+}

@@ -1,0 +1,237 @@
+@testable import Fulfillment
+
+/// One replica in front of an Apple that fails, limits, slows down and recovers, on a clock of its own. Limits, retry delays
+/// and parking are the real ones; the seed decides everything else.
+struct AppleSimulation {
+    struct Fault: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private enum Mode {
+        case fine
+        case slow
+        /// Answers 503.
+        case failing
+        /// Never answers; the client gives up.
+        case hanging
+        /// Answers 429.
+        case limiting(retryAfter: Double)
+    }
+
+    private struct Submission {
+        var history = WaitingHistory()
+        var isParked = false
+        /// Apple's word: not before then.
+        var notBefore = -Double.infinity
+    }
+
+    private struct UnderWay {
+        let submission: Int
+        let pass: ScopeLimits.Pass
+        let number: UInt64
+        let ends: Double
+        let mode: Mode
+    }
+
+    static let tick = 0.02
+    static let timeout = 2.0
+    /// Seconds of trouble in a run.
+    static let trouble = 60.0
+    /// Within which, after the last trouble, the circuit is closed; and within which all is answered.
+    static let closesWithin = 30.0
+    static let endsWithin = 900.0
+
+    private let policy = ParkingPolicy(
+        retry: RetryDelay(initialSeconds: 0.2, maximumSeconds: 5, doubtSeconds: 5), parkAfterSeconds: 3)
+    private var random: SeededRandom
+    private var phases: [(until: Double, mode: Mode)] = []
+    private let maximum: Int
+    private let perSecond: Double
+    private var limits: ScopeLimits
+    private var concurrency: AdaptiveConcurrency
+    private var now = 0.0
+    private var submissions: [Submission] = []
+    private var arriving: [Double] = []
+    private var fresh: [Int] = []
+    private var retries: [Int] = []
+    /// Asleep in memory or parked, until when.
+    private var waiting: [(until: Double, submission: Int)] = []
+    private var underWay: [UnderWay] = []
+    private var sent: [Double] = []
+    /// The row that the fleet shares.
+    private var leasedUntil = 0.0
+    private var answered = 0
+
+    init(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        maximum = 1 + random.below(64)
+        perSecond = random.chance(30) ? Double(5 + random.below(50)) : 0
+        limits = ScopeLimits(perSecond: perSecond)
+        concurrency = AdaptiveConcurrency(maximum: maximum)
+        var until = 0.0
+        while until < Self.trouble {
+            until = min(Self.trouble, until + 1 + Double(random.below(150)) / 10)
+            let mode: Mode =
+                switch random.below(6) {
+                case 0, 1: .fine
+                case 2: .slow
+                case 3: .failing
+                case 4: .hanging
+                default: .limiting(retryAfter: Double(random.below(12)))
+                }
+            phases.append((until, mode))
+        }
+        arriving = (0..<(20 + random.below(200))).map { _ in Double(random.below(60_000)) / 1000 }.sorted(by: >)
+        submissions = Array(repeating: Submission(), count: arriving.count)
+        self.random = random
+    }
+
+    private var mode: Mode { phases.first { now < $0.until }?.mode ?? .fine }
+
+    mutating func run() throws {
+        var openSince = Self.trouble
+        while answered < submissions.count || now < Self.trouble {
+            now += Self.tick
+            while let next = arriving.last, next <= now {
+                arriving.removeLast()
+                fresh.append(submissions.count - arriving.count - 1)
+            }
+            for end in underWay where end.ends <= now { try finish(end) }
+            underWay.removeAll { $0.ends <= now }
+            for one in waiting where one.until <= now { retries.append(one.submission) }
+            waiting.removeAll { $0.until <= now }
+            lease()
+            try send()
+            guard (1...maximum).contains(concurrency.limit) else {
+                throw Fault(description: "a limit of \(concurrency.limit), not of 1 to \(maximum)")
+            }
+            // Without work nobody finds out that Apple is back.
+            let isIdle = fresh.isEmpty && retries.isEmpty && underWay.isEmpty
+            if !limits.breaker.isOpen || isIdle { openSince = max(now, Self.trouble) }
+            guard now - openSince < Self.closesWithin else {
+                throw Fault(description: "the circuit stays open \(now - Self.trouble) s after the trouble")
+            }
+            guard now < Self.trouble + Self.endsWithin else {
+                throw Fault(description: "\(submissions.count - answered) are unanswered")
+            }
+        }
+        try checkRate()
+    }
+
+    private mutating func lease() {
+        guard let wanted = limits.budget?.toLease(waiting: fresh.count + retries.count, now: now) else { return }
+        // As the row does it: nothing is saved up, and not too far ahead.
+        let start = max(leasedUntil, now)
+        let jitter = unit()
+        guard start - now < 1, !random.chance(5) else {
+            limits.budget?.leased(nil, now: now, jitter: jitter)
+            return
+        }
+        let lasts = Double(wanted) / perSecond
+        leasedUntil = start + lasts
+        limits.budget?.leased(
+            BudgetLease(requests: wanted, startsIn: start - now, lasts: lasts), now: now, jitter: jitter)
+    }
+
+    private mutating func send() throws {
+        while underWay.count < concurrency.limit {
+            let isRetry = fresh.isEmpty || (!retries.isEmpty && random.chance(50))
+            guard let submission = isRetry ? retries.first : fresh.first else { return }
+            let isHeld = limits.isHeld(now: now)
+            let mustWait = limits.breaker.nextPass.map { now < $0 } ?? false
+            guard case .pass(var pass) = limits.admit(isRetry: isRetry, now: now) else { return }
+            guard limits.confirm(&pass, now: now) else {
+                limits.withdrew(pass)
+                return
+            }
+            if isHeld || mustWait { throw Fault(description: "asked at \(now) although the way is shut") }
+            if now < submissions[submission].notBefore - Self.tick {
+                throw Fault(description: "submission \(submission) is asked for before its Retry-After is over")
+            }
+            if isRetry { retries.removeFirst() } else { fresh.removeFirst() }
+            let mode = mode
+            let takes =
+                switch mode {
+                case .hanging: Self.timeout
+                case .slow: 0.5 + unit()
+                case .fine, .failing, .limiting: 0.02 + unit() / 5
+                }
+            let number = concurrency.began(underWay: underWay.count + 1)
+            sent.append(now)
+            underWay.append(
+                UnderWay(submission: submission, pass: pass, number: number, ends: now + takes, mode: mode))
+        }
+    }
+
+    private mutating func finish(_ end: UnderWay) throws {
+        let wasShut = limits.isShut(now: now)
+        var trouble: AppleAnswer.Trouble?
+        switch end.mode {
+        case .fine, .slow:
+            limits.succeeded(end.pass, now: now)
+            concurrency.ended(end.number, .fine)
+            answered += 1
+        case .failing, .hanging:
+            let jitter = unit()
+            limits.failed(end.pass, suspect: nil, now: now, jitter: jitter)
+            concurrency.ended(end.number, .overload)
+            trouble = .init(.serverError)
+        case .limiting(let seconds):
+            limits.withdrew(end.pass)
+            if limits.hold(until: now + seconds) { concurrency.calm() }
+            concurrency.ended(end.number, .overload)
+            trouble = .init(.rateLimited, retryNotBefore: time.adding(milliseconds: Int64(seconds * 1000)))
+            submissions[end.submission].notBefore = now + seconds
+        }
+        if wasShut, !limits.isShut(now: now) { concurrency.restart() }
+        if let trouble { try wait(end.submission, trouble) }
+    }
+
+    private mutating func wait(_ index: Int, _ trouble: AppleAnswer.Trouble) throws {
+        let judgement = Judgement.undecided(trouble)
+        submissions[index].history.note(judgement, now: time)
+        let isOut = limits.isShut(now: now)
+        let step = policy.step(
+            after: judgement, submissions[index].history,
+            ParkingPolicy.Circumstances(
+                isParked: submissions[index].isParked, isAppleOut: isOut, hasRoom: random.chance(90)),
+            jitter: unit(), now: time)
+        let seconds: Double
+        switch step {
+        case .tryAgain(let delay):
+            seconds = delay
+            if !isOut { submissions[index].history.noteWait(seconds: delay) }
+            guard delay <= max(policy.retry.maximumSeconds, 12) else {
+                throw Fault(description: "a wait of \(delay) s in memory")
+            }
+            guard submissions[index].history.waitedSeconds <= policy.parkAfterSeconds else {
+                throw Fault(description: "\(submissions[index].history.waitedSeconds) s waited in memory")
+            }
+        case .park(_, let delay):
+            seconds = delay
+            submissions[index].isParked = true
+            submissions[index].history.noteParking()
+        }
+        guard seconds >= ParkingPolicy.minimumDelay, seconds <= ParkingPolicy.longestSeconds else {
+            throw Fault(description: "a wait of \(seconds) s")
+        }
+        waiting.append((now + seconds, index))
+    }
+
+    /// Any ten seconds see at most 5 % more than the rate.
+    private func checkRate() throws {
+        guard perSecond > 0 else { return }
+        var first = 0
+        for last in sent.indices {
+            while sent[last] - sent[first] > 10 { first += 1 }
+            // One whole request is the least that a slice can be.
+            guard Double(last - first + 1) <= 10 * perSecond * 1.05 + 1 else {
+                throw Fault(description: "\(last - first + 1) requests in ten seconds, at \(perSecond) a second")
+            }
+        }
+    }
+
+    private var time: Timestamp { Timestamp(milliseconds: 1_800_000_000_000 + Int64(now * 1000)) }
+
+    private mutating func unit() -> Double { Double(random.below(1_000_000)) / 1_000_000 }
+}

@@ -1,0 +1,24 @@
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+@Suite("In front of an Apple that fails and recovers, simulated")
+struct AppleSimulationTests {
+    @Test("limits, holds and delays are kept at every step, the circuit closes soon after, and everything is answered")
+    func randomSchedules() {
+        // `LIMITS_SEED` repeats a run.
+        let seed = getenv("LIMITS_SEED").flatMap { UInt64(String(cString: $0)) } ?? UInt64.random(in: 0 ... .max)
+        var random = SeededRandom(seed: seed)
+        for number in 0..<400 {
+            var simulation = AppleSimulation(seed: random.next())
+            do { try simulation.run() } catch {
+                Issue.record("\(error): schedule \(number) of seed \(seed) (repeat it by LIMITS_SEED=\(seed))")
+                return
+            }
+        }
+    }
+}
