@@ -2,7 +2,7 @@ import EmbeddedPostgres
 import Foundation
 
 /// A worker in a process of its own: this very program, called with `run`.
-struct WorkerProcess: Sendable {
+final class WorkerProcess: Sendable {
     private let process: ChildProcess
     let logFile: URL
 

@@ -48,7 +48,7 @@ struct ChaosRun {
         } catch {
             unsettled.append("\(error)")
             let missing = plan.truths.keys.filter { bed.outcomes.content.answers[$0] == nil }.sorted()
-            for id in missing.prefix(2) { unsettled.append(await bed.story(of: id, in: plan, places: load.places)) }
+            for id in missing.prefix(2) { unsettled.append(await bed.story(of: id, in: plan)) }
         }
         await monitor.look()
         await monitor.stop()
