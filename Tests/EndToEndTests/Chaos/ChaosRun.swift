@@ -59,7 +59,8 @@ struct ChaosRun {
         evidence.recoveries = notes.recoveries
         evidence.faults += notes.faults
         evidence.highestInFlight = notes.highestInFlight
-        evidence.inFlightLimit = ChaosBed.inFlight
+        // A partition that begins to fetch after the others were paused brings one record more.
+        evidence.inFlightLimit = ChaosBed.inFlight + Int(EmbeddedParts.partitions)
         // Connections that went silent are still counted by the simulated Apple.
         if !notes.wasSilent {
             evidence.appleConcurrencyLimit = (ChaosBed.workers + 1) * ChaosBed.appleConcurrency

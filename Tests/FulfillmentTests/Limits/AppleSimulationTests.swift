@@ -13,7 +13,7 @@ struct AppleSimulationTests {
         // `LIMITS_SEED` repeats a run.
         let seed = getenv("LIMITS_SEED").flatMap { UInt64(String(cString: $0)) } ?? UInt64.random(in: 0 ... .max)
         var random = SeededRandom(seed: seed)
-        for number in 0..<400 {
+        for number in 0..<200 {
             var simulation = AppleSimulation(seed: random.next())
             do { try simulation.run() } catch {
                 Issue.record("\(error): schedule \(number) of seed \(seed) (repeat it by LIMITS_SEED=\(seed))")

@@ -8,7 +8,7 @@ struct PartitionSimulationTests {
     func randomSchedules() {
         let seed = freshSeed()
         var random = SeededRandom(seed: seed)
-        for number in 0..<600 {
+        for number in 0..<300 {
             var simulation = PartitionSimulation(seed: random.next())
             do { try simulation.run() } catch {
                 Issue.record("\(error): schedule \(number) of seed \(seed) (repeat it by PIPELINE_SEED=\(seed))")
