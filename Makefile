@@ -1,6 +1,6 @@
 # `make` alone prints what there is to make.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench chaos chaos-faults tsan clean
+.PHONY: help demo test check format bench chaos chaos-faults fuzz tsan clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -14,7 +14,7 @@ test: ## all checks and all tests: what CI runs
 check: test ## the same as test
 
 format: ## lay out all Swift files as the checks want them
-	@swift format --in-place --parallel --recursive $(wildcard Sources Tests Benchmarks/Sources)
+	@swift format --in-place --parallel --recursive $(wildcard Sources Tests Benchmarks/Sources Fuzzing/Sources/Fuzz)
 
 bench: ## measure speed, processor time and memory
 	@scripts/bench.sh
@@ -25,8 +25,11 @@ chaos: ## minutes of faults over a running load, judged from outside
 chaos-faults: ## plant known bugs in the worker: the judge of make chaos must find each
 	@scripts/chaos.sh --planted
 
+fuzz: ## try the parsers with hostile bytes, a minute each
+	@scripts/fuzz.sh
+
 tsan: ## the tests under the thread sanitizer, in a build of its own
 	@scripts/tsan.sh
 
 clean: ## remove everything that was built
-	@rm -rf .build .build-* Benchmarks/.build
+	@rm -rf .build .build-* Benchmarks/.build Fuzzing/.build

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fails where the documents and the code have parted: settings, links, and the length of README.md.
+# Fails where the documents and the code have parted: settings, links, tests, and the length of README.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -78,8 +78,26 @@ check_runbooks() {
     done < <(sed -nE 's/^ *runbook_url: *//p' deploy/alerts.yaml)
 }
 
+# Every attack of docs/threat-model.md names sample cases that are there (second column) and a test that is there (last
+# column): `FILE`: the sentence that is its name.
+# shellcheck disable=SC2016  # the backquotes are Markdown's
+check_threats() {
+    local model=docs/threat-model.md name file sentence
+    while read -r name; do
+        [[ -d seeds/cases/$name ]] || fault "$model: there is no seeds/cases/$name"
+    done < <(awk -F '|' 'NF == 6 { print $3 }' "$model" | { grep -oE '`[^`]+`' || true; } | tr -d '`' | sort -u)
+    while IFS=$'\t' read -r file sentence; do
+        if [[ -z $sentence ]]; then
+            fault "$model: the row of ${file:-an attack} names no test"
+        elif ! grep -qF "\"$sentence\"" "Tests/$file" 2>/dev/null; then
+            fault "$model: Tests/$file has no test \"$sentence\""
+        fi
+    done < <(awk -F ' *[|] *' 'NF == 6 && $2 !~ /^(attack|-)/ { print $5 }' "$model" | sed -E 's/^`([^`]+)`: */\1\t/')
+}
+
 check_readme
 check_settings
+check_threats
 check_links
 check_runbooks
 if [[ $faults -gt 0 ]]; then

@@ -1,15 +1,18 @@
 /// `KAFKA_PROPERTIES`, taken apart: `name=value;name=value`. White space around names and values does not count, empty
-/// segments neither; a value may hold `=`.
+/// segments neither; a value may hold `=`. What separates is the byte, also where a combining mark follows it: librdkafka
+/// sees bytes.
 struct KafkaPropertyList {
     private(set) var pairs: [(name: String, value: String)] = []
     /// Sentences that hold names, never values.
     private(set) var faults: [String] = []
 
     init(_ text: String) {
-        for (index, segment) in text.split(separator: ";", omittingEmptySubsequences: false).enumerated() {
-            let segment = segment.trimmed
+        var names: Set<Substring> = []
+        let segments = text.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
+        for (index, bytes) in segments.enumerated() {
+            let segment = Substring(bytes).trimmed
             if segment.isEmpty { continue }
-            guard let equals = segment.firstIndex(of: "=") else {
+            guard let equals = segment.utf8.firstIndex(of: UInt8(ascii: "=")) else {
                 // What stands there may be the rest of a password that holds a semicolon.
                 faults.append("segment \(index + 1) has no '=': it must be name=value")
                 continue
@@ -19,11 +22,11 @@ struct KafkaPropertyList {
                 faults.append("segment \(index + 1) has no name before its '='")
                 continue
             }
-            guard !pairs.contains(where: { $0.name == name }) else {
+            guard names.insert(name).inserted else {
                 faults.append("\(ShownText.plain(String(name))) is given more than once")
                 continue
             }
-            pairs.append((String(name), String(segment[segment.index(after: equals)...].trimmed)))
+            pairs.append((String(name), String(segment[segment.utf8.index(after: equals)...].trimmed)))
         }
     }
 }

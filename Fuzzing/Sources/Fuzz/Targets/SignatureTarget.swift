@@ -1,0 +1,26 @@
+import Crypto
+import Fulfillment
+
+extension FuzzTarget {
+    /// The header `receiptd-signature`, before anything else of a record is looked at.
+    static let signature = FuzzTarget(
+        name: "signature",
+        seeds: { [Array(valid.utf8), Array(valid.uppercased().utf8), Array("v1=".utf8), Array("v2=00".utf8), []] },
+        check: { bytes in
+            let isAccepted = SubmissionSignature(keys: ["first", key]).accepts(value, headers: [bytes])
+            let hex = String(decoding: bytes.dropFirst(3), as: UTF8.self)
+            let isValid =
+                bytes.starts(with: Array("v1=".utf8)) && bytes.count == 67
+                && hex.lowercased() == String(valid.dropFirst(3))
+            mustHold(isAccepted == isValid, "the one code of the value is accepted, and nothing else")
+        },
+        families: [.repeating("0", after: "v1="), .repeating("v1=")],
+        words: ["v1=", valid])
+
+    private static let key = "a key that signs nothing"
+    private static let value = Array("{\"submission_id\":\"s\"}".utf8)
+    private static let valid =
+        "v1="
+        + HMAC<SHA256>.authenticationCode(for: value, using: SymmetricKey(data: Array(key.utf8)))
+        .map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+}

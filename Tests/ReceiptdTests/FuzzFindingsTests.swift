@@ -1,0 +1,15 @@
+import Testing
+
+@testable import receiptd
+
+/// What fuzzing found in the readers of settings and catalogs.
+@Suite("Found by fuzzing")
+struct FuzzFindingsTests {
+    @Test("a combining mark behind a separator of KAFKA_PROPERTIES does not hide it")
+    func combiningMarks() {
+        let list = KafkaPropertyList("a=\u{301}1;\u{301}b=2;\u{6DD}==3")
+        #expect(list.pairs.map(\.name) == ["a", "\u{301}b", "\u{6DD}"])
+        #expect(list.pairs.map(\.value) == ["\u{301}1", "2", "=3"])
+        #expect(list.faults.isEmpty)
+    }
+}

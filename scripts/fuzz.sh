@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Fuzzes the parsers that read bytes from outside (docs/decisions/0020-fuzzing.md).
+#   scripts/fuzz.sh [PARSER...] [--seconds N]   each for N seconds, 60 unless told; all of them unless named
+#   scripts/fuzz.sh --growth [PARSER]           whether twice the input costs twice the work
+#   scripts/fuzz.sh --reproduce PARSER FILE     one input again, as a finding's message names it
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# Seconds and megabytes that one input may take, and bytes of the longest one.
+readonly longest_input_seconds=10 memory_megabytes=2048 longest_input=65536
+readonly folder=Fuzzing/.build/fuzz
+
+seconds=60
+mode=fuzz
+words=()
+while [[ $# -gt 0 ]]; do
+    case $1 in
+    --seconds)
+        seconds=${2:?--seconds needs a number}
+        shift
+        ;;
+    --growth | --reproduce) mode=${1#--} ;;
+    -*)
+        printf 'fuzz.sh: no option %s\n' "$1" >&2
+        exit 64
+        ;;
+    *) words+=("$1") ;;
+    esac
+    shift
+done
+
+# A crash prints its message and leaves it at that.
+export SWIFT_BACKTRACE=enable=no
+# What the runtime keeps for as long as it lives is no leak.
+export ASAN_OPTIONS=detect_leaks=0
+# libFuzzer as a library, from the clang that came with the compiler.
+compiler=$(readlink -f "$(command -v swiftc)")
+library=$(find "$(dirname "$compiler")/../lib/clang" -name 'libclang_rt.fuzzer_no_main-x86_64.a' -o \
+    -name 'libclang_rt.fuzzer_no_main-aarch64.a' | head -n 1)
+[[ -n $library ]] || {
+    echo "fuzz.sh: this toolchain has no libFuzzer" >&2
+    exit 69
+}
+# In a folder of its own: two packages in one would take each other's build plan for theirs.
+swift build --configuration release --package-path Fuzzing --product Fuzz -Xlinker "$library"
+program=Fuzzing/.build/release/Fuzz
+mkdir -p "$folder/findings"
+
+fuzz() {
+    local parser=$1
+    printf '== %s\n' "$parser"
+    mkdir -p "$folder/corpus/$parser" # What earlier runs found interesting is kept.
+    FUZZ_PARSER=$parser "$program" "$folder/corpus/$parser" "$folder/seeds/$parser" \
+        "-dict=$folder/seeds/$parser.dict" "-max_total_time=$seconds" "-timeout=$longest_input_seconds" \
+        "-rss_limit_mb=$memory_megabytes" "-max_len=$longest_input" "-artifact_prefix=$folder/findings/$parser-" \
+        -print_final_stats=1 -use_value_profile=1 -verbosity=0
+}
+
+case $mode in
+growth) exec "$program" growth "${words[@]}" ;;
+reproduce) FUZZ_PARSER=${words[0]:?which parser?} exec "$program" "${words[1]:?which file?}" ;;
+esac
+"$program" seeds "$folder/seeds"
+if [[ ${#words[@]} -eq 0 ]]; then mapfile -t words < <("$program" list); fi
+for parser in "${words[@]}"; do fuzz "$parser"; done
