@@ -9,6 +9,7 @@ public struct Pipeline: Sendable {
     private let settings: PipelineSettings
     private let worker: SubmissionWorker
     private let unpublished: any UnpublishedEvents
+    private let offsets: (any DurableOffsets)?
     private let publisher: OutcomePublisher
     private let health: Health
     private let logger: Logger
@@ -17,13 +18,16 @@ public struct Pipeline: Sendable {
     /// - Parameters:
     ///   - catalog: the newest one. There must be one before `run` is called.
     ///   - parked: nil where everything waits in memory.
+    ///   - offsets: nil where only Kafka keeps offsets: a database that falls back goes unnoticed then.
     public init(
         settings: PipelineSettings, catalog: @escaping @Sendable () -> Catalog?, verifier: any ReceiptVerifier,
         ledger: any PurchaseLedger, unpublished: any UnpublishedEvents,
-        parked: (any ParkedSubmissions)? = nil, metrics: ReceiptdMetrics, health: Health, logger: Logger
+        parked: (any ParkedSubmissions)? = nil, offsets: (any DurableOffsets)? = nil, metrics: ReceiptdMetrics,
+        health: Health, logger: Logger
     ) throws(KafkaError) {
         self.settings = settings
         self.unpublished = unpublished
+        self.offsets = offsets
         self.health = health
         self.logger = logger
         publisher = try OutcomePublisher(settings: settings, logger: logger)
@@ -54,10 +58,10 @@ public struct Pipeline: Sendable {
     /// Returns when the consumer's thread is done.
     private func consume() async -> Result<Void, KafkaError> {
         await withCheckedContinuation { continuation in
-            let thread = Thread { [settings, worker, unpublished, inbox, health, logger] in
+            let thread = Thread { [settings, worker, unpublished, offsets, inbox, health, logger] in
                 let loop = ConsumerLoop(
-                    settings: settings, worker: worker, unpublished: unpublished, inbox: inbox, health: health,
-                    logger: logger)
+                    settings: settings, worker: worker, unpublished: unpublished, offsets: offsets, inbox: inbox,
+                    health: health, logger: logger)
                 continuation.resume(returning: Result { () throws(KafkaError) in try loop.run() })
             }
             thread.name = "consumer"

@@ -50,7 +50,7 @@ struct WorkerService: Service {
         let pipeline = try Pipeline(
             settings: settings.pipeline, catalog: { catalog.catalog }, verifier: verifier, ledger: ledger,
             unpublished: LedgerOutbox(ledger: ledger, sweeper: OutboxSweeper(pool: pool)), parked: parking,
-            metrics: metrics, health: health, logger: logger)
+            offsets: PostgresOffsets(pool: pool), metrics: metrics, health: health, logger: logger)
         let upkeep = Upkeep(
             pool: pool, retention: OutcomeRetention(pool: pool, days: settings.outcomeRetentionDays),
             metrics: metrics, health: health, logger: logger)

@@ -16,6 +16,7 @@ final class PipelineBench: Sendable {
     let verifier = ScriptedVerifier()
     let catalog = Shared<Catalog?>(Sample.catalog)
     let collector: Collector
+    private let offsets: KeptOffsets?
     private let producer: KafkaProducer
     private let adjust: @Sendable (inout PipelineSettings) -> Void
 
@@ -41,7 +42,10 @@ final class PipelineBench: Sendable {
         }
     }
 
-    init(adjust: @escaping @Sendable (inout PipelineSettings) -> Void = { _ in }) throws {
+    init(
+        offsets: KeptOffsets? = nil, adjust: @escaping @Sendable (inout PipelineSettings) -> Void = { _ in }
+    ) throws {
+        self.offsets = offsets
         cluster = try MockCluster(topics: [
             Sample.submissions: Self.submissionPartitions, Sample.outcomes: 2, Sample.deadLetters: 1,
         ])
@@ -78,7 +82,7 @@ final class PipelineBench: Sendable {
         let catalog = catalog
         let pipeline = try Pipeline(
             settings: settings, catalog: { catalog.value }, verifier: verifier, ledger: ledger, unpublished: ledger,
-            metrics: metrics, health: health, logger: Logger(label: "test") { _ in log })
+            offsets: offsets, metrics: metrics, health: health, logger: Logger(label: "test") { _ in log })
         return Running(pipeline, metrics, health, log)
     }
 
