@@ -8,6 +8,6 @@ struct Main: AsyncParsableCommand {
         version: WorkerRunner.version,
         subcommands: [
             RunCommand.self, MigrateCommand.self, CatalogCommand.self, CheckCommand.self, SubmitCommand.self,
-            ParkedCommand.self, DemoCommand.self,
+            ParkedCommand.self, DeadLettersCommand.self, RewindCommand.self, DemoCommand.self,
         ])
 }
