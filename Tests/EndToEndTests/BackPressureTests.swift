@@ -25,7 +25,8 @@ extension EndToEnd {
                 highest = max(highest, try await worker.scrape()["receiptd_in_flight"] ?? 0)
                 try await last(.milliseconds(200))
             }
-            #expect((1...50).contains(highest))
+            // Three partitions more may have given their first record, which waits.
+            #expect((1...53).contains(highest))
             #expect(try await worker.get("/readyz").status == 200)
             #expect(bed.apple.counters.maximumConcurrentRequests <= 50)
             #expect(bed.outcomes.content.events.isEmpty)

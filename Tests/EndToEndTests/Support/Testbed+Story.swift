@@ -14,10 +14,12 @@ extension Testbed {
             let marks = partition.flatMap { offsets[$0] }
             lines.append(
                 "record \(index) at \(partition.map(String.init) ?? "?")/\(place.map { "\($0.offset)" } ?? "?"),"
-                    + " committed \(marks?.committed.map { "\($0)" } ?? "none"), end \(marks.map { "\($0.high)" } ?? "?")")
+                    + " committed \(marks?.committed.map { "\($0)" } ?? "none"), end \(marks.map { "\($0.high)" } ?? "?")"
+            )
         }
         for table in ["outcomes", "outbox", "parked"] {
-            let rows = try? await query("SELECT (to_jsonb(t) - 'submission' - 'event' - 'value')::text FROM \(table) t") { rows in
+            let rows = try? await query("SELECT (to_jsonb(t) - 'submission' - 'event' - 'value')::text FROM \(table) t")
+            { rows in
                 (0..<rows.count).compactMap { rows.text($0, 0) }
             }
             let own = (rows ?? []).filter { $0.contains("\"\(submissionID)\"") }
@@ -26,7 +28,9 @@ extension Testbed {
         for (number, worker) in allWorkers.enumerated() where worker.process.isRunning {
             let page = (try? await worker.get("/metrics").body) ?? ""
             let told = page.split(separator: "\n").filter { line in
-                ["receiptd_in_flight", "receiptd_paused", "receiptd_consumer_lag", "receiptd_parked"].contains { line.hasPrefix($0) }
+                ["receiptd_in_flight", "receiptd_paused", "receiptd_consumer_lag", "receiptd_parked"].contains {
+                    line.hasPrefix($0)
+                }
             }
             lines.append("worker \(number): \(told.joined(separator: "; "))")
         }

@@ -30,7 +30,9 @@ extension Testbed {
             reports.notify(queue: .global()) { continuation.resume() }
         }
         if let failure = failures.withLock({ $0.first }) { throw failure }
-        return places.withLock { $0.compactMap { $0 } }
+        let known = places.withLock { $0.compactMap { $0 } }
+        self.places.withLock { $0 += known }
+        return known
     }
 
     /// Returns when everything is answered, committed, and gone from the outbox.
@@ -40,8 +42,10 @@ extension Testbed {
         } catch let passed as DeadlinePassed {
             let content = outcomes.content
             let missing = plan.truths.keys.filter { content.answers[$0] == nil }.sorted()
+            let places = places.withLock { $0 }
+            let story = await story(of: missing.first ?? "", in: plan, places: places)
             throw DeadlinePassed(
-                description: "\(passed) (\(unanswered(plan)) are missing, such as \(missing.prefix(3)))")
+                description: "\(passed) (\(unanswered(plan)) are missing, such as \(missing.prefix(3)))\n\(story)")
         }
         try await eventually("the outbox is empty", within: limit) {
             try await query("SELECT count(*) FROM outbox") { $0.int8(0, 0) } == 0
