@@ -265,6 +265,16 @@ CREATE TABLE IF NOT EXISTS partition_progress (
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE partition_progress IS 'The highest offset ever decided in each partition of the submissions topic.';
 
+CREATE TABLE IF NOT EXISTS durable_offsets (
+    topic text COLLATE "C" NOT NULL,
+    partition integer NOT NULL,
+    next_offset bigint NOT NULL,
+    noted_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (topic, partition)
+) WITH (fillfactor = 50);
+COMMENT ON TABLE durable_offsets IS
+    'For each partition of the submissions topic the offset before which every record is decided in this database. Noted behind the decisions and ahead of Kafka''s commit: a replica that has the note has the decisions too, and reading starts again at the lower of the two.';
+
 CREATE TABLE IF NOT EXISTS catalogs (
     version bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     document text NOT NULL,
@@ -317,6 +327,17 @@ CREATE TABLE IF NOT EXISTS parked_submissions (
 );
 COMMENT ON TABLE parked_submissions IS
     'What it takes to try a parked submission again: the SHA-256 of its record''s value, and the submission as it was, as JSON of the submissions topic. Apart from its schedule, which is read and written far more often.';
+
+CREATE TABLE IF NOT EXISTS redriven_dead_letters (
+    source_topic text COLLATE "C" NOT NULL,
+    source_partition integer NOT NULL,
+    source_offset bigint NOT NULL,
+    content bytea NOT NULL CHECK (octet_length(content) = 16),
+    redriven_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (source_partition, source_offset, source_topic, content)
+);
+COMMENT ON TABLE redriven_dead_letters IS
+    'Dead letters that an operator has put back on the submissions topic, by the place they first had there: what is not put back a second time unless asked for. content is the first half of the SHA-256 of the value.';
 
 CREATE TABLE IF NOT EXISTS apple_budgets (
     bundle_id text COLLATE "C" NOT NULL,

@@ -1,4 +1,5 @@
 import CRDKafka
+import Foundation
 
 /// A member of a consumer group, or a reader of partitions named by hand.
 ///
@@ -135,11 +136,20 @@ public final class KafkaConsumer {
     }
 
     /// Destroys the client as a crash would: calls no handler, does not leave the group, commits nothing.
-    public func abandon() {
-        guard let handle = openHandle else { return }
-        openHandle = nil
+    public func abandon() { release()?.destroy(flags: RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE) }
+
+    /// The same without waiting: librdkafka's threads end when no commit waits for a coordinator any more, which may
+    /// take as long as a session. A process may exit meanwhile.
+    public func abandonInBackground() {
+        guard let handle = release() else { return }
+        Thread.detachNewThread { handle.destroy(flags: RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE) }
+    }
+
+    private func release() -> ClientHandle? {
+        defer { openHandle = nil }
+        guard openHandle != nil else { return nil }
         context.rebalance = nil
         context.onCommit = nil
-        handle.destroy(flags: RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
+        return openHandle
     }
 }

@@ -13,12 +13,16 @@ struct PartitionList: ~Copyable {
     }
 
     init(_ offsets: [TopicPartition: Int64], metadata: String = "") {
-        pointer = rd_kafka_topic_partition_list_new(Int32(offsets.count))
-        for (partition, offset) in offsets {
+        self.init(offsets.mapValues { CommitMark(offset: $0, metadata: metadata) })
+    }
+
+    init(_ marks: [TopicPartition: CommitMark]) {
+        pointer = rd_kafka_topic_partition_list_new(Int32(marks.count))
+        for (partition, mark) in marks {
             let element = rd_kafka_topic_partition_list_add(pointer, partition.topic, partition.partition)
-            element?.pointee.offset = offset
+            element?.pointee.offset = mark.offset
             // The list frees it with free(3).
-            guard !metadata.isEmpty, let copy = strdup(metadata) else { continue }
+            guard !mark.metadata.isEmpty, let copy = strdup(mark.metadata) else { continue }
             element?.pointee.metadata = UnsafeMutableRawPointer(copy)
             element?.pointee.metadata_size = strlen(copy)
         }
@@ -33,6 +37,18 @@ struct PartitionList: ~Copyable {
 
     /// Elements without a real offset (negative: none, or a symbolic one) are left out.
     var offsets: [TopicPartition: Int64] { Self.offsets(pointer) }
+
+    /// Like `offsets`.
+    var marks: [TopicPartition: CommitMark] {
+        var marks: [TopicPartition: CommitMark] = [:]
+        for element in Self.elements(pointer) where element.offset >= 0 {
+            // Not terminated by a NUL where a broker sent it.
+            let metadata = UnsafeRawBufferPointer(start: element.metadata, count: element.metadata_size)
+            marks[TopicPartition(element)] = CommitMark(
+                offset: element.offset, metadata: String(decoding: metadata, as: UTF8.self))
+        }
+        return marks
+    }
 
     static func elements(
         _ list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?

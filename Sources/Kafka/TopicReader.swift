@@ -10,6 +10,20 @@ public enum TopicReader {
         properties: KafkaProperties,
         timeoutMilliseconds: Int32
     ) throws(KafkaError) -> [ConsumerRecord] {
+        var records: [ConsumerRecord] = []
+        try forEach(topic: topic, properties: properties, timeoutMilliseconds: timeoutMilliseconds) {
+            records.append($0)
+        }
+        return records.sorted { ($0.topicPartition, $0.offset) < ($1.topicPartition, $1.offset) }
+    }
+
+    /// The same, one record at a time as they come: in order within each partition.
+    public static func forEach(
+        topic: String,
+        properties: KafkaProperties,
+        timeoutMilliseconds: Int32,
+        _ body: (ConsumerRecord) -> Void
+    ) throws(KafkaError) {
         let deadline = ContinuousClock.now + .milliseconds(Int(timeoutMilliseconds))
         var properties = properties
         properties["group.id"] = properties["group.id"] ?? "topic-reader"
@@ -30,15 +44,13 @@ public enum TopicReader {
             starts[partition] = low
             ends[partition] = high
         }
-        guard !starts.isEmpty else { return [] }
+        guard !starts.isEmpty else { return }
         try consumer.assign(starts)
-
-        var records: [ConsumerRecord] = []
         while !ends.isEmpty {
             switch consumer.poll(timeoutMilliseconds: try remaining(deadline)) {
             case .record(let record):
                 guard let end = ends[record.topicPartition] else { continue }
-                if record.offset < end { records.append(record) }
+                if record.offset < end { body(record) }
                 if record.offset >= end - 1 { ends[record.topicPartition] = nil }
             case .partitionEnd(let partition):
                 ends[partition] = nil
@@ -48,7 +60,6 @@ public enum TopicReader {
                 continue
             }
         }
-        return records.sorted { ($0.topicPartition, $0.offset) < ($1.topicPartition, $1.offset) }
     }
 
     private static func remaining(_ deadline: ContinuousClock.Instant) throws(KafkaError) -> Int32 {

@@ -32,6 +32,7 @@ public struct ReceiptdMetrics: Sendable {
     /// Seconds, of requests that had to wait.
     public let appleWait: Histogram
     public let offsetResets: Counter
+    public let databaseFallbacks: Counter
     public let inFlightBytes: Gauge
     public let databaseBatchRows: Histogram
     /// Seconds.
@@ -95,6 +96,10 @@ public struct ReceiptdMetrics: Sendable {
             "receiptd_apple_wait_seconds",
             help: "What requests waited for a circuit, a Retry-After or the budget, of those that had to.",
             buckets: Buckets.request
+        ).with()
+        databaseFallbacks = registry.counter(
+            "receiptd_database_fallbacks_total",
+            help: "Assignments that started below Kafka's offset, for the database lacked what had been committed."
         ).with()
         offsetResets = registry.counter(
             "receiptd_offset_resets_total", help: "Times that a partition's committed offset no longer existed."

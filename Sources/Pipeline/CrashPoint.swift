@@ -1,4 +1,5 @@
 import Foundation
+import Fulfillment
 import Synchronization
 
 /// The instants after which the tests kill the process: right behind each step of a submission's life.
@@ -24,7 +25,20 @@ enum CrashPoint: String, CaseIterable {
         #endif
     }
 
+    /// Dies of the submission that `RECEIPTD_CRASH_ON_SUBMISSION=<submission_id>` names, as of a bug that it brings out.
+    @inline(__always)
+    static func passed(_ decoded: SubmissionDecoder.Decoded) {
+        #if DEBUG
+            guard let poison, case .submission(let submission) = decoded,
+                submission.submissionID.text == poison
+            else { return }
+            kill(getpid(), SIGKILL)
+            while true { pause() }
+        #endif
+    }
+
     #if DEBUG
+        private static let poison = ProcessInfo.processInfo.environment["RECEIPTD_CRASH_ON_SUBMISSION"]
         private static let armed = ArmedCrash(ProcessInfo.processInfo.environment["RECEIPTD_CRASH_AFTER"])
 
         private final class ArmedCrash: Sendable {

@@ -10,6 +10,7 @@ public struct Pipeline: Sendable {
     private let worker: SubmissionWorker
     private let unpublished: any UnpublishedEvents
     private let held: (any HeldPurchases)?
+    private let offsets: (any DurableOffsets)?
     private let publisher: OutcomePublisher
     private let health: Health
     private let logger: Logger
@@ -21,15 +22,17 @@ public struct Pipeline: Sendable {
     ///   - parked: where what cannot wait in memory waits, and what tells an outage from one submission's trouble; nil
     ///     where everything waits in memory.
     ///   - held: nil where no hold ever ends. It needs `parked`, with which it shares what Apple may be asked.
+    ///   - offsets: nil where only Kafka keeps offsets: a database that falls back goes unnoticed then.
     public init(
         settings: PipelineSettings, catalog: @escaping @Sendable () -> Catalog?, parser: any ProofParser,
         verifier: any ReceiptVerifier, ledger: any PurchaseLedger, unpublished: any UnpublishedEvents,
         parked: (store: any ParkedSubmissions, apple: any AppleState)? = nil, held: (any HeldPurchases)? = nil,
-        metrics: ReceiptdMetrics, health: Health, logger: Logger
+        offsets: (any DurableOffsets)? = nil, metrics: ReceiptdMetrics, health: Health, logger: Logger
     ) throws(KafkaError) {
         self.settings = settings
         self.unpublished = unpublished
         self.held = held
+        self.offsets = offsets
         self.health = health
         self.logger = logger
         publisher = try OutcomePublisher(settings: settings, logger: logger)
@@ -65,10 +68,10 @@ public struct Pipeline: Sendable {
     /// Returns when the consumer's thread is done.
     private func consume() async -> Result<Void, KafkaError> {
         await withCheckedContinuation { continuation in
-            let thread = Thread { [settings, worker, unpublished, inbox, health, logger] in
+            let thread = Thread { [settings, worker, unpublished, offsets, inbox, health, logger] in
                 let loop = ConsumerLoop(
-                    settings: settings, worker: worker, unpublished: unpublished, inbox: inbox, health: health,
-                    logger: logger)
+                    settings: settings, worker: worker, unpublished: unpublished, offsets: offsets, inbox: inbox,
+                    health: health, logger: logger)
                 continuation.resume(returning: Result { () throws(KafkaError) in try loop.run() })
             }
             thread.name = "consumer"

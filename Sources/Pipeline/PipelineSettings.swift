@@ -39,6 +39,21 @@ enum PipelineLimits {
     static let replacementSeconds = 5.0
     /// For asking the broker whether newly assigned partitions still have their committed offsets.
     static let offsetCheckSeconds = 5.0
+    /// For asking the database how far newly assigned partitions are durable, while the group waits.
+    static let durableReadSeconds = 3.0
+    /// For the broker to commit that partitions have a new owner, while the group waits.
+    static let startCommitSeconds = 2.0
+    /// Between two looks whether the database is still the one it was.
+    static let historyCheckSeconds = 10.0
+    /// For the database to note offsets, and then for the broker to commit them, where the loop waits for it.
+    static let finalNoteSeconds = 2.0
+    static let finalCommitSeconds = 5.0
+    /// Between two tries to name the record that is to be taken alone.
+    static let namingRetrySeconds = 1.0
+    /// A record that has been alone in flight for so long is not what kills the process.
+    static let aloneSeconds = 60.0
+    /// How long to wait for a record to take alone, in a partition that may have none.
+    static let idleSuspectSeconds = 10.0
     /// Records handled between two looks at everything else.
     static let recordsPerTurn = 256
     /// Between two sweeps for orphans of dead replicas; each is drawn from half of it to one and a half.

@@ -8,7 +8,7 @@ struct Main: AsyncParsableCommand {
         version: WorkerRunner.version,
         subcommands: [
             RunCommand.self, MigrateCommand.self, CatalogCommand.self, CheckCommand.self, SubmitCommand.self,
-            ParkedCommand.self, HoldsCommand.self, GrantsCommand.self,
+            ParkedCommand.self, HoldsCommand.self, DeadLettersCommand.self, RewindCommand.self, GrantsCommand.self,
             InspectCommand.self, DemoCommand.self,
         ])
 }

@@ -82,6 +82,46 @@ extension EndToEnd {
         }
     }
 
+    @Test("without a broker a stop takes its grace, and not the session's time on top")
+    func stoppingInGrace() async throws {
+        let settings = [
+            "SHUTDOWN_GRACE_SECONDS": "4", "APPLE_MAX_CONCURRENCY": "16",
+            "KAFKA_PROPERTIES": "session.timeout.ms=60000;heartbeat.interval.ms=300;reconnect.backoff.max.ms=500",
+        ]
+        let plan = TrafficGenerator.plan(seed: 7, count: 200)
+        try await Testbed.run(latency: .fixed(100), settings: settings) { bed in
+            let worker = try bed.startWorker()
+            var feed = Feed(bed: bed, plan: plan)
+            try await feed.sendAndAwaitProgress(200)
+            try #require(bed.parts.broker).setBrokerDown(1)
+            worker.process.terminate()
+            #expect(try await worker.ending(within: .seconds(30)) == 0)
+            let last = worker.log.split(separator: "\n").last.map(String.init) ?? ""
+            #expect(last.contains(#""msg":"stopped""#) && last.contains("duration_seconds"), "\(last)")
+        }
+    }
+
+    @Test("a second signal ends a worker at once, and what it had in flight is decided by the next")
+    func stoppingTwice() async throws {
+        let plan = Plan.genuine(count: 30, players: 10)
+        try await Testbed.run(settings: ["SHUTDOWN_GRACE_SECONDS": "120"]) { bed in
+            try await bed.apple.setOutage(.hang)
+            try await bed.submit(plan.records)
+            let worker = try bed.startWorker()
+            try await eventually("records are under way") {
+                try await (worker.scrape()["receiptd_in_flight"] ?? 0) > 0
+            }
+            worker.process.terminate()
+            try await eventually("it is stopping") { worker.log.contains(#""msg":"stopping""#) }
+            worker.process.terminate()
+            #expect(try await worker.ending(within: .seconds(30)) == 1)
+            try await bed.apple.setOutage(nil)
+            try bed.startWorker()
+            try await bed.settle(plan)
+            expectNone(try await Checker(bed: bed, plan: plan).problems())
+        }
+    }
+
     @Test("a worker that was frozen beyond its session and wakes up does no harm")
     func frozen() async throws {
         let seed = UInt64.random(in: 1...999_999)

@@ -1,9 +1,12 @@
+import Fulfillment
 import Kafka
 import PlantedFaults
 
 /// What the consumer's thread knows of one partition while it owns it. Not Sendable: that thread's alone.
 final class AssignedPartition {
     let assignment: UInt64
+    /// Where reading began, nil where nobody knows.
+    let start: Int64?
     private(set) var inFlight: [ObjectIdentifier: InFlightRecord] = [:]
     /// A record of it came under this assignment.
     var isFetching = false
@@ -11,15 +14,31 @@ final class AssignedPartition {
     /// What came while everything was to be paused, and waits for that to end: the one record that shows that the
     /// partition can be paused.
     var deferred: ArraySlice<ConsumerRecord> = []
-    /// Nil until the outbox of the partition is swept; records that come before wait in `early`.
+    /// Paused by itself, while others go on.
+    var isHeldBack = false
+    /// Nil until the outbox of the partition is swept; nothing is admitted before.
     private(set) var preparation: Preparation?
-    var early: [ConsumerRecord] = []
+    /// Taken, and not admitted yet.
+    var held: [ConsumerRecord] = []
     /// Sweeps the outbox.
     var preparing: Task<Void, Never>?
-    /// The offset that Kafka is known to have.
-    var committed: Int64?
-    /// The offset of the commit on its way.
-    var committing: Int64?
+
+    /// What Kafka is known to have.
+    var committed: CommitMark?
+    /// The commit on its way.
+    var committing: CommitMark?
+    /// The next offset that the database is known to have, in `history`.
+    var noted: Int64?
+    var history: DatabaseHistory?
+
+    var note: CrashNote
+    /// Kafka has this start's note, or does not take it. Nothing is admitted before: a record that kills the process at
+    /// once must not do so unseen.
+    var isStartKnown: Bool
+    /// Records admitted under this assignment.
+    private(set) var admittedCount = 0
+    /// Since when nothing came that could be taken alone, in monotonic seconds.
+    var idleSince: Double?
 
     private var tracker = OffsetTracker()
     /// Counts how often offsets fell back under this assignment.
@@ -32,9 +51,12 @@ final class AssignedPartition {
         let highestDecided: Int64?
     }
 
-    init(assignment: UInt64, committed: Int64?) {
+    init(assignment: UInt64, start: Int64? = nil, committed: CommitMark? = nil, note: CrashNote = CrashNote()) {
         self.assignment = assignment
+        self.start = start
         self.committed = committed
+        self.note = note
+        isStartKnown = start == nil
     }
 
     func prepared(highestDecided: Int64?) {
@@ -49,6 +71,7 @@ final class AssignedPartition {
         unfinishedOfEarlierLaps += tracker.unfinishedCount
         tracker = OffsetTracker()
         laps += 1
+        noted = nil
         // Any of it may have been decided since the outbox was swept.
         preparation = Preparation(highestDecided: .max)
         return true
@@ -64,6 +87,7 @@ final class AssignedPartition {
     func admit(_ item: InFlightRecord) {
         tracker.admit(item.record.offset)
         inFlight[ObjectIdentifier(item)] = item
+        admittedCount += 1
     }
 
     /// An abandoned record stays unfinished, so that its offset is never passed.
@@ -86,9 +110,33 @@ final class AssignedPartition {
     /// Behind the last record taken, finished or not.
     var end: Int64? { tracker.end }
 
+    /// The same, from the start on.
+    var position: Int64? {
+        if let committable { return committable }
+        return laps == 0 ? start : nil
+    }
+
+    /// Only few records at a time until Kafka knows of progress.
+    var isNarrow: Bool {
+        guard note.isNarrow, let start else { return false }
+        return committed.map { $0.offset == start } ?? true
+    }
+}
+
+extension AssignedPartition {
+    /// What the database is to note, nil where it has that.
+    var noteDue: Int64? {
+        guard let position, position != noted else { return nil }
+        return position
+    }
+
     /// What is to be committed, nil where Kafka has it already.
-    var commitDue: Int64? {
-        guard let offset = committable, offset != committed else { return nil }
-        return offset
+    /// - Parameter isGuarded: only what the database has noted.
+    func commitDue(isGuarded: Bool) -> CommitMark? {
+        guard let position, let offset = isGuarded ? noted : position else { return nil }
+        // Downwards too: a topic made anew begins at 0.
+        let hasMoved = offset != start
+        let mark = CommitMark(offset: offset, metadata: hasMoved && note.left == 0 ? "" : note.metadata)
+        return mark == committed ? nil : mark
     }
 }

@@ -4,28 +4,30 @@ import Logging
 import Operations
 
 extension ConsumerLoop {
-    /// From here on the record takes its place in memory, also while it waits for its partition's preparation.
+    /// From here on the record takes its place in memory, also while it may not begin yet.
     func take(_ record: ConsumerRecord) {
         guard let partition = partitions[record.topicPartition] else { return }
         partition.isFetching = true
         if isPaused { return partition.deferred.append(record) }
         window.admit(bytes: record.byteCount)
-        if partition.preparation == nil {
-            partition.early.append(record)
-        } else {
+        if partition.held.isEmpty, mayAdmit(to: partition) {
             admit(record, to: partition)
+        } else {
+            partition.held.append(record)
         }
     }
 
     /// Decodes, draws the player's ticket and starts the work. The order of tickets is the order of records.
-    func admit(_ record: ConsumerRecord, to partition: AssignedPartition) {
+    /// - Parameter known: what the record is taken for, whatever it holds.
+    func admit(_ record: ConsumerRecord, to partition: AssignedPartition, as known: SubmissionDecoder.Decoded? = nil) {
         if partition.turnsBack(to: record.offset) { noteFallback(record) }
         let value = record.value ?? []
         let position = RecordPosition(
             topic: record.topicPartition.topic, partition: record.topicPartition.partition, offset: record.offset,
             timestamp: Timestamp(milliseconds: max(0, record.timestampMilliseconds ?? 0)),
             content: Digest256(hashing: value))
-        let decoded = decoder.decode(record.value, signatureHeaders: signatureHeaders(of: record))
+        let decoded = known ?? decoder.decode(record.value, signatureHeaders: signatureHeaders(of: record))
+        CrashPoint.passed(decoded)
         CrashPoint.decoded.reached()
         var ticket: PlayerLanes.Ticket?
         if case .submission(let submission) = decoded { ticket = worker.enterLane(of: submission.playerID) }
@@ -58,8 +60,9 @@ extension ConsumerLoop {
         for message in inbox.take(waitingSeconds: waitingSeconds) {
             switch message {
             case .stop: isStopping = true
-            case .prepared(let partition, let assignment, let highestDecided):
-                prepared(partition, assignment: assignment, highestDecided: highestDecided)
+            case .prepared(let partition, let assignment, let highestDecided, let durable):
+                prepared(partition, assignment: assignment, highestDecided: highestDecided, durable: durable)
+            case .noted(let note, let outcome): noted(note, outcome)
             case .ended(let item, let isDone): ended(item, isDone: isDone)
             }
         }
@@ -70,6 +73,7 @@ extension ConsumerLoop {
         guard let partition = partitions[item.record.topicPartition], partition.assignment == item.assignment
         else { return }
         partition.ended(item, isDone: isDone)
+        if isDone, partition.note.left > 0 { partition.note.pass() }
     }
 
     private func noteFallback(_ record: ConsumerRecord) {

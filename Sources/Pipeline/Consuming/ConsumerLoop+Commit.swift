@@ -5,16 +5,25 @@ import PlantedFaults
 
 extension ConsumerLoop {
     func commitInBackground(_ consumer: KafkaConsumer) {
+        noteInBackground()
+        sendCommits(consumer)
+    }
+
+    func sendCommits(_ consumer: KafkaConsumer) {
+        mayCommit = false
         var due = commitsDue(Array(partitions.keys)).filter { $0.value != partitions[$0.key]?.committing }
         if PlantedFault.commitAfterRevoke.isPlanted, !partitions.isEmpty {
-            due.merge(givenBack.filter { partitions[$0.key] == nil }) { own, _ in own }
+            for (partition, offset) in givenBack where partitions[partition] == nil {
+                due[partition] = CommitMark(offset: offset, metadata: "")
+            }
             givenBack = [:]
         }
         guard !due.isEmpty else { return }
         do throws(KafkaError) {
-            try consumer.commit(due, synchronously: false)
-            for (partition, offset) in due { partitions[partition]?.committing = offset }
+            try consumer.commit(due)
+            for (partition, mark) in due { partitions[partition]?.committing = mark }
         } catch {
+            startsAreKnown(Array(due.keys))
             logger.debug("a commit could not be sent", [.error: "\(error.name)"])
         }
     }
@@ -23,34 +32,70 @@ extension ConsumerLoop {
     func noteCommit(_ result: Result<[TopicPartition: Int64], KafkaError>) {
         switch result {
         case .success(let offsets):
-            for (partition, offset) in offsets where partitions[partition]?.committing == offset {
-                partitions[partition]?.committed = offset
-                partitions[partition]?.committing = nil
+            var hasMoved = false
+            for (partition, offset) in offsets {
+                guard let state = partitions[partition], let mark = state.committing, mark.offset == offset
+                else { continue }
+                state.committed = mark
+                state.committing = nil
+                hasMoved = hasMoved || offset != state.start
             }
-            CrashPoint.committed.reached()
+            startsAreKnown(Array(offsets.keys))
+            if hasMoved { CrashPoint.committed.reached() }
         case .failure(let error):
             for partition in partitions.values { partition.committing = nil }
+            startsAreKnown(Array(partitions.keys))
             logger.debug("a commit failed and will be sent again", [.error: "\(error.name)"])
         }
     }
 
-    /// On the way out: waits for the broker's answer. Committed less than decided is safe, never the reverse.
-    func commitNow(_ leaving: [TopicPartition], _ consumer: KafkaConsumer) {
-        let due = commitsDue(leaving)
+    /// Before fetching begins, for a bounded time. Where it does not succeed, records wait for the commit in the background.
+    func commitStarts(_ assigned: [TopicPartition], _ consumer: KafkaConsumer) {
+        noteNow(assigned, seconds: PipelineLimits.finalNoteSeconds)
+        let due = commitsDue(assigned)
         guard !due.isEmpty else { return }
         do throws(KafkaError) {
-            try consumer.commit(due, synchronously: true)
-            for (partition, offset) in due { partitions[partition]?.committed = offset }
+            try consumer.commit(due, timeoutMilliseconds: Int32(PipelineLimits.startCommitSeconds * 1000))
+            for (partition, mark) in due { partitions[partition]?.committed = mark }
+            startsAreKnown(Array(due.keys))
+        } catch {
+            logger.debug("the start could not be committed yet", [.error: "\(error.name)"])
+        }
+    }
+
+    private func startsAreKnown(_ known: [TopicPartition]) {
+        for partition in known {
+            guard let state = partitions[partition] else { continue }
+            state.isStartKnown = true
+            admitHeld(state, of: partition)
+        }
+    }
+
+    /// On the way out: waits for the database and then for the broker, for a bounded time. Committed less than decided is
+    /// safe, never the reverse. False where the broker did not answer.
+    @discardableResult
+    func commitNow(_ leaving: [TopicPartition], _ consumer: KafkaConsumer, seconds: Double) -> Bool {
+        let deadline = WallClock.monotonicSeconds + seconds
+        noteNow(leaving, seconds: min(seconds / 2, PipelineLimits.finalNoteSeconds))
+        if rejoinReason != nil { return true }
+        let due = commitsDue(leaving)
+        guard !due.isEmpty else { return true }
+        let left = max(0.1, min(deadline - WallClock.monotonicSeconds, PipelineLimits.finalCommitSeconds))
+        do throws(KafkaError) {
+            try consumer.commit(due, timeoutMilliseconds: Int32(left * 1000))
+            for (partition, mark) in due { partitions[partition]?.committed = mark }
+            return true
         } catch {
             logger.warning(
                 "the last commit failed: what was decided will be recognised when it comes again",
                 [.error: "\(error.name)"])
+            return error.code != KafkaError.Code.timedOut
         }
     }
 
-    private func commitsDue(_ candidates: [TopicPartition]) -> [TopicPartition: Int64] {
-        var due: [TopicPartition: Int64] = [:]
-        for partition in candidates { due[partition] = partitions[partition]?.commitDue }
+    private func commitsDue(_ candidates: [TopicPartition]) -> [TopicPartition: CommitMark] {
+        var due: [TopicPartition: CommitMark] = [:]
+        for partition in candidates { due[partition] = partitions[partition]?.commitDue(isGuarded: offsets != nil) }
         return due
     }
 }

@@ -10,27 +10,49 @@ extension ConsumerLoop {
         worker.metrics.all.rebalances.increment()
         health.set(.joinedGroup, unmet: nil)
         logger.info("partitions assigned", [.count: .stringConvertible(assigned.count)])
-        let committed = (try? consumer.committed(assigned, timeoutMilliseconds: 5000)) ?? [:]
-        let deadline = WallClock.monotonicSeconds + PipelineLimits.offsetCheckSeconds
-        for partition in assigned {
-            assignments += 1
-            let state = AssignedPartition(assignment: assignments, committed: committed[partition])
-            partitions[partition] = state
-            // The group waits for us meanwhile: better no warning than no assignment.
-            if WallClock.monotonicSeconds < deadline {
-                noteOffsetReset(partition, committed: committed[partition], consumer)
-            }
-            state.preparing = prepare(partition, assignment: assignments)
+        guard let committed = try? consumer.committedMarks(assigned, timeoutMilliseconds: 5000) else {
+            for partition in assigned { partitions[partition] = AssignedPartition(assignment: nextAssignment()) }
+            rejoin("the committed offsets cannot be read")
+            return [:]
         }
-        return [:]
+        let durable = readDurable(assigned)
+        let deadline = WallClock.monotonicSeconds + PipelineLimits.offsetCheckSeconds
+        var starts: [TopicPartition: Int64] = [:]
+        for partition in assigned {
+            let mark = committed[partition]
+            // The group waits for us meanwhile: better no warning than no assignment.
+            let marks =
+                WallClock.monotonicSeconds < deadline
+                ? try? consumer.watermarks(partition, timeoutMilliseconds: 5000) : nil
+            if let mark, let marks { noteOffsetReset(partition, committed: mark.offset, marks) }
+            // A new group begins at the earliest record.
+            let start = mark.map { mark in
+                self.start(of: partition, committed: mark.offset, durable: durable, earliest: marks?.low)
+            }
+            if let start, start != mark?.offset { starts[partition] = start }
+            var note = CrashNote(metadata: mark?.metadata ?? "")
+            note.begin()
+            let state = AssignedPartition(
+                assignment: nextAssignment(), start: start ?? marks?.low, committed: mark, note: note)
+            state.history = durable?.history
+            state.noted = durable?.offsets[partition.partition]
+            partitions[partition] = state
+            state.preparing = prepare(partition, assignment: state.assignment)
+        }
+        updateCare()
+        commitStarts(assigned, consumer)
+        nextCommit = 0
+        return starts
+    }
+
+    private func nextAssignment() -> UInt64 {
+        assignments += 1
+        return assignments
     }
 
     /// A committed offset outside the log (a topic made anew, records expired unread) starts again at the earliest.
-    private func noteOffsetReset(_ partition: TopicPartition, committed: Int64?, _ consumer: KafkaConsumer) {
-        guard let committed, committed >= 0,
-            let marks = try? consumer.watermarks(partition, timeoutMilliseconds: 5000),
-            committed < marks.low || committed > marks.high
-        else { return }
+    private func noteOffsetReset(_ partition: TopicPartition, committed: Int64, _ marks: (low: Int64, high: Int64)) {
+        guard committed < marks.low || committed > marks.high else { return }
         worker.metrics.all.offsetResets.increment()
         logger.warning(
             "the committed offset lies outside the log: starting at the earliest record",
@@ -46,20 +68,41 @@ extension ConsumerLoop {
         let sweep = OutboxSweep(
             unpublished: unpublished, publisher: worker.publisher, ledger: worker.ledger, logger: logger)
         let inbox = inbox
+        let offsets = offsets
         return Task {
             guard let highest = await sweep.sweep(partition) else { return }
-            inbox.post(.prepared(partition, assignment: assignment, highestDecided: highest.offset))
+            // Again after the sweep: by it the database has answered, which it may not have done before.
+            var durable: DurableProgress?
+            while let offsets, durable == nil {
+                durable = try? await offsets.read(topic: partition.topic, partitions: [partition.partition])
+                if durable == nil { await BlockingWork.pause(seconds: PipelineLimits.publishRetrySeconds) }
+                if Task.isCancelled { return }
+            }
+            inbox.post(
+                .prepared(partition, assignment: assignment, highestDecided: highest.offset, durable: durable))
         }
     }
 
-    func prepared(_ partition: TopicPartition, assignment: UInt64, highestDecided: Int64?) {
+    func prepared(
+        _ partition: TopicPartition, assignment: UInt64, highestDecided: Int64?, durable: DurableProgress?
+    ) {
         // What is on its way out begins nothing new.
         guard let state = partitions[partition], state.assignment == assignment, !leaving.contains(partition)
         else { return }
+        if let durable {
+            let offset = durable.offsets[partition.partition]
+            if let offset, let start = state.start, state.committed != nil, offset < start {
+                // Reading began too high, for the database did not answer in time. Nothing was admitted yet. Seeking
+                // could overtake librdkafka's own order to start fetching, as pausing could: joining again cannot.
+                lowerStarts[partition] = offset
+                return rejoin("the database answered late, with a lower offset")
+            }
+            if state.noted == nil { state.noted = offset }
+            state.history = durable.history
+        }
+        lowerStarts[partition] = nil
         state.prepared(highestDecided: highestDecided)
-        let early = state.early
-        state.early = []
-        for record in early { admit(record, to: state) }
+        admitHeld(state, of: partition)
     }
 
     /// Called within poll or close: the partitions are ours until it returns, so this is the last place to commit.
@@ -68,7 +111,11 @@ extension ConsumerLoop {
         let started = WallClock.monotonicSeconds
         let limit = isStopping ? 0 : min(PipelineLimits.revocationDrainSeconds, settings.shutdownGraceSeconds)
         let left = lost ? 0 : drain(revoked, seconds: limit)
-        if !lost { commitNow(revoked, consumer) }
+        if !lost {
+            for partition in revoked { partitions[partition]?.note.leave() }
+            commitNow(
+                revoked, consumer, seconds: PipelineLimits.finalNoteSeconds + PipelineLimits.finalCommitSeconds)
+        }
         forget(revoked)
         logger.info(
             "partitions given back",
@@ -85,9 +132,10 @@ extension ConsumerLoop {
             guard let state = partitions.removeValue(forKey: partition) else { continue }
             if PlantedFault.commitAfterRevoke.isPlanted { givenBack[partition] = state.end }
             state.preparing?.cancel()
-            for record in state.early { window.release(bytes: record.byteCount) }
+            for record in state.held { window.release(bytes: record.byteCount) }
             worker.metrics.all.consumerLag.remove(partition.topic, "\(partition.partition)")
         }
+        updateCare()
     }
 
     /// Gives up what only waits, lets the rest finish within `seconds`. Returns how many records were left.
@@ -112,16 +160,26 @@ extension ConsumerLoop {
         }
     }
 
+    /// Ends within the grace and little more, whatever is away: the drain leaves a part of it to the last commit.
     func stop(_ consumer: KafkaConsumer) {
         let started = WallClock.monotonicSeconds
+        let grace = settings.shutdownGraceSeconds
         let all = Array(partitions.keys)
-        let left = drain(all, seconds: settings.shutdownGraceSeconds)
-        commitNow(all, consumer)
-        consumer.close()
+        let isAlone = all.contains { partitions[$0]?.note.isAlone ?? false }
+        for partition in all { partitions[partition]?.note.leave() }
+        // Whoever was told to stop is killed if it takes too long: that death is not the record's.
+        if isAlone { _ = commitNow(all, consumer, seconds: min(1, grace / 5)) }
+        let left = drain(all, seconds: max(0, grace - min(PipelineLimits.finalCommitSeconds, grace / 5)))
+        let isHeard = commitNow(all, consumer, seconds: max(1, started + grace - WallClock.monotonicSeconds))
+        let uncommitted = all.count { partitions[$0].map { $0.position != $0.committed?.offset } ?? false }
+        // Closing calls the revoke handler, which has nothing left to wait for.
+        forget(all)
+        // It waits for the commit that is still under way, for as long as a session. Nobody hears us leave then anyway.
+        if isHeard { consumer.close() } else { consumer.abandonInBackground() }
         logger.info(
             "stopped consuming",
             [
-                .detail: "left in flight: \(left)",
+                .detail: "left in flight: \(left), partitions behind in Kafka: \(uncommitted)",
                 .durationSeconds: .stringConvertible(WallClock.monotonicSeconds - started),
             ])
     }

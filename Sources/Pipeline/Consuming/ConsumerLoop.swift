@@ -10,6 +10,8 @@ final class ConsumerLoop {
     let settings: PipelineSettings
     let worker: SubmissionWorker
     let unpublished: any UnpublishedEvents
+    /// Nil: Kafka's committed offsets are the only ones.
+    let offsets: (any DurableOffsets)?
     let inbox: Inbox
     let health: Health
     let logger: Logger
@@ -25,18 +27,32 @@ final class ConsumerLoop {
     var leaving: Set<TopicPartition> = []
     /// Where partitions ended that went: of use to a planted fault only.
     var givenBack: [TopicPartition: Int64] = [:]
+    /// Why the group is to be left and joined again.
+    var rejoinReason: String?
+    /// Where partitions are to start that were found to have started too high.
+    var lowerStarts: [TopicPartition: Int64] = [:]
+    var isNoting = false
+    var notesUnderWay = 0
+    var nextCheck = 0.0
+    /// The database has noted what Kafka has not.
+    var mayCommit = false
+    /// Records are taken one at a time.
+    var isCareful = false
+    var nextNaming = 0.0
+    var aloneSince = 0.0
     /// What ended the consumer.
     private var fatal: KafkaError?
-    private var nextCommit = 0.0
+    var nextCommit = 0.0
     private var nextBeat = 0.0
 
     init(
-        settings: PipelineSettings, worker: SubmissionWorker, unpublished: any UnpublishedEvents, inbox: Inbox,
-        health: Health, logger: Logger
+        settings: PipelineSettings, worker: SubmissionWorker, unpublished: any UnpublishedEvents,
+        offsets: (any DurableOffsets)?, inbox: Inbox, health: Health, logger: Logger
     ) {
         self.settings = settings
         self.worker = worker
         self.unpublished = unpublished
+        self.offsets = offsets
         self.inbox = inbox
         self.health = health
         self.logger = logger
@@ -45,13 +61,21 @@ final class ConsumerLoop {
     }
 
     /// Runs until the inbox says stop. A consumer that can never go on (its static member id was taken by another, say)
-    /// is replaced by a fresh one after a pause: what was in flight is given up and comes again.
+    /// is replaced by a fresh one after a pause: what was in flight is given up and comes again. So is one whose
+    /// partitions are to be read again from further back.
     func run() throws(KafkaError) {
         while !isStopping {
             try consume()
-            guard let error = fatal else { return }
+            if let error = fatal {
+                logger.warning(
+                    "Kafka's consumer is beyond repair: a new one takes its place", [.error: "\(error.name)"])
+            } else if let reason = rejoinReason {
+                logger.warning("the group is left and joined again", [.reason: "\(reason)"])
+            } else {
+                return
+            }
             fatal = nil
-            logger.warning("Kafka's consumer is beyond repair: a new one takes its place", [.error: "\(error.name)"])
+            rejoinReason = nil
             health.set(.joinedGroup, unmet: "Kafka's consumer is being replaced")
             let end = WallClock.monotonicSeconds + PipelineLimits.replacementSeconds
             while !isStopping, WallClock.monotonicSeconds < end {
@@ -71,12 +95,13 @@ final class ConsumerLoop {
             rebalance: KafkaConsumer.Rebalance(
                 assigned: { [unowned self, unowned consumer] in self.assigned($0, consumer) },
                 revoked: { [unowned self, unowned consumer] in self.revoked($0, lost: $1, consumer) }))
-        while !isStopping, fatal == nil {
+        while !isStopping, fatal == nil, rejoinReason == nil {
             handleInbox(waitingSeconds: 0)
             everySecond(consumer)
+            takeAlone(consumer)
             takeRecords(consumer)
         }
-        if fatal == nil { stop(consumer) } else { bury(consumer) }
+        if fatal == nil, rejoinReason == nil { stop(consumer) } else { bury(consumer) }
     }
 
     private func bury(_ consumer: KafkaConsumer) {
@@ -100,7 +125,7 @@ final class ConsumerLoop {
         }
         if isPaused, window.mayResume { resume(consumer) }
         if !window.isFull { fullSince = nil }
-        var timeout: Int32 = isPaused ? 20 : 100
+        var timeout: Int32 = isPaused || isCareful ? 20 : 100
         for _ in 0..<PipelineLimits.recordsPerTurn {
             guard let polled = consumer.poll(timeoutMilliseconds: timeout) else { return }
             switch polled {
@@ -109,6 +134,7 @@ final class ConsumerLoop {
                 take(record)
                 // A late partition's first.
                 if isPaused { pause(consumer) }
+                holdBack(record.topicPartition, consumer)
             case .partitionEnd: break
             case .trouble(let error): note(error)
             }
@@ -121,7 +147,7 @@ final class ConsumerLoop {
     /// first record shows that it fetches: librdkafka drops the order to start fetching, for good, where a pause
     /// overtakes it.
     private func pause(_ consumer: KafkaConsumer) {
-        let fetching = partitions.filter { $0.value.isFetching && !$0.value.isPaused }
+        let fetching = partitions.filter { $0.value.isFetching && !$0.value.isPaused && !$0.value.isHeldBack }
         do throws(KafkaError) {
             try consumer.pause(Array(fetching.keys))
             for partition in fetching.values { partition.isPaused = true }
@@ -169,13 +195,15 @@ final class ConsumerLoop {
         if now >= nextCommit {
             nextCommit = now + PipelineLimits.commitSeconds
             commitInBackground(consumer)
+        } else if mayCommit {
+            sendCommits(consumer)
         }
     }
 
     private func reportLag(_ consumer: KafkaConsumer) {
         for (partition, state) in partitions {
             guard let marks = consumer.cachedWatermarks(partition), marks.high >= 0 else { continue }
-            let next = state.committable ?? state.committed ?? max(marks.low, 0)
+            let next = state.committable ?? state.committed?.offset ?? max(marks.low, 0)
             worker.metrics.all.consumerLag.with(partition.topic, "\(partition.partition)")
                 .set(Double(max(0, marks.high - next)))
         }

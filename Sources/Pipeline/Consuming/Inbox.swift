@@ -1,4 +1,5 @@
 import Foundation
+import Fulfillment
 import Kafka
 
 /// What tasks tell the consumer's thread. Posting never blocks for longer than a lock.
@@ -8,8 +9,10 @@ final class Inbox: @unchecked Sendable {
     enum Message: Sendable {
         /// The record's outcome is durable (`isDone`), or its work was given up.
         case ended(InFlightRecord, isDone: Bool)
-        /// The partition's outbox is swept: its records may be dispatched.
-        case prepared(TopicPartition, assignment: UInt64, highestDecided: Int64?)
+        /// The partition's outbox is swept: its records may be dispatched. `durable` is nil where nobody keeps offsets.
+        case prepared(TopicPartition, assignment: UInt64, highestDecided: Int64?, durable: DurableProgress?)
+        /// The database was given offsets to note.
+        case noted(OffsetNote, OffsetNote.Outcome)
         case stop
     }
 

@@ -71,7 +71,8 @@ final class HoldRevisit: Sendable {
         guard let catalog = worker.catalog() else { return Taken() }
         // While Apple is out, one at a time finds out when it is back.
         let limit = min(desk.load.roomForParked, desk.apple.isDown ? 1 : PipelineLimits.holdBatch)
-        guard limit > 0 else { return Taken() }
+        guard limit > 0, desk.load.beginTaking() else { return Taken() }
+        defer { desk.load.endTaking() }
         do {
             let leased = try await holds.takeDue(catalogVersion: catalog.version, limit: limit)
             var staying: [(hold: LeasedHold, reason: Reason)] = []

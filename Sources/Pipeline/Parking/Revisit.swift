@@ -71,7 +71,8 @@ final class Revisit: Sendable {
     private func takeDue() async -> Taken {
         // While Apple is out, one at a time finds out when it is back.
         let limit = min(desk.load.roomForParked, desk.apple.isDown ? 1 : PipelineLimits.revisitBatch)
-        guard limit > 0 else { return Taken() }
+        guard limit > 0, desk.load.beginTaking() else { return Taken() }
+        defer { desk.load.endTaking() }
         let leased: [LeasedSubmission]
         do { leased = try await desk.store.takeDue(limit: limit) } catch {
             logger.debug("parked submissions could not be read", [.error: "\(type(of: error))"])

@@ -6,6 +6,8 @@ final class WorkLoad: Sendable {
         var fresh = 0
         var retrying = 0
         var parked = 0
+        var taking = 0
+        var isHeld = false
     }
 
     /// Of retrying submissions: half of the window.
@@ -29,6 +31,23 @@ final class WorkLoad: Sendable {
     func parkedEnded() { state.withLock { $0.parked -= 1 } }
 
     var parked: Int { state.withLock { $0.parked } }
+
+    /// No parked submission is under way, and none is being taken.
+    var isQuiet: Bool { state.withLock { $0.parked == 0 && $0.taking == 0 } }
+
+    /// While it is held, no parked submission is taken up.
+    func hold(_ isHeld: Bool) { state.withLock { $0.isHeld = isHeld } }
+
+    /// False while it is held.
+    func beginTaking() -> Bool {
+        state.withLock { state in
+            guard !state.isHeld else { return false }
+            state.taking += 1
+            return true
+        }
+    }
+
+    func endTaking() { state.withLock { $0.taking -= 1 } }
 
     /// How many more parked submissions may be taken up.
     var roomForParked: Int {

@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import Operations
 import ServiceLifecycle
+import Synchronization
 import UnixSignals
 
 /// Runs a worker with its HTTP server until it is told to stop.
@@ -32,22 +33,39 @@ struct WorkerRunner {
                 ],
                 logger: quiet))
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+        let stopping = StoppingClock()
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }
-            tasks.addTask { await stop(group, on: signals) }
+            tasks.addTask { await stop(group, on: signals, stopping) }
             try await tasks.next()
             tasks.cancelAll()
         }
+        logger.info("stopped", [.durationSeconds: .stringConvertible(stopping.seconds)])
     }
 
     /// The first signal stops in order. The second ends the process at once, which is safe at any instant.
-    private func stop(_ group: ServiceGroup, on signals: UnixSignalsSequence) async {
+    private func stop(_ group: ServiceGroup, on signals: UnixSignalsSequence, _ stopping: StoppingClock) async {
         var count = 0
         for await signal in signals {
             count += 1
             if count > 1 { _exit(1) }
             logger.info("stopping", [.signal: "\(signal)"])
+            stopping.start()
             await group.triggerGracefulShutdown()
         }
+    }
+}
+
+/// From the first signal to the end, in seconds.
+private final class StoppingClock: Sendable {
+    private let began = Mutex<ContinuousClock.Instant?>(nil)
+
+    func start() {
+        began.withLock { $0 = .now }
+    }
+
+    var seconds: Double {
+        let passed = began.withLock { $0.map { ContinuousClock.now - $0 } } ?? .zero
+        return passed / .seconds(1)
     }
 }

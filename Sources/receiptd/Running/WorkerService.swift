@@ -60,8 +60,8 @@ struct WorkerService: Service {
             settings: settings.pipeline, catalog: { catalog.catalog },
             parser: ProofReader(roots: settings.apple.roots), verifier: verifier, ledger: ledger,
             unpublished: LedgerOutbox(ledger: ledger, sweeper: OutboxSweeper(pool: pool)),
-            parked: (store: parking, apple: limits), held: PostgresHolds(pool: pool), metrics: metrics, health: health,
-            logger: logger)
+            parked: (store: parking, apple: limits), held: PostgresHolds(pool: pool),
+            offsets: PostgresOffsets(pool: pool), metrics: metrics, health: health, logger: logger)
         let upkeep = Upkeep(
             pool: pool, retention: OutcomeRetention(pool: pool, days: settings.outcomeRetentionDays),
             metrics: metrics, health: health, logger: logger)

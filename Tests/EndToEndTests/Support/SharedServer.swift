@@ -26,6 +26,31 @@ enum SharedServer {
         let name = "test_\(count.add(1, ordering: .relaxed).newValue)"
         return try await blocking { try server.createDatabase(name, template: isPrepared ? template : "template1") }
     }
+
+    /// Puts a copy of `source` in the place of `database`, as a restore or a fail-over would: whoever is connected to
+    /// either is cut off for the while.
+    static func replace(_ database: String, byCopyOf source: String) async throws {
+        let server = try await server.value
+        try await Seeds.withPool(server.uri) { pool in
+            try await pool.run { session in
+                let known = try session.execute(
+                    PostgresStatement("SELECT datname FROM pg_database WHERE datname = ANY ($1)"),
+                    [.textArray([database, source])])
+                for row in 0..<known.count {
+                    let name = known.text(row, 0) ?? ""
+                    try session.run(script: "ALTER DATABASE \(name) ALLOW_CONNECTIONS false")
+                    while try session.execute(
+                        PostgresStatement(
+                            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = $1"),
+                        [.text(name)]
+                    ).int8(0, 0) != 0 {}
+                }
+                try session.run(script: "DROP DATABASE IF EXISTS \(database)")
+                try session.run(script: "CREATE DATABASE \(database) TEMPLATE \(source)")
+                try session.run(script: "ALTER DATABASE \(source) ALLOW_CONNECTIONS true")
+            }
+        }
+    }
 }
 
 enum Seeds {

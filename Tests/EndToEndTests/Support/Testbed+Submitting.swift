@@ -30,7 +30,9 @@ extension Testbed {
             reports.notify(queue: .global()) { continuation.resume() }
         }
         if let failure = failures.withLock({ $0.first }) { throw failure }
-        return places.withLock { $0.compactMap { $0 } }
+        let known = places.withLock { $0.compactMap { $0 } }
+        self.places.withLock { $0 += known }
+        return known
     }
 
     /// Returns when everything is answered, committed, and gone from the outbox.

@@ -21,6 +21,8 @@ final class Testbed: Sendable {
     let pool: PostgresPool
     let producer: KafkaProducer
     let outcomes: OutcomeLog
+    /// Where all that was submitted stands, in order.
+    let places = Mutex<[Delivery]>([])
     private let directory: URL
     private let settings: [String: String]
     private let workers = Mutex<[Worker]>([])

@@ -74,7 +74,7 @@ struct PartitionSimulation {
             try check()
             quietSteps += 1
             if owner.works.isEmpty, owner.next == log.count, owner.commitUnderWay == nil,
-                owner.partition.commitDue == nil
+                owner.partition.commitDue(isGuarded: false) == nil
             {
                 // A record was given up in the last trouble: it comes again with the next assignment.
                 assign()
@@ -89,7 +89,8 @@ struct PartitionSimulation {
     }
 
     private static func owner(assignment: UInt64, committed: Int64?, next: Int, window: Int) -> Owner {
-        let partition = AssignedPartition(assignment: assignment, committed: committed)
+        let partition = AssignedPartition(
+            assignment: assignment, start: committed, committed: committed.map { CommitMark(offset: $0) })
         partition.prepared(highestDecided: nil)
         return Owner(partition: partition, window: IntakeWindow(maximumRecords: window), next: next)
     }
@@ -163,7 +164,7 @@ struct PartitionSimulation {
 
     private mutating func beginCommit() {
         guard owner.commitUnderWay == nil else { return }
-        owner.commitUnderWay = owner.partition.commitDue
+        owner.commitUnderWay = owner.partition.commitDue(isGuarded: false)?.offset
     }
 
     private mutating func endCommit(fails: Bool) {
@@ -171,7 +172,7 @@ struct PartitionSimulation {
         owner.commitUnderWay = nil
         guard !fails else { return }
         committed = offset
-        owner.partition.committed = offset
+        owner.partition.committed = CommitMark(offset: offset)
     }
 
     /// Some of what is under way may finish, the rest is given up; the last commit comes before the partition goes.
@@ -183,7 +184,7 @@ struct PartitionSimulation {
                 let work = owner.works.remove(at: random.below(owner.works.count))
                 end(work, isDone: work.isDecided && random.chance(80))
             }
-            if let due = owner.partition.commitDue { committed = due }
+            if let due = owner.partition.commitDue(isGuarded: false) { committed = due.offset }
         }
         assign()
     }

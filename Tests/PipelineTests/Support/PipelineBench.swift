@@ -17,6 +17,7 @@ final class PipelineBench: Sendable {
     let proofs = ScriptedProofs()
     let catalog = Shared<Catalog?>(Sample.catalog)
     let collector: Collector
+    private let offsets: KeptOffsets?
     private let producer: KafkaProducer
     private let adjust: @Sendable (inout PipelineSettings) -> Void
 
@@ -42,7 +43,10 @@ final class PipelineBench: Sendable {
         }
     }
 
-    init(adjust: @escaping @Sendable (inout PipelineSettings) -> Void = { _ in }) throws {
+    init(
+        offsets: KeptOffsets? = nil, adjust: @escaping @Sendable (inout PipelineSettings) -> Void = { _ in }
+    ) throws {
+        self.offsets = offsets
         cluster = try MockCluster(topics: [
             Sample.submissions: Self.submissionPartitions, Sample.outcomes: 2, Sample.deadLetters: 1,
         ])
@@ -79,7 +83,8 @@ final class PipelineBench: Sendable {
         let catalog = catalog
         let pipeline = try Pipeline(
             settings: settings, catalog: { catalog.value }, parser: proofs, verifier: verifier, ledger: ledger,
-            unpublished: ledger, metrics: metrics, health: health, logger: Logger(label: "test") { _ in log })
+            unpublished: ledger, offsets: offsets, metrics: metrics, health: health,
+            logger: Logger(label: "test") { _ in log })
         return Running(pipeline, metrics, health, log)
     }
 

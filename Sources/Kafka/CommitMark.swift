@@ -1,0 +1,12 @@
+/// What a group keeps for a partition.
+public struct CommitMark: Hashable, Sendable {
+    /// The next offset to read.
+    public var offset: Int64
+    /// ASCII, 4096 bytes at most by the broker's default (`offset.metadata.max.bytes`).
+    public var metadata: String
+
+    public init(offset: Int64, metadata: String = "") {
+        self.offset = offset
+        self.metadata = metadata
+    }
+}

@@ -1,0 +1,60 @@
+import CRDKafka
+
+extension KafkaConsumer {
+    /// Commits asynchronously. Throws only what is known at once; the outcome goes to `onCommit`.
+    public func commit(_ marks: [TopicPartition: CommitMark]) throws(KafkaError) {
+        guard !marks.isEmpty else { return }
+        let client = try handle().pointer
+        let list = PartitionList(marks)
+        try KafkaError.check(rd_kafka_commit(client, list.pointer, 1))
+    }
+
+    /// Commits and waits for the answer, for a bounded time: `_TIMED_OUT` where none came, and then the commit may still
+    /// happen. Of one call for many partitions some may be committed although it throws. Calls no handler.
+    public func commit(_ marks: [TopicPartition: CommitMark], timeoutMilliseconds: Int32) throws(KafkaError) {
+        guard !marks.isEmpty else { return }
+        let client = try handle().pointer
+        let list = PartitionList(marks)
+        guard let queue = rd_kafka_queue_new(client) else { throw KafkaError(RD_KAFKA_RESP_ERR__FAIL) }
+        // What has not arrived by then is dropped with it, and the callback is made by the poll below or never.
+        defer { rd_kafka_queue_destroy(queue) }
+        let outcome = Outcome()
+        try withExtendedLifetime(outcome) { () throws(KafkaError) in
+            try KafkaError.check(
+                rd_kafka_commit_queue(
+                    client, list.pointer, queue,
+                    { _, code, offsets, opaque in
+                        guard let opaque else { return }
+                        let outcome = Unmanaged<Outcome>.fromOpaque(opaque).takeUnretainedValue()
+                        outcome.isKnown = true
+                        do throws(KafkaError) { _ = try KafkaConsumer.commitResult(code, offsets) } catch {
+                            outcome.error = error
+                        }
+                    },
+                    Unmanaged.passUnretained(outcome).toOpaque()))
+            let deadline = ContinuousClock.now + .milliseconds(Int(timeoutMilliseconds))
+            while !outcome.isKnown {
+                let left = (deadline - ContinuousClock.now) / .milliseconds(1)
+                guard left > 0 else { throw KafkaError(RD_KAFKA_RESP_ERR__TIMED_OUT) }
+                rd_kafka_queue_poll_callback(queue, Int32(left.rounded(.up)))
+            }
+        }
+        if let error = outcome.error { throw error }
+    }
+
+    /// Of this thread alone.
+    private final class Outcome {
+        var isKnown = false
+        var error: KafkaError?
+    }
+
+    /// What is committed of those partitions that have anything. Blocks.
+    public func committedMarks(
+        _ partitions: [TopicPartition], timeoutMilliseconds: Int32
+    ) throws(KafkaError) -> [TopicPartition: CommitMark] {
+        let list = PartitionList(partitions)
+        try KafkaError.check(rd_kafka_committed(try handle().pointer, list.pointer, timeoutMilliseconds))
+        try list.check()
+        return list.marks
+    }
+}

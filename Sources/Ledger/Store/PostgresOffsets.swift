@@ -1,0 +1,69 @@
+import Fulfillment
+import Postgres
+import Synchronization
+
+/// The offsets in PostgreSQL. A replica has its primary's log from the beginning up to some place: with a note it also
+/// has every decision that was committed before it.
+public final class PostgresOffsets: DurableOffsets {
+    private static let reading = LedgerSQL.statement(PackageResources.durable_offsets_sql)
+    private static let noting = LedgerSQL.statement(PackageResources.note_durable_offsets_sql)
+    private static let waitingForDisk = LedgerSQL.statement(PackageResources.wait_for_disk_sql)
+    private static let history = LedgerSQL.statement(PackageResources.database_history_sql)
+    private static let historyWithoutLog = LedgerSQL.statement(PackageResources.database_history_without_log_sql)
+
+    private let pool: PostgresPool
+    /// Some services let nobody look at the log.
+    private let isLogHidden = Atomic(false)
+
+    public init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// Throws a `PostgresError`.
+    public func read(topic: String, partitions: [Int32]) async throws -> DurableProgress {
+        try await pool.run { [self] session in
+            let history = try findHistory(in: session)
+            let rows = try session.execute(Self.reading, [.text(topic), .int4Array(partitions)])
+            var offsets: [Int32: Int64] = [:]
+            for row in 0..<rows.count {
+                guard let partition = rows.int4(row, 0), let offset = rows.int8(row, 1) else { continue }
+                offsets[Int32(truncatingIfNeeded: partition)] = offset
+            }
+            return DurableProgress(history: history, offsets: offsets)
+        }
+    }
+
+    /// Throws a `PostgresError`.
+    public func note(_ offsets: [Int32: Int64], topic: String, in history: DatabaseHistory) async throws -> Bool {
+        let sorted = offsets.sorted { $0.key < $1.key }
+        return try await pool.run { [self] session in
+            try session.transaction { session in
+                guard try self.history(in: session) == history else { return false }
+                try session.execute(Self.waitingForDisk)
+                try session.execute(
+                    Self.noting,
+                    [.text(topic), .int4Array(sorted.map(\.key)), .int8Array(sorted.map(\.value))])
+                return true
+            }
+        }
+    }
+
+    /// Outside of a transaction: one statement may fail.
+    private func findHistory(in session: PostgresSession) throws -> DatabaseHistory {
+        do {
+            return try history(in: session)
+        } catch let error as PostgresError where error.kind == .other {
+            isLogHidden.store(true, ordering: .sequentiallyConsistent)
+            return try history(in: session)
+        }
+    }
+
+    private func history(in session: PostgresSession) throws -> DatabaseHistory {
+        let isLogHidden = isLogHidden.load(ordering: .sequentiallyConsistent)
+        let rows = try session.execute(isLogHidden ? Self.historyWithoutLog : Self.history)
+        guard let text = rows.text(0, 0) else {
+            throw PostgresError(sqlState: nil, message: "the database has no history", kind: .other)
+        }
+        return DatabaseHistory(text)
+    }
+}

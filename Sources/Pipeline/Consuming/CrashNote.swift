@@ -1,0 +1,105 @@
+import Fulfillment
+
+/// What the commit metadata of a partition tells its next owner of how the ones before it ended.
+///
+/// Kafka keeps it with the offset, so that it survives every crash and goes with the partition. Empty while all is well.
+struct CrashNote: Equatable, Sendable {
+    /// Starts without progress before records are taken alone.
+    static let startsInCompany = 3
+    /// Records in flight of a partition at the last start in company, and so those to be taken alone afterwards.
+    static let records = 64
+    /// Deaths of the process with one record alone in flight that make it a dead letter.
+    static let deathsOfPoison = 2
+
+    /// Owners of the partition, this one included, since it last moved. One that left in order does not count.
+    private(set) var starts = 0
+    /// Records that are still to be taken alone; 0: records are taken in company.
+    private(set) var left = 0
+    /// The record that was alone last, and how often the process died of it or beside it.
+    private(set) var suspect: Int64?
+    private(set) var deaths = 0
+    /// The suspect is in flight at this moment, and nothing else is in the whole process.
+    private(set) var isAlone = false
+
+    /// Few records at a time: the next owner may have to take them alone.
+    var isNarrow: Bool { left == 0 && starts >= Self.startsInCompany }
+
+    func isPoison(_ offset: Int64) -> Bool { suspect == offset && deaths >= Self.deathsOfPoison }
+
+    /// A new owner begins where the last one ended.
+    mutating func begin() {
+        if isAlone { deaths += 1 }
+        isAlone = false
+        starts += 1
+        if left == 0, starts > Self.startsInCompany { left = Self.records }
+    }
+
+    /// The owner leaves in order: nobody died.
+    mutating func leave() {
+        isAlone = false
+        starts = max(0, starts - 1)
+    }
+
+    mutating func name(_ offset: Int64) {
+        if suspect != offset { deaths = 0 }
+        suspect = offset
+        isAlone = true
+    }
+
+    /// A death from now on is not the record's.
+    mutating func forgive() { isAlone = false }
+
+    /// The record that was taken alone is done.
+    mutating func pass() {
+        isAlone = false
+        suspect = nil
+        deaths = 0
+        left = max(0, left - 1)
+        if left == 0 { starts = 0 }
+    }
+}
+
+extension CrashNote {
+    /// Empty where there is nothing to tell.
+    var metadata: String {
+        if self == CrashNote() { return "" }
+        var json = JSONWriter(capacity: 96)
+        json.beginObject()
+        json.name("v")
+        json.number(1)
+        json.name("starts")
+        json.number(starts)
+        if left > 0 {
+            json.name("left")
+            json.number(left)
+        }
+        if let suspect {
+            json.name(isAlone ? "alone" : "suspect")
+            json.number(suspect)
+            json.name("deaths")
+            json.number(deaths)
+        }
+        json.endObject()
+        return String(decoding: json.bytes, as: UTF8.self)
+    }
+
+    /// What cannot be read tells nothing: other tools write metadata of their own.
+    init(metadata: String) {
+        guard !metadata.isEmpty, let json = try? JSONParser.parse(Array(metadata.utf8)).value,
+            json.count("v") == 1
+        else { return }
+        starts = Int(clamping: json.count("starts") ?? 0)
+        left = min(Int(clamping: json.count("left") ?? 0), Self.records)
+        isAlone = json.count("alone") != nil
+        suspect = json.count("alone") ?? json.count("suspect")
+        deaths = suspect == nil ? 0 : Int(clamping: json.count("deaths") ?? 0)
+    }
+}
+
+extension JSONValue {
+    /// Nil where it is no whole number from 0 up.
+    fileprivate func count(_ name: String) -> Int64? {
+        guard case .number(let text)? = self[name], let value = Int64(text), value >= 0 else { return nil }
+        return value
+    }
+}

@@ -1,0 +1,157 @@
+import Dispatch
+import Fulfillment
+import Kafka
+import Ledger
+import Synchronization
+
+/// Puts dead letters back on the submissions topic, and remembers which.
+struct DeadLetterRedrive {
+    /// Records handed to librdkafka before their acknowledgements are awaited.
+    private static let window = 500
+    /// For one window to be acknowledged.
+    private static let acknowledgeSeconds = 60.0
+
+    let kafka: KafkaSettings
+    let store: RedrivenStore
+    let reason: DeadLetter.Reason?
+    let again: Bool
+    let dryRun: Bool
+
+    struct Ending: CustomStringConvertible, Sendable {
+        var redriven = 0
+        var redrivenBefore = 0
+        var cut = 0
+        var foreign = 0
+        var isDryRun = false
+
+        var description: String {
+            var parts = [isDryRun ? "\(redriven) would be put back" : "\(redriven) put back"]
+            if redrivenBefore > 0 { parts.append("\(redrivenBefore) were put back before (--again repeats them)") }
+            if cut > 0 { parts.append("\(cut) cannot be: the topic holds only their beginning, ask their senders") }
+            if foreign > 0 { parts.append("\(foreign) cannot be: their headers do not tell where they came from") }
+            return parts.joined(separator: "; ")
+        }
+    }
+
+    /// What is read of a dead letter first: few bytes, however large it is.
+    private enum Found: Sendable {
+        case place(RedrivenStore.Place)
+        case cut
+        case foreign
+    }
+
+    func run() async throws -> Ending {
+        let topic = DeadLetterTopic(settings: kafka)
+        let wanted = reason?.rawValue
+        let found = try await topic.compactMap { letter -> Found? in
+            guard wanted == nil || letter.reason == wanted else { return nil }
+            if letter.isExcerpt { return .cut }
+            return letter.source.map { .place($0) } ?? .foreign
+        }
+        var ending = Ending(isDryRun: dryRun)
+        // The same record may have been set aside twice: it goes back once.
+        var places: Set<RedrivenStore.Place> = []
+        for one in found {
+            switch one {
+            case .place(let place): places.insert(place)
+            case .cut: ending.cut += 1
+            case .foreign: ending.foreign += 1
+            }
+        }
+        let before = again ? [] : try await store.redriven(of: Array(places))
+        ending.redrivenBefore = before.count
+        let due = places.subtracting(before)
+        ending.redriven = due.count
+        if dryRun || due.isEmpty { return ending }
+        try await putBack(due, from: topic)
+        return ending
+    }
+
+    private func putBack(_ due: Set<RedrivenStore.Place>, from topic: DeadLetterTopic) async throws {
+        let properties = KafkaClientProperties(settings: kafka).producer
+        try await DeadLetterTopic.requireTopic(kafka.submissionsTopic, KafkaClientProperties(settings: kafka).consumer)
+        let producer = try KafkaProducer(properties: properties, log: { _ in })
+        let batch = Batch(due: due, producer: producer, topic: kafka.submissionsTopic)
+        let failure: (any Error)?
+        do {
+            _ = try await topic.compactMap { letter -> Bool? in
+                try batch.add(letter)
+                return nil
+            }
+            try await blocking { try batch.flush() }
+            failure = nil
+        } catch {
+            failure = error
+        }
+        _ = try await blocking { producer.close() }
+        // Behind the acknowledgement: whoever dies between the two puts a record back twice, which harms nobody.
+        try await store.note(batch.acknowledged)
+        if let failure { throw failure }
+    }
+
+    /// Used by one thread at a time, which may block; the producer's thread reports to it.
+    private final class Batch: Sendable {
+        private struct State {
+            var due: Set<RedrivenStore.Place>
+            var waiting = 0
+            var acknowledged: [RedrivenStore.Place] = []
+            var failure: KafkaError?
+        }
+
+        private let state: Mutex<State>
+        private let producer: KafkaProducer
+        private let topic: String
+        private let reports = DispatchGroup()
+
+        init(due: Set<RedrivenStore.Place>, producer: KafkaProducer, topic: String) {
+            state = Mutex(State(due: due))
+            self.producer = producer
+            self.topic = topic
+        }
+
+        var acknowledged: [RedrivenStore.Place] { state.withLock { $0.acknowledged } }
+
+        func add(_ letter: StoredDeadLetter) throws {
+            guard let place = letter.source, let record = letter.original(to: topic) else { return }
+            let waiting = state.withLock { state -> Int? in
+                guard state.due.remove(place) != nil else { return nil }
+                state.waiting += 1
+                return state.waiting
+            }
+            guard let waiting else { return }
+            reports.enter()
+            do throws(KafkaError) {
+                try producer.produce(record) { [self] result in
+                    note(result, place)
+                    reports.leave()
+                }
+            } catch {
+                reports.leave()
+                throw CommandFailure("not all were put back: \(error.name)", code: CommandFailure.unavailable)
+            }
+            if waiting >= DeadLetterRedrive.window { try flush() }
+        }
+
+        private func note(_ result: Result<Delivery, KafkaError>, _ place: RedrivenStore.Place) {
+            state.withLock { state in
+                switch result {
+                case .success: state.acknowledged.append(place)
+                case .failure(let error): state.failure = error
+                }
+            }
+        }
+
+        func flush() throws {
+            let isInTime = reports.wait(timeout: .now() + DeadLetterRedrive.acknowledgeSeconds) == .success
+            let failure = state.withLock { state in
+                state.waiting = 0
+                return state.failure
+            }
+            guard isInTime, failure == nil else {
+                throw CommandFailure(
+                    "not all were put back: \(failure?.name ?? "Kafka does not acknowledge")",
+                    code: CommandFailure.unavailable)
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import Fulfillment
+import Kafka
+
+/// Dead letters as a table for people, or as JSON. Never what a record holds.
+enum DeadLetterTable {
+    private static let columns = ["PLACE", "SINCE", "REASON", "FROM", "BYTES", "DETAIL"]
+
+    static func text(_ letters: [StoredDeadLetter], total: Int) -> String {
+        if letters.isEmpty { return "there are no dead letters" }
+        let cells = [columns] + letters.map(cells)
+        let widths = columns.indices.map { column in cells.map { $0[column].count }.max() ?? 0 }
+        var lines = cells.map { row in
+            row.indices.map { pad(row[$0], to: $0 == row.count - 1 ? 0 : widths[$0]) }.joined(separator: "  ")
+        }
+        if letters.count < total { lines.append("… the latest \(letters.count) of \(total); --limit shows more") }
+        return lines.joined(separator: "\n")
+    }
+
+    private static func cells(_ letter: StoredDeadLetter) -> [String] {
+        [
+            "\(letter.place.partition)/\(letter.offset)", time(of: letter) ?? "-", ShownText.plain(letter.reason),
+            "\(ShownText.plain(letter.sourceTopic)) "
+                + "\(letter.sourcePartition.map { "\($0)" } ?? "?")/\(letter.sourceOffset.map { "\($0)" } ?? "?")",
+            "\(letter.length)" + (letter.isExcerpt ? ", cut" : ""), ShownText.plain(letter.detail),
+        ]
+    }
+
+    private static func time(of letter: StoredDeadLetter) -> String? {
+        letter.timestampMilliseconds.map { Timestamp(milliseconds: $0).rfc3339 }
+    }
+
+    private static func pad(_ text: String, to width: Int) -> String {
+        text + String(repeating: " ", count: max(0, width - text.count))
+    }
+
+    static func json(_ letters: [StoredDeadLetter], total: Int) -> String {
+        var json = JSONWriter(capacity: 256 + 384 * letters.count)
+        json.beginObject()
+        json.name("total")
+        json.number(total)
+        json.name("dead_letters")
+        json.beginArray()
+        for letter in letters { write(letter, to: &json) }
+        json.endArray()
+        json.endObject()
+        return String(decoding: json.bytes, as: UTF8.self)
+    }
+
+    private static func write(_ letter: StoredDeadLetter, to json: inout JSONWriter) {
+        json.beginObject()
+        json.name("partition")
+        json.number(letter.place.partition)
+        json.name("offset")
+        json.number(letter.offset)
+        json.member("since", ifPresent: time(of: letter))
+        json.member("reason", letter.reason)
+        json.member("detail", letter.detail)
+        json.member("source_topic", letter.sourceTopic)
+        if let partition = letter.sourcePartition {
+            json.name("source_partition")
+            json.number(partition)
+        }
+        if let offset = letter.sourceOffset {
+            json.name("source_offset")
+            json.number(offset)
+        }
+        json.name("length")
+        json.number(letter.length)
+        json.name("is_excerpt")
+        json.bool(letter.isExcerpt)
+        json.endObject()
+    }
+}

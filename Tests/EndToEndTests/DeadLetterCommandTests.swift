@@ -1,0 +1,121 @@
+import Foundation
+import Fulfillment
+import Kafka
+import Ledger
+import Postgres
+import Testing
+
+@testable import receiptd
+
+extension EndToEnd {
+    @Test("dead letters are listed without what they hold, and each is put back once")
+    func deadLetters() async throws {
+        try await Testbed.run { bed in
+            let worker = try bed.startWorker()
+            let environment = bed.environment()
+            let empty = try await Program.run(["dead-letters", "list"], environment: environment)
+            #expect(empty.code == 0 && empty.output.contains("no dead letters"), "\(empty)")
+            let records = (0..<3).map { number in
+                PlannedRecord(
+                    key: Array("key-\(number)".utf8), value: Array("secret-\(number) is no JSON".utf8),
+                    headers: [KafkaHeader(name: "traceparent", value: Array("00-\(number)".utf8))], playerID: "-")
+            }
+            try await bed.submit(records)
+            try await eventually("all are set aside") { bed.outcomes.content.deadLetters.count == 3 }
+
+            let table = try await Program.run(["dead-letters", "list"], environment: environment)
+            #expect(table.code == 0 && table.output.split(separator: "\n").count == 4, "\(table)")
+            #expect(table.output.contains("malformed_message") && !table.output.contains("secret"), "\(table)")
+            let shown = try await Program.run(
+                ["dead-letters", "list", "--json", "--limit", "2"], environment: environment)
+            let json = try JSONParser.parse(Array(shown.output.utf8)).value
+            #expect(json["dead_letters"]?.array?.count == 2, "\(shown)")
+            #expect(shown.output.contains(#""total":3"#), "\(shown)")
+            let other = try await Program.run(
+                ["dead-letters", "list", "--reason", "crashed"], environment: environment)
+            #expect(other.code == 0 && other.output.contains("no dead letters"), "\(other)")
+
+            let tried = try await Program.run(["dead-letters", "redrive", "--dry-run"], environment: environment)
+            #expect(tried.code == 0 && tried.output.contains("3 would be put back"), "\(tried)")
+            worker.process.terminate()
+            #expect(try await worker.ending() == 0)
+            let before = try await bed.committedOffsets().values.reduce(0) { $0 + $1.high }
+            let done = try await Program.run(["dead-letters", "redrive"], environment: environment)
+            #expect(done.code == 0 && done.output.contains("3 put back"), "\(done)")
+            let again = try await Program.run(["dead-letters", "redrive"], environment: environment)
+            #expect(again.code == 0 && again.output.contains("0 put back; 3 were put back before"), "\(again)")
+            #expect(try await bed.committedOffsets().values.reduce(0) { $0 + $1.high } == before + 3)
+            // Still no submissions: as they came at first, they are set aside anew, from their new places.
+            try bed.startWorker()
+            try await eventually("all are set aside again") { bed.outcomes.content.deadLetters.count == 6 }
+            for letter in bed.outcomes.content.deadLetters {
+                let sent = try #require(records.first { $0.key == letter.key })
+                #expect(letter.value == sent.value)
+                #expect(letter.headers.filter { !$0.name.hasPrefix("dead-letter-") } == sent.headers)
+                #expect(letter.headers.count { $0.name == "dead-letter-reason" } == 1)
+            }
+        }
+    }
+
+    @Test("dead letters and rewind: wrong usage is 64, wrong settings 78, out of reach 69")
+    func recoveryCommandFaults() async throws {
+        for wrong in [
+            ["dead-letters", "list", "--limit", "0"], ["dead-letters", "list", "--reason", "bored"],
+            ["dead-letters", "redrive", "--reason", ""], ["rewind"], ["rewind", "--to", "yesterday"],
+            ["rewind", "--to", "2026-02-30T00:00:00Z"],
+        ] {
+            let ending = try await Program.run(wrong)
+            #expect(ending.code == 64, "\(wrong): \(ending)")
+        }
+        let nowhere = [
+            "KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:1", "DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none",
+        ]
+        for call in [
+            ["dead-letters", "list"], ["dead-letters", "redrive"], ["rewind", "--to", "2026-11-01T00:00:00Z"],
+        ] {
+            let unset = try await Program.run(call)
+            #expect(unset.code == 78 && unset.errors.contains("KAFKA_BOOTSTRAP_SERVERS"), "\(call): \(unset)")
+            let lost = try await Program.run(call, environment: nowhere)
+            #expect(lost.code == 69 && lost.errors.contains("out of reach"), "\(call): \(lost)")
+        }
+    }
+
+    @Test("a rewind is refused while workers run; without them it moves both offsets back")
+    func rewind() async throws {
+        let plan = Plan.genuine(count: 40, players: 10)
+        try await Testbed.run { bed in
+            let topic = bed.parts.submissionsTopic
+            let settings = try Settings.Reader(environment: bed.environment()).read(requiring: [.kafka])
+            let moves = (0..<EmbeddedParts.partitions).map { number in
+                OffsetRewind.Move(TopicPartition(topic: topic, partition: number), committed: 9, target: 4)
+            }
+            let offsets = PostgresOffsets(pool: bed.pool)
+            // The in-process broker takes an outsider's commit only from a group that nobody ever joined.
+            var alone = settings.kafka
+            alone.groupID = "nobody"
+            let properties = KafkaClientProperties(settings: alone).consumer
+            try await OffsetRewind(kafka: alone, offsets: offsets).apply(moves)
+            let committed = try await blocking {
+                let consumer = try KafkaConsumer(properties: properties, log: { _ in })
+                defer { consumer.close() }
+                return try consumer.committedMarks(moves.map(\.partition), timeoutMilliseconds: 10_000)
+            }
+            #expect(committed.count == moves.count && committed.values.allSatisfy { $0 == CommitMark(offset: 4) })
+            let noted = try await offsets.read(topic: topic, partitions: moves.map(\.partition.partition))
+            #expect(noted.offsets.values.allSatisfy { $0 == 4 } && noted.offsets.count == moves.count)
+
+            try bed.startWorker()
+            try await bed.submit(plan.records)
+            try await bed.settle(plan)
+            // It finds no offset for a time either: every partition stays where it is.
+            let planned = try await Program.run(
+                ["rewind", "--to", "2026-11-01T00:00:00Z", "--dry-run"], environment: bed.environment())
+            #expect(planned.code == 0 && planned.output.contains("nothing was done"), "\(planned)")
+            #expect(planned.output.split(separator: "\n").count == moves.count + 1, "\(planned)")
+            let refusal = await #expect(throws: CommandFailure.self) {
+                try await OffsetRewind(kafka: settings.kafka, offsets: offsets).apply(moves)
+            }
+            #expect(refusal?.code == 1 && refusal?.message.contains("stop all") ?? false)
+        }
+    }
+}

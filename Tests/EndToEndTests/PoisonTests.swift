@@ -1,0 +1,79 @@
+import AppStoreSimulation
+import Foundation
+import Fulfillment
+import Kafka
+import Testing
+
+@testable import receiptd
+
+extension EndToEnd {
+    @Test("a record that kills every worker is set aside, and nothing beside it is")
+    func poison() async throws {
+        var plan = Plan.genuine(count: 400, players: 60)
+        plan.addGenuine(9_999, player: "poisoner")
+        let poison = plan.records.removeLast()
+        plan.records.insert(poison, at: 150)
+        plan.truths["genuine-9999"] = nil
+        plan.certainGrants.remove("91009999")
+        plan.deadLetters["poisoner"] = "crashed"
+        let settings = ["RECEIPTD_CRASH_ON_SUBMISSION": "genuine-9999"]
+        try await Testbed.run(latency: .uniform(1, 30), settings: settings) { bed in
+            let deaths = try await answer(plan, on: bed)
+            #expect(deaths >= 5 && deaths <= 12, "\(deaths) deaths")
+            expectNone(try await Checker(bed: bed, plan: plan).problems())
+            let letter = try #require(bed.outcomes.content.deadLetters.first)
+            #expect(letter.value == poison.value && letter.key == poison.key)
+            let detail = letter.headers.last { $0.name == "dead-letter-detail" }?.value
+            #expect(String(decoding: detail ?? [], as: UTF8.self).contains("died 2 times"))
+            #expect(bed.outcomes.events(of: "genuine-9999").isEmpty)
+            // Without a grudge: what comes now is taken side by side, and the workers live.
+            var more = Plan()
+            for number in 500..<540 { more.addGenuine(number, player: "later-\(number)") }
+            try await bed.submit(more.records)
+            try await bed.settle(more)
+            #expect(bed.allWorkers.count { $0.process.isRunning } == 2)
+        }
+    }
+
+    @Test("workers that an operator kills again and again set nothing aside")
+    func killedWithoutProgress() async throws {
+        let plan = Plan.genuine(count: 120, players: 30)
+        try await Testbed.run { bed in
+            try await bed.apple.setOutage(.hang)
+            try await bed.submit(plan.records)
+            for round in 0..<5 {
+                let worker = try bed.startWorker()
+                try await eventually("records are under way, round \(round)") {
+                    guard worker.log.contains("partitions assigned") else { return false }
+                    return try await (worker.scrape()["receiptd_in_flight"] ?? 0) > 0
+                }
+                // Where it is taken alone it is killed at most once: another one is next.
+                if round == 4 { break }
+                try await worker.kill()
+            }
+            try await bed.apple.setOutage(nil)
+            try await bed.settle(plan)
+            #expect(bed.outcomes.content.deadLetters.isEmpty)
+            #expect(bed.allWorkers.last?.log.contains("records are taken one at a time") ?? false)
+            expectNone(try await Checker(bed: bed, plan: plan).problems())
+        }
+    }
+
+    /// Starts a worker for each that died, until everything is answered. Returns how many died.
+    private func answer(_ plan: Plan, on bed: Testbed) async throws -> Int {
+        try await bed.submit(plan.records)
+        var workers = [try bed.startWorker(), try bed.startWorker()]
+        var deaths = 0
+        try await eventually("all is answered, or set aside", within: .seconds(240)) {
+            for index in workers.indices where !workers[index].process.isRunning {
+                let ending = try await workers[index].ending()
+                #expect(ending == -SIGKILL)
+                deaths += 1
+                workers[index] = try bed.startWorker()
+            }
+            return bed.unanswered(plan) == 0
+        }
+        try await bed.settle(plan)
+        return deaths
+    }
+}
