@@ -13,6 +13,7 @@ let package = Package(
             name: "PipelineBenchmark",
             dependencies: [
                 .product(name: "AppStoreSimulation", package: "receiptd"),
+                .product(name: "AppleProofs", package: "receiptd"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "EmbeddedPostgres", package: "receiptd"),
                 .product(name: "Kafka", package: "receiptd"),

@@ -51,7 +51,7 @@ enum PipelineLimits {
     /// Between two tries to name the record that is to be taken alone.
     static let namingRetrySeconds = 1.0
     /// A record that has been alone in flight for so long is not what kills the process.
-    static let aloneSeconds = 60.0
+    static let aloneSeconds = 5.0
     /// How long to wait for a record to take alone, in a partition that may have none.
     static let idleSuspectSeconds = 10.0
     /// Records handled between two looks at everything else.

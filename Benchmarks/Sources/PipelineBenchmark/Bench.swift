@@ -9,6 +9,7 @@ import Kafka
 @main
 struct Bench: AsyncParsableCommand {
     @Option(help: "Folder of the release build.") var build = "../.build/release"
+    @Option(help: "Folder of the keys that sign receipts.") var signing = "seeds/signing"
     @Option(help: "Apple's latencies in milliseconds, comma separated.") var latencies = "0,50,250"
     @Option(help: "Seconds of full load to prepare submissions for, at the concurrency's ceiling.") var seconds = 6.0
     @Option(help: "Submissions at most in one run.") var most = 40_000
@@ -16,14 +17,31 @@ struct Bench: AsyncParsableCommand {
     @Option(help: "Further settings of the worker, NAME=VALUE, repeatable.") var set: [String] = []
     @Flag(help: "Leave out the paced run and the single submissions.") var throughputOnly = false
 
+    @Flag(help: "Only the mix of traffic and the flood of junk, at 50 ms.") var trafficOnly = false
+    @Option(help: "Honest purchases a second beside the flood.") var honestRate = 100.0
+
     func run() async throws {
+        if !trafficOnly { try measureLatencies() }
+        if trafficOnly || !throughputOnly { try measureTraffic() }
+    }
+
+    private func measureTraffic() throws {
+        let run = BenchRun(
+            build: build, signing: signing, latency: 50, concurrency: concurrency, count: min(most, 30_000),
+            settings: set, measuresLatency: false)
+        print(try ProofCost(signing: signing).measure())
+        print(try run.measureMix())
+        print(try run.measureFlood(honestRate: honestRate))
+    }
+
+    private func measureLatencies() throws {
         print(
             "latency ms | submissions/s | of ceiling | worker CPU s/1,000 | PostgreSQL CPU s/1,000 | peak MB | p50 ms | p99 ms"
         )
         for text in latencies.split(separator: ",") {
             guard let latency = Double(text) else { throw ValidationError("\(text) is no number") }
-            let run = try BenchRun(
-                build: build, latency: latency, concurrency: concurrency,
+            let run = BenchRun(
+                build: build, signing: signing, latency: latency, concurrency: concurrency,
                 count: count(latency), settings: set, measuresLatency: !throughputOnly)
             print(try run.measure())
         }

@@ -9,9 +9,6 @@ import Kafka
 
 /// Broker, database, simulator and worker of one run.
 final class BenchParts {
-    static let bundleID = "com.example.benchmark"
-    static let productID = "com.example.benchmark.gold"
-
     struct Usage {
         var worker: Double
         var postgres: Double
@@ -32,17 +29,13 @@ final class BenchParts {
     private let producer: KafkaProducer
     private var environment: [String: String]
     private let port: Int
-    private let signer: SimulatedSigner
+    private let traffic: Traffic
     private var submitted = 0
 
-    /// The keys of the seeds: the worker takes their root for Apple's.
-    private static let signing = URL(fileURLWithPath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .appendingPathComponent("seeds/signing")
-
-    init(build: String, latency: Double, concurrency: Int, settings: [String]) throws {
+    /// - Parameter signing: the folder of the keys that sign receipts; the worker takes their root for Apple's.
+    init(build: String, signing: String, latency: Double, concurrency: Int, settings: [String]) throws {
         self.build = URL(fileURLWithPath: build)
-        signer = try SimulatedSigner(folder: Self.signing.path)
+        traffic = try Traffic(signer: SimulatedSigner(folder: signing))
         directory = FileManager.default.temporaryDirectory.appendingPathComponent("bench-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         broker = try MockCluster(topics: [
@@ -73,7 +66,9 @@ final class BenchParts {
             "APPLE_VERIFY_RECEIPT_PRODUCTION_URL": "http://127.0.0.1:\(applePort)/production/verifyReceipt",
             "APPLE_VERIFY_RECEIPT_SANDBOX_URL": "http://127.0.0.1:\(applePort)/sandbox/verifyReceipt",
             "APPLE_MAX_CONCURRENCY": String(concurrency),
-            "APPLE_ROOT_CERTIFICATES_FILE": Self.signing.appendingPathComponent("root.pem").path,
+            "APPLE_ROOT_CERTIFICATES_FILE": URL(fileURLWithPath: signing).appendingPathComponent("root.pem").path,
+            // What Apple may take back is asked for three times: within the run.
+            "RETRY_DOUBT_SECONDS": "2",
             "HTTP_PORT": String(port),
             "LOG_LEVEL": "warning",
         ]
@@ -90,9 +85,9 @@ final class BenchParts {
     private static var catalog: String {
         """
         apps:
-          - bundle_id: \(bundleID)
+          - bundle_id: \(Traffic.bundleID)
             products:
-              - product_id: \(productID)
+              - product_id: \(Traffic.productID)
                 kind: consumable
                 payload: { gold: 100 }
         """
@@ -105,51 +100,34 @@ final class BenchParts {
         try worker.run()
     }
 
-    /// Submissions with one purchase each, of as many players.
-    func submit(_ count: Int, prefix: String) throws {
-        for submission in prepare(count, prefix: prefix) { try send(submission) }
+    /// One for each, of a player of its own.
+    func submit(_ kinds: [Traffic.Kind], prefix: String) throws {
+        for submission in try prepare(kinds, prefix: prefix) { try send(submission) }
         guard producer.flush(timeoutMilliseconds: 60_000) else {
             throw Failure(description: "the broker took no records")
         }
     }
 
-    private struct Submission {
-        var player = ""
-        var value: [UInt8] = []
-    }
-
     /// Signs on all processors, and before any clock runs: a signature takes longer than the worker takes to check it.
-    private func prepare(_ count: Int, prefix: String) -> [Submission] {
+    private func prepare(_ kinds: [Traffic.Kind], prefix: String) throws -> [Traffic.Submission] {
         let first = submitted + 1
-        submitted += count
-        var submissions = [Submission](repeating: Submission(), count: count)
+        submitted += kinds.count
+        var submissions = [Traffic.Submission](repeating: .init(), count: kinds.count)
         submissions.withUnsafeMutableBufferPointer { buffer in
             // Each iteration writes an element of its own.
             nonisolated(unsafe) let buffer = buffer
-            DispatchQueue.concurrentPerform(iterations: count) { [signer] index in
-                buffer[index] = Self.submission(first + index, prefix: prefix, signer: signer)
+            DispatchQueue.concurrentPerform(iterations: kinds.count) { [traffic] index in
+                guard let made = try? traffic.submission(kinds[index], first + index, prefix: prefix) else { return }
+                buffer[index] = made
             }
+        }
+        guard submissions.allSatisfy({ !$0.value.isEmpty }) else {
+            throw Failure(description: "receipts could not be signed")
         }
         return submissions
     }
 
-    private static func submission(_ number: Int, prefix: String, signer: SimulatedSigner) -> Submission {
-        let player = "\(prefix)-\(number)"
-        let receipt = SimulatedReceipt(
-            bundleID: bundleID,
-            purchases: [
-                SimulatedPurchase(transactionID: String(900_000_000_000 + number), productID: productID)
-            ])
-        let encoded = (try? receipt.base64Encoded(signer: signer.sign)) ?? receipt.base64Encoded()
-        let value = """
-            {"submission_id":"s-\(number)","player_id":"\(player)","bundle_id":"\(bundleID)",\
-            "receipt_data":"\(encoded)","product_id":"\(productID)","order_id":"o-\(number)",\
-            "device_id":"device-\(number)","currency":"USD"}
-            """
-        return Submission(player: player, value: Array(value.utf8))
-    }
-
-    private func send(_ submission: Submission) throws {
+    private func send(_ submission: Traffic.Submission) throws {
         let record = ProducerRecord(
             topic: "receipt-submissions", partition: nil, key: Array(submission.player.utf8), value: submission.value,
             headers: [], timestampMilliseconds: nil)
@@ -174,18 +152,22 @@ final class BenchParts {
     }
 
     /// Milliseconds from record to event, sorted, at an even load.
-    func pacedLatencies(rate: Double, count: Int) throws -> [Double] {
+    ///
+    /// - Parameter flood: so many others beside each of them, 95 % of them junk.
+    func pacedLatencies(rate: Double, count: Int, flood: Int = 0) throws -> [Double] {
+        let honest = try prepare(Array(repeating: .genuine, count: count), prefix: "paced")
+        let others = try prepare((0..<count * flood).map { $0 % 20 == 0 ? .genuine : .junk }, prefix: "flood")
         outcomes.reset()
-        let submissions = prepare(count, prefix: "paced")
         let start = Date.now
         var sent: [(player: String, milliseconds: Int64)] = []
-        for (index, submission) in submissions.enumerated() {
+        for (index, submission) in honest.enumerated() {
             let due = start.addingTimeInterval(Double(index) / rate)
             while Date.now < due { usleep(200) }
+            for other in others[index * flood..<(index + 1) * flood] { try send(other) }
             sent.append((submission.player, Self.milliseconds))
             try send(submission)
         }
-        try waitForEvents(count)
+        try waitForEvents(count + others.count)
         return latencies(sent)
     }
 
@@ -193,7 +175,8 @@ final class BenchParts {
     func singleLatencies(count: Int) throws -> [Double] {
         var sent: [(player: String, milliseconds: Int64)] = []
         outcomes.reset()
-        for (index, submission) in prepare(count, prefix: "single").enumerated() {
+        let submissions = try prepare(Array(repeating: .genuine, count: count), prefix: "single")
+        for (index, submission) in submissions.enumerated() {
             sent.append((submission.player, Self.milliseconds))
             try send(submission)
             try waitForEvents(index + 1)
@@ -213,13 +196,23 @@ final class BenchParts {
             peakMemory: process?.peakMemory ?? 0)
     }
 
+    private var metrics: String? {
+        URL(string: "http://127.0.0.1:\(port)/metrics").flatMap { try? String(contentsOf: $0, encoding: .utf8) }
+    }
+
+    /// How often Apple was asked, from the worker's own metrics.
+    func appleRequests() throws -> Double {
+        guard let metrics else { throw Failure(description: "the worker tells no metrics") }
+        return metrics.split(separator: "\n").filter { $0.hasPrefix("receiptd_apple_requests_total{") }
+            .compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }.reduce(0, +)
+    }
+
     /// Each stage's share of a submission's time, from the worker's own metrics.
     func stageShares() -> String {
-        guard let url = URL(string: "http://127.0.0.1:\(port)/metrics"),
-            let text = try? String(contentsOf: url, encoding: .utf8)
-        else { return "stages: no metrics" }
+        guard let metrics else { return "stages: no metrics" }
         var sums: [(String, Double)] = []
-        for line in text.split(separator: "\n") where line.hasPrefix("receiptd_stage_duration_seconds_sum{stage=\"") {
+        for line in metrics.split(separator: "\n") where line.hasPrefix("receiptd_stage_duration_seconds_sum{stage=\"")
+        {
             let parts = line.dropFirst("receiptd_stage_duration_seconds_sum{stage=\"".count).split(separator: "\"")
             guard let value = line.split(separator: " ").last.flatMap({ Double($0) }) else { continue }
             sums.append((String(parts[0]), value))

@@ -12,11 +12,15 @@ struct BenchRun {
     let count: Int
     let measuresLatency: Bool
     private let build: String
+    private let signing: String
     private let settings: [String]
 
-    init(build: String, latency: Double, concurrency: Int, count: Int, settings: [String], measuresLatency: Bool) throws
-    {
+    init(
+        build: String, signing: String, latency: Double, concurrency: Int, count: Int, settings: [String],
+        measuresLatency: Bool
+    ) {
         self.build = build
+        self.signing = signing
         self.latency = latency
         self.concurrency = concurrency
         self.count = count
@@ -25,9 +29,10 @@ struct BenchRun {
     }
 
     func measure() throws -> String {
-        let parts = try BenchParts(build: build, latency: latency, concurrency: concurrency, settings: settings)
+        let parts = try BenchParts(
+            build: build, signing: signing, latency: latency, concurrency: concurrency, settings: settings)
         defer { parts.stop() }
-        try parts.submit(count, prefix: "backlog")
+        try parts.submit(Array(repeating: .genuine, count: count), prefix: "backlog")
         try parts.startWorker()
         try parts.waitForEvents(1)
         let usage = parts.usage()
@@ -53,6 +58,45 @@ struct BenchRun {
         }
         lines.append("  " + parts.stageShares())
         return ([columns.joined(separator: " | ")] + lines).joined(separator: "\n")
+    }
+
+    /// The mix of traffic that operators see, against genuine purchases alone.
+    func measureMix() throws -> String {
+        let genuine = try throughput(of: .genuine)
+        let mixed = try throughput(of: nil)
+        return "the mix: \(format(mixed.rate, 0))/s, \(format(mixed.rate / genuine.rate, 2)) times the "
+            + "\(format(genuine.rate, 0))/s of genuine purchases alone; \(format(mixed.asked, 3)) requests to Apple and "
+            + "\(format(mixed.cpu, 3)) ms of the worker's CPU for each submission"
+    }
+
+    private func throughput(of kind: Traffic.Kind?) throws -> (rate: Double, asked: Double, cpu: Double) {
+        let parts = try BenchParts(
+            build: build, signing: signing, latency: latency, concurrency: concurrency, settings: settings)
+        defer { parts.stop() }
+        try parts.submit(kind.map { Array(repeating: $0, count: count) } ?? Traffic.mix(count), prefix: "backlog")
+        try parts.startWorker()
+        // What is asked for again until the doubt is over ends with that wait, and not with the work.
+        try parts.waitForEvents(count - (kind == nil ? count * Traffic.Kind.unverifiable.share / 500 : 0))
+        let rate = Double(parts.outcomes.count) / parts.outcomes.seconds
+        try parts.waitForEvents(count)
+        return (rate, try parts.appleRequests() / Double(count), parts.usage().worker / Double(count) * 1000)
+    }
+
+    /// Honest purchases at an even rate: alone, and within a flood of ten times as many submissions, 95 % of them junk.
+    func measureFlood(honestRate: Double) throws -> String {
+        let parts = try BenchParts(
+            build: build, signing: signing, latency: latency, concurrency: concurrency, settings: settings)
+        defer { parts.stop() }
+        try parts.startWorker()
+        // The adaptive limit starts low.
+        _ = try parts.pacedLatencies(rate: honestRate * 2, count: 1000)
+        let alone = try parts.pacedLatencies(rate: honestRate, count: 1500)
+        let flooded = try parts.pacedLatencies(rate: honestRate, count: 1500, flood: 10)
+        func text(_ sorted: [Double]) -> String {
+            "median \(format(sorted[sorted.count / 2], 0)) ms, 99th percentile \(format(sorted[sorted.count * 99 / 100], 0)) ms"
+        }
+        return
+            "honest purchases at \(format(honestRate, 0))/s alone: \(text(alone)); within the flood: \(text(flooded))"
     }
 
     private func format(_ value: Double, _ digits: Int) -> String {

@@ -2,8 +2,8 @@ import AppStoreSimulation
 import Foundation
 
 /// Makes submissions whose receipts are really signed, by the seeds' keys.
-struct Traffic {
-    enum Kind: CaseIterable {
+struct Traffic: Sendable {
+    enum Kind: CaseIterable, Sendable {
         /// A purchase of our app, never seen before.
         case genuine
         /// A genuine receipt of another app.
@@ -27,72 +27,72 @@ struct Traffic {
         }
     }
 
+    struct Submission: Sendable {
+        var player = ""
+        var value: [UInt8] = []
+    }
+
     static let bundleID = "com.example.benchmark"
     static let productID = "com.example.benchmark.gold"
     /// Players share the receipts that crackers hand around.
     private static let foreignReceipts = 200
+    /// The first purchases of a mix, which come again later.
+    private static let repeatedPurchases = 50
 
     private let signer: SimulatedSigner
-    private var submitted = 0
-    private var foreign: [String] = []
-    private var known: [String] = []
-    private var turns: [Kind] = []
+    private let foreign: [String]
 
     init(signer: SimulatedSigner) throws {
         self.signer = signer
-        for number in 0..<Self.foreignReceipts {
-            foreign.append(try signed("com.example.other\(number % 7)", String(700_000_000_000 + number)))
+        foreign = try (0..<Self.foreignReceipts).map { number in
+            try Self.signed("com.example.other\(number % 7)", number, by: signer)
         }
     }
 
-    /// The kinds in their shares, shuffled anew every thousand.
-    mutating func nextOfMix() -> Kind {
-        if turns.isEmpty { turns = Kind.allCases.flatMap { Array(repeating: $0, count: $0.share) }.shuffled() }
-        return turns.popLast() ?? .genuine
+    /// The kinds in their shares, shuffled within each thousand.
+    static func mix(_ count: Int) -> [Kind] {
+        var kinds = [Kind](repeating: .genuine, count: repeatedPurchases)
+        while kinds.count < count {
+            kinds += Kind.allCases.flatMap { Array(repeating: $0, count: $0.share) }.shuffled()
+        }
+        return Array(kinds.prefix(count))
     }
 
-    /// - Returns: the player, each time another one, and the record's value.
-    mutating func make(_ kind: Kind, prefix: String) throws -> (player: String, value: [UInt8]) {
-        submitted += 1
-        let player = "\(prefix)-\(submitted)"
-        let receipt = try receipt(kind)
+    /// - Parameter number: counts from 1, and names the player too.
+    func submission(_ kind: Kind, _ number: Int, prefix: String) throws -> Submission {
+        let player = "\(prefix)-\(number)"
         let value = """
-            {"submission_id":"s-\(submitted)","player_id":"\(player)","bundle_id":"\(Self.bundleID)",\
-            "receipt_data":"\(receipt)","product_id":"\(Self.productID)","order_id":"o-\(submitted)",\
-            "device_id":"device-\(submitted)","currency":"USD"}
+            {"submission_id":"s-\(number)","player_id":"\(player)","bundle_id":"\(Self.bundleID)",\
+            "receipt_data":"\(try receipt(kind, number))","product_id":"\(Self.productID)","order_id":"o-\(number)",\
+            "device_id":"device-\(number)","currency":"USD"}
             """
-        return (player, Array(value.utf8))
+        return Submission(player: player, value: Array(value.utf8))
     }
 
-    private mutating func receipt(_ kind: Kind) throws -> String {
+    private func receipt(_ kind: Kind, _ number: Int) throws -> String {
         switch kind {
-        case .genuine:
-            let receipt = try signed(Self.bundleID, String(900_000_000_000 + submitted))
-            if known.count < 1000 { known.append(receipt) }
-            return receipt
-        case .foreign: return foreign[submitted % foreign.count]
+        case .genuine: return try Self.signed(Self.bundleID, number, by: signer)
+        case .foreign: return foreign[number % foreign.count]
         case .junk:
-            if submitted % 2 == 0 { return String(repeating: "no receipt ", count: 40) + "\(submitted)" }
-            let receipt = SimulatedReceipt(
-                bundleID: Self.bundleID,
-                purchases: [.init(transactionID: String(600_000_000_000 + submitted), productID: Self.productID)])
+            if number % 2 == 0 { return String(repeating: "no receipt ", count: 40) + "\(number)" }
             // A signature over something else.
-            return try receipt.base64Encoded { _ in try signer.sign([UInt8](0..<64)) }
-        case .repeated:
-            // Those of the very beginning: granted by now.
-            return known.isEmpty ? try self.receipt(.genuine) : known[submitted % min(known.count, 50)]
+            return try SimulatedReceipt(bundleID: Self.bundleID, purchases: [Self.purchase(number)])
+                .base64Encoded { _ in try signer.sign([UInt8](0..<64)) }
+        case .repeated: return try Self.signed(Self.bundleID, number % Self.repeatedPurchases + 1, by: signer)
         case .unverifiable:
             return SimulatedTransactionReceipt(
-                bundleID: Self.bundleID,
-                purchase: .init(transactionID: String(800_000_000_000 + submitted), productID: Self.productID),
-                behaviour: [.status(21002)]
+                bundleID: Self.bundleID, purchase: Self.purchase(number), behaviour: [.status(21002)]
             ).base64Encoded()
         }
     }
 
-    private func signed(_ bundleID: String, _ transactionID: String) throws -> String {
-        try SimulatedReceipt(
-            bundleID: bundleID, purchases: [.init(transactionID: transactionID, productID: Self.productID)]
-        ).base64Encoded { payload in try signer.sign(payload) }
+    private static func purchase(_ number: Int) -> SimulatedPurchase {
+        SimulatedPurchase(transactionID: String(900_000_000_000 + number), productID: productID)
+    }
+
+    /// The same bytes for the same number.
+    private static func signed(_ bundleID: String, _ number: Int, by signer: SimulatedSigner) throws -> String {
+        try SimulatedReceipt(bundleID: bundleID, purchases: [purchase(number)])
+            .base64Encoded { payload in try signer.sign(payload) }
     }
 }

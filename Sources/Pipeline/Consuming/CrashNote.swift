@@ -9,7 +9,7 @@ struct CrashNote: Equatable, Sendable {
     /// Records in flight of a partition at the last start in company, and so those to be taken alone afterwards.
     static let records = 64
     /// Deaths of the process with one record alone in flight that make it a dead letter.
-    static let deathsOfPoison = 2
+    static let deathsOfPoison = 3
 
     /// Owners of the partition, this one included, since it last moved. One that left in order does not count.
     private(set) var starts = 0

@@ -35,7 +35,7 @@ struct CrashNoteTests {
         }
     }
 
-    @Test("only a record that was alone at two deaths is poison, whoever came and went in between")
+    @Test("only a record that was alone at three deaths is poison, whoever came and went in between")
     func poison() {
         var note = CrashNote()
         for _ in 0..<4 { note = next(note) }
@@ -47,6 +47,9 @@ struct CrashNoteTests {
         #expect(note.deaths == 1)
         note.leave()
         note = next(note)
+        note.name(57)
+        note = next(note)
+        #expect(!note.isPoison(57) && note.deaths == 2)
         note.name(57)
         note = next(note)
         #expect(note.isPoison(57) && !note.isPoison(56) && !note.isPoison(58))
