@@ -7,11 +7,7 @@ enum DeadLetterTable {
 
     static func text(_ letters: [StoredDeadLetter], total: Int) -> String {
         if letters.isEmpty { return "there are no dead letters" }
-        let cells = [columns] + letters.map(cells)
-        let widths = columns.indices.map { column in cells.map { $0[column].count }.max() ?? 0 }
-        var lines = cells.map { row in
-            row.indices.map { pad(row[$0], to: $0 == row.count - 1 ? 0 : widths[$0]) }.joined(separator: "  ")
-        }
+        var lines = TextTable.lines(columns, letters.map(cells))
         if letters.count < total { lines.append("… the latest \(letters.count) of \(total); --limit shows more") }
         return lines.joined(separator: "\n")
     }
@@ -27,10 +23,6 @@ enum DeadLetterTable {
 
     private static func time(of letter: StoredDeadLetter) -> String? {
         letter.timestampMilliseconds.map { Timestamp(milliseconds: $0).rfc3339 }
-    }
-
-    private static func pad(_ text: String, to width: Int) -> String {
-        text + String(repeating: " ", count: max(0, width - text.count))
     }
 
     static func json(_ letters: [StoredDeadLetter], total: Int) -> String {

@@ -7,11 +7,7 @@ enum ParkedTable {
 
     static func text(_ rows: [ParkedSummary], total: Int) -> String {
         if rows.isEmpty { return "nothing is parked" }
-        let cells = [columns] + rows.map(cells)
-        let widths = columns.indices.map { column in cells.map { $0[column].count }.max() ?? 0 }
-        var lines = cells.map { row in
-            row.indices.map { pad(row[$0], to: $0 == row.count - 1 ? 0 : widths[$0]) }.joined(separator: "  ")
-        }
+        var lines = TextTable.lines(columns, rows.map(cells))
         if rows.count < total { lines.append("… \(rows.count) of \(total); --all shows every one") }
         return lines.joined(separator: "\n")
     }
@@ -23,10 +19,6 @@ enum ParkedTable {
             ShownText.plain(row.reason), ShownText.plain(row.detail ?? "-"), String(row.failures),
             row.parkedAt.rfc3339, due,
         ]
-    }
-
-    private static func pad(_ text: String, to width: Int) -> String {
-        text + String(repeating: " ", count: max(0, width - text.count))
     }
 
     /// Identifiers as they are: JSON escapes what must not be shown.
