@@ -8,45 +8,6 @@ extension KafkaConsumer {
         set { context.onCommit = newValue }
     }
 
-    /// Commits the next offsets to read. Of one call for many partitions some may be committed although it throws.
-    ///
-    /// Synchronously: blocks until the coordinator answered, which may take `session.timeout.ms` while there is none and
-    /// `socket.timeout.ms` when it does not answer. Asynchronously: throws only what is known at once, and the outcome
-    /// goes to `onCommit`.
-    public func commit(
-        _ offsets: [TopicPartition: Int64],
-        metadata: String = "",
-        synchronously: Bool
-    ) throws(KafkaError) {
-        // librdkafka would take an empty list for an error.
-        guard !offsets.isEmpty else { return }
-        let client = try handle().pointer
-        let list = PartitionList(offsets, metadata: metadata)
-        guard synchronously else { return try KafkaError.check(rd_kafka_commit(client, list.pointer, 1)) }
-
-        // Not `rd_kafka_commit`, which does not tell the errors of single partitions.
-        let outcome = CommitOutcome()
-        let code = withExtendedLifetime(outcome) {
-            // Unretained is sound: without a queue the callback is made before the call returns, on this thread.
-            rd_kafka_commit_queue(
-                client, list.pointer, nil,
-                { _, code, offsets, opaque in
-                    guard let opaque else { return }
-                    let outcome = Unmanaged<CommitOutcome>.fromOpaque(opaque).takeUnretainedValue()
-                    do throws(KafkaError) { _ = try KafkaConsumer.commitResult(code, offsets) } catch {
-                        outcome.error = error
-                    }
-                },
-                Unmanaged.passUnretained(outcome).toOpaque())
-        }
-        if let error = outcome.error { throw error }
-        try KafkaError.check(code)
-    }
-
-    private final class CommitOutcome {
-        var error: KafkaError?
-    }
-
     static func commitResult(
         _ code: rd_kafka_resp_err_t,
         _ offsets: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?

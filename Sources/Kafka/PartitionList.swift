@@ -12,8 +12,8 @@ struct PartitionList: ~Copyable {
         }
     }
 
-    init(_ offsets: [TopicPartition: Int64], metadata: String = "") {
-        self.init(offsets.mapValues { CommitMark(offset: $0, metadata: metadata) })
+    init(_ offsets: [TopicPartition: Int64]) {
+        self.init(offsets.mapValues { CommitMark(offset: $0) })
     }
 
     init(_ marks: [TopicPartition: CommitMark]) {

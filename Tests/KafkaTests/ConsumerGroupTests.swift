@@ -35,7 +35,7 @@ struct ConsumerGroupTests {
                 revoked: { [unowned first] partitions, lost in
                     journal.revoked += partitions
                     journal.wasLost = lost
-                    #expect(throws: Never.self) { try first.commit(journal.next, synchronously: true) }
+                    #expect(throws: Never.self) { try first.commit(journal.next.mapValues { CommitMark(offset: $0) }, timeoutMilliseconds: 10_000) }
                 })
             try first.subscribe(["t"], rebalance: handlers)
             for record in try first.nextRecords(4).prefix(4) {
@@ -66,7 +66,7 @@ struct ConsumerGroupTests {
             producer.close()
             let consumer = try KafkaConsumer(properties: consumerProperties(cluster), log: quiet)
             defer { consumer.close() }
-            try consumer.commit([partition: 2], synchronously: true)
+            try consumer.commit([partition: CommitMark(offset: 2)], timeoutMilliseconds: 10_000)
             let journal = Journal()
             let handlers = KafkaConsumer.Rebalance(
                 assigned: { partitions in
@@ -83,7 +83,7 @@ struct ConsumerGroupTests {
 
             cluster.pushRequestErrors(apiKey: 8, [KafkaError.Code.illegalGeneration])
             let error = #expect(throws: KafkaError.self) {
-                try consumer.commit([partition: 10], synchronously: true)
+                try consumer.commit([partition: CommitMark(offset: 10)], timeoutMilliseconds: 10_000)
             }
             #expect(error?.name == "ILLEGAL_GENERATION")
             try consumer.poll { _ in journal.revoked.isEmpty ? nil : () }

@@ -76,9 +76,9 @@ struct KafkaConsumerTests {
         try await withConsumer { consumer, _ in
             let both = [Self.partition, TopicPartition(topic: "t", partition: 1)]
             #expect(try consumer.committed(both, timeoutMilliseconds: 10_000).isEmpty)
-            try consumer.commit([Self.partition: 4], metadata: "4,6-7", synchronously: true)
+            try consumer.commit([Self.partition: CommitMark(offset: 4, metadata: "4,6-7")], timeoutMilliseconds: 10_000)
             #expect(try consumer.committed(both, timeoutMilliseconds: 10_000) == [Self.partition: 4])
-            try consumer.commit([:], synchronously: true)
+            try consumer.commit([:], timeoutMilliseconds: 10_000)
         }
     }
 
@@ -87,10 +87,10 @@ struct KafkaConsumerTests {
         try await withConsumer { consumer, cluster in
             var outcomes: [Result<[TopicPartition: Int64], KafkaError>] = []
             consumer.onCommit = { outcomes.append($0) }
-            try consumer.commit([Self.partition: 3], synchronously: false)
+            try consumer.commit([Self.partition: CommitMark(offset: 3)])
             try consumer.poll { _ in outcomes.isEmpty ? nil : () }
             cluster.pushRequestErrors(apiKey: 8, [KafkaError.Code.unknownMemberID])
-            try consumer.commit([Self.partition: 5], synchronously: false)
+            try consumer.commit([Self.partition: CommitMark(offset: 5)])
             try consumer.poll { _ in outcomes.count < 2 ? nil : () }
             #expect(outcomes[0] == .success([Self.partition: 3]))
             #expect(throws: KafkaError.self) { try outcomes[1].get() }
@@ -105,13 +105,13 @@ struct KafkaConsumerTests {
         try await withConsumer { consumer, cluster in
             cluster.pushRequestErrors(apiKey: 8, [code])
             let error = #expect(throws: KafkaError.self) {
-                try consumer.commit([Self.partition: 5], synchronously: true)
+                try consumer.commit([Self.partition: CommitMark(offset: 5)], timeoutMilliseconds: 10_000)
             }
             #expect(error?.name == name)
             #expect(error?.code == code)
             #expect(error?.isRetriable == false)
             #expect(error?.isFatal == false)
-            try consumer.commit([Self.partition: 6], synchronously: true)
+            try consumer.commit([Self.partition: CommitMark(offset: 6)], timeoutMilliseconds: 10_000)
         }
     }
 
@@ -161,7 +161,7 @@ struct KafkaConsumerTests {
             #expect(consumer.poll(timeoutMilliseconds: 0) == nil)
             #expect(consumer.memberID == nil)
             let error = #expect(throws: KafkaError.self) {
-                try consumer.commit([Self.partition: 1], synchronously: true)
+                try consumer.commit([Self.partition: CommitMark(offset: 1)], timeoutMilliseconds: 10_000)
             }
             #expect(error?.code == KafkaError.Code.closed)
         }
