@@ -35,7 +35,9 @@ struct ConsumerGroupTests {
                 revoked: { [unowned first] partitions, lost in
                     journal.revoked += partitions
                     journal.wasLost = lost
-                    #expect(throws: Never.self) { try first.commit(journal.next.mapValues { CommitMark(offset: $0) }, timeoutMilliseconds: 10_000) }
+                    #expect(throws: Never.self) {
+                        try first.commit(journal.next.mapValues { CommitMark(offset: $0) }, timeoutMilliseconds: 10_000)
+                    }
                 })
             try first.subscribe(["t"], rebalance: handlers)
             for record in try first.nextRecords(4).prefix(4) {
