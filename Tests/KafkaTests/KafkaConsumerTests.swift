@@ -128,6 +128,31 @@ struct KafkaConsumerTests {
         }
     }
 
+    @Test("Waking the fetchers loses and repeats nothing, and harms no consumer that is paused, unassigned or closed")
+    func wake() async throws {
+        try await withConsumer(["queued.max.messages.kbytes": "1"]) { consumer, _ in
+            consumer.wakeFetchers(of: [])
+            consumer.wakeFetchers(of: [Self.partition, TopicPartition(topic: "never", partition: 0)])
+            try consumer.assign([Self.partition: 0])
+            var read: [String] = []
+            var wasPaused = false
+            while read.count < 10 {
+                consumer.wakeFetchers(of: [Self.partition])
+                if case .record(let record) = consumer.poll(timeoutMilliseconds: 100) { read += [record.text ?? ""] }
+                if read.count >= 5, !wasPaused {
+                    wasPaused = true
+                    try consumer.pause([Self.partition])
+                    consumer.wakeFetchers(of: [Self.partition])
+                    try consumer.resume([Self.partition])
+                }
+            }
+            #expect(read == (0..<10).map(String.init))
+            #expect(consumer.poll(timeoutMilliseconds: 0) == nil)
+            consumer.close()
+            consumer.wakeFetchers(of: [Self.partition])
+        }
+    }
+
     @Test("The broker's error for a fetch comes out of poll")
     func trouble() async throws {
         try await withConsumer(["auto.offset.reset": "error"]) { consumer, _ in

@@ -9,7 +9,9 @@ final class AssignedPartition {
     let start: Int64?
     private(set) var inFlight: [ObjectIdentifier: InFlightRecord] = [:]
     /// A record of it came under this assignment.
-    var isFetching = false
+    var isFetching: Bool { next != nil }
+    /// Behind the last record that came under this assignment.
+    var next: Int64?
     var isPaused = false
     /// What came while everything was to be paused, and waits for that to end: the one record that shows that the
     /// partition can be paused.

@@ -7,7 +7,7 @@ extension ConsumerLoop {
     /// From here on the record takes its place in memory, also while it may not begin yet.
     func take(_ record: ConsumerRecord) {
         guard let partition = partitions[record.topicPartition] else { return }
-        partition.isFetching = true
+        partition.next = record.offset + 1
         if isPaused { return partition.deferred.append(record) }
         window.admit(bytes: record.byteCount)
         if partition.held.isEmpty, mayAdmit(to: partition) {

@@ -23,6 +23,8 @@ final class ConsumerLoop {
     var isStopping = false
     var isPaused = false
     var fullSince: Double?
+    /// A record came since librdkafka was last asked to fetch.
+    var isFed = false
     /// Partitions that are being drained.
     var leaving: Set<TopicPartition> = []
     /// Where partitions ended that went: of use to a planted fault only.
@@ -125,12 +127,18 @@ final class ConsumerLoop {
         }
         if isPaused, window.mayResume { resume(consumer) }
         if !window.isFull { fullSince = nil }
-        var timeout: Int32 = isPaused || isCareful ? 20 : 100
-        for _ in 0..<PipelineLimits.recordsPerTurn {
-            guard let polled = consumer.poll(timeoutMilliseconds: timeout) else { return }
+        let patience: Int32 = isPaused || isCareful ? 20 : 100
+        for number in 0..<PipelineLimits.recordsPerTurn {
+            var polled = consumer.poll(timeoutMilliseconds: 0)
+            if polled == nil, number == 0 {
+                feed(consumer)
+                polled = consumer.poll(timeoutMilliseconds: patience)
+            }
+            guard let polled else { return }
             switch polled {
             case .record(let record):
                 CrashPoint.polled.reached()
+                isFed = true
                 take(record)
                 // A late partition's first.
                 if isPaused { pause(consumer) }
@@ -139,7 +147,6 @@ final class ConsumerLoop {
             case .trouble(let error): note(error)
             }
             if window.isFull || fatal != nil { return }
-            timeout = 0
         }
     }
 
@@ -159,6 +166,7 @@ final class ConsumerLoop {
 
     private func resume(_ consumer: KafkaConsumer) {
         notePaused(false)
+        isFed = true
         for partition in partitions.values {
             while !window.isFull, let record = partition.deferred.popFirst() { take(record) }
         }

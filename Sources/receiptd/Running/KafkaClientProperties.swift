@@ -2,8 +2,7 @@ import Kafka
 
 /// What librdkafka's clients are given: receiptd's own properties, then the operator's.
 struct KafkaClientProperties {
-    /// Kilobytes of prefetched records. librdkafka before 2.2 stops fetching for up to a second once it is full, so it
-    /// holds more than a second's work at the rates that a worker reaches.
+    /// Kilobytes of prefetched records; one answer of a broker may bring as many again.
     static let prefetchKilobytes = 16_384
     /// Bytes of one record to the dead-letter topic; the broker's own limit decides, and an excerpt follows.
     static let maximumRecordBytes = 16 * 1024 * 1024
@@ -23,7 +22,13 @@ struct KafkaClientProperties {
                 ("fetch.wait.max.ms", "100"),
                 ("fetch.error.backoff.ms", "50"),
                 ("queued.max.messages.kbytes", String(Self.prefetchKilobytes)),
-            ] + settings.properties.pairs)
+            ] + Self.fetchBackoff(KafkaLibrary.version) + settings.properties.pairs)
+    }
+
+    /// The pause of a fetch that found enough prefetched: a second unless told, and not to be told before 2.2, where the
+    /// worker wakes the fetching threads instead.
+    static func fetchBackoff(_ version: Int32) -> [(name: String, value: String)] {
+        version >= 0x0202_0000 ? [("fetch.queue.backoff.ms", "10")] : []
     }
 
     var producer: KafkaProperties {
