@@ -34,6 +34,12 @@ CREATE TABLE IF NOT EXISTS grants (
 -- Since version 2. Null where it is not known: an earlier version's, or another system's.
 ALTER TABLE grants ADD COLUMN IF NOT EXISTS is_bound boolean;
 COMMENT ON COLUMN grants.is_bound IS 'The submission that won it had the transaction''s appAccountToken.';
+-- Since version 3. Null where Apple did not tell it.
+ALTER TABLE grants ADD COLUMN IF NOT EXISTS app_transaction_id text COLLATE "C";
+COMMENT ON COLUMN grants.app_transaction_id IS 'Apple''s number of the Apple account that bought it, in this app.';
+-- The accounts that bought for a player.
+CREATE INDEX IF NOT EXISTS grants_accounts ON grants (player_id, bundle_id, app_transaction_id)
+    WHERE app_transaction_id IS NOT NULL;
 -- A player's purchases, of a day for daily limits or all of them.
 CREATE INDEX IF NOT EXISTS grants_players ON grants (player_id, purchased_at);
 -- What lies under another's original transaction: renewals and restores. Consumables are not in it.
@@ -154,7 +160,7 @@ CREATE INDEX IF NOT EXISTS device_sightings_day ON device_sightings USING brin (
 COMMENT ON TABLE device_sightings IS
     'Which players submitted from which device on which UTC day, for the shared_device signal. Forgotten after 30 days.';
 
--- Two look-ups of the hot path as functions, for their setting: a plan made while a table was small must not scan it once
+-- Look-ups of the hot path as functions, for their setting: a plan made while a table was small must not scan it once
 -- it has grown.
 CREATE OR REPLACE FUNCTION count_grants_of_days(
     bundles text[], players text[], products text[], days timestamptz[], most bigint
@@ -198,6 +204,39 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION players_of_devices IS 'Which players were seen on each device since a day, up to a number.';
+
+-- Since version 3.
+CREATE OR REPLACE FUNCTION accounts_of_players(
+    bundles text[], players text[], most bigint
+) RETURNS TABLE (number bigint, accounts text[]) LANGUAGE plpgsql STABLE SET enable_seqscan = off AS $$
+#variable_conflict use_column
+BEGIN
+    -- From one account to the next, one look into the index each: not through all of a player's purchases.
+    RETURN QUERY
+    SELECT wanted.number, ARRAY(
+        WITH RECURSIVE known AS (
+            (SELECT app_transaction_id AS account
+            FROM grants
+            WHERE player_id = wanted.player_id AND bundle_id = wanted.bundle_id AND app_transaction_id IS NOT NULL
+            ORDER BY app_transaction_id
+            LIMIT 1)
+            UNION ALL
+            SELECT (
+                SELECT app_transaction_id
+                FROM grants
+                WHERE player_id = wanted.player_id AND bundle_id = wanted.bundle_id
+                    AND app_transaction_id > known.account
+                ORDER BY app_transaction_id
+                LIMIT 1)
+            FROM known
+            WHERE known.account IS NOT NULL
+        )
+        SELECT account FROM known WHERE account IS NOT NULL LIMIT most)
+    FROM unnest(bundles, players) WITH ORDINALITY AS wanted (bundle_id, player_id, number);
+END
+$$;
+COMMENT ON FUNCTION accounts_of_players IS
+    'By which Apple accounts each player''s purchases in an app were made, up to a number.';
 
 CREATE TABLE IF NOT EXISTS outcomes (
     day date NOT NULL,
@@ -350,6 +389,6 @@ CREATE TABLE IF NOT EXISTS apple_budgets (
 COMMENT ON TABLE apple_budgets IS
     'What all replicas share in front of Apple. Time up to leased_until belongs to replicas, slice by slice, each to send the requests of its slice; before held_until nobody sends any, for Apple said so (Retry-After).';
 
-INSERT INTO schema_version AS known (version) VALUES (2)
+INSERT INTO schema_version AS known (version) VALUES (3)
 ON CONFLICT (only_row) DO UPDATE SET version = excluded.version, applied_at = now()
     WHERE known.version < excluded.version;

@@ -43,6 +43,8 @@ public struct ReceiptdMetrics: Sendable {
     public let rebalances: Counter
     public let retries: Counter
     public let recalled: Counter
+    /// `signal`.
+    public let riskSignals: CounterFamily
     /// `reason`.
     public let parkings: CounterFamily
 
@@ -122,6 +124,9 @@ public struct ReceiptdMetrics: Sendable {
         recalled = registry.counter(
             "receiptd_recalled_total", help: "Submissions answered from an earlier outcome, without Apple."
         ).with()
+        riskSignals = registry.counter(
+            "receiptd_risk_signals_total", help: "Granted and held events that carry a risk signal, by signal.",
+            labels: ["signal"])
 
         parkings = registry.counter(
             "receiptd_parkings_total", help: "Submissions that left memory to wait in PostgreSQL, by reason.",
@@ -136,6 +141,7 @@ public struct ReceiptdMetrics: Sendable {
     /// Series that alerts watch start at 0: the first of a kind is else no increase, for there is nothing before it.
     private func declareKnownSeries() {
         _ = outcomes.with("receipt.granted", "")
+        for signal in ["shared_device", "many_accounts", "small_purchases"] { _ = riskSignals.with(signal) }
         for reason in ["malformed_message", "bad_signature", "too_large", "crashed"] { _ = deadLetters.with(reason) }
     }
 }

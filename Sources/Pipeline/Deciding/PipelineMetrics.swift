@@ -40,5 +40,6 @@ struct PipelineMetrics: Sendable {
             outcomes[event.kind]?[event.reason]
             ?? all.outcomes.with(event.kind.rawValue, event.reason?.rawValue ?? "")
         counter.increment()
+        for signal in event.risk { all.riskSignals.with(signal.rawValue).increment() }
     }
 }
