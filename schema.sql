@@ -258,6 +258,10 @@ CREATE TABLE IF NOT EXISTS outcomes (
 COMMENT ON TABLE outcomes IS
     'What each record was answered: the grants whose events belong to it in publishing order, then its own event. day is the UTC day of the record''s timestamp; content is the first half of the SHA-256 of its value, which tells a topic made anew from the one before it. Partitions outcomes_YYYYMMDD are dropped whole.';
 
+-- Since version 3. Null for an earlier version's.
+ALTER TABLE outcomes ADD COLUMN IF NOT EXISTS story text COLLATE "C";
+COMMENT ON COLUMN outcomes.story IS 'What was submitted, whether it was proven here, and the last tries at Apple, as JSON.';
+
 CREATE TABLE IF NOT EXISTS outcomes_default PARTITION OF outcomes DEFAULT;
 COMMENT ON TABLE outcomes_default IS 'Records of days that have no partition: long ago, or ahead of our clock.';
 
@@ -349,6 +353,8 @@ CREATE TABLE IF NOT EXISTS parked (
     vacuum_truncate = false,
     autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0
 );
+-- Since version 3. The last tries at Apple, as JSON.
+ALTER TABLE parked ADD COLUMN IF NOT EXISTS tries text COLLATE "C";
 CREATE INDEX IF NOT EXISTS parked_due ON parked (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS parked_proofs ON parked (proof);
 CREATE INDEX IF NOT EXISTS parked_players ON parked (player_id) WHERE reason <> 'player_share';

@@ -36,6 +36,23 @@ struct ParkingTests {
             #expect(bench.store.content.parked.isEmpty)
             #expect(bench.ledger.decisions.map(\.parkedID) == [nil])
             #expect(bench.apple.asked == 3)
+            let story = try #require(bench.ledger.decisions.first?.story)
+            #expect(story.source == .apple && story.signature == .notProvable)
+            #expect(story.tries.map(\.result) == ["timeout", "server_error", "genuine"])
+        }
+    }
+
+    @Test("tries go into the parked row and come back with it, to stand beside the decision in the end")
+    func tries() async throws {
+        try await with(ParkingBench()) { bench in
+            let submission = ParkingBench.submission("a")
+            try await bench.work(on: bench.item(submission))
+            let parked = try #require(bench.store.content.parked.first)
+            #expect(parked.history.tries.map(\.result) == ["timeout"])
+            bench.apple.answer(ParkingBench.genuine)
+            let leased = ParkingBench.leased(submission, history: parked.history)
+            try await bench.work(on: InFlightRecord(ParkedWork(leased: leased, answer: AnswerOfProof())))
+            #expect(bench.ledger.decisions.first?.story?.tries.map(\.result) == ["timeout", "genuine"])
         }
     }
 
