@@ -160,6 +160,19 @@ CREATE INDEX IF NOT EXISTS device_sightings_day ON device_sightings USING brin (
 COMMENT ON TABLE device_sightings IS
     'Which players submitted from which device on which UTC day, for the shared_device signal. Forgotten after 30 days.';
 
+-- Since version 3.
+CREATE TABLE IF NOT EXISTS replays (
+    player_id text COLLATE "C" NOT NULL,
+    bundle_id text COLLATE "C" NOT NULL,
+    day date NOT NULL,
+    submissions integer NOT NULL CHECK (submissions >= 1),
+    latest_at timestamptz NOT NULL,
+    PRIMARY KEY (player_id, bundle_id, day)
+);
+CREATE INDEX IF NOT EXISTS replays_day ON replays USING brin (day) WITH (pages_per_range = 32);
+COMMENT ON TABLE replays IS
+    'How many submissions of a player were for purchases that another player owns, by UTC day of the decision. Forgotten after 30 days.';
+
 -- Look-ups of the hot path as functions, for their setting: a plan made while a table was small must not scan it once
 -- it has grown.
 CREATE OR REPLACE FUNCTION count_grants_of_days(
@@ -238,6 +251,23 @@ $$;
 COMMENT ON FUNCTION accounts_of_players IS
     'By which Apple accounts each player''s purchases in an app were made, up to a number.';
 
+CREATE OR REPLACE FUNCTION replays_before(
+    players text[], bundles text[], days date[]
+) RETURNS TABLE (number bigint, submissions bigint) LANGUAGE plpgsql STABLE SET enable_seqscan = off AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    SELECT wanted.number, (
+        SELECT coalesce(sum(known.submissions), 0)
+        FROM replays AS known
+        WHERE known.player_id = wanted.player_id AND known.bundle_id = wanted.bundle_id
+            AND known.day > wanted.day - 30 AND known.day < wanted.day)
+    FROM unnest(players, bundles, days) WITH ORDINALITY AS wanted (player_id, bundle_id, day, number);
+END
+$$;
+COMMENT ON FUNCTION replays_before IS
+    'How many replays of others'' purchases each player sent in the 29 days before a day.';
+
 CREATE TABLE IF NOT EXISTS outcomes (
     day date NOT NULL,
     source_topic text COLLATE "C" NOT NULL,
@@ -255,12 +285,12 @@ CREATE TABLE IF NOT EXISTS outcomes (
     CONSTRAINT outcomes_answer_something CHECK (answer IS NOT NULL OR cardinality(granted_transaction_ids) > 0),
     PRIMARY KEY (day, source_partition, source_offset, source_topic, content)
 ) PARTITION BY RANGE (day);
-COMMENT ON TABLE outcomes IS
-    'What each record was answered: the grants whose events belong to it in publishing order, then its own event. day is the UTC day of the record''s timestamp; content is the first half of the SHA-256 of its value, which tells a topic made anew from the one before it. Partitions outcomes_YYYYMMDD are dropped whole.';
-
--- Since version 3. Null for an earlier version's.
+-- Since version 3. Null for an earlier version's. Before anything else locks the table: a lock that is raised while another
+-- session makes a partition is a deadlock.
 ALTER TABLE outcomes ADD COLUMN IF NOT EXISTS story text COLLATE "C";
 COMMENT ON COLUMN outcomes.story IS 'What was submitted, whether it was proven here, and the last tries at Apple, as JSON.';
+COMMENT ON TABLE outcomes IS
+    'What each record was answered: the grants whose events belong to it in publishing order, then its own event. day is the UTC day of the record''s timestamp; content is the first half of the SHA-256 of its value, which tells a topic made anew from the one before it. Partitions outcomes_YYYYMMDD are dropped whole.';
 
 CREATE TABLE IF NOT EXISTS outcomes_default PARTITION OF outcomes DEFAULT;
 COMMENT ON TABLE outcomes_default IS 'Records of days that have no partition: long ago, or ahead of our clock.';

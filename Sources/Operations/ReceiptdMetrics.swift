@@ -45,6 +45,7 @@ public struct ReceiptdMetrics: Sendable {
     public let recalled: Counter
     /// `signal`.
     public let riskSignals: CounterFamily
+    public let replayingPlayers: Counter
     /// `reason`.
     public let parkings: CounterFamily
 
@@ -123,6 +124,10 @@ public struct ReceiptdMetrics: Sendable {
         retries = registry.counter("receiptd_retries_total", help: "Tries of submissions after their first.").with()
         recalled = registry.counter(
             "receiptd_recalled_total", help: "Submissions answered from an earlier outcome, without Apple."
+        ).with()
+        replayingPlayers = registry.counter(
+            "receiptd_replaying_players_total",
+            help: "Players whose submissions of purchases that others own came to ten within 30 days."
         ).with()
         riskSignals = registry.counter(
             "receiptd_risk_signals_total", help: "Granted and held events that carry a risk signal, by signal.",

@@ -1,5 +1,6 @@
 import Fulfillment
 import Ledger
+import Synchronization
 import Testing
 
 @Suite("Inspecting")
@@ -132,5 +133,53 @@ struct InspectionTests {
         #expect(told[0].hasSuffix("order o, device d\u{1}, currency EUR, with an account token"))
         #expect(told[1] == "signature proven here; enough by itself; catalog 3")
         await ledger.close()
+    }
+
+    @Test("replays of others' purchases are counted by player and app over 30 days, and the tenth is told once")
+    func replays() async throws {
+        let database = try await LedgerDatabase()
+        let told = Told()
+        let ledger = PostgresLedger(
+            pool: LedgerDatabase.pool(database.uri), observer: LedgerObserver(replaying: { told.add($0) }))
+        let now = Timestamp(
+            milliseconds: Int64(try await database.number("SELECT extract(epoch FROM now())::int8")) * 1000)
+        let day: Int64 = 86_400_000
+        func replay(_ offsets: Range<Int64>, daysAgo: Int64 = 0, player: String = "thief") async throws {
+            let decisions = offsets.map { offset in
+                Sample.decision(
+                    [Sample.judged(Sample.purchase("1000"))], player: player, offset: offset,
+                    at: now.adding(milliseconds: -daysAgo * day))
+            }
+            for outcome in try await recordAll(decisions, in: ledger) {
+                #expect(outcome.reason == Reason.ownedByOtherPlayer)
+            }
+        }
+        _ = try await ledger.record(
+            Sample.decision([Sample.judged(Sample.purchase("1000"))], player: "owner", offset: 1, at: now))
+        try await replay(10..<15, daysAgo: 40)
+        try await replay(20..<24, daysAgo: 29)
+        try await replay(30..<35)
+        #expect(told.all.isEmpty)
+        try await replay(40..<41, player: "other")
+        try await replay(50..<53)
+        // How many of the three went into one batch is the ledger's affair.
+        #expect(told.all.map(\.playerID) == ["thief"])
+        #expect(told.all.allSatisfy { (10...12).contains($0.submissions) && $0.bundleID == Sample.bundle })
+        // The same records again are answered from what they were told, and count no more.
+        try await replay(50..<53)
+        try await replay(60..<61)
+        #expect(told.all.count == 1)
+        let rows = try await rows("replays_of_others_purchases", of: "thief", in: database)
+        #expect(rows.count == 1 && rows[0]["in_30_days"] == .number("13") && rows[0]["latest_at"]?.string != nil)
+        #expect(try await self.rows("replays_of_others_purchases", of: "owner", in: database).isEmpty)
+        #expect(try await OutcomeRetention(pool: database.pool, days: 400).run().prunedReplays == 1)
+        await ledger.close()
+    }
+
+    private final class Told: Sendable {
+        private let players = Mutex<[ReplayingPlayer]>([])
+
+        var all: [ReplayingPlayer] { players.withLock { $0 } }
+        func add(_ player: ReplayingPlayer) { players.withLock { $0.append(player) } }
     }
 }

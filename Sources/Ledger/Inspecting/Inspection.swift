@@ -15,6 +15,7 @@ public struct Inspection: Sendable {
     private static let holds = LedgerSQL.statement(PackageResources.inspect_holds_sql)
     private static let refusals = LedgerSQL.statement(PackageResources.inspect_refusals_sql)
     private static let decisions = LedgerSQL.statement(PackageResources.inspect_decisions_sql)
+    private static let replays = LedgerSQL.statement(PackageResources.inspect_replays_sql)
     private static let parked = LedgerSQL.statement(PackageResources.inspect_parked_sql)
     private static let outbox = LedgerSQL.statement(PackageResources.inspect_outbox_sql)
     private static let events = LedgerSQL.statement(PackageResources.inspect_events_sql)
@@ -63,6 +64,7 @@ public struct Inspection: Sendable {
         return Inspection(sections: [
             Section(name: "story", rows: story.rows),
             Section(name: "grants", rows: grants), Section(name: "holds", rows: holds),
+            Section(name: "replays_of_others_purchases", rows: try rows(replays, [name, .int8(limit)])),
             Section(name: "refusals", rows: try rows(refusals, [name, .int8(limit)])),
             Section(name: "hold_decisions", rows: try rows(decisions, [name, .int8(limit)])),
             Section(name: "parked", rows: parked.map { $0.without("tries") }),
