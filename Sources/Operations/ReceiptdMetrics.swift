@@ -44,6 +44,8 @@ public struct ReceiptdMetrics: Sendable {
     public let retries: Counter
     public let recalled: Counter
     /// `signal`.
+    /// `class`.
+    public let submissions: CounterFamily
     public let riskSignals: CounterFamily
     public let replayingPlayers: Counter
     /// `reason`.
@@ -125,6 +127,9 @@ public struct ReceiptdMetrics: Sendable {
         recalled = registry.counter(
             "receiptd_recalled_total", help: "Submissions answered from an earlier outcome, without Apple."
         ).with()
+        submissions = registry.counter(
+            "receiptd_submissions_total", help: "Submissions answered, by what they turned out to be.",
+            labels: ["class"])
         replayingPlayers = registry.counter(
             "receiptd_replaying_players_total",
             help: "Players whose submissions of purchases that others own came to ten within 30 days."

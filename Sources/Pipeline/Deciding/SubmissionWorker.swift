@@ -64,7 +64,7 @@ public struct SubmissionWorker: Sendable {
             if case .parked = recalled { return }
         }
         let event = OutcomeEvent.rejectedLocally(reason, submission: submission, proof: proof, position: item.position)
-        try await publish([event], of: item)
+        try await publish([event], of: item, isLocal: true)
     }
 
     /// recall → ask → judge → record, again and again until there is a verdict. Where the proof is enough, nobody is asked.
@@ -195,13 +195,16 @@ public struct SubmissionWorker: Sendable {
         try await publisher.publish(letter, of: item.record, position: item.position)
         metrics.deadLetter(letter.reason)
         guard let sender = letter.sender else { return }
-        try await publish([.malformed(sender, position: item.position)], of: item)
+        try await publish([.malformed(sender, position: item.position)], of: item, isLocal: true)
     }
 
-    func publish(_ events: [OutcomeEvent], of item: InFlightRecord) async throws(Abandoned) {
+    /// - Parameter isLocal: decided without asking anyone.
+    func publish(
+        _ events: [OutcomeEvent], of item: InFlightRecord, isLocal: Bool = false
+    ) async throws(Abandoned) {
         guard !events.isEmpty else { return }
         try await publisher.publish(events, traceparent: item.traceparent)
-        metrics.published(events, recordedAt: item.position.timestamp, now: WallClock.now)
+        metrics.published(events, isLocal: isLocal, recordedAt: item.position.timestamp, now: WallClock.now)
     }
 
     private func waitForTurn(_ item: InFlightRecord) async throws(Abandoned) {

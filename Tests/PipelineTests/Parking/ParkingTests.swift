@@ -230,6 +230,19 @@ struct ParkingTests {
         #expect(abs(wait.history.waitedSeconds - first - second / 2) < 1e-9)
     }
 
+    @Test("an answered submission is counted by what it was: junk where it was seen here")
+    func classes() async throws {
+        try await with(ParkingBench()) { bench in
+            let junk = Submission(
+                submissionID: "j", playerID: "player-1", bundleID: ParkingBench.bundle, proof: .receipt("!!!"))
+            try await bench.work(on: bench.item(junk))
+            #expect(bench.metrics.submissions.with("junk").value == 1)
+            bench.apple.answer(ParkingBench.genuine)
+            try await bench.work(on: bench.item(ParkingBench.submission("a"), offset: 2))
+            #expect(bench.metrics.submissions.with("other").value == 1)
+        }
+    }
+
     @Test("an app is woken seldom, however often its answers change")
     func wakes() {
         let apps = BlockedApps()
