@@ -58,7 +58,8 @@ public struct Inspection: Sendable {
         let originals = (grants + holds).compactMap { $0["original_transaction_id"]?.string }
         let digests = outcomes.compactMap { $0["proof_sha256"]?.string }
         let parked = try rows(parked, [name, .int8(limit)])
-        var story = StorySteps(events: try rows(events, [.textArray(granted)]))
+        let listed = outcomes.flatMap { $0["transactions"]?.array ?? [] }.compactMap { $0["transaction_id"]?.string }
+        var story = StorySteps(events: try rows(events, [.textArray(granted + listed)]))
         for outcome in outcomes.reversed() { story.add(outcome: outcome) }
         for waiting in parked.reversed() { story.add(parked: waiting) }
         return Inspection(sections: [

@@ -24,6 +24,13 @@ struct StorySteps {
         }
         for event in told { add(outcome, event, type: OutcomeEvent.Kind.granted.rawValue) }
         if let type = outcome["answer"]?.string { add(outcome, outcome, type: type) }
+        // Holds that ended well since then.
+        for listed in listed where listed["outcome"]?.string == TransactionOutcome.Outcome.held.rawValue {
+            guard let event = listed["transaction_id"]?.string.flatMap({ events[$0] }),
+                event["submission_id"] == outcome["submission_id"]
+            else { continue }
+            add(outcome, event, type: OutcomeEvent.Kind.granted.rawValue)
+        }
     }
 
     /// - Parameter parked: a row of `inspect_parked.sql`.

@@ -1,7 +1,7 @@
 -- The granted events of these transactions, as far as a story tells them. $1 transactions
 SELECT coalesce(json_agg(found), '[]')::text
 FROM (
-    SELECT transaction_id, told ->> 'event_id' AS event_id, told ->> 'occurred_at' AS occurred_at,
+    SELECT transaction_id, submission_id, told ->> 'event_id' AS event_id, told ->> 'occurred_at' AS occurred_at,
         told -> 'risk' AS risk, told -> 'transactions' AS transactions,
         EXISTS (SELECT FROM outbox WHERE outbox.event_id = (told ->> 'event_id')::uuid) AS is_pending
     FROM grants

@@ -1,4 +1,4 @@
--- Newest first. $1 a submission, a player or a granted or held transaction; $2 days back, by the records' day; $3 how many
+-- Newest first. $1 a submission, a player, or a transaction that it was granted or that it had held; $2 days back, by the records' day; $3 how many
 SELECT coalesce(json_agg(found), '[]')::text
 FROM (
     SELECT decided_at, submission_id, player_id, bundle_id, source_topic AS topic, source_partition AS partition,
@@ -10,7 +10,11 @@ FROM (
     CROSS JOIN LATERAL (SELECT convert_from(answer, 'UTF8')::json AS event) AS told
     WHERE day >= (now() AT TIME ZONE 'UTC')::date - $2::int4
         AND (submission_id = $1 OR player_id = $1 OR $1 = ANY (granted_transaction_ids)
-            OR submission_key IN (SELECT submission_key FROM holds WHERE transaction_id = $1))
+            OR submission_key IN (
+                SELECT submission_key FROM holds WHERE transaction_id = $1
+                UNION ALL
+                SELECT submission_key FROM grants WHERE transaction_id = $1)
+            OR submission_id IN (SELECT submission_id FROM hold_decisions WHERE transaction_id = $1))
     ORDER BY decided_at DESC
     LIMIT $3
 ) AS found;
