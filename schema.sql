@@ -224,15 +224,12 @@ CREATE OR REPLACE FUNCTION accounts_of_players(
 ) RETURNS TABLE (number bigint, accounts text[]) LANGUAGE plpgsql STABLE SET enable_seqscan = off AS $$
 #variable_conflict use_column
 BEGIN
-    -- From one account to the next, one look into the index each: not through all of a player's purchases.
+    -- From one account to the next, one look into the index each: not through all of a player's purchases. Null where
+    -- there is none, as for most.
     RETURN QUERY
-    SELECT wanted.number, ARRAY(
+    SELECT wanted.number, CASE WHEN first.account IS NOT NULL THEN ARRAY(
         WITH RECURSIVE known AS (
-            (SELECT app_transaction_id AS account
-            FROM grants
-            WHERE player_id = wanted.player_id AND bundle_id = wanted.bundle_id AND app_transaction_id IS NOT NULL
-            ORDER BY app_transaction_id
-            LIMIT 1)
+            SELECT first.account
             UNION ALL
             SELECT (
                 SELECT app_transaction_id
@@ -244,8 +241,15 @@ BEGIN
             FROM known
             WHERE known.account IS NOT NULL
         )
-        SELECT account FROM known WHERE account IS NOT NULL LIMIT most)
-    FROM unnest(bundles, players) WITH ORDINALITY AS wanted (bundle_id, player_id, number);
+        SELECT account FROM known WHERE account IS NOT NULL LIMIT most) END
+    FROM unnest(bundles, players) WITH ORDINALITY AS wanted (bundle_id, player_id, number)
+    LEFT JOIN LATERAL (
+        SELECT app_transaction_id AS account
+        FROM grants
+        WHERE player_id = wanted.player_id AND bundle_id = wanted.bundle_id AND app_transaction_id IS NOT NULL
+        ORDER BY app_transaction_id
+        LIMIT 1
+    ) AS first ON true;
 END
 $$;
 COMMENT ON FUNCTION accounts_of_players IS
