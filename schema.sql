@@ -34,6 +34,12 @@ CREATE TABLE IF NOT EXISTS grants (
 -- Since version 2. Null where it is not known: an earlier version's, or another system's.
 ALTER TABLE grants ADD COLUMN IF NOT EXISTS is_bound boolean;
 COMMENT ON COLUMN grants.is_bound IS 'The submission that won it had the transaction''s appAccountToken.';
+-- Since version 3. Null where Apple did not tell it.
+ALTER TABLE grants ADD COLUMN IF NOT EXISTS app_transaction_id text COLLATE "C";
+COMMENT ON COLUMN grants.app_transaction_id IS 'Apple''s number of the Apple account that bought it, in this app.';
+-- The accounts that bought for a player.
+CREATE INDEX IF NOT EXISTS grants_accounts ON grants (player_id, bundle_id, app_transaction_id)
+    WHERE app_transaction_id IS NOT NULL;
 -- A player's purchases, of a day for daily limits or all of them.
 CREATE INDEX IF NOT EXISTS grants_players ON grants (player_id, purchased_at);
 -- What lies under another's original transaction: renewals and restores. Consumables are not in it.
@@ -154,7 +160,20 @@ CREATE INDEX IF NOT EXISTS device_sightings_day ON device_sightings USING brin (
 COMMENT ON TABLE device_sightings IS
     'Which players submitted from which device on which UTC day, for the shared_device signal. Forgotten after 30 days.';
 
--- Two look-ups of the hot path as functions, for their setting: a plan made while a table was small must not scan it once
+-- Since version 3.
+CREATE TABLE IF NOT EXISTS replays (
+    player_id text COLLATE "C" NOT NULL,
+    bundle_id text COLLATE "C" NOT NULL,
+    day date NOT NULL,
+    submissions integer NOT NULL CHECK (submissions >= 1),
+    latest_at timestamptz NOT NULL,
+    PRIMARY KEY (player_id, bundle_id, day)
+);
+CREATE INDEX IF NOT EXISTS replays_day ON replays USING brin (day) WITH (pages_per_range = 32);
+COMMENT ON TABLE replays IS
+    'How many submissions of a player were for purchases that another player owns, by UTC day of the decision. Forgotten after 30 days.';
+
+-- Look-ups of the hot path as functions, for their setting: a plan made while a table was small must not scan it once
 -- it has grown.
 CREATE OR REPLACE FUNCTION count_grants_of_days(
     bundles text[], players text[], products text[], days timestamptz[], most bigint
@@ -199,6 +218,60 @@ END
 $$;
 COMMENT ON FUNCTION players_of_devices IS 'Which players were seen on each device since a day, up to a number.';
 
+-- Since version 3.
+CREATE OR REPLACE FUNCTION accounts_of_players(
+    bundles text[], players text[], most bigint
+) RETURNS TABLE (number bigint, accounts text[]) LANGUAGE plpgsql STABLE SET enable_seqscan = off AS $$
+#variable_conflict use_column
+BEGIN
+    -- From one account to the next, one look into the index each: not through all of a player's purchases. Null where
+    -- there is none, as for most.
+    RETURN QUERY
+    SELECT wanted.number, CASE WHEN first.account IS NOT NULL THEN ARRAY(
+        WITH RECURSIVE known AS (
+            SELECT first.account
+            UNION ALL
+            SELECT (
+                SELECT app_transaction_id
+                FROM grants
+                WHERE player_id = wanted.player_id AND bundle_id = wanted.bundle_id
+                    AND app_transaction_id > known.account
+                ORDER BY app_transaction_id
+                LIMIT 1)
+            FROM known
+            WHERE known.account IS NOT NULL
+        )
+        SELECT account FROM known WHERE account IS NOT NULL LIMIT most) END
+    FROM unnest(bundles, players) WITH ORDINALITY AS wanted (bundle_id, player_id, number)
+    LEFT JOIN LATERAL (
+        SELECT app_transaction_id AS account
+        FROM grants
+        WHERE player_id = wanted.player_id AND bundle_id = wanted.bundle_id AND app_transaction_id IS NOT NULL
+        ORDER BY app_transaction_id
+        LIMIT 1
+    ) AS first ON true;
+END
+$$;
+COMMENT ON FUNCTION accounts_of_players IS
+    'By which Apple accounts each player''s purchases in an app were made, up to a number.';
+
+CREATE OR REPLACE FUNCTION replays_before(
+    players text[], bundles text[], days date[]
+) RETURNS TABLE (number bigint, submissions bigint) LANGUAGE plpgsql STABLE SET enable_seqscan = off AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    SELECT wanted.number, (
+        SELECT coalesce(sum(known.submissions), 0)
+        FROM replays AS known
+        WHERE known.player_id = wanted.player_id AND known.bundle_id = wanted.bundle_id
+            AND known.day > wanted.day - 30 AND known.day < wanted.day)
+    FROM unnest(players, bundles, days) WITH ORDINALITY AS wanted (player_id, bundle_id, day, number);
+END
+$$;
+COMMENT ON FUNCTION replays_before IS
+    'How many replays of others'' purchases each player sent in the 29 days before a day.';
+
 CREATE TABLE IF NOT EXISTS outcomes (
     day date NOT NULL,
     source_topic text COLLATE "C" NOT NULL,
@@ -216,6 +289,10 @@ CREATE TABLE IF NOT EXISTS outcomes (
     CONSTRAINT outcomes_answer_something CHECK (answer IS NOT NULL OR cardinality(granted_transaction_ids) > 0),
     PRIMARY KEY (day, source_partition, source_offset, source_topic, content)
 ) PARTITION BY RANGE (day);
+-- Since version 3. Null for an earlier version's. Before anything else locks the table: a lock that is raised while another
+-- session makes a partition is a deadlock.
+ALTER TABLE outcomes ADD COLUMN IF NOT EXISTS story text COLLATE "C";
+COMMENT ON COLUMN outcomes.story IS 'What was submitted, whether it was proven here, and the last tries at Apple, as JSON.';
 COMMENT ON TABLE outcomes IS
     'What each record was answered: the grants whose events belong to it in publishing order, then its own event. day is the UTC day of the record''s timestamp; content is the first half of the SHA-256 of its value, which tells a topic made anew from the one before it. Partitions outcomes_YYYYMMDD are dropped whole.';
 
@@ -310,6 +387,8 @@ CREATE TABLE IF NOT EXISTS parked (
     vacuum_truncate = false,
     autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0
 );
+-- Since version 3. The last tries at Apple, as JSON.
+ALTER TABLE parked ADD COLUMN IF NOT EXISTS tries text COLLATE "C";
 CREATE INDEX IF NOT EXISTS parked_due ON parked (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS parked_proofs ON parked (proof);
 CREATE INDEX IF NOT EXISTS parked_players ON parked (player_id) WHERE reason <> 'player_share';
@@ -350,6 +429,6 @@ CREATE TABLE IF NOT EXISTS apple_budgets (
 COMMENT ON TABLE apple_budgets IS
     'What all replicas share in front of Apple. Time up to leased_until belongs to replicas, slice by slice, each to send the requests of its slice; before held_until nobody sends any, for Apple said so (Retry-After).';
 
-INSERT INTO schema_version AS known (version) VALUES (2)
+INSERT INTO schema_version AS known (version) VALUES (3)
 ON CONFLICT (only_row) DO UPDATE SET version = excluded.version, applied_at = now()
     WHERE known.version < excluded.version;

@@ -17,11 +17,12 @@ extension GenuineReceipt {
         }
         if let latest = root["latest_receipt_info"] { try gathered.add(latest) }
 
+        let account = Self.appTransactionID(receipt)
         self.init(
             bundleID: bundleID,
             appAppleID: Self.appAppleID(receipt),
             environment: Self.environment(root, receipt) ?? asked,
-            purchases: gathered.purchases.map(\.purchase),
+            purchases: gathered.purchases.map { $0.purchase(by: account) },
             isExpiredSubscription: isExpiredSubscription,
             holdsAutoRenewable: isExpiredSubscription || Self.renewalMarks.contains { root.told($0) != nil }
                 || gathered.purchases.contains(where: \.mayRenew))
@@ -40,6 +41,11 @@ extension GenuineReceipt {
             if case .value(let number) = receipt.wholeNumber(name), number != 0 { return number }
         }
         return nil
+    }
+
+    /// One account's, for a receipt is one account's in one app. Only a signal rests on it: what cannot be read is not told.
+    private static func appTransactionID(_ receipt: JSONValue) -> AppTransactionID? {
+        if case .value(let id) = receipt.identifier("app_transaction_id") { id } else { nil }
     }
 
     private static func environment(_ root: JSONValue, _ receipt: JSONValue) -> StoreEnvironment? {

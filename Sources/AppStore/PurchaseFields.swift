@@ -50,11 +50,12 @@ struct PurchaseFields {
         mayRenew = mayRenew || later.mayRenew
     }
 
-    var purchase: StorePurchase {
+    func purchase(by account: AppTransactionID?) -> StorePurchase {
         StorePurchase(
             transactionID: transactionID, originalTransactionID: originalTransactionID ?? transactionID,
             productID: productID, quantity: quantity ?? 1, purchasedAt: purchasedAt, expiresAt: expiresAt,
-            cancelledAt: cancelledAt, isFamilyShared: isFamilyShared, appAccountToken: appAccountToken)
+            cancelledAt: cancelledAt, isFamilyShared: isFamilyShared, appAccountToken: appAccountToken,
+            appTransactionID: account)
     }
 }
 

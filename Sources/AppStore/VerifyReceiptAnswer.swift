@@ -12,17 +12,24 @@ public enum VerifyReceiptAnswer: Sendable, Equatable {
     ///   - body: as received.
     ///   - asked: the environment whose endpoint gave it: the purchases' own where the answer names none.
     public static func parse(_ body: [UInt8], asked: StoreEnvironment) -> VerifyReceiptAnswer {
+        parseWithStatus(body, asked: asked).answer
+    }
+
+    /// Status is nil where it cannot be read.
+    static func parseWithStatus(
+        _ body: [UInt8], asked: StoreEnvironment
+    ) -> (answer: VerifyReceiptAnswer, status: Int64?) {
         let document: JSONParser.Document
         do throws(JSONFault) {
             document = try JSONParser.parse(body)
         } catch {
-            return .trouble(.notJSON)
+            return (.trouble(.notJSON), nil)
         }
-        guard case .object = document.value else { return .trouble(.notJSON) }
+        guard case .object = document.value else { return (.trouble(.notJSON), nil) }
         guard !document.exceededDepth, let status = document.value["status"]?.wholeNumber else {
-            return .trouble(.incomplete)
+            return (.trouble(.incomplete), nil)
         }
-        return read(document.value, status: status, asked: asked)
+        return (read(document.value, status: status, asked: asked), status)
     }
 
     private static func read(_ root: JSONValue, status: Int64, asked: StoreEnvironment) -> VerifyReceiptAnswer {
@@ -66,10 +73,7 @@ public enum VerifyReceiptAnswer: Sendable, Equatable {
     public var label: String {
         switch self {
         case .otherEnvironment: "other_environment"
-        case .answer(.genuine): "genuine"
-        case .answer(.refused): "refused"
-        case .answer(.blocked): "blocked"
-        case .answer(.trouble(let trouble)): trouble.kind.rawValue
+        case .answer(let answer): answer.label
         }
     }
 }

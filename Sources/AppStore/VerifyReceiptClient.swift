@@ -58,7 +58,7 @@ public final class VerifyReceiptClient: ReceiptVerifier {
         for environment in [StoreEnvironment.production, .sandbox] {
             let scope = AppleScope(bundleID: request.bundleID, endpoint: Self.endpoint, environment: environment)
             let answer = await limits.send(to: scope, for: request) {
-                let answer = await ask(body, in: environment)
+                let answer = await ask(body, in: environment, ended: request.ended)
                 return (answer, AppleLimits.End(answer, now: now()))
             }
             guard let answer else { return notSent(to: scope) }
@@ -74,11 +74,17 @@ public final class VerifyReceiptClient: ReceiptVerifier {
         return .trouble(.init(.rateLimited, retryNotBefore: until))
     }
 
-    private func ask(_ body: ByteBuffer, in environment: StoreEnvironment) async -> VerifyReceiptAnswer {
+    private func ask(
+        _ body: ByteBuffer, in environment: StoreEnvironment, ended: (@Sendable (AppleTry) -> Void)?
+    ) async -> VerifyReceiptAnswer {
         let start = ContinuousClock.now
         let result = await connection.post(body, to: environment)
         let elapsed = ContinuousClock.now - start
-        let answer = read(result, asked: environment)
+        let (answer, status) = read(result, asked: environment)
+        ended?(
+            AppleTry(
+                at: now(), endpoint: Self.endpoint, environment: environment, result: answer.label, status: status,
+                milliseconds: Int64(elapsed / .milliseconds(1))))
         observer?.requestEnded(
             endpoint: Self.endpoint, environment: environment, result: answer.label, seconds: elapsed / .seconds(1))
         return answer
@@ -86,19 +92,19 @@ public final class VerifyReceiptClient: ReceiptVerifier {
 
     private func read(
         _ result: Result<HTTPAnswer, HTTPFailure>, asked: StoreEnvironment
-    ) -> VerifyReceiptAnswer {
+    ) -> (answer: VerifyReceiptAnswer, status: Int64?) {
         switch result {
-        case .failure(let failure): .trouble(failure.troubleKind)
-        case .success(let answer) where answer.status == 200: .parse(answer.body, asked: asked)
+        case .failure(let failure): return (.trouble(failure.troubleKind), nil)
+        case .success(let answer) where answer.status == 200:
+            return VerifyReceiptAnswer.parseWithStatus(answer.body, asked: asked)
         case .success(let answer):
-            // No credentials go with a request, so that no status but 200 says anything of the receipt or the settings.
-            .answer(
-                .trouble(
-                    .init(
-                        answer.status == 429 ? .rateLimited : .serverError,
-                        retryNotBefore: answer.retryAfter.flatMap {
-                            RetryAfter.parse($0, date: answer.date, now: now())
-                        })))
+            // No credentials go with a request: no status but 200 says anything of the receipt or the settings.
+            let trouble = AppleAnswer.Trouble(
+                answer.status == 429 ? .rateLimited : .serverError,
+                retryNotBefore: answer.retryAfter.flatMap {
+                    RetryAfter.parse($0, date: answer.date, now: now())
+                })
+            return (.answer(.trouble(trouble)), Int64(answer.status))
         }
     }
 }

@@ -33,7 +33,7 @@ extension SignedTransaction {
         if case .store(let store) = claims.environment { environment = store }
         self.init(
             purchase: claims.purchase, kind: claims.kind, bundleID: claims.bundleID, environment: environment,
-            appTransactionID: claims.appTransactionID, priceInThousandths: claims.priceInThousandths,
-            storefront: claims.storefront, signedDate: claims.signedDate, signature: signature)
+            priceInThousandths: claims.priceInThousandths, storefront: claims.storefront,
+            signedDate: claims.signedDate, signature: signature)
     }
 }

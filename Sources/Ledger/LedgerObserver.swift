@@ -8,6 +8,8 @@ public struct LedgerObserver: Sendable {
     public var trouble: @Sendable (LedgerTrouble) -> Void
     /// The database refused a submission's data: it was parked.
     public var parked: @Sendable (PostgresError) -> Void
+    /// Called once as a player's count comes to `Replays.suspicious`, whichever replica counts.
+    public var replaying: @Sendable (ReplayingPlayer) -> Void
     public var connected: @Sendable () -> Void
     public var disconnected: @Sendable (PostgresError) -> Void
 
@@ -16,6 +18,7 @@ public struct LedgerObserver: Sendable {
         recalled: @escaping @Sendable (_ queries: Int, _ seconds: Double) -> Void = { _, _ in },
         trouble: @escaping @Sendable (LedgerTrouble) -> Void = { _ in },
         parked: @escaping @Sendable (PostgresError) -> Void = { _ in },
+        replaying: @escaping @Sendable (ReplayingPlayer) -> Void = { _ in },
         connected: @escaping @Sendable () -> Void = {},
         disconnected: @escaping @Sendable (PostgresError) -> Void = { _ in }
     ) {
@@ -23,6 +26,7 @@ public struct LedgerObserver: Sendable {
         self.recalled = recalled
         self.trouble = trouble
         self.parked = parked
+        self.replaying = replaying
         self.connected = connected
         self.disconnected = disconnected
     }

@@ -64,10 +64,11 @@ extension PostgresLedger {
             batch: batch, lookUp: lookUp, acknowledged: acknowledged.take(), writer: writer)
         let start = ContinuousClock.now
         do {
-            let events = try await pool.run { try transaction.run(in: $0) }
+            let written = try await pool.run { try transaction.run(in: $0) }
             noteSuccess()
+            for player in written.replaying { observer.replaying(player) }
             observer.batchCommitted(batch.decisions.count, (ContinuousClock.now - start).inSeconds)
-            return .committed(events)
+            return .committed(written.events)
         } catch {
             acknowledged.giveBack(transaction.acknowledged)
             if let undone = error as? BatchTransaction.Undone { return .undone(undone) }

@@ -43,6 +43,11 @@ public struct ReceiptdMetrics: Sendable {
     public let rebalances: Counter
     public let retries: Counter
     public let recalled: Counter
+    /// `signal`.
+    /// `class`.
+    public let submissions: CounterFamily
+    public let riskSignals: CounterFamily
+    public let replayingPlayers: Counter
     /// `reason`.
     public let parkings: CounterFamily
 
@@ -122,6 +127,16 @@ public struct ReceiptdMetrics: Sendable {
         recalled = registry.counter(
             "receiptd_recalled_total", help: "Submissions answered from an earlier outcome, without Apple."
         ).with()
+        submissions = registry.counter(
+            "receiptd_submissions_total", help: "Submissions answered, by what they turned out to be.",
+            labels: ["class"])
+        replayingPlayers = registry.counter(
+            "receiptd_replaying_players_total",
+            help: "Players whose submissions of purchases that others own came to ten within 30 days."
+        ).with()
+        riskSignals = registry.counter(
+            "receiptd_risk_signals_total", help: "Granted and held events that carry a risk signal, by signal.",
+            labels: ["signal"])
 
         parkings = registry.counter(
             "receiptd_parkings_total", help: "Submissions that left memory to wait in PostgreSQL, by reason.",
@@ -136,6 +151,7 @@ public struct ReceiptdMetrics: Sendable {
     /// Series that alerts watch start at 0: the first of a kind is else no increase, for there is nothing before it.
     private func declareKnownSeries() {
         _ = outcomes.with("receipt.granted", "")
+        for signal in ["shared_device", "many_accounts", "small_purchases"] { _ = riskSignals.with(signal) }
         for reason in ["malformed_message", "bad_signature", "too_large", "crashed"] { _ = deadLetters.with(reason) }
     }
 }

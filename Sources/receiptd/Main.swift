@@ -9,6 +9,6 @@ struct Main: AsyncParsableCommand {
         subcommands: [
             RunCommand.self, MigrateCommand.self, CatalogCommand.self, CheckCommand.self, SubmitCommand.self,
             ParkedCommand.self, HoldsCommand.self, DeadLettersCommand.self, RewindCommand.self, GrantsCommand.self,
-            InspectCommand.self, DemoCommand.self,
+            InspectCommand.self, ReconcileCommand.self, DemoCommand.self,
         ])
 }

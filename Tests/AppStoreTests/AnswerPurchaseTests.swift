@@ -43,6 +43,16 @@ struct AnswerPurchaseTests {
         #expect(purchase(["transaction_id": "99999999999999999999"])?.transactionID == "99999999999999999999")
     }
 
+    @Test("The Apple account's number in the receipt is each purchase's, and one that cannot be read is not told")
+    func account() {
+        var answer = AnswerText(AnswerText.fields(), AnswerText.fields(["transaction_id": #""2000""#]))
+        for (told, read) in [(#""704000000000001""#, "704000000000001"), ("704", "704"), ("null", nil), ("[]", nil)] {
+            answer.receipt = #""bundle_id":"com.example.game","app_transaction_id":\#(told),"#
+            let purchases = parse(answer.text).genuine?.purchases
+            #expect(purchases?.map { $0.appTransactionID?.text } == [read, read], "\(told)")
+        }
+    }
+
     @Test("What is left out has its default")
     func defaults() {
         for absent in [nil, "null"] as [String?] {

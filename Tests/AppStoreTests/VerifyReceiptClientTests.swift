@@ -1,6 +1,7 @@
 import AppStore
 import AppStoreSimulation
 import Fulfillment
+import Synchronization
 import Testing
 
 @Suite("Asking Apple")
@@ -21,6 +22,22 @@ struct VerifyReceiptClientTests {
             #expect(apple.observer.results == ["Production genuine"])
             #expect(apple.observer.requests.allSatisfy { $0.endpoint == "verifyReceipt" && $0.seconds > 0 })
             #expect(apple.store.counters.requests == 1)
+        }
+    }
+
+    @Test("Each request is told as it ends, with Apple's status, that of HTTP where there is none, and its environment")
+    func ended() async throws {
+        try await SimulatedApple.run { apple in
+            let log = TryLog()
+            for (id, step) in [("1", SimulatedStep.status(21005)), ("2", .http(503)), ("3", .html), ("4", .reset)] {
+                var request = VerificationRequest(
+                    bundleID: "com.example.game", receipt: SimulatedApple.receipt(id, step), sharedSecretSetting: nil)
+                request.ended = { log.add($0) }
+                _ = await apple.client.verify(request)
+            }
+            #expect(log.all.map(\.result) == ["status", "server_error", "not_json", "connection"])
+            #expect(log.all.map(\.status) == [21005, 503, nil, nil])
+            #expect(log.all.allSatisfy { $0.endpoint == "verifyReceipt" && $0.environment == .production })
         }
     }
 
@@ -155,4 +172,11 @@ struct VerifyReceiptClientTests {
         }
         #expect(fault?.description.contains(name) == true)
     }
+}
+
+private final class TryLog: Sendable {
+    private let tries = Mutex<[AppleTry]>([])
+
+    var all: [AppleTry] { tries.withLock { $0 } }
+    func add(_ one: AppleTry) { tries.withLock { $0.append(one) } }
 }

@@ -19,7 +19,7 @@ struct SignedTransactionTests {
         #expect(transaction.bundleID == "com.example.castle")
         #expect(transaction.environment == .production)
         #expect(transaction.kind == .consumable)
-        #expect(transaction.appTransactionID == "704000000000001")
+        #expect(transaction.purchase.appTransactionID == "704000000000001")
         #expect(transaction.priceInThousandths == 1990)
         #expect(transaction.storefront == "USA")
         #expect(transaction.signedDate == Timestamp(milliseconds: 1_714_550_405_000))

@@ -65,6 +65,10 @@ struct HoldTests {
             let inspected = try await bed.command(["inspect", "8101", "--days", "1000"])
             #expect(inspected.code == 0 && inspected.output.contains("grants (1)"), "\(inspected)")
             #expect(inspected.output.contains("release") && inspected.output.contains("ann"), "\(inspected)")
+            for told in [
+                "receipt_data for \(ParkingBed.castle)", "verifyReceipt Production: genuine, status 0",
+                "held: unknown_product; not refused for ownership_disputed", "published; transaction 8101",
+            ] { #expect(inspected.output.contains(told), "\(told): \(inspected.output)") }
             let document = try await bed.command(["inspect", "p-2", "--json"])
             let json = try JSONParser.parse(Array(document.output.utf8.dropLast())).value
             #expect(json["refusals"]?.array?.count == 1 && json["grants"]?.array?.isEmpty == true, "\(document)")

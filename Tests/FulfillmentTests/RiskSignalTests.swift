@@ -6,16 +6,20 @@ import Testing
 struct RiskSignalTests {
     private func decision(
         _ id: StoreTransactionID, player: PlayerID, device: Identifier? = "phone", hasRisk: Bool = true,
-        verdict: JudgedPurchase.Verdict = .grant(payload: nil), after milliseconds: Int64 = 0
+        verdict: JudgedPurchase.Verdict = .grant(payload: nil), after milliseconds: Int64 = 0,
+        account: AppTransactionID? = nil
     ) -> PendingDecision {
         let submission = Submission(
             submissionID: id, playerID: player, bundleID: Sample.bundle, proof: .receipt("MA=="), deviceID: device)
         var risk = RiskThresholds()
         risk.sharedDevicePlayers = 3
         risk.smallPurchasesPerDay = 2
+        risk.manyAccounts = 3
+        var purchase = Sample.purchase(id, after: milliseconds)
+        purchase.appTransactionID = account
         return PendingDecision(
             submission: submission, position: Sample.position(), proof: Digest256(hashing: Array(id.text.utf8)),
-            ruling: .each([Sample.judged(Sample.purchase(id, after: milliseconds), .consumable, verdict)]),
+            ruling: .each([Sample.judged(purchase, .consumable, verdict)]),
             environment: .production, evidence: nil, decidedAt: Sample.recordTime, catalogVersion: 1, traceparent: nil,
             risk: hasRisk ? risk : nil)
     }
@@ -46,5 +50,37 @@ struct RiskSignalTests {
         #expect(risk(decision("2", player: "a", device: nil, after: 86_400_000), in: &view).isEmpty)
         #expect(risk(decision("3", player: "a", device: nil, hasRisk: false), in: &view).isEmpty)
         #expect(risk(decision("4", player: "a", device: nil), in: &view) == ["small_purchases"])
+    }
+
+    @Test("the Apple accounts that bought for a player are counted each once, the present one too, be it held")
+    func accounts() {
+        var view = LedgerView()
+        let day: Int64 = 86_400_000
+        func risk(_ id: StoreTransactionID, _ account: AppTransactionID?, isHeld: Bool = false, day number: Int64)
+            -> [String]
+        {
+            let verdict: JudgedPurchase.Verdict = isHeld ? .hold(.unknownProduct) : .grant(payload: nil)
+            return self.risk(
+                decision(
+                    id, player: "a", device: nil, verdict: verdict, after: number * day, account: account), in: &view)
+        }
+        view.risk.accountsOfPlayer[RiskFacts.PlayerOfApp(bundleID: Sample.bundle, player: "a")] = ["before"]
+        #expect(risk("1", "before", day: 1).isEmpty)
+        #expect(risk("2", "second", day: 2).isEmpty)
+        #expect(risk("3", nil, day: 3).isEmpty)
+        #expect(risk("4", "third", isHeld: true, day: 4) == ["many_accounts"])
+        // What is held was not bought for good: it does not count for the next.
+        #expect(risk("5", "second", day: 5).isEmpty)
+        #expect(risk("6", "fourth", day: 6) == ["many_accounts"])
+        #expect(risk("7", nil, day: 7) == ["many_accounts"])
+        #expect(self.risk(decision("8", player: "b", device: nil, account: "third"), in: &view).isEmpty)
+    }
+
+    @Test("an event tells its signals again when it is taken up from its bytes")
+    func stored() throws {
+        var view = LedgerView()
+        view.risk.playersOfDevice[RiskFacts.Device(bundleID: Sample.bundle, id: "phone")] = ["a", "b"]
+        let event = try #require(decision("1", player: "c").settle(in: &view).events.first)
+        #expect(event.risk == [.sharedDevice] && OutcomeEvent(stored: event.value) == event)
     }
 }

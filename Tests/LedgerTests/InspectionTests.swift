@@ -1,5 +1,6 @@
 import Fulfillment
 import Ledger
+import Synchronization
 import Testing
 
 @Suite("Inspecting")
@@ -45,5 +46,140 @@ struct InspectionTests {
                 try await Inspection.of(id, days: 2, limit: 5, in: database.pool).sections.allSatisfy(\.rows.isEmpty))
         }
         await ledger.close()
+    }
+
+    @Test("the story tells each try at Apple, each rule and each event, of what was decided and of what waits")
+    func story() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        func steps(_ id: String) async throws -> [String] {
+            try await rows("story", of: id, in: database).map { row in
+                "\(row["step"]?.string ?? "?"): \(row["detail"]?.string ?? "?")"
+            }
+        }
+        let tries = [Sample.appleTry, AppleTry(at: Sample.noon, answer: .trouble(.init(.timeout)))]
+        let story = SubmissionStory(signature: .notProvable, source: .apple, tries: tries)
+        let purchases = [
+            Sample.judged(Sample.purchase("1000")),
+            Sample.judged(Sample.purchase("2000"), .consumable, .reject(.familyShared)),
+            Sample.judged(Sample.purchase("3000"), .consumable, .reject(.cancelled)),
+        ]
+        let granted = Sample.decision(.each(purchases), offset: 1, submission: "sub", story: story)
+        let event = try #require(try await ledger.record(granted).events.first)
+        let told = try await steps("sub")
+        #expect(
+            told.map { $0.split(separator: ":")[0] } == [
+                "submitted", "classified", "apple", "apple", "submission", "transaction 1000", "transaction 2000",
+                "transaction 3000", "receipt.granted",
+            ])
+        #expect(told[0].contains("receipt_data for com.example.game, record receipt-submissions/0 at 1"))
+        #expect(told[1] == "classified: signature not provable here; Apple was asked; catalog 1")
+        #expect(told[2] == "apple: verifyReceipt Production: status, status 21005, 103 ms")
+        #expect(told[3] == "apple: timeout, without a request of its own")
+        #expect(told[4].hasSuffix("no_purchase, product_mismatch, refused_by_apple"))
+        #expect(told[5].hasPrefix("transaction 1000: granted: not refused for ownership_disputed,"))
+        #expect(told[6].hasSuffix("already_granted, binding_mismatch, cancelled"))
+        #expect(!told[7].contains("binding_mismatch"))
+        #expect(told[8] == "receipt.granted: \(event.eventID), not published yet; transaction 1000")
+        #expect(try await steps("1000") == told)
+        #expect(try await steps("player-1") == told)
+
+        let whole = Sample.decision(.whole(.noPurchase, []), player: "player-2", offset: 2)
+        _ = try await ledger.record(whole)
+        let refused = try await steps("player-2")
+        #expect(refused.count == 3)
+        #expect(refused[1].hasPrefix("submission: rejected: no_purchase; not refused for unknown_app"))
+        #expect(refused[2].hasSuffix("; no_purchase"))
+
+        let held = Sample.judged(Sample.purchase("4000"), .consumable, .hold(.unknownProduct))
+        _ = try await ledger.record(Sample.decision([held], player: "player-3", offset: 3))
+        #expect(try await steps("4000").contains { $0.hasPrefix("transaction 4000: held: unknown_product;") })
+
+        let parking = PostgresParking(pool: LedgerDatabase.pool(database.uri))
+        try await parking.park(
+            ParkingSubmission(
+                submission: Sample.submission("waiting", player: "player-4"), position: Sample.position(4),
+                proof: Sample.digest("p"), traceparent: nil, reason: .appleTrouble, detail: "timeout",
+                history: WaitingHistory(tries: [Sample.appleTry]), dueAfterSeconds: 60))
+        let waiting = try await steps("waiting")
+        #expect(waiting.map { $0.split(separator: ":")[0] } == ["submitted", "apple", "parked"])
+        #expect(waiting[2].hasPrefix("parked: apple_trouble, timeout; next try 2"))
+        await parking.close()
+        await ledger.close()
+    }
+
+    @Test("of many tries the last ones are kept, and a story holds neither receipt nor token")
+    func bounded() async throws {
+        var tries: [AppleTry] = []
+        for second in 0..<20 {
+            tries.note(AppleTry(at: Timestamp(milliseconds: Int64(second)), answer: .trouble(.init(.timeout))))
+        }
+        #expect(tries.map(\.at.milliseconds) == Array(12..<20))
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let submission = Submission(
+            submissionID: "s", playerID: "p", bundleID: Sample.bundle, proof: .receipt("MIIBsecret"),
+            productID: Identifier(String(repeating: "x", count: 500)), orderID: "o",
+            appAccountToken: "6e3b2f50-0c1d-4a5e-9f70-112233445566", deviceID: "d\u{1}", currency: "EUR")
+        let decision = PendingDecision(
+            submission: submission, position: Sample.position(1), proof: Sample.digest("p"),
+            ruling: .whole(.noPurchase, []), environment: .production, evidence: nil, decidedAt: Sample.noon,
+            catalogVersion: 3, traceparent: nil,
+            story: SubmissionStory(signature: .proven, source: .proof, tries: tries))
+        _ = try await ledger.record(decision)
+        #expect(try await database.number("SELECT count(*) FROM outcomes WHERE story ~ 'MIIB|6e3b'") == 0)
+        #expect(try await database.number("SELECT count(*) FROM outcomes WHERE length(story) < 1000") == 1)
+        let told = try await rows("story", of: "s", in: database).compactMap { $0["detail"]?.string }
+        #expect(told[0].hasSuffix("order o, device d\u{1}, currency EUR, with an account token"))
+        #expect(told[1] == "signature proven here; enough by itself; catalog 3")
+        await ledger.close()
+    }
+
+    @Test("replays of others' purchases are counted by player and app over 30 days, and the tenth is told once")
+    func replays() async throws {
+        let database = try await LedgerDatabase()
+        let told = Told()
+        let ledger = PostgresLedger(
+            pool: LedgerDatabase.pool(database.uri), observer: LedgerObserver(replaying: { told.add($0) }))
+        let now = Timestamp(
+            milliseconds: Int64(try await database.number("SELECT extract(epoch FROM now())::int8")) * 1000)
+        let day: Int64 = 86_400_000
+        func replay(_ offsets: Range<Int64>, daysAgo: Int64 = 0, player: String = "thief") async throws {
+            let decisions = offsets.map { offset in
+                Sample.decision(
+                    [Sample.judged(Sample.purchase("1000"))], player: player, offset: offset,
+                    at: now.adding(milliseconds: -daysAgo * day))
+            }
+            for outcome in try await recordAll(decisions, in: ledger) {
+                #expect(outcome.reason == Reason.ownedByOtherPlayer)
+            }
+        }
+        _ = try await ledger.record(
+            Sample.decision([Sample.judged(Sample.purchase("1000"))], player: "owner", offset: 1, at: now))
+        try await replay(10..<15, daysAgo: 40)
+        try await replay(20..<24, daysAgo: 29)
+        try await replay(30..<35)
+        #expect(told.all.isEmpty)
+        try await replay(40..<41, player: "other")
+        try await replay(50..<53)
+        // How many of the three went into one batch is the ledger's affair.
+        #expect(told.all.map(\.playerID) == ["thief"])
+        #expect(told.all.allSatisfy { (10...12).contains($0.submissions) && $0.bundleID == Sample.bundle })
+        // The same records again are answered from what they were told, and count no more.
+        try await replay(50..<53)
+        try await replay(60..<61)
+        #expect(told.all.count == 1)
+        let rows = try await rows("replays_of_others_purchases", of: "thief", in: database)
+        #expect(rows.count == 1 && rows[0]["in_30_days"] == .number("13") && rows[0]["latest_at"]?.string != nil)
+        #expect(try await self.rows("replays_of_others_purchases", of: "owner", in: database).isEmpty)
+        #expect(try await OutcomeRetention(pool: database.pool, days: 400).run().prunedReplays == 1)
+        await ledger.close()
+    }
+
+    private final class Told: Sendable {
+        private let players = Mutex<[ReplayingPlayer]>([])
+
+        var all: [ReplayingPlayer] { players.withLock { $0 } }
+        func add(_ player: ReplayingPlayer) { players.withLock { $0.append(player) } }
     }
 }

@@ -28,7 +28,8 @@ struct ParkingTests {
     func roundTrip() async throws {
         try await with { database, store in
             let history = WaitingHistory(
-                failures: 3, doubts: [.noPurchase: 2, .malformedReceipt: 1], firstFailureAt: Sample.noon, parkings: 4)
+                failures: 3, doubts: [.noPurchase: 2, .malformedReceipt: 1], firstFailureAt: Sample.noon, parkings: 4,
+                tries: [Sample.appleTry, AppleTry(at: Sample.noon, answer: .trouble(.init(.timeout)))])
             let given = parking(7, .doubt, history: history, dueAfter: 3_600)
             try await store.park(given)
             #expect(try await store.takeDue(limit: 10).isEmpty)

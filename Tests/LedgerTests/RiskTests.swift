@@ -4,18 +4,21 @@ import Testing
 
 @Suite("Risk signals in PostgreSQL")
 struct RiskTests {
-    private func decision(_ id: Int, player: String, device: String?, at time: Timestamp = Sample.noon)
-        -> PendingDecision
-    {
+    private func decision(
+        _ id: Int, player: String, device: String?, at time: Timestamp = Sample.noon, account: String? = nil
+    ) -> PendingDecision {
         var risk = RiskThresholds()
         risk.sharedDevicePlayers = 3
         risk.smallPurchasesPerDay = 2
+        risk.manyAccounts = 3
+        var purchase = Sample.purchase("\(id)", at: time)
+        purchase.appTransactionID = account.map { Identifier($0) }
         let submission = Submission(
             submissionID: Identifier("s-\(id)"), playerID: Identifier(player), bundleID: Sample.bundle,
             proof: .receipt("MIIB"), deviceID: device.map { Identifier($0) })
         return PendingDecision(
             submission: submission, position: Sample.position(Int64(id)), proof: Sample.digest("\(id)"),
-            ruling: .each([Sample.judged(Sample.purchase("\(id)", at: time))]), environment: .production, evidence: nil,
+            ruling: .each([Sample.judged(purchase)]), environment: .production, evidence: nil,
             decidedAt: time, catalogVersion: 1, traceparent: nil, risk: risk)
     }
 
@@ -50,6 +53,30 @@ struct RiskTests {
         let report = try await OutcomeRetention(pool: database.pool, days: 400).run()
         #expect(report.prunedSightings >= 1)
         #expect(try await database.number("SELECT count(*) FROM device_sightings WHERE player_id = 'a'") == 0)
+        await ledger.close()
+    }
+
+    @Test("the Apple accounts that bought for a player are remembered with the grants, over batches")
+    func accounts() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        func record(_ id: Int, _ account: String?, player: String = "a") async throws -> [String] {
+            let time = Sample.noon.adding(milliseconds: Int64(id) * 86_400_000)
+            return risk(
+                try await ledger.record(decision(id, player: player, device: nil, at: time, account: account)))
+        }
+        #expect(try await record(1, "x") == [])
+        #expect(try await record(2, "x") == [])
+        #expect(try await record(3, "y") == [])
+        #expect(try await record(4, nil) == [])
+        #expect(try await record(5, "z", player: "b") == [])
+        #expect(try await record(6, "z") == ["many_accounts"])
+        #expect(try await record(7, nil) == ["many_accounts"])
+        #expect(
+            try await database.number("SELECT count(DISTINCT app_transaction_id) FROM grants WHERE player_id = 'a'")
+                == 3)
+        let most = "SELECT cardinality(accounts) FROM accounts_of_players(ARRAY['com.example.game'], ARRAY['a'], 2)"
+        #expect(try await database.number(most) == 2)
         await ledger.close()
     }
 }

@@ -43,7 +43,11 @@ struct SchemaTests {
             """
             DROP TABLE refusals, hold_decisions;
             DROP INDEX grants_players, grants_originals;
-            ALTER TABLE grants DROP COLUMN is_bound;
+            ALTER TABLE grants DROP COLUMN is_bound, DROP COLUMN app_transaction_id;
+            DROP FUNCTION accounts_of_players, replays_before;
+            DROP TABLE replays;
+            ALTER TABLE outcomes DROP COLUMN story;
+            ALTER TABLE parked DROP COLUMN tries;
             ALTER TABLE holds DROP COLUMN traceparent, DROP COLUMN evidence, DROP COLUMN waived,
                 DROP COLUMN released_at, DROP COLUMN due_at, DROP COLUMN tries, DROP COLUMN leased_until,
                 DROP COLUMN note;

@@ -19,8 +19,6 @@ public struct SignedTransaction: Sendable, Equatable {
     public var bundleID: BundleID
     /// Nil where it is a development machine's (`Xcode`, `LocalTesting`), which is always forged.
     public var environment: StoreEnvironment?
-    /// One Apple Account in one app.
-    public var appTransactionID: String?
     /// In thousandths of the purchase's currency.
     public var priceInThousandths: Int64?
     /// ISO 3166-1 alpha-3.

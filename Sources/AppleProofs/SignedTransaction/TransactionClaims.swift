@@ -6,7 +6,6 @@ struct TransactionClaims {
     let kind: ProductKind?
     let bundleID: BundleID
     let environment: Environment
-    let appTransactionID: String?
     let priceInThousandths: Int64?
     let storefront: String?
     let signedDate: Timestamp?
@@ -26,7 +25,6 @@ struct TransactionClaims {
         self.bundleID = bundleID
         self.environment = environment
         kind = payload["type"]?.string.flatMap(ProductKind.init(claim:))
-        appTransactionID = payload.identifier("appTransactionId")?.text
         priceInThousandths = payload["price"]?.integer
         storefront = payload.identifier("storefront")?.text
         signedDate = payload.date("signedDate")
@@ -57,7 +55,8 @@ extension StorePurchase {
             cancelledAt: claims.date("revocationDate"),
             isFamilyShared: claims["inAppOwnershipType"]?.string == "FAMILY_SHARED",
             appAccountToken: claims.identifier("appAccountToken")?.text.lowercased(),
-            currency: claims.identifier("currency")?.text.uppercased())
+            currency: claims.identifier("currency")?.text.uppercased(),
+            appTransactionID: claims.identifier("appTransactionId"))
     }
 }
 

@@ -70,6 +70,8 @@ public struct VerificationRequest: Sendable {
     public var isRetry = false
     /// Told of a wait in front of Apple, as it begins (true) and ends: such work can be given up at once.
     public var waiting: (@Sendable (Bool) -> Void)?
+    /// Told of each request that was sent, as it ends.
+    public var ended: (@Sendable (AppleTry) -> Void)?
 
     public init(bundleID: BundleID, receipt: String, sharedSecretSetting: String?) {
         self.bundleID = bundleID

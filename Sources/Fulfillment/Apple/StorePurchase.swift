@@ -18,11 +18,14 @@ public struct StorePurchase: Sendable, Equatable {
     public var appAccountToken: String?
     /// Upper case, where Apple tells it.
     public var currency: String?
+    /// Apple's number of one Apple account in one app, where it tells it: the same for all that the account buys there.
+    public var appTransactionID: AppTransactionID?
 
     public init(
         transactionID: StoreTransactionID, originalTransactionID: StoreTransactionID, productID: ProductID,
         quantity: Int32 = 1, purchasedAt: Timestamp, expiresAt: Timestamp? = nil, cancelledAt: Timestamp? = nil,
-        isFamilyShared: Bool = false, appAccountToken: String? = nil, currency: String? = nil
+        isFamilyShared: Bool = false, appAccountToken: String? = nil, currency: String? = nil,
+        appTransactionID: AppTransactionID? = nil
     ) {
         self.transactionID = transactionID
         self.originalTransactionID = originalTransactionID
@@ -34,6 +37,7 @@ public struct StorePurchase: Sendable, Equatable {
         self.isFamilyShared = isFamilyShared
         self.appAccountToken = appAccountToken
         self.currency = currency
+        self.appTransactionID = appTransactionID
     }
 
     /// The order in which purchases are decided and published: `purchased_at`, then the id's bytes.

@@ -32,7 +32,7 @@ extension OutcomeEvent {
         json.endObject()
         return OutcomeEvent(
             eventID: id, kind: kind, reason: nil, playerID: submission.playerID, subject: purchase.transactionID,
-            occurredAt: now, value: json.bytes)
+            occurredAt: now, risk: risk, value: json.bytes)
     }
 
     /// A rejection or a hold of a submission, at this record.
@@ -71,7 +71,7 @@ extension OutcomeEvent {
         json.endObject()
         return OutcomeEvent(
             eventID: id, kind: kind, reason: reason, playerID: submission.playerID, subject: submission.submissionID,
-            occurredAt: now, value: json.bytes)
+            occurredAt: now, risk: kind == .held ? risk : [], value: json.bytes)
     }
 
     /// What is decided locally occurs at the record's own time, so that deciding it again gives the same bytes.

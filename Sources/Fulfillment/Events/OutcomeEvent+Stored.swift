@@ -10,7 +10,9 @@ extension OutcomeEvent {
         else { return nil }
         self.init(
             eventID: id, kind: kind, reason: json["reason"]?.string.flatMap(Reason.init(rawValue:)),
-            playerID: PlayerID(playerID), subject: Identifier(subject), occurredAt: occurredAt, value: value)
+            playerID: PlayerID(playerID), subject: Identifier(subject), occurredAt: occurredAt,
+            risk: (json["risk"]?.array ?? []).compactMap { $0.string.flatMap(RiskSignal.init(rawValue:)) }, value: value
+        )
     }
 }
 

@@ -16,12 +16,14 @@ public struct OutcomeEvent: Sendable, Equatable {
     /// The transaction, else the submission: the CloudEvents subject.
     public let subject: Identifier
     public let occurredAt: Timestamp
+    /// What a granted or held one lists.
+    public let risk: [RiskSignal]
     /// The record's value: UTF-8 JSON.
     public let value: [UInt8]
 
     public init(
         eventID: NameBasedUUID, kind: Kind, reason: Reason?, playerID: PlayerID, subject: Identifier,
-        occurredAt: Timestamp, value: [UInt8]
+        occurredAt: Timestamp, risk: [RiskSignal] = [], value: [UInt8]
     ) {
         self.eventID = eventID
         self.kind = kind
@@ -29,6 +31,7 @@ public struct OutcomeEvent: Sendable, Equatable {
         self.playerID = playerID
         self.subject = subject
         self.occurredAt = occurredAt
+        self.risk = risk
         self.value = value
     }
 

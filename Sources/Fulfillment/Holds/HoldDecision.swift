@@ -100,5 +100,6 @@ extension PendingDecision {
         traceparent = hold.traceparent
         parkedID = nil
         risk = nil
+        story = nil
     }
 }

@@ -26,6 +26,11 @@ public indirect enum JSONValue: Sendable, Equatable {
 public struct JSONMember: Sendable, Equatable {
     public let name: String
     public let value: JSONValue
+
+    public init(name: String, value: JSONValue) {
+        self.name = name
+        self.value = value
+    }
 }
 
 /// Why bytes are not JSON. Never holds the bytes themselves.

@@ -66,11 +66,14 @@ public struct PendingDecision: Sendable {
     public let parkedID: NameBasedUUID?
     /// From where on its events carry signals; nil: they carry none.
     public let risk: RiskThresholds?
+    /// For people; it decides nothing.
+    public let story: SubmissionStory?
 
     public init(
         submission: Submission, position: RecordPosition, proof: Digest256, ruling: Ruling,
         environment: StoreEnvironment, evidence: GenuineReceipt?, decidedAt: Timestamp, catalogVersion: Int64,
-        traceparent: String?, parkedID: NameBasedUUID? = nil, risk: RiskThresholds? = nil
+        traceparent: String?, parkedID: NameBasedUUID? = nil, risk: RiskThresholds? = nil,
+        story: SubmissionStory? = nil
     ) {
         self.submission = submission
         self.position = position
@@ -84,6 +87,7 @@ public struct PendingDecision: Sendable {
         self.traceparent = traceparent
         self.parkedID = parkedID
         self.risk = risk
+        self.story = story
     }
 }
 

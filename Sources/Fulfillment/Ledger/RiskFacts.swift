@@ -23,12 +23,26 @@ public struct RiskFacts: Sendable {
         }
     }
 
+    /// A player in one app: Apple's numbers of accounts are an app's too.
+    public struct PlayerOfApp: Sendable, Hashable {
+        public let bundleID: BundleID
+        public let player: PlayerID
+
+        public init(bundleID: BundleID, player: PlayerID) {
+            self.bundleID = bundleID
+            self.player = player
+        }
+    }
+
     /// Days over which a device's players are counted.
     public static let deviceDays: Int32 = 30
-    /// Players of one device that are read at most, and purchases of one day: thresholds lie below.
+    /// Players of one device that are read at most, Apple accounts of one player and purchases of one day: thresholds lie
+    /// below.
     public static let maximumCounted: Int64 = 1_000
 
     public var playersOfDevice: [Device: Set<PlayerID>] = [:]
+    /// By which accounts the player's granted purchases were made, as far as Apple told it.
+    public var accountsOfPlayer: [PlayerOfApp: Set<AppTransactionID>] = [:]
     public var purchasesOfDay: [PlayerDay: Int] = [:]
 
     public init() {}
@@ -37,7 +51,6 @@ public struct RiskFacts: Sendable {
 /// What an event's `risk` lists.
 public enum RiskSignal: String, Sendable, CaseIterable {
     case sharedDevice = "shared_device"
-    /// Not told yet: nothing that Apple answers to a receipt names the account.
     case manyAccounts = "many_accounts"
     case smallPurchases = "small_purchases"
 }
@@ -46,6 +59,10 @@ extension PendingDecision {
     /// Nil where no device is named.
     public var device: RiskFacts.Device? {
         submission.deviceID.map { RiskFacts.Device(bundleID: submission.bundleID, id: $0) }
+    }
+
+    public var playerOfApp: RiskFacts.PlayerOfApp {
+        RiskFacts.PlayerOfApp(bundleID: submission.bundleID, player: submission.playerID)
     }
 
     public func playerDay(of purchase: StorePurchase) -> RiskFacts.PlayerDay {
@@ -60,9 +77,17 @@ extension PendingDecision {
         if let device, let players = view.risk.playersOfDevice[device], players.count >= risk.sharedDevicePlayers {
             signals.append(.sharedDevice)
         }
+        if accounts(with: purchase, in: view) >= risk.manyAccounts { signals.append(.manyAccounts) }
         if view.risk.purchasesOfDay[playerDay(of: purchase), default: 0] >= risk.smallPurchasesPerDay {
             signals.append(.smallPurchases)
         }
         return signals
+    }
+
+    /// How many accounts bought for the player, with that of `purchase`, which may be held and so not known yet.
+    private func accounts(with purchase: StorePurchase, in view: LedgerView) -> Int {
+        let known = view.risk.accountsOfPlayer[playerOfApp] ?? []
+        let isNew = purchase.appTransactionID.map { !known.contains($0) } ?? false
+        return known.count + (isNew ? 1 : 0)
     }
 }

@@ -58,7 +58,12 @@ extension LedgerView {
         grants[purchase.transactionID] = Grant(
             player: decision.submission.playerID, submission: decision.identity, isRevoked: false, event: nil,
             isBound: decision.isBound(purchase))
-        if decision.risk != nil { risk.purchasesOfDay[decision.playerDay(of: purchase), default: 0] += 1 }
+        if decision.risk != nil {
+            risk.purchasesOfDay[decision.playerDay(of: purchase), default: 0] += 1
+            if let account = purchase.appTransactionID {
+                risk.accountsOfPlayer[decision.playerOfApp, default: []].insert(account)
+            }
+        }
         if judged.dailyLimit != nil { dailyCounts[decision.dailyCount(of: purchase), default: 0] += 1 }
     }
 

@@ -11,14 +11,18 @@ public struct WaitingHistory: Sendable, Equatable {
     public private(set) var parkings: Int
     /// Waited in memory between tries. An outage of Apple as a whole does not count.
     public private(set) var waitedSeconds = 0.0
+    /// For people, the last ones: none of them counts for anything.
+    public var tries: [AppleTry]
 
     public init(
-        failures: Int = 0, doubts: [Reason: Int] = [:], firstFailureAt: Timestamp? = nil, parkings: Int = 0
+        failures: Int = 0, doubts: [Reason: Int] = [:], firstFailureAt: Timestamp? = nil, parkings: Int = 0,
+        tries: [AppleTry] = []
     ) {
         self.failures = failures
         self.doubts = doubts
         self.firstFailureAt = firstFailureAt
         self.parkings = parkings
+        self.tries = tries
     }
 
     /// A try ended without a verdict.

@@ -27,8 +27,14 @@ struct BatchTransaction: Sendable {
     let acknowledged: [NameBasedUUID]
     let writer: Int32
 
-    /// Each decision's events in publishing order, by `batch.decisions`, after COMMIT.
-    func run(in session: PostgresSession) throws -> [[OutcomeEvent]] {
+    /// What stands after COMMIT.
+    struct Written: Sendable {
+        /// Each decision's, in publishing order, by `batch.decisions`.
+        let events: [[OutcomeEvent]]
+        let replaying: [ReplayingPlayer]
+    }
+
+    func run(in session: PostgresSession) throws -> Written {
         try session.transaction { session in
             let fresh = try InsertClaims.run(batch.claims, in: session)
             var view = try look(fresh: fresh, in: session)
@@ -39,12 +45,13 @@ struct BatchTransaction: Sendable {
             try changeClaims(fresh: fresh, before: claimsBefore, after: view.claims, in: session)
             try insertPurchases(settlements, in: session)
             try DeleteParked.run(batch.decisions.compactMap(\.parkedID), in: session)
+            let replaying = try NoteReplays.run(batch.decisions, settlements, in: session)
             let (outcomes, events) = outcomes(of: settlements, in: view)
             guard try outcomes.run(writer: writer, in: session) == batch.decisions.count else {
                 throw Undone.decidedBefore
             }
             if PlantedFault.eventBeforeCommit.isPlanted, batch.decisions.count > 1 { throw Unwritten(events: events) }
-            return events
+            return Written(events: events, replaying: replaying)
         }
     }
 

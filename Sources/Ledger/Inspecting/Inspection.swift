@@ -15,8 +15,10 @@ public struct Inspection: Sendable {
     private static let holds = LedgerSQL.statement(PackageResources.inspect_holds_sql)
     private static let refusals = LedgerSQL.statement(PackageResources.inspect_refusals_sql)
     private static let decisions = LedgerSQL.statement(PackageResources.inspect_decisions_sql)
+    private static let replays = LedgerSQL.statement(PackageResources.inspect_replays_sql)
     private static let parked = LedgerSQL.statement(PackageResources.inspect_parked_sql)
     private static let outbox = LedgerSQL.statement(PackageResources.inspect_outbox_sql)
+    private static let events = LedgerSQL.statement(PackageResources.inspect_events_sql)
     private static let proofs = LedgerSQL.statement(PackageResources.inspect_proofs_sql)
 
     public let sections: [Section]
@@ -55,15 +57,30 @@ public struct Inspection: Sendable {
         let holds = try rows(holds, [name, .int8(limit)])
         let originals = (grants + holds).compactMap { $0["original_transaction_id"]?.string }
         let digests = outcomes.compactMap { $0["proof_sha256"]?.string }
+        let parked = try rows(parked, [name, .int8(limit)])
+        let listed = outcomes.flatMap { $0["transactions"]?.array ?? [] }.compactMap { $0["transaction_id"]?.string }
+        var story = StorySteps(events: try rows(events, [.textArray(granted + listed)]))
+        for outcome in outcomes.reversed() { story.add(outcome: outcome) }
+        for waiting in parked.reversed() { story.add(parked: waiting) }
         return Inspection(sections: [
+            Section(name: "story", rows: story.rows),
             Section(name: "grants", rows: grants), Section(name: "holds", rows: holds),
+            Section(name: "replays_of_others_purchases", rows: try rows(replays, [name, .int8(limit)])),
             Section(name: "refusals", rows: try rows(refusals, [name, .int8(limit)])),
             Section(name: "hold_decisions", rows: try rows(decisions, [name, .int8(limit)])),
-            Section(name: "parked", rows: try rows(parked, [name, .int8(limit)])),
-            Section(name: "outcomes", rows: outcomes),
+            Section(name: "parked", rows: parked.map { $0.without("tries") }),
+            Section(name: "outcomes", rows: outcomes.map { $0.without("story", "occurred_at", "is_pending") }),
             Section(name: "outbox", rows: try rows(outbox, [name, .int8(limit)])),
             Section(name: "claims", rows: try rows(claims, [name, .textArray(originals)])),
             Section(name: "proofs", rows: try rows(proofs, [.textArray(digests)])),
         ])
+    }
+}
+
+extension JSONValue {
+    /// An object without what the story tells in words.
+    fileprivate func without(_ names: String...) -> JSONValue {
+        guard case .object(let members) = self else { return self }
+        return .object(members.filter { !names.contains($0.name) })
     }
 }

@@ -34,6 +34,7 @@ enum Park {
                 .byteaArray(rows.map(\.submission.storedBytes)),
                 .int8(Int64(ParkingPolicy.parkedOfPlayer)), .float8(ParkingPolicy.longestSeconds),
                 .float8(shareSpacing),
+                .textArray(rows.map(\.history.tries.storedText)),
             ])
     }
 }

@@ -60,6 +60,7 @@ public final class PostgresParking: ParkedSubmissions {
                     .text(detail), .int4(Int32(clamping: history.failures)), .jsonbBytes(history.storedDoubts),
                     .timestamptz(unixMicroseconds: history.firstFailureAt?.microseconds),
                     .int4(Int32(clamping: history.parkings)), .float8(dueAfterSeconds),
+                    .text(history.tries.storedText),
                 ])
             return
         }

@@ -63,6 +63,7 @@ extension LeasedSubmission {
                 topic: topic, partition: Int32(truncatingIfNeeded: partition), offset: offset, timestamp: timestamp,
                 content: Digest256(bytes: content)),
             proof: Digest256(bytes: proof), traceparent: rows.text(row, 7), reason: reason,
-            history: WaitingHistory(rows, row, firstColumn: 10), isDue: rows.bool(row, 14) ?? false, lease: lease)
+            history: WaitingHistory(rows, row, firstColumn: 10, tries: 16), isDue: rows.bool(row, 14) ?? false,
+            lease: lease)
     }
 }

@@ -15,7 +15,7 @@ extension WaitingHistory {
     }
 
     /// Of columns that follow one another: failures, doubts, first failure, parkings.
-    init(_ rows: PostgresRows, _ row: Int, firstColumn column: Int) {
+    init(_ rows: PostgresRows, _ row: Int, firstColumn column: Int, tries: Int) {
         var doubts: [Reason: Int] = [:]
         if let bytes = rows.jsonb(row, column + 1), case .object(let members)? = try? JSONParser.parse(bytes).value {
             for member in members {
@@ -26,7 +26,8 @@ extension WaitingHistory {
         }
         self.init(
             failures: Int(rows.int4(row, column) ?? 0), doubts: doubts,
-            firstFailureAt: rows.timestamp(row, column + 2), parkings: Int(rows.int4(row, column + 3) ?? 0))
+            firstFailureAt: rows.timestamp(row, column + 2), parkings: Int(rows.int4(row, column + 3) ?? 0),
+            tries: [AppleTry](stored: rows.text(row, tries)))
     }
 }
 

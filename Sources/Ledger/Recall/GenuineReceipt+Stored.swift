@@ -55,7 +55,8 @@ extension StorePurchase {
             expiresAt: json["expires"]?.integer(Int64.self).map(Timestamp.init(milliseconds:)),
             cancelledAt: json["cancelled"]?.integer(Int64.self).map(Timestamp.init(milliseconds:)),
             isFamilyShared: json["shared"] == .bool(true), appAccountToken: json["token"]?.string,
-            currency: json["currency"]?.string)
+            currency: json["currency"]?.string,
+            appTransactionID: json["app_transaction"]?.string.map { AppTransactionID($0) })
     }
 }
 
@@ -85,6 +86,7 @@ extension JSONWriter {
         }
         member("token", ifPresent: purchase.appAccountToken)
         member("currency", ifPresent: purchase.currency)
+        member("app_transaction", ifPresent: purchase.appTransactionID?.text)
         endObject()
     }
 

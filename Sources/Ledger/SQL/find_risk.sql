@@ -1,4 +1,5 @@
--- Enters who was seen on which device, and tells what was known before: others on it, and the player's purchases of a day.
+-- Enters who was seen on which device, and tells what was known before: others on it, the player's purchases of a day, and
+-- the Apple accounts that bought for the player.
 -- $1 apps; $2 devices, or null; $3 players; $4 days of sighting; $5 beginnings of UTC days of purchase; $6 counted at most;
 -- $7 the first day on which a device's players count, for each
 WITH sighted AS (
@@ -9,6 +10,7 @@ WITH sighted AS (
     ORDER BY bundle_id, device_id, day, player_id
     ON CONFLICT DO NOTHING
 )
-SELECT number, players, granted
+SELECT number, players, granted, accounts
 FROM count_grants_of_days($1, $3, array_fill(NULL::text, ARRAY[cardinality($3::text[])]), $5, $6)
-LEFT JOIN players_of_devices($1, $2, $7, $6) USING (number);
+LEFT JOIN players_of_devices($1, $2, $7, $6) USING (number)
+LEFT JOIN accounts_of_players($1, $3, $6) USING (number);

@@ -1,18 +1,19 @@
 -- The last statement of a batch. Fewer outcomes than sent: another replica has decided some of these records.
 -- $1–$13 outcomes sorted by key, $7…: see the columns; $11 array literals
--- $14–$21 events to publish, sorted by id; $22–$25 proofs, sorted; $26–$29 progress, sorted; $30 acknowledged events
+-- $14–$21 events to publish, sorted by id; $22–$25 proofs, sorted; $26–$29 progress, sorted; $30 acknowledged events; $31 outcomes' stories
 WITH decided AS (
     INSERT INTO outcomes (
         day, source_topic, source_partition, source_offset, content, submission_key, submission_id, player_id,
-        bundle_id, proof, granted_transaction_ids, answer, decided_at)
+        bundle_id, proof, granted_transaction_ids, answer, decided_at, story)
     SELECT day, source_topic, source_partition, source_offset, content, submission_key, submission_id, player_id,
-        bundle_id, proof, granted::text[], answer, decided_at
+        bundle_id, proof, granted::text[], answer, decided_at, story
     FROM unnest(
         $1::date[], $2::text[], $3::int4[], $4::int8[], $5::bytea[], $6::uuid[], $7::text[], $8::text[],
-        $9::text[], $10::bytea[], $11::text[], $12::bytea[], $13::timestamptz[])
+        $9::text[], $10::bytea[], $11::text[], $12::bytea[], $13::timestamptz[],
+        $31::text[])
         AS outcome (
             day, source_topic, source_partition, source_offset, content, submission_key, submission_id, player_id,
-            bundle_id, proof, granted, answer, decided_at)
+            bundle_id, proof, granted, answer, decided_at, story)
     ON CONFLICT DO NOTHING
     RETURNING 1
 ), queued AS (

@@ -3,7 +3,7 @@ SELECT coalesce(json_agg(found), '[]')::text
 FROM (
     SELECT transaction_id, original_transaction_id, player_id, bundle_id, product_id, kind, quantity, environment,
         purchased_at, expires_at, submission_id, granted_at, revoked_at, revision, catalog_version,
-        event IS NULL AS imported
+        app_transaction_id, event IS NULL AS imported
     FROM grants
     WHERE transaction_id IN (
         SELECT transaction_id FROM grants WHERE transaction_id = $1 OR transaction_id = ANY ($3::text[])

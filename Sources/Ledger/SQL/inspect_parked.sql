@@ -3,7 +3,7 @@ SELECT coalesce(json_agg(found), '[]')::text
 FROM (
     SELECT submission_id, player_id, bundle_id, reason, detail, sql_state, failures, parkings, parked_at, due_at,
         leased_until > now() AS is_leased, source_topic AS topic, source_partition AS partition,
-        source_offset AS "offset", encode(proof, 'hex') AS proof_sha256
+        source_offset AS "offset", encode(proof, 'hex') AS proof_sha256, tries
     FROM parked
     WHERE submission_id = $1 OR player_id = $1
     ORDER BY parked_at DESC

@@ -15,7 +15,7 @@ WITH wanted AS (
     RETURNING *
 )
 SELECT leased.id, source_topic, source_partition, source_offset, source_timestamp, content, proof, traceparent,
-    submission, reason, failures, doubts, first_failure_at, parkings, true, leased_until
+    submission, reason, failures, doubts, first_failure_at, parkings, true, leased_until, tries
 FROM leased
 JOIN parked_submissions USING (id)
 ORDER BY leased.id;

@@ -1,22 +1,22 @@
 -- Parks many at a time; one that waits already stays as it is. What lies behind a parked offset may have been decided.
 -- $1–$20 a column each; $21 how many of a player's wait by their own delay, $22 seconds for the others;
--- $23 seconds between two of a player who has too many in memory: in order, and never many at once
+-- $24 tries at Apple; $23 seconds between two of a player who has too many in memory: in order, and never many at once
 WITH given AS (
     SELECT *, row_number() OVER (PARTITION BY player_id, reason = 'player_share' ORDER BY number) AS place
     FROM unnest(
         $1::uuid[], $2::text[], $3::int4[], $4::int8[], $5::timestamptz[], $6::uuid[], $7::text[], $8::text[],
         $9::text[], $10::bytea[], $11::text[], $12::text[], $13::int4[], $14::jsonb[], $15::timestamptz[],
-        $16::int4[], $17::float8[], $18::bytea[], $19::text[], $20::bytea[])
+        $16::int4[], $17::float8[], $18::bytea[], $19::text[], $20::bytea[], $24::text[])
         WITH ORDINALITY AS given (
             id, source_topic, source_partition, source_offset, source_timestamp, submission_key, submission_id,
             player_id, bundle_id, proof, reason, detail, failures, doubts, first_failure_at, parkings, delay,
-            content, traceparent, submission, number)
+            content, traceparent, submission, tries, number)
 ), fresh AS (
     INSERT INTO parked (
         id, source_topic, source_partition, source_offset, source_timestamp, submission_key, submission_id, player_id,
-        bundle_id, proof, reason, detail, failures, doubts, first_failure_at, parkings, due_at)
+        bundle_id, proof, reason, detail, failures, doubts, first_failure_at, parkings, tries, due_at)
     SELECT id, source_topic, source_partition, source_offset, source_timestamp, submission_key, submission_id,
-        player_id, bundle_id, proof, reason, detail, failures, doubts, first_failure_at, parkings,
+        player_id, bundle_id, proof, reason, detail, failures, doubts, first_failure_at, parkings, tries,
         CASE
             WHEN reason = 'player_share' THEN
                 greatest(now(), (

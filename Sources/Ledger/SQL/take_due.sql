@@ -25,7 +25,7 @@ WITH due AS (
     RETURNING *
 )
 SELECT leased.id, source_topic, source_partition, source_offset, source_timestamp, content, proof, traceparent,
-    submission, reason, failures, doubts, first_failure_at, parkings, due_at <= now(), leased_until
+    submission, reason, failures, doubts, first_failure_at, parkings, due_at <= now(), leased_until, tries
 FROM leased
 JOIN parked_submissions USING (id)
 ORDER BY due_at, source_topic, source_partition, source_offset;

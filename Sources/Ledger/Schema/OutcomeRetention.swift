@@ -16,10 +16,13 @@ public struct OutcomeRetention: Sendable {
         public var prunedOutcomes = 0
         public var prunedProofs = 0
         public var prunedSightings = 0
+        public var prunedReplays = 0
     }
 
     private static let pruningDefault = LedgerSQL.statement(PackageResources.prune_default_sql)
     private static let pruningProofs = LedgerSQL.statement(PackageResources.prune_proofs_sql)
+
+    private static let pruningReplays = LedgerSQL.statement(PackageResources.prune_replays_sql)
 
     private static let pruningSightings = LedgerSQL.statement(PackageResources.prune_sightings_sql)
 
@@ -42,6 +45,7 @@ public struct OutcomeRetention: Sendable {
             report.prunedOutcomes = try Self.prune(Self.pruningDefault, days, in: session)
             report.prunedProofs = try Self.prune(Self.pruningProofs, days, in: session)
             report.prunedSightings = try Self.prune(Self.pruningSightings, RiskFacts.deviceDays, in: session)
+            report.prunedReplays = try Self.prune(Self.pruningReplays, Replays.days, in: session)
             return report
         }
     }

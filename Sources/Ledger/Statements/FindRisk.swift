@@ -41,6 +41,10 @@ enum FindRisk {
             guard let number = rows.int8(row, 0) else { continue }
             let asked = given[Int(number) - 1]
             facts.purchasesOfDay[asked.day] = Int(rows.int8(row, 2) ?? 0)
+            if let accounts = rows.textArray(row, 3) {
+                let player = RiskFacts.PlayerOfApp(bundleID: asked.day.bundleID, player: asked.day.player)
+                facts.accountsOfPlayer[player] = Set(accounts.compactMap { $0.map { Identifier($0) } })
+            }
             guard let device = asked.device, let players = rows.textArray(row, 1) else { continue }
             facts.playersOfDevice[device, default: []].formUnion(players.compactMap { $0.map { Identifier($0) } })
         }

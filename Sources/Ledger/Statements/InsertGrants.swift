@@ -31,6 +31,7 @@ enum InsertGrants {
                 .byteaArray(rows.map(\.grant.event.value)),
                 .int8Array(rows.map(\.decision.catalogVersion)),
                 .boolArray(rows.map { $0.decision.isBound($0.grant.purchase) }),
+                .textArray(rows.map { $0.grant.purchase.appTransactionID?.text }),
             ]
         ).count
     }

@@ -71,7 +71,7 @@ struct InsertOutcomes {
     /// How many records had no outcome yet.
     func run(writer: Int32, in session: PostgresSession) throws -> Int {
         let rows = try session.execute(
-            Self.statement, outcomeColumns + outboxColumns + proofColumns + progressColumns(writer))
+            Self.statement, outcomeColumns + outboxColumns + proofColumns + progressColumns(writer) + storyColumn)
         return Int(rows.int8(0, 0) ?? 0)
     }
 
@@ -92,6 +92,8 @@ struct InsertOutcomes {
             .timestamps(outcomes.map(\.decision.decidedAt)),
         ]
     }
+
+    private var storyColumn: [PostgresParameter] { [.textArray(outcomes.map(\.decision.storedStory))] }
 
     private var outboxColumns: [PostgresParameter] {
         [

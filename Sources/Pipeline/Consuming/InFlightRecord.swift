@@ -27,6 +27,9 @@ final class InFlightRecord: Sendable {
         var isWaiting = false
         var isAbandoned = false
         var isOver = false
+        var tries: [AppleTry] = []
+        /// How many were ever noted.
+        var triesNoted = 0
     }
 
     private let state = Mutex(State())
@@ -95,6 +98,23 @@ final class InFlightRecord: Sendable {
         }
         if isCancelled || isGivenUp || Task.isCancelled { throw Abandoned() }
     }
+
+    func note(_ latest: AppleTry) {
+        state.withLock { state in
+            state.tries.note(latest)
+            state.triesNoted += 1
+        }
+    }
+
+    /// The last tries at Apple, those before it was parked too.
+    var tries: [AppleTry] {
+        let own = state.withLock { $0.tries }
+        guard let earlier = parked?.leased.history.tries, !earlier.isEmpty else { return own }
+        return Array((earlier + own).suffix(AppleTry.maximumKept))
+    }
+
+    /// Counts the tries of this life in memory.
+    var triesNoted: Int { state.withLock { $0.triesNoted } }
 
     /// The work only waits, or does so no longer: what only waits is given up at once when its partition goes.
     func note(isWaiting: Bool) {

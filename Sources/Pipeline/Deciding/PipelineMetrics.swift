@@ -5,12 +5,15 @@ import Operations
 struct PipelineMetrics: Sendable {
     let all: ReceiptdMetrics
     let stages: [Stage: Histogram]
+    private let classes: [TrafficClass: Counter]
     private let outcomes: [OutcomeEvent.Kind: [Reason?: Counter]]
 
     init(_ metrics: ReceiptdMetrics) {
         all = metrics
         stages = Dictionary(
             uniqueKeysWithValues: Stage.allCases.map { ($0, metrics.stageDuration.with($0.rawValue)) })
+        classes = Dictionary(
+            uniqueKeysWithValues: TrafficClass.allCases.map { ($0, metrics.submissions.with($0.rawValue)) })
         var outcomes: [OutcomeEvent.Kind: [Reason?: Counter]] = [:]
         // Only the pairs that occur get a series of their own before they occur.
         outcomes[.granted] = [nil: metrics.outcomes.with(OutcomeEvent.Kind.granted.rawValue, "")]
@@ -28,9 +31,10 @@ struct PipelineMetrics: Sendable {
         all.misconfiguration.set(bundleID.text, AppleAnswer.Blockage.noServerAPI.rawValue, isLacking)
     }
 
-    /// Counts each event, and the submission's way from record to answer once.
-    func published(_ events: [OutcomeEvent], recordedAt: Timestamp, now: Timestamp) {
+    /// Counts each event, and the submission's class and way from record to answer once. `events` are not empty.
+    func published(_ events: [OutcomeEvent], isLocal: Bool, recordedAt: Timestamp, now: Timestamp) {
         for event in events { published(event) }
+        classes[TrafficClass(events, isLocal: isLocal)]?.increment()
         all.submissionDuration.observe(Double(max(0, now.milliseconds - recordedAt.milliseconds)) / 1000)
     }
 
@@ -40,5 +44,6 @@ struct PipelineMetrics: Sendable {
             outcomes[event.kind]?[event.reason]
             ?? all.outcomes.with(event.kind.rawValue, event.reason?.rawValue ?? "")
         counter.increment()
+        for signal in event.risk { all.riskSignals.with(signal.rawValue).increment() }
     }
 }

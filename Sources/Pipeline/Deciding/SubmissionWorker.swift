@@ -64,7 +64,7 @@ public struct SubmissionWorker: Sendable {
             if case .parked = recalled { return }
         }
         let event = OutcomeEvent.rejectedLocally(reason, submission: submission, proof: proof, position: item.position)
-        try await publish([event], of: item)
+        try await publish([event], of: item, isLocal: true)
     }
 
     /// recall → ask → judge → record, again and again until there is a verdict. Where the proof is enough, nobody is asked.
@@ -114,7 +114,10 @@ public struct SubmissionWorker: Sendable {
             case .decided(let ruling):
                 CrashPoint.judged.reached()
                 clock.mark(.ask, in: metrics)
-                let events = try await record(ruling, answer, submission, proof, app, catalog.version, item)
+                let story = SubmissionStory(
+                    signature: proof.signature,
+                    source: remembered != nil ? .ledger : item.tries.isEmpty ? .proof : .apple, tries: item.tries)
+                let events = try await record(ruling, answer, submission, proof, app, catalog.version, item, story)
                 clock.mark(.record, in: metrics)
                 return events
             case let undecided:
@@ -135,7 +138,9 @@ public struct SubmissionWorker: Sendable {
         to proof: ParsedProof, of submission: Submission, _ app: AppPolicy, _ item: InFlightRecord, isRetry: Bool
     ) async -> AppleAnswer {
         if let evidence = proof.sufficientEvidence(for: app, now: WallClock.now) { return .genuine(evidence) }
+        let triesBefore = item.triesNoted
         let answer = await item.sharedAnswer { await ask(proof, submission, app, item, isRetry: isRetry) }
+        if item.triesNoted == triesBefore { item.note(AppleTry(at: WallClock.now, answer: answer)) }
         noteAnswer(answer, submission.bundleID, item)
         return answer
     }
@@ -150,6 +155,7 @@ public struct SubmissionWorker: Sendable {
         request.isProven = proof.isProven(of: submission.bundleID)
         request.isRetry = isRetry
         request.waiting = { [weak item] isWaiting in item?.note(isWaiting: isWaiting) }
+        request.ended = { [weak item] latest in item?.note(latest) }
         let key = SharedAnswers.Key(proof: proof.digest, bundleID: submission.bundleID)
         return await shared.answer(
             for: key, waiting: { item.note(isWaiting: $0) }, ask: { [request] in await verifier.verify(request) })
@@ -157,7 +163,7 @@ public struct SubmissionWorker: Sendable {
 
     private func record(
         _ ruling: Ruling, _ answer: AppleAnswer, _ submission: Submission, _ proof: ParsedProof,
-        _ app: AppPolicy, _ catalogVersion: Int64, _ item: InFlightRecord
+        _ app: AppPolicy, _ catalogVersion: Int64, _ item: InFlightRecord, _ story: SubmissionStory
     ) async throws(Abandoned) -> [OutcomeEvent] {
         var receipt: GenuineReceipt?
         if case .genuine(let genuine) = answer { receipt = genuine }
@@ -168,7 +174,7 @@ public struct SubmissionWorker: Sendable {
             submission: submission, position: item.position, proof: proof.digest, ruling: ruling,
             environment: receipt?.environment ?? .production, evidence: isMemorable ? receipt : nil,
             decidedAt: WallClock.now, catalogVersion: catalogVersion, traceparent: item.traceparent,
-            parkedID: item.parked?.id, risk: app.risk)
+            parkedID: item.parked?.id, risk: app.risk, story: story)
         switch try await withLedger({ () async throws(LedgerClosed) in try await ledger.record(decision) }) {
         case .events(let events):
             CrashPoint.recorded.reached()
@@ -189,13 +195,16 @@ public struct SubmissionWorker: Sendable {
         try await publisher.publish(letter, of: item.record, position: item.position)
         metrics.deadLetter(letter.reason)
         guard let sender = letter.sender else { return }
-        try await publish([.malformed(sender, position: item.position)], of: item)
+        try await publish([.malformed(sender, position: item.position)], of: item, isLocal: true)
     }
 
-    func publish(_ events: [OutcomeEvent], of item: InFlightRecord) async throws(Abandoned) {
+    /// - Parameter isLocal: decided without asking anyone.
+    func publish(
+        _ events: [OutcomeEvent], of item: InFlightRecord, isLocal: Bool = false
+    ) async throws(Abandoned) {
         guard !events.isEmpty else { return }
         try await publisher.publish(events, traceparent: item.traceparent)
-        metrics.published(events, recordedAt: item.position.timestamp, now: WallClock.now)
+        metrics.published(events, isLocal: isLocal, recordedAt: item.position.timestamp, now: WallClock.now)
     }
 
     private func waitForTurn(_ item: InFlightRecord) async throws(Abandoned) {

@@ -45,6 +45,7 @@ extension SubmissionWorker {
         guard let parking, !Task.isCancelled else { throw Abandoned() }
         var history = given
         history.noteParking()
+        history.tries = item.tries
         let detail = judgement?.parkingDetail
         if let leased = item.parked?.leased {
             return await putBack(leased, to: parking, reason, detail, history, dueAfterSeconds)

@@ -44,15 +44,22 @@ enum InspectionText {
 
     static func tables(_ inspection: Inspection, of id: String) -> String {
         let known = inspection.sections.filter { !$0.rows.isEmpty }
-        if known.isEmpty { return "nothing is known of \(ShownText.quoted(id))" }
-        return known.map { section in
+        if known.isEmpty { return "nothing is known of \(ShownText.quoted(id))\n\(untold)" }
+        let tables = known.map { section in
             let columns = columns(section)
             let rows = section.rows.map { row in columns.map { cell(row[$0]) } }
             let title = section.name.replacing("_", with: " ") + " (\(section.rows.count))"
             return ([title] + TextTable.lines(columns.map { $0.uppercased() }, rows).map { "  " + $0 })
                 .joined(separator: "\n")
         }.joined(separator: "\n\n")
+        // A player's decided submissions may be all there is, and yet not all that came.
+        return known.contains { $0.name == "outcomes" } ? tables : tables + "\n\n" + untold
     }
+
+    private static let untold = """
+        Refused without asking anyone (another app's, forged, unreadable, or an unknown app): in no table. Its answer is on
+        the outcomes topic.
+        """
 
     /// Those of which any row has a value.
     private static func columns(_ section: Inspection.Section) -> [String] {

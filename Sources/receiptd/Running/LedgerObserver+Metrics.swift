@@ -25,6 +25,15 @@ extension LedgerObserver {
             parked: { error in
                 logger.error("the database refused data: parked", [.sqlState: "\(error.sqlState ?? "none")"])
             },
+            replaying: { player in
+                metrics.replayingPlayers.increment()
+                logger.notice(
+                    "a player keeps sending purchases that others own",
+                    [
+                        .playerID: "\(player.playerID)", .bundleID: "\(player.bundleID)",
+                        .count: .stringConvertible(player.submissions),
+                    ])
+            },
             connected: { health.set(.databaseReachable, unmet: nil) },
             disconnected: { _ in health.set(.databaseReachable, unmet: "PostgreSQL is out of reach") })
     }

@@ -45,15 +45,20 @@ enum Sample {
 
     static func decision(
         _ ruling: Ruling, player: String = "player-1", offset: Int64, submission: String? = nil,
-        proof: String? = nil, partition: Int32 = 0, remembers: Bool = false, at time: Timestamp = noon
+        proof: String? = nil, partition: Int32 = 0, remembers: Bool = false, at time: Timestamp = noon,
+        story: SubmissionStory? = nil
     ) -> PendingDecision {
         PendingDecision(
             submission: self.submission(submission ?? "s-\(partition)-\(offset)", player: player),
             position: position(offset, partition: partition, at: time),
             proof: digest(proof ?? "proof \(player) \(partition) \(offset)"), ruling: ruling, environment: .production,
             evidence: remembers ? receipt(ruling.purchases) : nil, decidedAt: time, catalogVersion: 1,
-            traceparent: nil)
+            traceparent: nil, story: story)
     }
+
+    static let appleTry = AppleTry(
+        at: noon, endpoint: "verifyReceipt", environment: .production, result: "status", status: 21005,
+        milliseconds: 103)
 
     static func digest(_ text: String) -> Digest256 { Digest256(hashing: Array(text.utf8)) }
 

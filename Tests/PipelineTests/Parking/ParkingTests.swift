@@ -36,6 +36,23 @@ struct ParkingTests {
             #expect(bench.store.content.parked.isEmpty)
             #expect(bench.ledger.decisions.map(\.parkedID) == [nil])
             #expect(bench.apple.asked == 3)
+            let story = try #require(bench.ledger.decisions.first?.story)
+            #expect(story.source == .apple && story.signature == .notProvable)
+            #expect(story.tries.map(\.result) == ["timeout", "server_error", "genuine"])
+        }
+    }
+
+    @Test("tries go into the parked row and come back with it, to stand beside the decision in the end")
+    func tries() async throws {
+        try await with(ParkingBench()) { bench in
+            let submission = ParkingBench.submission("a")
+            try await bench.work(on: bench.item(submission))
+            let parked = try #require(bench.store.content.parked.first)
+            #expect(parked.history.tries.map(\.result) == ["timeout"])
+            bench.apple.answer(ParkingBench.genuine)
+            let leased = ParkingBench.leased(submission, history: parked.history)
+            try await bench.work(on: InFlightRecord(ParkedWork(leased: leased, answer: AnswerOfProof())))
+            #expect(bench.ledger.decisions.first?.story?.tries.map(\.result) == ["timeout", "genuine"])
         }
     }
 
@@ -211,6 +228,19 @@ struct ParkingTests {
         bench.outage.last(seconds: third * 2)
         _ = step()
         #expect(abs(wait.history.waitedSeconds - first - second / 2) < 1e-9)
+    }
+
+    @Test("an answered submission is counted by what it was: junk where it was seen here")
+    func classes() async throws {
+        try await with(ParkingBench()) { bench in
+            let junk = Submission(
+                submissionID: "j", playerID: "player-1", bundleID: ParkingBench.bundle, proof: .receipt("!!!"))
+            try await bench.work(on: bench.item(junk))
+            #expect(bench.metrics.submissions.with("junk").value == 1)
+            bench.apple.answer(ParkingBench.genuine)
+            try await bench.work(on: bench.item(ParkingBench.submission("a"), offset: 2))
+            #expect(bench.metrics.submissions.with("other").value == 1)
+        }
     }
 
     @Test("an app is woken seldom, however often its answers change")

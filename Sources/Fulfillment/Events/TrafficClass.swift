@@ -1,0 +1,37 @@
+/// What an answered submission was, as operators sort their traffic. The reasons alone cannot tell junk from what only
+/// Apple could refuse: `malformed_receipt` is both.
+public enum TrafficClass: String, Sendable, CaseIterable {
+    /// Something of it was granted, or waits for a person.
+    case genuine
+    /// All that it could bring was granted before, or is another player's.
+    case repeated = "repeat"
+    /// Another app's receipt.
+    case foreign
+    /// No receipt at all, seen here: what cracking tools send.
+    case junk
+    /// A signature that fails, seen here.
+    case forged
+    /// It looked like a receipt, could not be proven here, and Apple does not confirm it.
+    case unverifiable
+    /// Genuine without anything to grant, refused by policy, or of an app that is not in the catalog.
+    case other
+
+    /// - Parameters:
+    ///   - events: of one submission, at least one.
+    ///   - isLocal: decided without asking anyone.
+    public init(_ events: [OutcomeEvent], isLocal: Bool) {
+        guard events.allSatisfy({ $0.kind == .rejected }) else {
+            self = .genuine
+            return
+        }
+        switch events.last?.reason {
+        case .alreadyGranted, .ownedByOtherPlayer: self = .repeated
+        case .foreignApp: self = .foreign
+        case .malformedSubmission: self = .junk
+        case .malformedReceipt: self = isLocal ? .junk : .unverifiable
+        case .unauthenticReceipt: self = isLocal ? .forged : .unverifiable
+        case .accountNotFound, .transactionNotFound, .refusedByApple: self = .unverifiable
+        default: self = .other
+        }
+    }
+}

@@ -1,0 +1,12 @@
+/// Submissions for purchases that another player owns, counted by player: who keeps sending others' receipts.
+public enum Replays {
+    /// Days over which they are counted, the present one too.
+    public static let days: Int32 = 30
+    /// So many of one player in one app are worth a look. Two game accounts on one device bring about a few.
+    public static let suspicious: Int32 = 10
+}
+
+extension Settlement {
+    /// Any of its transactions is another player's.
+    public var isReplay: Bool { outcomes.contains { $0.reason == .ownedByOtherPlayer } }
+}

@@ -1,0 +1,57 @@
+import Fulfillment
+
+extension PendingDecision {
+    /// Scalars of a product id that a client claims: nothing else bounds it.
+    private static let maximumClaim = 128
+
+    /// What was submitted, and how it came to its decision, as JSON with short names. Never the receipt, nor the token.
+    var storedStory: String? {
+        guard let story else { return nil }
+        var json = JSONWriter(capacity: 192 + 80 * story.tries.count)
+        json.beginObject()
+        json.member("proof", submission.proof.name)
+        json.member("signature", story.signature.name)
+        json.member("source", story.source.rawValue)
+        json.name("catalog")
+        json.number(catalogVersion)
+        if let product = submission.productID {
+            let claim = product.text.unicodeScalars.prefix(Self.maximumClaim)
+            json.member("product", String(String.UnicodeScalarView(claim)))
+        }
+        json.member("order", ifPresent: submission.orderID)
+        json.member("device", ifPresent: submission.deviceID?.text)
+        json.member("currency", ifPresent: submission.currency)
+        json.member("submitted_at", ifPresent: submission.submittedAt?.rfc3339)
+        if submission.appAccountToken != nil {
+            json.name("token")
+            json.bool(true)
+        }
+        if !story.tries.isEmpty {
+            json.name("tries")
+            json.write(story.tries)
+        }
+        json.endObject()
+        return String(decoding: json.bytes, as: UTF8.self)
+    }
+}
+
+extension Submission.Proof {
+    /// The field that it came in.
+    var name: String {
+        switch self {
+        case .receipt: "receipt_data"
+        case .signedTransaction: "signed_transaction"
+        case .transactionID: "transaction_id"
+        }
+    }
+}
+
+extension ParsedProof.Signature {
+    fileprivate var name: String {
+        switch self {
+        case .proven: "proven"
+        case .forged: "forged"
+        case .notProvable: "not_provable"
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import ArgumentParser
+import Ledger
+
+struct ReconcileCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "reconcile", abstract: "Compares grants with Apple's Summary Sales report.",
+        discussion: """
+            The report is the one that App Store Connect hands out, tab separated and unpacked. In-app purchases are \
+            compared by product (SKU) and day, or by the longer period of a weekly or monthly report. Exit code 0 where all \
+            agrees, 1 where something differs or the report cannot be read.
+            """)
+
+    @Option(help: "A Summary Sales report, tab separated; /dev/stdin for standard input.") var report: String
+    @Option(help: "Where the report's days begin and end.") var timeZone = "America/Los_Angeles"
+    @Option(help: "Only the grants of this app: for a report that has no other one's products.") var bundle: String?
+    @Flag(help: "What agrees is shown too.") var all = false
+    @Flag(help: "One JSON document on standard output.") var json = false
+    @OptionGroup var options: SettingsOptions
+
+    func run() async throws {
+        try await reporting {
+            let sales = try read()
+            guard let first = sales.periods.first?.first, let last = sales.periods.last?.last else { return }
+            let settings = try options.read(requiring: [.database])
+            try await withDatabase(settings) { pool in
+                try await requireSchema(pool)
+                guard try await GrantedUnits.isKnown(timeZone: timeZone, in: pool) else {
+                    throw CommandFailure(
+                        "--time-zone \(ShownText.quoted(timeZone)): PostgreSQL does not know it", code: 64)
+                }
+                let granted = try await GrantedUnits.of(
+                    first...last, timeZone: timeZone, bundleID: bundle, in: pool)
+                let reconciliation = Reconciliation(sales, granted)
+                print(
+                    json
+                        ? ReconciliationText.json(reconciliation, timeZone: timeZone)
+                        : ReconciliationText.tables(reconciliation, all: all))
+                if !reconciliation.differences.isEmpty { throw ExitCode(1) }
+            }
+        }
+    }
+
+    /// Not inlined: the optimizer of Swift 6.3 crashes on a typed throw inlined into an asynchronous function.
+    @inline(never)
+    private func read() throws -> SalesReport {
+        let bytes: [UInt8]
+        do throws(BoundedFile.Fault) {
+            bytes = try BoundedFile.read(report, limit: SalesReport.maximumBytes)
+        } catch {
+            throw CommandFailure("\(report): \(error.message)", code: 1)
+        }
+        do throws(SalesReport.Faults) {
+            return try SalesReport(bytes)
+        } catch {
+            throw CommandFailure(error.messages.map { "\(report): \($0)" }.joined(separator: "\n"), code: 1)
+        }
+    }
+}

@@ -1,0 +1,34 @@
+import Fulfillment
+import Ledger
+import Testing
+
+@Suite("Granted units")
+struct GrantedUnitsTests {
+    @Test("units of production are told by product and day of the zone: granted by purchase, taken back by revocation")
+    func units() async throws {
+        let database = try await LedgerDatabase()
+        try await database.run(
+            """
+            INSERT INTO grants (transaction_id, player_id, bundle_id, product_id, quantity, environment, purchased_at,
+                submission_id, granted_at, revoked_at) VALUES
+            -- 23:30 of the 19th in California
+            ('1', 'p', 'app', 'gold', 3, 'Production', '2026-11-20T07:30:00Z', 's', now(), NULL),
+            ('2', 'p', 'app', 'gold', 2, 'Production', '2026-11-20T08:00:00Z', 's', now(), '2026-11-21T12:00:00Z'),
+            ('3', 'p', 'app', 'gold', 9, 'Sandbox', '2026-11-20T12:00:00Z', 's', now(), NULL),
+            ('4', 'p', 'other', 'vip', 1, 'Production', NULL, 's', '2026-11-21T09:00:00Z', NULL),
+            ('5', 'p', 'app', 'gold', 4, 'Production', '2026-11-22T08:00:00Z', 's', now(), NULL)
+            """)
+        let days = ReportDay("2026-11-20")...ReportDay("2026-11-21")
+        func units(_ zone: String, bundle: String? = nil) async throws -> [String] {
+            try await GrantedUnits.of(days, timeZone: zone, bundleID: bundle, in: database.pool).map {
+                "\($0.productID) \($0.day.text) +\($0.granted) -\($0.revoked)"
+            }
+        }
+        let california = ["gold 2026-11-20 +2 -0", "gold 2026-11-21 +0 -2"]
+        #expect(try await units("America/Los_Angeles") == california + ["vip 2026-11-21 +1 -0"])
+        #expect(try await units("America/Los_Angeles", bundle: "app") == california)
+        #expect(try await units("UTC", bundle: "app") == ["gold 2026-11-20 +5 -0", "gold 2026-11-21 +0 -2"])
+        #expect(try await GrantedUnits.isKnown(timeZone: "America/Los_Angeles", in: database.pool))
+        #expect(try await GrantedUnits.isKnown(timeZone: "Mars", in: database.pool) == false)
+    }
+}
