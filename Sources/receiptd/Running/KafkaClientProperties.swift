@@ -5,6 +5,8 @@ struct KafkaClientProperties {
     /// Kilobytes of prefetched records. librdkafka before 2.2 stops fetching for up to a second once it is full, so it
     /// holds more than a second's work at the rates that a worker reaches.
     static let prefetchKilobytes = 16_384
+    /// Bytes of one broker's answer to a fetch, as they come: compressed receipts take several times as much in memory.
+    static let fetchBytes = 2 * 1024 * 1024
     /// Bytes of one record to the dead-letter topic; the broker's own limit decides, and an excerpt follows.
     static let maximumRecordBytes = 16 * 1024 * 1024
 
@@ -23,7 +25,13 @@ struct KafkaClientProperties {
                 ("fetch.wait.max.ms", "100"),
                 ("fetch.error.backoff.ms", "50"),
                 ("queued.max.messages.kbytes", String(Self.prefetchKilobytes)),
-            ] + settings.properties.pairs)
+            ] + fetchLimit + settings.properties.pairs)
+    }
+
+    /// librdkafka takes none below `message.max.bytes`: where that is given, it finds a limit by itself.
+    private var fetchLimit: [(name: String, value: String)] {
+        settings.properties.pairs.contains { $0.name == "message.max.bytes" }
+            ? [] : [("fetch.max.bytes", String(Self.fetchBytes))]
     }
 
     var producer: KafkaProperties {

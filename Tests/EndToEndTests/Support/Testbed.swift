@@ -32,7 +32,8 @@ final class Testbed: Sendable {
 
     /// - Parameter settings: of every worker; the times are short unless given.
     static func run(
-        on database: Database = .prepared, brokers: Int32 = 1, latency: SimulatedLatency = .fixed(0),
+        on database: Database = .prepared, brokers: Int32 = 1,
+        partitions: Int32 = EmbeddedParts.partitions, latency: SimulatedLatency = .fixed(0),
         settings: [String: String] = [:],
         _ body: (Testbed) async throws -> Void
     ) async throws {
@@ -41,8 +42,8 @@ final class Testbed: Sendable {
         options.logCapacity = 200_000
         let uri = database == .ownServer ? nil : try await SharedServer.makeDatabase(isPrepared: database == .prepared)
         let parts = try await EmbeddedParts.start(
-            environment: uri.map { ["DATABASE_URL": $0] } ?? [:], brokers: brokers, latency: latency,
-            appleOptions: options)
+            environment: uri.map { ["DATABASE_URL": $0] } ?? [:], brokers: brokers, partitions: partitions,
+            latency: latency, appleOptions: options)
         if uri == nil { try await Seeds.prepare(parts.databaseURL) }
         let bed = try Testbed(parts, databaseURL: uri ?? parts.databaseURL, settings: settings)
         do {
@@ -67,7 +68,7 @@ final class Testbed: Sendable {
         producer = try KafkaProducer(properties: properties, log: { _ in })
         outcomes = OutcomeLog(
             outcomesTopic: parts.outcomesTopic, deadLettersTopic: parts.deadLettersTopic,
-            partitions: EmbeddedParts.partitions, bootstrapServers: parts.bootstrapServers)
+            partitions: parts.partitionCount, bootstrapServers: parts.bootstrapServers)
     }
 
     func environment(_ more: [String: String] = [:]) -> [String: String] {
