@@ -137,6 +137,7 @@ public struct ReceiptdMetrics: Sendable {
     private func declareKnownSeries() {
         _ = outcomes.with("receipt.granted", "")
         for reason in ["malformed_message", "bad_signature", "too_large", "crashed"] { _ = deadLetters.with(reason) }
+        _ = parkings.with("crashed")
     }
 }
 

@@ -72,6 +72,11 @@ enum PipelineLimits {
     static let revisitSeconds = 1.0
     /// Parked submissions taken up at a time; those of the same proof that come along double it at most.
     static let revisitBatch = 20
+    /// Between two looks for parked submissions that are to be taken alone; and while there are some, the time for others.
+    static let suspectSeconds = 5.0
+    static let suspectSpacingSeconds = 1.0
+    /// For taking back the suspicion of one that is alone, while the database is out of reach.
+    static let forgivingSeconds = 60.0
     /// Holds taken up at a time.
     static let holdBatch = 50
     /// Between two tries of a hold at least; Apple's trouble makes it longer.

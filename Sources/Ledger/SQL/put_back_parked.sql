@@ -1,5 +1,6 @@
 -- $1 row; $2 its lease; $3 reason; $4 detail; $5 failures; $6 doubts; $7 first failure; $8 parkings; $9 seconds to wait
 UPDATE parked
 SET reason = $3, detail = $4, failures = $5, doubts = $6, first_failure_at = $7, parkings = $8,
-    due_at = now() + make_interval(secs => $9), leased_until = NULL
+    due_at = now() + make_interval(secs => $9), leased_until = NULL, takes = 0, is_alone = false,
+    deaths_alone = 0
 WHERE id = $1 AND leased_until = $2;
