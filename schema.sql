@@ -252,6 +252,8 @@ CREATE TABLE IF NOT EXISTS outbox (
     autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = 10000,
     autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 10000
 );
+-- Since version 3. For sweeps: the table keeps the size that it once had, and dead rows are not to be looked through.
+CREATE INDEX IF NOT EXISTS outbox_created ON outbox (created_at, ordinal);
 COMMENT ON TABLE outbox IS
     'Events that the broker has not acknowledged yet: a row is there until then and no longer. A granted event''s bytes are its grant''s. The daemon publishes from memory; only a sweeper and a partition''s new owner read here.';
 

@@ -69,11 +69,13 @@ struct SchemaTests {
         let store = PostgresParking(pool: LedgerDatabase.pool(database.uri))
         try await store.park(
             ParkingSubmission(
-                submission: Sample.submission("s", player: "p"), position: Sample.position(1), proof: Sample.digest("p"),
+                submission: Sample.submission("s", player: "p"), position: Sample.position(1),
+                proof: Sample.digest("p"),
                 traceparent: nil, reason: .appleTrouble, history: WaitingHistory(), dueAfterSeconds: 0))
         try await database.run(
             """
             ALTER TABLE parked DROP COLUMN takes, DROP COLUMN is_alone, DROP COLUMN deaths_alone;
+            DROP INDEX outbox_created;
             UPDATE schema_version SET version = 2;
             """)
         let state = Schema.State.tooOld(found: 2, needed: Schema.currentVersion)
