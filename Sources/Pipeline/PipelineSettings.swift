@@ -41,8 +41,8 @@ enum PipelineLimits {
     static let offsetCheckSeconds = 5.0
     /// For asking the database how far newly assigned partitions are durable, while the group waits.
     static let durableReadSeconds = 3.0
-    /// For the broker to commit that partitions have a new owner, while the group waits.
-    static let startCommitSeconds = 2.0
+    /// After which a commit is sent although the outcome of the last one never came: longer than librdkafka tries.
+    static let commitPatienceSeconds = 90.0
     /// Between two looks whether the database is still the one it was.
     static let historyCheckSeconds = 10.0
     /// For the database to note offsets, and then for the broker to commit them, where the loop waits for it.

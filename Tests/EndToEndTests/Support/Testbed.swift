@@ -16,6 +16,8 @@ final class Testbed: Sendable {
         case ownServer
     }
 
+    static let kafkaProperties = "session.timeout.ms=3200;heartbeat.interval.ms=300;reconnect.backoff.max.ms=500"
+
     let parts: EmbeddedParts
     let databaseURL: String
     let pool: PostgresPool
@@ -65,6 +67,7 @@ final class Testbed: Sendable {
         var properties = KafkaClientProperties(settings: KafkaSettings()).producer
         properties["bootstrap.servers"] = parts.bootstrapServers
         properties["reconnect.backoff.max.ms"] = "500"
+        properties["max.in.flight"] = "1"
         producer = try KafkaProducer(properties: properties, log: { _ in })
         outcomes = OutcomeLog(
             outcomesTopic: parts.outcomesTopic, deadLettersTopic: parts.deadLettersTopic,
@@ -78,7 +81,7 @@ final class Testbed: Sendable {
         ) { _, own in own }
         // The in-process broker takes a member back after its session less a second, and no session below 3 s.
         let broker = [
-            "KAFKA_PROPERTIES": "session.timeout.ms=3200;heartbeat.interval.ms=300;reconnect.backoff.max.ms=500"
+            "KAFKA_PROPERTIES": Self.kafkaProperties
         ]
         return parts.workerEnvironment(
             adding: own.merging(broker) { _, given in given }.merging(settings) { _, given in given }
