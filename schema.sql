@@ -329,6 +329,8 @@ CREATE TABLE IF NOT EXISTS outbox (
     autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = 10000,
     autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 10000
 );
+-- Since version 3. For sweeps: the table keeps the size that it once had, and dead rows are not to be looked through.
+CREATE INDEX IF NOT EXISTS outbox_created ON outbox (created_at, ordinal);
 COMMENT ON TABLE outbox IS
     'Events that the broker has not acknowledged yet: a row is there until then and no longer. A granted event''s bytes are its grant''s. The daemon publishes from memory; only a sweeper and a partition''s new owner read here.';
 
@@ -387,8 +389,16 @@ CREATE TABLE IF NOT EXISTS parked (
     vacuum_truncate = false,
     autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0
 );
--- Since version 3. The last tries at Apple, as JSON.
-ALTER TABLE parked ADD COLUMN IF NOT EXISTS tries text COLLATE "C";
+-- Since version 3.
+ALTER TABLE parked
+    -- The last tries at Apple, as JSON.
+    ADD COLUMN IF NOT EXISTS tries text COLLATE "C",
+    -- Takes since a try last ended, the one under way included: the others ended with their workers, or nobody knows how.
+    ADD COLUMN IF NOT EXISTS takes integer NOT NULL DEFAULT 0 CHECK (takes >= 0),
+    -- Taken alone, and neither given back nor forgiven.
+    ADD COLUMN IF NOT EXISTS is_alone boolean NOT NULL DEFAULT false,
+    ADD COLUMN IF NOT EXISTS deaths_alone integer NOT NULL DEFAULT 0 CHECK (deaths_alone >= 0);
+CREATE INDEX IF NOT EXISTS parked_suspects ON parked (due_at) WHERE due_at IS NOT NULL AND takes >= 3;
 CREATE INDEX IF NOT EXISTS parked_due ON parked (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS parked_proofs ON parked (proof);
 CREATE INDEX IF NOT EXISTS parked_players ON parked (player_id) WHERE reason <> 'player_share';
@@ -396,7 +406,7 @@ CREATE INDEX IF NOT EXISTS parked_shares ON parked (player_id, due_at) WHERE rea
 CREATE INDEX IF NOT EXISTS parked_apps ON parked (bundle_id, reason);
 CREATE INDEX IF NOT EXISTS parked_names ON parked (submission_id);
 COMMENT ON TABLE parked IS
-    'Submissions that wait outside of memory: their schedule. A row goes with the transaction that decides its submission. Whoever works on one has it leased. due_at is null where only an operator ends the wait; what may be unstorable is escaped then, and sql_state and detail say why.';
+    'Submissions that wait outside of memory: their schedule. A row goes with the transaction that decides its submission. Whoever works on one has it leased. due_at is null where only an operator ends the wait: PostgreSQL refuses the data (what may be unstorable is escaped then, and sql_state and detail say why), or it killed its workers (reason crashed).';
 
 CREATE TABLE IF NOT EXISTS parked_submissions (
     id uuid NOT NULL PRIMARY KEY REFERENCES parked ON DELETE CASCADE,

@@ -53,11 +53,12 @@ public final class VerifyReceiptClient: ReceiptVerifier {
 
     /// One try: at most one change of environment, for two that send to each other would never end.
     private func ask(_ request: VerificationRequest, password: String?) async -> AppleAnswer {
-        let body = VerifyReceiptBody.make(
-            receipt: request.receipt, password: password, allocator: ByteBufferAllocator())
         for environment in [StoreEnvironment.production, .sandbox] {
             let scope = AppleScope(bundleID: request.bundleID, endpoint: Self.endpoint, environment: environment)
             let answer = await limits.send(to: scope, for: request) {
+                // Not before it goes: while Apple is out thousands wait, and each body would take as much as its receipt.
+                let body = VerifyReceiptBody.make(
+                    receipt: request.receipt, password: password, allocator: ByteBufferAllocator())
                 let answer = await ask(body, in: environment, ended: request.ended)
                 return (answer, AppleLimits.End(answer, now: now()))
             }

@@ -5,7 +5,8 @@ import Synchronization
 ///
 /// What it does not do as a broker does (2.0.2): it keeps 5 MB a partition and drops older records silently; a group's
 /// first join takes 3 s; a member that joins again waits `session.timeout.ms` less 1 s (set 3200 or more: below 3000 it
-/// never joins); it finds no offset for a time; the first record of a client may take 1 s.
+/// never joins); it finds no offset for a time; the first record of a client may take 1 s; it looks at no
+/// sequence of an idempotent producer: what it was told to refuse may pass for acknowledged, but with `max.in.flight` 1.
 public final class MockCluster: Sendable {
     /// Sendable is sound: used under `open`'s lock, and librdkafka hands each call to the cluster's own thread.
     private struct Cluster: @unchecked Sendable {

@@ -153,6 +153,7 @@ public struct ReceiptdMetrics: Sendable {
         _ = outcomes.with("receipt.granted", "")
         for signal in ["shared_device", "many_accounts", "small_purchases"] { _ = riskSignals.with(signal) }
         for reason in ["malformed_message", "bad_signature", "too_large", "crashed"] { _ = deadLetters.with(reason) }
+        _ = parkings.with("crashed")
     }
 }
 

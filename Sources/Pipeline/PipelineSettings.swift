@@ -41,8 +41,8 @@ enum PipelineLimits {
     static let offsetCheckSeconds = 5.0
     /// For asking the database how far newly assigned partitions are durable, while the group waits.
     static let durableReadSeconds = 3.0
-    /// For the broker to commit that partitions have a new owner, while the group waits.
-    static let startCommitSeconds = 2.0
+    /// After which a commit is sent although the outcome of the last one never came: longer than librdkafka tries.
+    static let commitPatienceSeconds = 90.0
     /// Between two looks whether the database is still the one it was.
     static let historyCheckSeconds = 10.0
     /// For the database to note offsets, and then for the broker to commit them, where the loop waits for it.
@@ -72,6 +72,11 @@ enum PipelineLimits {
     static let revisitSeconds = 1.0
     /// Parked submissions taken up at a time; those of the same proof that come along double it at most.
     static let revisitBatch = 20
+    /// Between two looks for parked submissions that are to be taken alone; and while there are some, the time for others.
+    static let suspectSeconds = 5.0
+    static let suspectSpacingSeconds = 1.0
+    /// For taking back the suspicion of one that is alone, while the database is out of reach.
+    static let forgivingSeconds = 60.0
     /// Holds taken up at a time.
     static let holdBatch = 50
     /// Between two tries of a hold at least; Apple's trouble makes it longer.

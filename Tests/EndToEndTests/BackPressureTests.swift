@@ -1,6 +1,7 @@
 import AppStoreSimulation
 import Foundation
 import Kafka
+import Postgres
 import Testing
 
 @testable import receiptd
@@ -34,6 +35,43 @@ extension EndToEnd {
             #expect(bed.apple.counters.maximumConcurrentRequests <= 50)
             expectNone(try await Checker(bed: bed, plan: plan).problems())
             try await eventually("consumption goes on") { try await worker.scrape()["receiptd_paused"] == 0 }
+        }
+    }
+
+    /// No limit of its own: a record keeps its place in memory until its events are acknowledged, and a partition's new
+    /// owner takes none before it has published what the last one owed.
+    @Test("the outcomes topic takes nothing: the outbox holds one window at most, also after a kill")
+    func stuckOutbox() async throws {
+        let plan = Plan.genuine(count: 400, players: 400)
+        let window = 50
+        try await Testbed.run(settings: ["MAX_IN_FLIGHT": "\(window)"]) { bed in
+            let broker = try #require(bed.parts.broker)
+            func setLeader(_ id: Int32) {
+                for partition in 0..<bed.parts.partitionCount {
+                    broker.setPartitionLeader(topic: bed.parts.outcomesTopic, partition: partition, broker: id)
+                }
+            }
+            func owed() async throws -> Int64 {
+                try await bed.query("SELECT count(*) FROM outbox") { $0.int8(0, 0) ?? -1 }
+            }
+            setLeader(-1)
+            var worker = try bed.startWorker()
+            try await bed.submit(plan.records)
+            try await eventually("consumption pauses") { try await worker.scrape()["receiptd_paused"] == 1 }
+            try await eventually("a window of events waits") { try await owed() >= window }
+            let most = Int64(window) + Int64(bed.parts.partitionCount)
+            #expect(try await owed() <= most)
+            try await worker.kill()
+            worker = try bed.startWorker()
+            try await eventually("the next one has the partitions") { worker.log.contains("partitions assigned") }
+            for _ in 0..<10 {
+                #expect(try await owed() <= most)
+                try await last(.milliseconds(200))
+            }
+            #expect(bed.outcomes.content.events.isEmpty)
+            setLeader(1)
+            try await bed.settle(plan)
+            expectNone(try await Checker(bed: bed, plan: plan).problems())
         }
     }
 

@@ -34,6 +34,51 @@ struct ParkingTests {
         }
     }
 
+    @Test("a parked submission that kills every worker is set aside, and an operator's retry has it granted")
+    func poison() async throws {
+        try await ParkingBed.run { bed in
+            let receipts = ["7051", "7052", "7053"].map { ParkingBed.receipt($0) }
+            let players = ["p-poison", "p-beside-1", "p-beside-2"]
+            for receipt in receipts {
+                bed.apple.register(receiptData: receipt, behaviour: [.status(21005).times(1_000_000)])
+            }
+            let first = try bed.startWorker()
+            for (player, receipt) in zip(players, receipts) { try await bed.submit(player, receipt) }
+            try await bed.until("all are parked") {
+                try await bed.number("SELECT count(*) FROM parked WHERE reason = 'apple_trouble'") == 3
+            }
+            await bed.kill(first)
+            for receipt in receipts { bed.apple.register(receiptData: receipt, behaviour: nil) }
+            var worker = try bed.startWorker(["RECEIPTD_CRASH_ON_SUBMISSION": "p-poison"])
+            var deaths = 0
+            try await bed.until("it is set aside, and what was beside it is granted") {
+                if !worker.isRunning {
+                    deaths += 1
+                    // What a minute would do.
+                    _ = try await bed.number(
+                        """
+                        WITH freed AS (UPDATE parked SET leased_until = now() - interval '1 second'
+                            WHERE leased_until IS NOT NULL RETURNING id) SELECT count(*) FROM freed
+                        """)
+                    worker = try bed.startWorker(["RECEIPTD_CRASH_ON_SUBMISSION": "p-poison"])
+                }
+                guard bed.answers("p-beside-1") + bed.answers("p-beside-2") == ["receipt.granted", "receipt.granted"]
+                else { return false }
+                return try await bed.waits("p-poison", .crashed)
+            }
+            // The first worker's kill may have counted as one of them.
+            #expect((5...8).contains(deaths), "\(deaths) deaths")
+            #expect(worker.isRunning)
+            #expect(bed.answers("p-poison").isEmpty)
+            let listed = try await bed.parked("list", "--reason", "crashed")
+            #expect(listed.output.contains("p-poison") && listed.output.contains("died 3 times"))
+            await bed.kill(worker)
+            _ = try bed.startWorker()
+            #expect(try await bed.parked("retry", "p-poison").code == 0)
+            try await bed.until("it is granted") { bed.answers("p-poison") == ["receipt.granted"] }
+        }
+    }
+
     @Test("three tries of a doubtful answer stand over a restart, and then it is believed")
     func doubtOverRestart() async throws {
         try await ParkingBed.run { bed in

@@ -31,6 +31,38 @@ struct KafkaProducerTests {
         #expect(reports.value.allSatisfy { $0 == 1 })
     }
 
+    /// With more, librdkafka concludes from a later batch's acknowledgement that the broker has the earlier one, as every
+    /// broker but the one in the process sees to.
+    @Test("With one request in flight, all that is acknowledged is in the log, whatever the broker refuses")
+    func acknowledgedIsThere() async throws {
+        let cluster = try MockCluster(topics: ["t": 1])
+        let more: KeyValuePairs = [
+            "enable.idempotence": "true", "max.in.flight": "1", "linger.ms": "0", "batch.num.messages": "1",
+            "retry.backoff.ms": "10",
+        ]
+        let producer = try KafkaProducer(properties: properties(cluster, more), log: quiet)
+        _ = try await producer.send(ProducerRecord(topic: "t", partition: 0, value: [0]))
+        cluster.setRoundTripTime(broker: 1, milliseconds: 5)
+        cluster.pushRequestErrors(apiKey: 0, [19, 7, 6, 20, 7, 19, 6])
+        let acknowledged = Shared(1)
+        for number in 1..<100 {
+            try producer.produce(ProducerRecord(topic: "t", partition: 0, value: [UInt8(number)])) { result in
+                if case .success = result { acknowledged.update { $0 += 1 } }
+            }
+        }
+        try await blocking {
+            #expect(producer.flush(timeoutMilliseconds: 20_000))
+            producer.close()
+            let consumer = try KafkaConsumer(properties: consumerProperties(cluster), log: quiet)
+            try consumer.assign([TopicPartition(topic: "t", partition: 0): 0])
+            let read = try consumer.nextRecords(acknowledged.value)
+            #expect(read.map { $0.value?.first } == (0..<100).map { UInt8($0) })
+            consumer.close()
+            cluster.close()
+        }
+        #expect(acknowledged.value == 100)
+    }
+
     @Test("Closing reports what cannot be delivered, once each, and refuses what comes after")
     func closeWithOutstanding() async throws {
         let cluster = try MockCluster(topics: ["t": 2])

@@ -67,6 +67,28 @@ struct SchemaTests {
         #expect(taken.first?.evidence == nil && taken.first?.submission.submissionID == "s")
     }
 
+    @Test("a database of version 2 is brought up, and what waits in it is taken up")
+    func fromVersion2() async throws {
+        let database = try await LedgerDatabase()
+        let store = PostgresParking(pool: LedgerDatabase.pool(database.uri))
+        try await store.park(
+            ParkingSubmission(
+                submission: Sample.submission("s", player: "p"), position: Sample.position(1),
+                proof: Sample.digest("p"),
+                traceparent: nil, reason: .appleTrouble, history: WaitingHistory(), dueAfterSeconds: 0))
+        try await database.run(
+            """
+            ALTER TABLE parked DROP COLUMN takes, DROP COLUMN is_alone, DROP COLUMN deaths_alone;
+            DROP INDEX outbox_created;
+            UPDATE schema_version SET version = 2;
+            """)
+        let state = Schema.State.tooOld(found: 2, needed: Schema.currentVersion)
+        #expect(try await database.pool.run { try Schema.check($0) } == state)
+        try await database.pool.run { try Schema.migrate($0) }
+        #expect(try await store.takeDue(limit: 5).count == 1)
+        await store.close()
+    }
+
     @Test("every table says what it is for")
     func comments() async throws {
         let database = try await LedgerDatabase()

@@ -96,7 +96,6 @@ public final class AppleLimits: Sendable {
         to scope: AppleScope, for request: VerificationRequest, _ body: () async -> (Answer, End)
     ) async -> Answer? {
         if isFixed { return await gate.withPermit { await body().0 } }
-        let suspect = request.playerID?.hashValue ?? request.receipt.hashValue
         while true {
             guard let pass = await admission(to: scope, isRetry: request.isRetry, waiting: request.waiting) else {
                 return nil
@@ -104,7 +103,7 @@ public final class AppleLimits: Sendable {
             let sent: Sent<Answer>? = await gate.withPermit {
                 guard let number = begin(scope, pass) else { return .mustWaitAgain }
                 let (answer, end) = await body()
-                finish(scope, pass, number, Task.isCancelled ? .unknown : end.orPlanted, suspect: suspect)
+                finish(scope, pass, number, Task.isCancelled ? .unknown : end.orPlanted, of: request)
                 return .sent(answer)
             }
             switch sent {
@@ -144,9 +143,11 @@ public final class AppleLimits: Sendable {
     }
 
     private func finish(
-        _ scope: AppleScope, _ pass: ScopeLimits.Pass, _ number: UInt64, _ end: End, suspect: Int
+        _ scope: AppleScope, _ pass: ScopeLimits.Pass, _ number: UInt64, _ end: End,
+        of request: VerificationRequest
     ) {
         let now = now()
+        let suspect = end.isFailure ? request.suspect : nil
         var newHold: Double?
         let mustLook = state.withLock { state -> Bool in
             state.underWay -= 1
@@ -155,15 +156,17 @@ public final class AppleLimits: Sendable {
             let limitBefore = state.concurrency.limit
             switch end {
             case .answered: waiting.limits.succeeded(pass, now: now)
-            case .failed: waiting.limits.failed(pass, suspect: nil, now: now, jitter: .random(in: 0..<1))
-            case .doubtful: waiting.limits.failed(pass, suspect: suspect, now: now, jitter: .random(in: 0..<1))
+            case .failed, .doubtful:
+                guard let suspect else { break }
+                waiting.limits.failed(
+                    pass, by: suspect, isDoubtful: end.isDoubtful, now: now, jitter: .random(in: 0..<1))
             case .limited(let seconds):
                 waiting.limits.withdrew(pass)
                 let hold = max(0, seconds ?? Self.defaultHoldSeconds)
                 if hold > 0, waiting.limits.hold(until: now + hold) { newHold = hold }
             case .unknown: waiting.limits.withdrew(pass)
             }
-            state.concurrency.ended(number, end.outcome)
+            state.concurrency.ended(number, end.outcome(isWidespread: waiting.limits.breaker.isWidespread))
             if newHold != nil { state.concurrency.calm() }
             let isShut = waiting.limits.isShut(now: now)
             state.scopes[scope] = waiting
@@ -201,11 +204,31 @@ public final class AppleLimits: Sendable {
 }
 
 extension AppleLimits.End {
-    var outcome: AdaptiveConcurrency.Outcome {
+    var isFailure: Bool {
+        switch self {
+        case .failed, .doubtful: true
+        case .answered, .limited, .unknown: false
+        }
+    }
+
+    var isDoubtful: Bool {
+        if case .doubtful = self { true } else { false }
+    }
+
+    /// - Parameter isWidespread: few receipts that are never answered must not slow down everybody else's.
+    func outcome(isWidespread: Bool) -> AdaptiveConcurrency.Outcome {
         switch self {
         case .answered, .doubtful: .fine
-        case .failed, .limited: .overload
+        case .failed: isWidespread ? .overload : .unknown
+        case .limited: .overload
         case .unknown: .unknown
         }
+    }
+}
+
+extension VerificationRequest {
+    fileprivate var suspect: Suspect {
+        let proof = receipt.hashValue
+        return Suspect(player: playerID?.hashValue ?? proof, proof: proof)
     }
 }

@@ -36,6 +36,10 @@ public struct CircuitBreaker: Sendable {
     private var openSeconds = Self.shortestOpenSeconds
     private var probesSucceeded = 0
     private var probesUnderWay = 0
+    /// Failed, by suspects that had failed before, while others were answered or still asked.
+    private var probesWithoutSay = 0
+    /// Who failed as a probe since the circuit opened, the last of them.
+    private var failedProbes: [Suspect] = []
     /// When one more probe may go although the others have not come back.
     private var nextProbe = 0.0
 
@@ -48,7 +52,7 @@ public struct CircuitBreaker: Sendable {
         switch state {
         case .closed: nil
         case .open(let until): until
-        case .halfOpen: probesUnderWay + probesSucceeded < Self.probes ? 0 : nextProbe
+        case .halfOpen: probesUnderWay + probesSucceeded + probesWithoutSay < Self.probes ? 0 : nextProbe
         }
     }
 
@@ -59,8 +63,8 @@ public struct CircuitBreaker: Sendable {
         case .closed: return Pass(epoch: epoch, isProbe: false)
         case .open:
             enter(.halfOpen)
-            probesSucceeded = 0
             probesUnderWay = 0
+            probesWithoutSay = 0
         case .halfOpen: break
         }
         probesUnderWay += 1
@@ -76,22 +80,41 @@ public struct CircuitBreaker: Sendable {
         guard pass.isProbe else { return window.succeeded(now: now) }
         probesUnderWay -= 1
         probesSucceeded += 1
+        if probesUnderWay == 0 { probesWithoutSay = 0 }
         guard probesSucceeded >= Self.probes else { return }
         enter(.closed)
-        window = FailureWindow()
+        window.clear(failedProbes, now: now)
+        failedProbes = []
         openSeconds = Self.shortestOpenSeconds
     }
 
     /// - Parameters:
-    ///   - suspect: who may have brought this failure about by what they sent; nil where nobody can have. Failures of
-    ///     few suspects prove nothing about Apple.
+    ///   - suspect: who was asked for. Failures of few suspects prove nothing about Apple.
+    ///   - isDoubtful: the receipt may have brought it about; otherwise it speaks of Apple or the network alone.
     ///   - jitter: drawn evenly from 0..<1.
-    public mutating func failed(_ pass: Pass, suspect: Int?, now: Double, jitter: Double) {
+    public mutating func failed(_ pass: Pass, by suspect: Suspect, isDoubtful: Bool, now: Double, jitter: Double) {
         guard isValid(pass) else { return }
-        if !pass.isProbe {
-            window.failed(suspect: suspect, now: now)
-            guard window.isConclusive(now: now) else { return }
-        }
+        if pass.isProbe { return probeFailed(by: suspect, now: now, jitter: jitter) }
+        window.failed(by: suspect, isDoubtful: isDoubtful, now: now)
+        if window.isConclusive(now: now) { open(now: now, jitter: jitter) }
+    }
+
+    /// Many different ones have failed lately: it is no few receipts' doing.
+    public var isWidespread: Bool { window.isWidespread }
+
+    private mutating func probeFailed(by suspect: Suspect, now: Double, jitter: Double) {
+        let isKnown = failedProbes.contains { $0.isSame(as: suspect) } || window.isKnown(suspect)
+        failedProbes.removeAll { $0.isSame(as: suspect) }
+        failedProbes = failedProbes.suffix(FailureWindow.handful - 1) + [suspect]
+        probesUnderWay -= 1
+        guard isKnown, probesUnderWay + probesSucceeded > 0 else { return open(now: now, jitter: jitter) }
+        // Its failure is no news. Whether Apple answers others is for them to tell.
+        probesWithoutSay += 1
+        if probesUnderWay == 0 { enter(.open(until: now + Self.shortestOpenSeconds * (0.5 + jitter / 2))) }
+    }
+
+    private mutating func open(now: Double, jitter: Double) {
+        probesSucceeded = 0
         // Equal jitter: replicas do not probe in step, and no draw is a probe at once.
         enter(.open(until: now + openSeconds * (0.5 + jitter / 2)))
         openSeconds = min(openSeconds * 2, Self.longestOpenSeconds)

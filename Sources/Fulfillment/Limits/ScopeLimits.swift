@@ -65,8 +65,9 @@ public struct ScopeLimits: Sendable {
         retries.succeeded()
     }
 
-    public mutating func failed(_ pass: Pass, suspect: Int?, now: Double, jitter: Double) {
-        breaker.failed(pass.circuit, suspect: suspect, now: now, jitter: jitter)
+    /// As for `CircuitBreaker`.
+    public mutating func failed(_ pass: Pass, by suspect: Suspect, isDoubtful: Bool, now: Double, jitter: Double) {
+        breaker.failed(pass.circuit, by: suspect, isDoubtful: isDoubtful, now: now, jitter: jitter)
     }
 
     /// Apple answered that it wants to be left alone: no failure.

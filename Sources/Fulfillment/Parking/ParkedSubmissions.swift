@@ -59,15 +59,47 @@ public struct LeasedSubmission: Sendable {
     }
 }
 
+/// What came of looking for a submission whose workers died, or may have.
+public enum SuspectTaken: Sendable {
+    case none
+    /// To be tried with nothing else of the parked ones beside it.
+    case alone(LeasedSubmission)
+    /// It killed its workers: it waits for an operator now. Nothing looks into it any more.
+    case setAside(SetAsideSubmission)
+}
+
+/// As it may be shown.
+public struct SetAsideSubmission: Sendable, Equatable {
+    public let submissionID: String
+    public let bundleID: String
+    /// Of workers, while it alone was taken up.
+    public let deaths: Int
+
+    public init(submissionID: String, bundleID: String, deaths: Int) {
+        self.submissionID = submissionID
+        self.bundleID = bundleID
+        self.deaths = deaths
+    }
+}
+
 /// Where submissions wait that Apple cannot answer yet. Shared by all replicas; times are the database's.
 public protocol ParkedSubmissions: Sendable {
     /// Returns once the submission waits there durably; one that does already keeps its first row. Waits while the
     /// database is out of reach; throws only `LedgerClosed`.
     func park(_ submission: ParkingSubmission) async throws(LedgerClosed)
 
-    /// Leases up to `limit` that are due, oldest first, each with others of the same app and proof behind it.
-    /// Throws where the database is out of reach.
+    /// Leases up to `limit` that are due, oldest first, each with others of the same app and proof behind it. None that
+    /// was taken three times without being given back: those are suspects. Throws where the database is out of reach.
     func takeDue(limit: Int) async throws -> [LeasedSubmission]
+
+    /// Whether a suspect is due.
+    func hasSuspect() async throws -> Bool
+
+    /// Leases the suspect that is due first, or sets it aside. To be called while no other is taken.
+    func takeSuspect() async throws -> SuspectTaken
+
+    /// What was taken alone has lived long enough: if the process dies from now on, that is not held against it.
+    func forgive(_ leased: LeasedSubmission) async throws
 
     /// Gives one back that is still undecided. Nothing happens where the lease is over.
     func putBack(

@@ -14,6 +14,8 @@ public enum ParkingReason: String, Sendable, CaseIterable {
     case playerShare = "player_share"
     /// PostgreSQL does not take this submission's data: only an operator ends the wait.
     case databaseRefused = "database_refused"
+    /// It killed its workers while it alone was taken up: only an operator ends the wait.
+    case crashed
 
     public init(_ blockage: AppleAnswer.Blockage) {
         switch blockage {
@@ -27,7 +29,7 @@ public enum ParkingReason: String, Sendable, CaseIterable {
     public var isBlockage: Bool {
         switch self {
         case .blockedSharedSecret, .blockedRequest, .blockedNoServerAPI: true
-        case .appleTrouble, .doubt, .playerShare, .databaseRefused: false
+        case .appleTrouble, .doubt, .playerShare, .databaseRefused, .crashed: false
         }
     }
 }

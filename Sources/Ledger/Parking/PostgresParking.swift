@@ -10,6 +10,8 @@ public final class PostgresParking: ParkedSubmissions {
     /// How long a worker has for one try, by PostgreSQL's clock; when it dies, another takes over after that. Longer
     /// than Apple may take in two environments.
     public static let leaseSeconds = 60.0
+    /// Of workers, while one submission alone was taken up: then it is set aside.
+    static let deathsOfPoison = 3
     private static let maximumBatch = 200
     private static let maximumBatchBytes = 4 << 20
     /// Over which an app's submissions are tried again once its credentials work.
@@ -17,6 +19,8 @@ public final class PostgresParking: ParkedSubmissions {
 
     private static let puttingBack = LedgerSQL.statement(PackageResources.put_back_parked_sql)
     private static let releasing = LedgerSQL.statement(PackageResources.release_parked_sql)
+    private static let forgiving = LedgerSQL.statement(PackageResources.forgive_parked_sql)
+    private static let finding = LedgerSQL.statement(PackageResources.find_suspects_sql)
     private static let removing = LedgerSQL.statement(PackageResources.remove_parked_sql)
     private static let waking = LedgerSQL.statement(PackageResources.wake_parked_sql)
 
@@ -64,6 +68,20 @@ public final class PostgresParking: ParkedSubmissions {
                 ])
             return
         }
+    }
+
+    public func hasSuspect() async throws -> Bool {
+        try await pool.run { try $0.execute(Self.finding).bool(0, 0) ?? false }
+    }
+
+    public func takeSuspect() async throws -> SuspectTaken {
+        try await pool.run { [leaseSeconds] in
+            try TakeParked.suspect(deaths: Self.deathsOfPoison, leaseSeconds: leaseSeconds, in: $0)
+        }
+    }
+
+    public func forgive(_ leased: LeasedSubmission) async throws {
+        try await run(Self.forgiving, on: leased)
     }
 
     public func release(_ leased: LeasedSubmission) async throws {

@@ -4,6 +4,7 @@ import Postgres
 /// Leases parked submissions, for a worker or an operator.
 enum TakeParked {
     private static let due = LedgerSQL.statement(PackageResources.take_due_sql)
+    private static let suspect = LedgerSQL.statement(PackageResources.take_suspect_sql)
     private static let chosen = LedgerSQL.statement(PackageResources.lease_parked_sql)
     private static let leaving = LedgerSQL.statement(PackageResources.leave_parked_sql)
 
@@ -14,11 +15,24 @@ enum TakeParked {
     }
 
     static func due(limit: Int, leaseSeconds: Double, in session: PostgresSession) throws -> [LeasedSubmission] {
-        try session.transaction { session in
-            let taken = taken(try session.execute(due, [.int8(Int64(limit)), .float8(leaseSeconds)]))
-            if !taken.unreadable.isEmpty { try session.execute(leaving, [.uuids(taken.unreadable)]) }
-            return taken.leased
+        // Committed before anyone looks into them: a take that kills counts.
+        let taken = taken(try session.execute(due, [.int8(Int64(limit)), .float8(leaseSeconds)]))
+        if !taken.unreadable.isEmpty { try session.execute(leaving, [.uuids(taken.unreadable)]) }
+        return taken.leased
+    }
+
+    static func suspect(deaths: Int, leaseSeconds: Double, in session: PostgresSession) throws -> SuspectTaken {
+        let rows = try session.execute(suspect, [.float8(leaseSeconds), .int4(Int32(clamping: deaths))])
+        guard rows.count > 0 else { return .none }
+        if rows.bool(0, 16) == false {
+            return .setAside(
+                SetAsideSubmission(
+                    submissionID: rows.text(0, 17) ?? "", bundleID: rows.text(0, 18) ?? "",
+                    deaths: Int(rows.int4(0, 19) ?? 0)))
         }
+        let taken = taken(rows)
+        if !taken.unreadable.isEmpty { try session.execute(leaving, [.uuids(taken.unreadable)]) }
+        return taken.leased.first.map { .alone($0) } ?? .none
     }
 
     static func chosen(

@@ -2,5 +2,6 @@
 -- $10 tries at Apple
 UPDATE parked
 SET reason = $3, detail = $4, failures = $5, doubts = $6, first_failure_at = $7, parkings = $8,
-    due_at = now() + make_interval(secs => $9), leased_until = NULL, tries = $10
+    due_at = now() + make_interval(secs => $9), leased_until = NULL, tries = $10, takes = 0, is_alone = false,
+    deaths_alone = 0
 WHERE id = $1 AND leased_until = $2;

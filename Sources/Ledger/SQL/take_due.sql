@@ -1,8 +1,9 @@
--- Leases what is due, oldest first, and what waits with the same app and proof. $1 how many of each; $2 seconds
+-- Leases what is due, oldest first, and what waits with the same app and proof. What was taken three times without an end
+-- is left for take_suspect. $1 how many of each; $2 seconds
 WITH due AS (
     SELECT id, bundle_id, proof
     FROM parked
-    WHERE due_at <= now() AND (leased_until IS NULL OR leased_until < now())
+    WHERE due_at <= now() AND takes < 3 AND (leased_until IS NULL OR leased_until < now())
     ORDER BY due_at
     LIMIT $1
     FOR UPDATE SKIP LOCKED
@@ -12,7 +13,7 @@ WITH due AS (
     CROSS JOIN LATERAL (
         SELECT id
         FROM parked
-        WHERE proof = taken.proof AND bundle_id = taken.bundle_id AND due_at IS NOT NULL
+        WHERE proof = taken.proof AND bundle_id = taken.bundle_id AND due_at IS NOT NULL AND takes < 3
             AND (leased_until IS NULL OR leased_until < now()) AND id NOT IN (SELECT id FROM due)
         LIMIT $1
         FOR UPDATE SKIP LOCKED
@@ -20,7 +21,7 @@ WITH due AS (
     LIMIT $1
 ), leased AS (
     UPDATE parked
-    SET leased_until = now() + make_interval(secs => $2)
+    SET leased_until = now() + make_interval(secs => $2), takes = takes + 1
     WHERE id IN (SELECT id FROM due UNION SELECT id FROM alike)
     RETURNING *
 )

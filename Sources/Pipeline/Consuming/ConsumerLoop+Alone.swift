@@ -47,7 +47,8 @@ extension ConsumerLoop {
         let now = WallClock.monotonicSeconds
         guard window.records == partitions.values.reduce(0, { $0 + $1.held.count }) else { return forgive(now) }
         updateCare()
-        guard worker.parking?.load.isQuiet ?? true, now >= nextNaming else { return }
+        // A commit under way may come after the one that names the record.
+        guard worker.parking?.load.isQuiet ?? true, commitSentAt == nil, now >= nextNaming else { return }
         for (partition, state) in partitions.sorted(by: { $0.key < $1.key }) where state.note.left > 0 {
             guard state.preparation != nil, state.isStartKnown, !leaving.contains(partition) else { continue }
             guard let record = state.held.first else {

@@ -9,8 +9,11 @@ extension ConsumerLoop {
         sendCommits(consumer)
     }
 
+    /// One at a time: librdkafka sends a refused one again by itself, and it would overtake a later one.
     func sendCommits(_ consumer: KafkaConsumer) {
         mayCommit = false
+        let now = WallClock.monotonicSeconds
+        if let commitSentAt, now - commitSentAt < PipelineLimits.commitPatienceSeconds { return }
         var due = commitsDue(Array(partitions.keys)).filter { $0.value != partitions[$0.key]?.committing }
         if PlantedFault.commitAfterRevoke.isPlanted, !partitions.isEmpty {
             for (partition, offset) in givenBack where partitions[partition] == nil {
@@ -21,6 +24,7 @@ extension ConsumerLoop {
         guard !due.isEmpty else { return }
         do throws(KafkaError) {
             try consumer.commit(due)
+            commitSentAt = now
             for (partition, mark) in due { partitions[partition]?.committing = mark }
         } catch {
             startsAreKnown(Array(due.keys))
@@ -30,6 +34,7 @@ extension ConsumerLoop {
 
     /// The outcome of a commit in the background. A failed one is no trouble: the next second commits again.
     func noteCommit(_ result: Result<[TopicPartition: Int64], KafkaError>) {
+        commitSentAt = nil
         switch result {
         case .success(let offsets):
             var hasMoved = false
@@ -49,18 +54,13 @@ extension ConsumerLoop {
         }
     }
 
-    /// Before fetching begins, for a bounded time. Where it does not succeed, records wait for the commit in the background.
+    /// Before fetching begins. Records wait for the commit's outcome, the group does not: one that is given up would
+    /// still be under way, and overtake a later one.
     func commitStarts(_ assigned: [TopicPartition], _ consumer: KafkaConsumer) {
         noteNow(assigned, seconds: PipelineLimits.finalNoteSeconds)
-        let due = commitsDue(assigned)
-        guard !due.isEmpty else { return }
-        do throws(KafkaError) {
-            try consumer.commit(due, timeoutMilliseconds: Int32(PipelineLimits.startCommitSeconds * 1000))
-            for (partition, mark) in due { partitions[partition]?.committed = mark }
-            startsAreKnown(Array(due.keys))
-        } catch {
-            logger.debug("the start could not be committed yet", [.error: "\(error.name)"])
-        }
+        // What is under way is of the assignment before: the broker does not take it any more.
+        commitSentAt = nil
+        sendCommits(consumer)
     }
 
     private func startsAreKnown(_ known: [TopicPartition]) {

@@ -38,6 +38,8 @@ final class ConsumerLoop {
     var nextCheck = 0.0
     /// The database has noted what Kafka has not.
     var mayCommit = false
+    /// When the commit was sent whose outcome is not known yet, in monotonic seconds.
+    var commitSentAt: Double?
     /// Records are taken one at a time.
     var isCareful = false
     var nextNaming = 0.0
@@ -91,6 +93,7 @@ final class ConsumerLoop {
     private func consume() throws(KafkaError) {
         let consumer = try KafkaConsumer(
             properties: settings.consumerProperties, log: KafkaLog.forward(to: logger))
+        commitSentAt = nil
         consumer.onCommit = { [unowned self] result in self.noteCommit(result) }
         try consumer.subscribe(
             [settings.submissionsTopic],

@@ -10,4 +10,10 @@ extension [KafkaHeader] {
 extension ConsumerRecord {
     /// Bytes that it holds in memory, about.
     var byteCount: Int { (key?.count ?? 0) + (value?.count ?? 0) + headers.byteCount }
+
+    var withoutValue: ConsumerRecord {
+        ConsumerRecord(
+            topicPartition: topicPartition, offset: offset, timestampMilliseconds: timestampMilliseconds, key: key,
+            headers: headers)
+    }
 }

@@ -7,6 +7,7 @@ struct Abandoned: Error {}
 
 /// One record between admission and the end of its work.
 final class InFlightRecord: Sendable {
+    /// Without its value where that was decoded.
     let record: ConsumerRecord
     let position: RecordPosition
     let decoded: SubmissionDecoder.Decoded
@@ -39,7 +40,8 @@ final class InFlightRecord: Sendable {
         ticket: PlayerLanes.Ticket?, assignment: UInt64, lap: Int = 0, mayBeRedelivered: Bool,
         parked: ParkedWork? = nil
     ) {
-        self.record = record
+        // A submission holds all of it; of what becomes a dead letter nothing else does.
+        if case .submission = decoded { self.record = record.withoutValue } else { self.record = record }
         self.position = position
         self.decoded = decoded
         self.ticket = ticket

@@ -5,10 +5,10 @@ import Synchronization
 
 /// Takes up parked submissions that are due, beside the fresh ones and with a smaller share.
 final class Revisit: Sendable {
-    private let worker: SubmissionWorker
-    private let desk: ParkingDesk
+    let worker: SubmissionWorker
+    let desk: ParkingDesk
     private let health: Health
-    private let logger: Logger
+    let logger: Logger
     private let task = Mutex<Task<Void, Never>?>(nil)
     /// While leases are being taken: what comes of it is not counted yet.
     private let isTaking = Atomic(false)
@@ -45,11 +45,22 @@ final class Revisit: Sendable {
 
     private func run() async {
         await withDiscardingTaskGroup { group in
+            var nextLook = 0.0
             while !Task.isCancelled {
                 health.beat(.revisitLoop)
                 worker.noteMended(on: desk)
                 isTaking.store(true, ordering: .sequentiallyConsistent)
-                let taken = await takeDue()
+                var taken = Taken()
+                if WallClock.monotonicSeconds < nextLook {
+                    taken = await takeDue()
+                } else if await !hasSuspect() {
+                    nextLook = WallClock.monotonicSeconds + PipelineLimits.suspectSeconds
+                    taken = await takeDue()
+                } else if desk.load.parked == 0 {
+                    // Others come in between: suspects must not keep them waiting.
+                    nextLook = WallClock.monotonicSeconds + PipelineLimits.suspectSpacingSeconds
+                    await takeSuspect(&group)
+                }
                 isTaking.store(false, ordering: .sequentiallyConsistent)
                 for works in taken.proofs {
                     group.addTask { for work in works { await self.work(on: work) } }
@@ -93,8 +104,9 @@ final class Revisit: Sendable {
         return Taken(proofs: proofs, isFull: leased.count { $0.isDue } == PipelineLimits.revisitBatch)
     }
 
-    private func work(on work: ParkedWork) async {
+    func work(on work: ParkedWork) async {
         defer { desk.load.parkedEnded() }
+        CrashPoint.passed(.submission(work.leased.submission))
         do {
             do {
                 if Task.isCancelled { throw Abandoned() }

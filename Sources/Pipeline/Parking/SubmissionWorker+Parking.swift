@@ -48,7 +48,7 @@ extension SubmissionWorker {
         history.tries = item.tries
         let detail = judgement?.parkingDetail
         if let leased = item.parked?.leased {
-            return await putBack(leased, to: parking, reason, detail, history, dueAfterSeconds)
+            return try await putBack(leased, to: parking, reason, detail, history, dueAfterSeconds)
         }
         let parked = ParkingSubmission(
             submission: submission, position: item.position, proof: proof.digest, traceparent: item.traceparent,
@@ -67,7 +67,7 @@ extension SubmissionWorker {
     private func putBack(
         _ leased: LeasedSubmission, to desk: ParkingDesk, _ reason: ParkingReason, _ detail: String?,
         _ history: WaitingHistory, _ dueAfterSeconds: Double
-    ) async {
+    ) async throws(Abandoned) {
         do {
             if PlantedFault.parkedRowDropped.isPlanted {
                 try await desk.store.remove(leased)
@@ -78,8 +78,9 @@ extension SubmissionWorker {
                 try await desk.store.release(leased)
             }
         } catch {
-            // Its lease ends by itself; only this try is forgotten.
+            // Not as if it were answered: its row must stay. Only this try is forgotten.
             logger.debug("a parked submission could not be given back", [.error: "\(type(of: error))"])
+            throw Abandoned()
         }
     }
 

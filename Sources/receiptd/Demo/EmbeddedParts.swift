@@ -10,6 +10,8 @@ import Postgres
 final class EmbeddedParts: Sendable {
     static let partitions: Int32 = 4
 
+    /// Of each topic.
+    let partitionCount: Int32
     let databaseURL: String
     let bootstrapServers: String
     let apple: AppStoreSimulation
@@ -22,17 +24,22 @@ final class EmbeddedParts: Sendable {
     private let kafkaProperties: KafkaProperties
 
     static func start(
-        environment: [String: String], brokers: Int32 = 1, latency: SimulatedLatency = .fixed(0),
-        appleOptions: AppStoreSimulation.Options = .init()
+        environment: [String: String], brokers: Int32 = 1, partitions: Int32 = partitions,
+        latency: SimulatedLatency = .fixed(0), appleOptions: AppStoreSimulation.Options = .init()
     ) async throws -> EmbeddedParts {
         // One that it can have again after an outage that closed it.
         let apple = try await AppStoreSimulation.start(
             port: try FreePort.find(), latency: latency, options: appleOptions)
-        return try await blocking { try EmbeddedParts(environment: environment, brokers: brokers, apple: apple) }
+        return try await blocking {
+            try EmbeddedParts(environment: environment, brokers: brokers, partitions: partitions, apple: apple)
+        }
     }
 
-    private init(environment: [String: String], brokers: Int32, apple: AppStoreSimulation) throws {
+    private init(
+        environment: [String: String], brokers: Int32, partitions: Int32, apple: AppStoreSimulation
+    ) throws {
         self.apple = apple
+        partitionCount = partitions
         let mark = "receiptd_demo_\(UInt32.random(in: .min ... .max))"
         if let uri = environment["DATABASE_URL"], !uri.isEmpty {
             postgres = nil
@@ -50,7 +57,7 @@ final class EmbeddedParts: Sendable {
         outcomesTopic = prefix + "receipt-outcomes"
         deadLettersTopic = prefix + "receipt-dead-letters"
         let topics = [submissionsTopic, outcomesTopic, deadLettersTopic]
-        let counts = Dictionary(uniqueKeysWithValues: topics.map { ($0, Self.partitions) })
+        let counts = Dictionary(uniqueKeysWithValues: topics.map { ($0, partitions) })
         if isReal, let servers = environment["KAFKA_BOOTSTRAP_SERVERS"] {
             broker = nil
             bootstrapServers = servers

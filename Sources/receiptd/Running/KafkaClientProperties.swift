@@ -4,6 +4,8 @@ import Kafka
 struct KafkaClientProperties {
     /// Kilobytes of prefetched records; one answer of a broker may bring as many again.
     static let prefetchKilobytes = 16_384
+    /// Bytes of one broker's answer to a fetch, as they come: compressed receipts take several times as much in memory.
+    static let fetchBytes = 2 * 1024 * 1024
     /// Bytes of one record to the dead-letter topic; the broker's own limit decides, and an excerpt follows.
     static let maximumRecordBytes = 16 * 1024 * 1024
 
@@ -22,13 +24,19 @@ struct KafkaClientProperties {
                 ("fetch.wait.max.ms", "100"),
                 ("fetch.error.backoff.ms", "50"),
                 ("queued.max.messages.kbytes", String(Self.prefetchKilobytes)),
-            ] + Self.fetchBackoff(KafkaLibrary.version) + settings.properties.pairs)
+            ] + Self.fetchBackoff(KafkaLibrary.version) + fetchLimit + settings.properties.pairs)
     }
 
     /// The pause of a fetch that found enough prefetched: a second unless told, and not to be told before 2.2, where the
     /// worker wakes the fetching threads instead.
     static func fetchBackoff(_ version: Int32) -> [(name: String, value: String)] {
         version >= 0x0202_0000 ? [("fetch.queue.backoff.ms", "10")] : []
+    }
+
+    /// librdkafka takes none below `message.max.bytes`: where that is given, it finds a limit by itself.
+    private var fetchLimit: [(name: String, value: String)] {
+        settings.properties.pairs.contains { $0.name == "message.max.bytes" }
+            ? [] : [("fetch.max.bytes", String(Self.fetchBytes))]
     }
 
     var producer: KafkaProperties {

@@ -79,13 +79,35 @@ struct OutageTests {
         }
     }
 
+    /// In the order of the asking, so that neither time nor chance decides.
+    @Test("a few receipts that Apple never answers neither open the circuit nor lower the limit beside others' answers")
+    func stuckPlayer() async throws {
+        let observer = RecordingLimits()
+        let limits = AppleLimits(maxConcurrency: 64, observer: observer)
+        try await SimulatedApple.run(latency: .fixed(0), limits: limits) { apple in
+            for number in 0..<100 {
+                let stuck = SimulatedApple.receipt("9\(number % 4)", .http(503))
+                for isRetry in [false, true] {
+                    let answer = await apple.ask(stuck, player: Identifier("stuck-\(number % 4)"), isRetry: isRetry)
+                    #expect(answer == .trouble(of: .serverError))
+                }
+                let answer = await apple.ask(SimulatedApple.receipt("\(number)"), player: Identifier("\(number)"))
+                #expect(answer.genuine != nil)
+            }
+        }
+        #expect(!limits.isDown)
+        #expect(observer.heard.timesDown == 0)
+        #expect(limits.gate.limit == AdaptiveConcurrency.start)
+    }
+
     @Test("one app's wait in front of an open circuit can be given up, and says that it is one")
     func cancelled() async throws {
         let observer = RecordingLimits()
         let limits = AppleLimits(maxConcurrency: 4, observer: observer)
         try await SimulatedApple.run(limits: limits) { apple in
             try await apple.store.setOutage(.http503)
-            while !limits.isDown { _ = await apple.ask(SimulatedApple.receipt("1")) }
+            for number in 0..<10 where !limits.isDown { _ = await apple.ask(SimulatedApple.receipt("1\(number)")) }
+            #expect(limits.isDown)
             let (waits, continuation) = AsyncStream<Bool>.makeStream()
             let task = Task {
                 await apple.ask(SimulatedApple.receipt("2"), waiting: { continuation.yield($0) })

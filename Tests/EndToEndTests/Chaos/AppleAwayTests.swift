@@ -12,6 +12,8 @@ extension Chaos {
     private static let memoryMegabytes = 150
     private static let parkedRows = 1000
     private static let submissionsPerSecond = 500
+    /// The broker keeps 5 MB of each: enough for five minutes and more.
+    private static let partitions: Int32 = 32
 
     /// As an operator would leave them, not as tests have them.
     private static let defaults = [
@@ -25,12 +27,12 @@ extension Chaos {
     func outage() async throws {
         let seconds = try #require(Self.outageSeconds)
         let plan = Plan.genuine(count: Self.submissionsPerSecond * (seconds + 5), players: 5000)
-        // The broker keeps 5 MB of each partition, as they come: compressed ones last for longer.
-        try await Testbed.run(latency: .fixed(50), settings: Self.defaults) { bed in
+        try await Testbed.run(partitions: Self.partitions, latency: .fixed(50), settings: Self.defaults) { bed in
             let worker = try bed.startWorker()
             var properties = KafkaProperties([("bootstrap.servers", bed.parts.bootstrapServers)])
+            // The broker keeps batches as they come: large and compressed ones last for longer.
             properties["compression.type"] = "zstd"
-            properties["linger.ms"] = "200"
+            properties["linger.ms"] = "2000"
             let producer = try KafkaProducer(properties: properties, log: { _ in })
             try await eventually("the worker has partitions") { worker.log.contains("partitions assigned") }
             var figures = Figures()
@@ -57,7 +59,10 @@ extension Chaos {
                 try await last(.milliseconds(100))
             }
             let healed = ContinuousClock.now
-            while bed.unanswered(plan) > 0, ContinuousClock.now - healed < .seconds(600) {
+            // The first is quickly counted, while the worker has the processor.
+            while bed.outcomes.answerCount < plan.truths.count || bed.unanswered(plan) > 0,
+                ContinuousClock.now - healed < .seconds(600)
+            {
                 try await figures.look(bed, worker)
                 try await last(.milliseconds(500))
             }
@@ -78,7 +83,7 @@ extension Chaos {
         var asked: Int?
 
         mutating func look(_ bed: Testbed, _ worker: Worker) async throws {
-            memory = max(memory, ProcessMemory.residentMegabytes(of: worker.process.processID) ?? 0)
+            memory = max(memory, ProcessMemory.highestMegabytes(of: worker.process.processID) ?? 0)
             parked = max(parked, Int(try await bed.query("SELECT count(*) FROM parked") { $0.int8(0, 0) ?? 0 }))
         }
 

@@ -147,9 +147,14 @@ final class ChaosMonitor: Sendable {
 
 enum ProcessMemory {
     /// Nil where the process is gone.
-    static func residentMegabytes(of processID: Int32) -> Int? {
+    static func residentMegabytes(of processID: Int32) -> Int? { megabytes("VmRSS:", of: processID) }
+
+    /// The most that was resident at any time. Nil where the process is gone.
+    static func highestMegabytes(of processID: Int32) -> Int? { megabytes("VmHWM:", of: processID) }
+
+    private static func megabytes(_ name: String, of processID: Int32) -> Int? {
         guard let status = try? String(contentsOfFile: "/proc/\(processID)/status", encoding: .utf8) else { return nil }
-        let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+        let line = status.split(separator: "\n").first { $0.hasPrefix(name) }
         return line.flatMap { $0.split(separator: " ").dropFirst().first.flatMap { Int($0) } }.map { $0 / 1024 }
     }
 }

@@ -8,9 +8,9 @@ extension Testbed {
     func story(of submissionID: String, in plan: Plan) async -> String {
         var lines = plan.records.indices.filter { plan.records[$0].submissionID == submissionID }.map { index in
             let key = plan.records[index].key
-            let partition = Murmur2.partition(of: key, count: EmbeddedParts.partitions)
+            let partition = Murmur2.partition(of: key, count: parts.partitionCount)
             let behind = plan.records[index...].count {
-                Murmur2.partition(of: $0.key, count: EmbeddedParts.partitions) == partition
+                Murmur2.partition(of: $0.key, count: parts.partitionCount) == partition
             }
             return "record \(index), in partition \(partition) where \(behind - 1) of the plan follow"
         }

@@ -71,12 +71,15 @@ extension Testbed {
     }
 
     func committedOffsets() async throws -> [Int32: (committed: Int64?, low: Int64, high: Int64)] {
-        let (servers, topic) = (parts.bootstrapServers, parts.submissionsTopic)
+        let parts = parts
         return try await blocking {
             let consumer = try KafkaConsumer(
-                properties: KafkaProperties([("bootstrap.servers", servers), ("group.id", "receiptd")]), log: { _ in })
+                properties: KafkaProperties([("bootstrap.servers", parts.bootstrapServers), ("group.id", "receiptd")]),
+                log: { _ in })
             defer { consumer.close() }
-            let partitions = (0..<EmbeddedParts.partitions).map { TopicPartition(topic: topic, partition: $0) }
+            let partitions = (0..<parts.partitionCount).map {
+                TopicPartition(topic: parts.submissionsTopic, partition: $0)
+            }
             let committed = try consumer.committed(partitions, timeoutMilliseconds: 10_000)
             var all: [Int32: (committed: Int64?, low: Int64, high: Int64)] = [:]
             for partition in partitions {

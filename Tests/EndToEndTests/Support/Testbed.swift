@@ -16,6 +16,8 @@ final class Testbed: Sendable {
         case ownServer
     }
 
+    static let kafkaProperties = "session.timeout.ms=3200;heartbeat.interval.ms=300;reconnect.backoff.max.ms=500"
+
     let parts: EmbeddedParts
     let databaseURL: String
     let pool: PostgresPool
@@ -32,7 +34,8 @@ final class Testbed: Sendable {
 
     /// - Parameter settings: of every worker; the times are short unless given.
     static func run(
-        on database: Database = .prepared, brokers: Int32 = 1, latency: SimulatedLatency = .fixed(0),
+        on database: Database = .prepared, brokers: Int32 = 1,
+        partitions: Int32 = EmbeddedParts.partitions, latency: SimulatedLatency = .fixed(0),
         settings: [String: String] = [:],
         _ body: (Testbed) async throws -> Void
     ) async throws {
@@ -41,8 +44,8 @@ final class Testbed: Sendable {
         options.logCapacity = 200_000
         let uri = database == .ownServer ? nil : try await SharedServer.makeDatabase(isPrepared: database == .prepared)
         let parts = try await EmbeddedParts.start(
-            environment: uri.map { ["DATABASE_URL": $0] } ?? [:], brokers: brokers, latency: latency,
-            appleOptions: options)
+            environment: uri.map { ["DATABASE_URL": $0] } ?? [:], brokers: brokers, partitions: partitions,
+            latency: latency, appleOptions: options)
         if uri == nil { try await Seeds.prepare(parts.databaseURL) }
         let bed = try Testbed(parts, databaseURL: uri ?? parts.databaseURL, settings: settings)
         do {
@@ -64,10 +67,11 @@ final class Testbed: Sendable {
         var properties = KafkaClientProperties(settings: KafkaSettings()).producer
         properties["bootstrap.servers"] = parts.bootstrapServers
         properties["reconnect.backoff.max.ms"] = "500"
+        properties["max.in.flight"] = "1"
         producer = try KafkaProducer(properties: properties, log: { _ in })
         outcomes = OutcomeLog(
             outcomesTopic: parts.outcomesTopic, deadLettersTopic: parts.deadLettersTopic,
-            partitions: EmbeddedParts.partitions, bootstrapServers: parts.bootstrapServers)
+            partitions: parts.partitionCount, bootstrapServers: parts.bootstrapServers)
     }
 
     func environment(_ more: [String: String] = [:]) -> [String: String] {
@@ -77,7 +81,7 @@ final class Testbed: Sendable {
         ) { _, own in own }
         // The in-process broker takes a member back after its session less a second, and no session below 3 s.
         let broker = [
-            "KAFKA_PROPERTIES": "session.timeout.ms=3200;heartbeat.interval.ms=300;reconnect.backoff.max.ms=500"
+            "KAFKA_PROPERTIES": Self.kafkaProperties
         ]
         return parts.workerEnvironment(
             adding: own.merging(broker) { _, given in given }.merging(settings) { _, given in given }

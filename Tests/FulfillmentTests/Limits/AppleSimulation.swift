@@ -1,7 +1,7 @@
 @testable import Fulfillment
 
-/// One replica in front of an Apple that fails, limits, slows down and recovers, on a clock of its own. Limits, retry delays
-/// and parking are the real ones; the seed decides everything else.
+/// One replica in front of an Apple that fails, limits, slows down and recovers, and never answers some receipts, on a clock
+/// of its own. Limits, retry delays and parking are the real ones; the seed decides everything else.
 struct AppleSimulation {
     struct Fault: Error, CustomStringConvertible {
         let description: String
@@ -16,6 +16,13 @@ struct AppleSimulation {
         case hanging
         /// Answers 429.
         case limiting(retryAfter: Double)
+
+        var isAnswer: Bool {
+            switch self {
+            case .fine, .slow: true
+            case .failing, .hanging, .limiting: false
+            }
+        }
     }
 
     private struct Submission {
@@ -23,6 +30,9 @@ struct AppleSimulation {
         var isParked = false
         /// Apple's word: not before then.
         var notBefore = -Double.infinity
+        /// Apple never answers it.
+        var isStuck = false
+        var player = 0
     }
 
     private struct UnderWay {
@@ -35,8 +45,11 @@ struct AppleSimulation {
 
     static let tick = 0.02
     static let timeout = 2.0
-    /// Seconds of trouble in a run.
+    /// Seconds of trouble in a run, and after it for which more arrives.
     static let trouble = 60.0
+    static let afterwards = 60.0
+    /// Players whose receipts Apple never answers.
+    static let stuckPlayers = 8
     /// Within which, after the last trouble, the circuit is closed; and within which all is answered.
     static let closesWithin = 30.0
     static let endsWithin = 900.0
@@ -61,6 +74,7 @@ struct AppleSimulation {
     /// The row that the fleet shares.
     private var leasedUntil = 0.0
     private var answered = 0
+    private let toAnswer: Int
 
     init(seed: UInt64) {
         var random = SeededRandom(seed: seed)
@@ -81,8 +95,16 @@ struct AppleSimulation {
                 }
             phases.append((until, mode))
         }
-        arriving = (0..<(20 + random.below(200))).map { _ in Double(random.below(60_000)) / 1000 }.sorted(by: >)
-        submissions = Array(repeating: Submission(), count: arriving.count)
+        let lasts = Int(1000 * (Self.trouble + Self.afterwards))
+        arriving = (0..<(40 + random.below(400))).map { _ in Double(random.below(lasts)) / 1000 }.sorted(by: >)
+        let stuck = random.chance(50) ? random.below(20) : 0
+        submissions = (0..<arriving.count).map { Submission(player: Self.stuckPlayers + $0) }
+        for number in 0..<min(stuck, arriving.count) {
+            let index = random.below(submissions.count)
+            submissions[index].isStuck = true
+            submissions[index].player = number % Self.stuckPlayers
+        }
+        toAnswer = submissions.count { !$0.isStuck }
         self.random = random
     }
 
@@ -90,7 +112,7 @@ struct AppleSimulation {
 
     mutating func run() throws {
         var openSince = Self.trouble
-        while answered < submissions.count || now < Self.trouble {
+        while answered < toAnswer || now < Self.trouble {
             now += Self.tick
             while let next = arriving.last, next <= now {
                 arriving.removeLast()
@@ -106,13 +128,13 @@ struct AppleSimulation {
                 throw Fault(description: "a limit of \(concurrency.limit), not of 1 to \(maximum)")
             }
             // Without work nobody finds out that Apple is back.
-            let isIdle = fresh.isEmpty && retries.isEmpty && underWay.isEmpty
+            let isIdle = (fresh + retries + underWay.map(\.submission)).allSatisfy { submissions[$0].isStuck }
             if !limits.breaker.isOpen || isIdle { openSince = max(now, Self.trouble) }
             guard now - openSince < Self.closesWithin else {
-                throw Fault(description: "the circuit stays open \(now - Self.trouble) s after the trouble")
+                throw Fault(description: "the circuit stays open \(now - openSince) s after the trouble, at \(now)")
             }
             guard now < Self.trouble + Self.endsWithin else {
-                throw Fault(description: "\(submissions.count - answered) are unanswered")
+                throw Fault(description: "\(toAnswer - answered) are unanswered")
             }
         }
         try checkRate()
@@ -135,7 +157,8 @@ struct AppleSimulation {
 
     private mutating func send() throws {
         while underWay.count < concurrency.limit {
-            let isRetry = fresh.isEmpty || (!retries.isEmpty && random.chance(50))
+            // As `AppleLimits` has it: first tries probe.
+            let isRetry = fresh.isEmpty || (!retries.isEmpty && !limits.breaker.isOpen && random.chance(50))
             guard let submission = isRetry ? retries.first : fresh.first else { return }
             let isHeld = limits.isHeld(now: now)
             let mustWait = limits.breaker.nextPass.map { now < $0 } ?? false
@@ -149,7 +172,7 @@ struct AppleSimulation {
                 throw Fault(description: "submission \(submission) is asked for before its Retry-After is over")
             }
             if isRetry { retries.removeFirst() } else { fresh.removeFirst() }
-            let mode = mode
+            let mode = submissions[submission].isStuck && mode.isAnswer ? .failing : mode
             let takes =
                 switch mode {
                 case .hanging: Self.timeout
@@ -173,8 +196,9 @@ struct AppleSimulation {
             answered += 1
         case .failing, .hanging:
             let jitter = unit()
-            limits.failed(end.pass, suspect: nil, now: now, jitter: jitter)
-            concurrency.ended(end.number, .overload)
+            let suspect = Suspect(player: submissions[end.submission].player, proof: -1 - end.submission)
+            limits.failed(end.pass, by: suspect, isDoubtful: false, now: now, jitter: jitter)
+            concurrency.ended(end.number, limits.breaker.isWidespread ? .overload : .unknown)
             trouble = .init(.serverError)
         case .limiting(let seconds):
             limits.withdrew(end.pass)

@@ -19,9 +19,9 @@ struct ScopeLimitsTests {
         #expect(!isGood)
         isGood = limits.confirm(&pass, now: 5)
         #expect(isGood)
-        for _ in 0..<CircuitBreaker.failuresInARow {
+        for number in 0..<CircuitBreaker.failuresInARow {
             let failing = Self.pass(&limits, now: 6)
-            limits.failed(try #require(failing), suspect: nil, now: 6, jitter: 0)
+            limits.failed(try #require(failing), by: Suspect(number), isDoubtful: false, now: 6, jitter: 0)
         }
         isGood = limits.confirm(&pass, now: 6)
         #expect(!isGood)
@@ -71,7 +71,10 @@ struct ScopeLimitsTests {
                 case 0: limits.withdrew(pass)
                 case 1: limits.hold(until: now + Double(random.below(10)))
                 case 2: limits.succeeded(pass, now: now)
-                default: limits.failed(pass, suspect: nil, now: now, jitter: Double(random.below(100)) / 100)
+                default:
+                    limits.failed(
+                        pass, by: Suspect(random.below(1000)), isDoubtful: false, now: now,
+                        jitter: Double(random.below(100)) / 100)
                 }
                 // Whoever waits is looked at again: there is always a time for it, or a lease on its way.
                 if limits.isShut(now: now), limits.breaker.nextPass.map({ $0 > now }) ?? limits.isHeld(now: now) {

@@ -115,11 +115,15 @@ extension ParkingBench {
     final class Apple: ReceiptVerifier {
         private let state = Mutex<(answers: [AppleAnswer], asked: Int)>(([.trouble(.init(.timeout))], 0))
 
+        private let asking = Mutex<@Sendable (VerificationRequest) -> Void>({ _ in })
+
+        func onAsk(_ body: @escaping @Sendable (VerificationRequest) -> Void) { asking.withLock { $0 = body } }
         func answer(_ answers: AppleAnswer...) { state.withLock { $0.answers = answers } }
         var asked: Int { state.withLock { $0.asked } }
 
         func verify(_ request: VerificationRequest) async -> AppleAnswer {
-            state.withLock { state in
+            asking.withLock { $0 }(request)
+            return state.withLock { state in
                 state.asked += 1
                 return state.answers.count > 1 ? state.answers.removeFirst() : state.answers[0]
             }
@@ -173,11 +177,17 @@ extension ParkingBench {
             var removed: [Int64] = []
             var woken: [BundleID] = []
             var limits: [Int] = []
+            /// What comes of looking for suspects, the first next.
+            var suspects: [SuspectTaken] = []
+            var forgiven: [Int64] = []
+            var refusesPutBack = false
         }
 
         private let state = Mutex(Content())
         var content: Content { state.withLock { $0 } }
         func add(_ leased: LeasedSubmission...) { state.withLock { $0.due += leased } }
+        func addSuspects(_ suspects: SuspectTaken...) { state.withLock { $0.suspects += suspects } }
+        func refusePutBack() { state.withLock { $0.refusesPutBack = true } }
 
         func park(_ submission: ParkingSubmission) async throws(LedgerClosed) {
             state.withLock { $0.parked.append(submission) }
@@ -195,9 +205,20 @@ extension ParkingBench {
             _ leased: LeasedSubmission, reason: ParkingReason, detail: String?, history: WaitingHistory,
             dueAfterSeconds: Double
         ) async throws {
-            state.withLock {
-                $0.putBack.append(PutBack(offset: leased.position.offset, reason: reason, history: history))
+            try state.withLock { state throws(Abandoned) in
+                if state.refusesPutBack { throw Abandoned() }
+                state.putBack.append(PutBack(offset: leased.position.offset, reason: reason, history: history))
             }
+        }
+
+        func hasSuspect() async throws -> Bool { state.withLock { !$0.suspects.isEmpty } }
+
+        func takeSuspect() async throws -> SuspectTaken {
+            state.withLock { $0.suspects.isEmpty ? .none : $0.suspects.removeFirst() }
+        }
+
+        func forgive(_ leased: LeasedSubmission) async throws {
+            state.withLock { $0.forgiven.append(leased.position.offset) }
         }
 
         func release(_ leased: LeasedSubmission) async throws {

@@ -180,6 +180,53 @@ struct ParkingTests {
         }
     }
 
+    @Test("one that could not be given back is not taken for answered: its row stays")
+    func notGivenBack() async throws {
+        try await with(ParkingBench()) { bench in
+            let revisit = try #require(
+                Revisit(
+                    worker: bench.worker, health: Health(),
+                    logger: Logger(label: "revisit") { _ in SwiftLogNoOpLogHandler() }))
+            bench.store.refusePutBack()
+            bench.store.add(ParkingBench.leased(ParkingBench.submission("undecided"), offset: 7))
+            revisit.start()
+            while bench.store.content.released.isEmpty, bench.store.content.removed.isEmpty { await Task.yield() }
+            await revisit.stop()
+            #expect(bench.store.content.released == [7])
+            #expect(bench.store.content.removed.isEmpty)
+        }
+    }
+
+    @Test("a suspect is tried while no other parked one is, and one that is set aside is counted and not tried")
+    func suspects() async throws {
+        try await with(ParkingBench()) { bench in
+            let revisit = try #require(
+                Revisit(
+                    worker: bench.worker, health: Health(),
+                    logger: Logger(label: "revisit") { _ in SwiftLogNoOpLogHandler() }))
+            bench.apple.answer(ParkingBench.genuine)
+            let suspect = ParkingBench.submission("suspect")
+            let beside = Shared<[Int]>([])
+            bench.apple.onAsk { [desk = bench.desk] request in
+                guard request.receipt == ParkingBench.receipt("suspect") else { return }
+                beside.update { $0.append(desk.load.parked) }
+            }
+            bench.store.addSuspects(
+                .setAside(SetAsideSubmission(submissionID: "poison", bundleID: "b", deaths: 3)),
+                .alone(ParkingBench.leased(suspect, offset: 1)))
+            bench.store.add(
+                ParkingBench.leased(ParkingBench.submission("one"), offset: 2),
+                ParkingBench.leased(ParkingBench.submission("other"), offset: 3))
+            revisit.start()
+            while bench.store.content.removed.count < 3 { await Task.yield() }
+            await revisit.stop()
+            #expect(bench.store.content.removed.sorted() == [1, 2, 3])
+            #expect(beside.value == [1])
+            #expect(bench.store.content.forgiven.isEmpty)
+            #expect(bench.metrics.registry.render().contains(#"receiptd_parkings_total{reason="crashed"} 1"#))
+        }
+    }
+
     @Test("parked work has a fifth of the places while fresh work waits, half of them otherwise")
     func load() {
         let load = WorkLoad(maximumInFlight: 2_000, appleConcurrency: 100)

@@ -1,0 +1,13 @@
+/// Who may have brought a failure about by what they sent: hashes of the player and of the proof.
+public struct Suspect: Sendable, Equatable {
+    public let player: Int
+    public let proof: Int
+
+    public init(player: Int, proof: Int) {
+        self.player = player
+        self.proof = proof
+    }
+
+    /// One player with many proofs, or one proof that many players send, is one suspect.
+    func isSame(as other: Suspect) -> Bool { player == other.player || proof == other.proof }
+}

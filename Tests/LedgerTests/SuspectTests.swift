@@ -1,0 +1,128 @@
+import Fulfillment
+import Ledger
+import Postgres
+import Testing
+
+@Suite("Parked submissions that kill their workers")
+struct SuspectTests {
+    private func with(_ body: (LedgerDatabase, PostgresParking) async throws -> Void) async throws {
+        let database = try await LedgerDatabase()
+        let store = PostgresParking(pool: LedgerDatabase.pool(database.uri))
+        try await body(database, store)
+        await store.close()
+    }
+
+    private func park(_ offsets: ClosedRange<Int64>, in store: PostgresParking) async throws {
+        for offset in offsets {
+            try await store.park(
+                ParkingSubmission(
+                    submission: Sample.submission("s-\(offset)", player: "player-\(offset)"),
+                    position: Sample.position(offset), proof: Sample.digest("proof \(offset)"), traceparent: nil,
+                    reason: .appleTrouble, detail: "timeout", history: WaitingHistory(failures: 1),
+                    dueAfterSeconds: 0))
+        }
+    }
+
+    /// The worker is gone: nobody gives back what it had.
+    private func die(_ database: LedgerDatabase) async throws {
+        try await database.run(
+            "UPDATE parked SET leased_until = now() - interval '1 second' WHERE leased_until IS NOT NULL")
+    }
+
+    private func takeAlone(_ store: PostgresParking) async throws -> LeasedSubmission? {
+        if case .alone(let leased) = try await store.takeSuspect() { leased } else { nil }
+    }
+
+    @Test("after three takes in company and three deaths alone it is set aside, and none that was beside it")
+    func poison() async throws {
+        try await with { database, store in
+            try await park(1...5, in: store)
+            for _ in 0..<3 {
+                #expect(try await store.hasSuspect() == false)
+                #expect(try await store.takeDue(limit: 10).count == 5)
+                try await die(database)
+            }
+            #expect(try await store.takeDue(limit: 10).isEmpty)
+            #expect(try await store.hasSuspect())
+            var deaths = 0
+            var ended: [Int64] = []
+            var setAside: SetAsideSubmission?
+            while setAside == nil || ended.count < 4 {
+                switch try await store.takeSuspect() {
+                case .none:
+                    Issue.record("\(ended) ended, and nothing is left")
+                    return
+                case .alone(let leased) where leased.position.offset == 3:
+                    deaths += 1
+                    try await die(database)
+                case .alone(let leased):
+                    ended.append(leased.position.offset)
+                    if leased.position.offset == 4 {
+                        try await store.putBack(
+                            leased, reason: .doubt, detail: nil, history: leased.history, dueAfterSeconds: 3_600)
+                    } else {
+                        try await store.remove(leased)
+                    }
+                case .setAside(let submission): setAside = submission
+                }
+            }
+            #expect(deaths == 3)
+            #expect(ended.sorted() == [1, 2, 4, 5])
+            #expect(setAside == SetAsideSubmission(submissionID: "s-3", bundleID: "com.example.game", deaths: 3))
+            // Nothing of it is lost, and nobody takes it up.
+            #expect(try await store.hasSuspect() == false)
+            #expect(try await store.takeDue(limit: 10).isEmpty)
+            let listed = try await ParkedStore(pool: database.pool).list(ParkedFilter(reason: .crashed), limit: 10)
+            #expect(listed.map(\.submissionID) == ["s-3"])
+            #expect(listed.first?.dueAt == nil && listed.first?.isLeased == false)
+            #expect(listed.first?.detail == "the process died 3 times while this one alone was taken up")
+            #expect(try await database.number("SELECT takes + deaths_alone FROM parked WHERE source_offset = 4") == 0)
+            // An operator's word ends it, without a grudge.
+            #expect(try await ParkedStore(pool: database.pool).retry(ParkedFilter(submissionID: "s-3")) == 1)
+            #expect(try await store.takeDue(limit: 10).map(\.position.offset) == [3])
+        }
+    }
+
+    @Test("workers that stop in order, and tries that last long, accuse nobody")
+    func innocent() async throws {
+        try await with { database, store in
+            try await park(1...1, in: store)
+            for _ in 0..<10 {
+                let taken = try #require(try await store.takeDue(limit: 1).first)
+                try await store.release(taken)
+            }
+            for _ in 0..<3 {
+                _ = try await store.takeDue(limit: 1)
+                try await die(database)
+            }
+            for _ in 0..<5 {
+                let released = try #require(try await takeAlone(store))
+                try await store.release(released)
+                let forgiven = try #require(try await takeAlone(store))
+                try await store.forgive(forgiven)
+                try await die(database)
+            }
+            // Two deaths are not enough, and an end forgets them.
+            for _ in 0..<2 {
+                #expect(try await takeAlone(store) != nil)
+                try await die(database)
+            }
+            let last = try #require(try await takeAlone(store))
+            try await store.putBack(last, reason: .doubt, detail: nil, history: last.history, dueAfterSeconds: 0)
+            #expect(try await store.hasSuspect() == false)
+            #expect(try await store.takeDue(limit: 1).count == 1)
+        }
+    }
+
+    @Test("a suspect does not come along with others of its proof, and two replicas never take the same one")
+    func alike() async throws {
+        try await with { database, store in
+            try await park(1...2, in: store)
+            try await database.run("UPDATE parked SET takes = 3 WHERE source_offset = 1")
+            try await database.run("UPDATE parked SET proof = (SELECT proof FROM parked WHERE source_offset = 1)")
+            #expect(try await store.takeDue(limit: 10).map(\.position.offset) == [2])
+            #expect(try await takeAlone(store)?.position.offset == 1)
+            #expect(try await takeAlone(store) == nil)
+        }
+    }
+}
