@@ -43,7 +43,7 @@ struct KafkaProducerTests {
         let producer = try KafkaProducer(properties: properties(cluster, more), log: quiet)
         _ = try await producer.send(ProducerRecord(topic: "t", partition: 0, value: [0]))
         cluster.setRoundTripTime(broker: 1, milliseconds: 5)
-        cluster.pushRequestErrors(apiKey: 0, [19, 7, 6, 20, 7, 19, 6])
+        cluster.pushRequestErrors(apiKey: 0, [19, 0, 0, 7, 0, 0, 0, 6, 0, 0, 20, 0, 0])
         let acknowledged = Shared(1)
         for number in 1..<100 {
             try producer.produce(ProducerRecord(topic: "t", partition: 0, value: [UInt8(number)])) { result in

@@ -10,12 +10,14 @@ extension ConsumerLoop {
     }
 
     /// One at a time: librdkafka sends a refused one again by itself, and it would overtake a later one.
-    func sendCommits(_ consumer: KafkaConsumer) {
+    /// - Parameter isStart: within the callback that assigns partitions.
+    func sendCommits(_ consumer: KafkaConsumer, isStart: Bool = false) {
         mayCommit = false
         let now = WallClock.monotonicSeconds
         if let commitSentAt, now - commitSentAt < PipelineLimits.commitPatienceSeconds { return }
         var due = commitsDue(Array(partitions.keys)).filter { $0.value != partitions[$0.key]?.committing }
-        if PlantedFault.commitAfterRevoke.isPlanted, !partitions.isEmpty {
+        // Not at the start, where the new owner's own commit of its start would hide it.
+        if PlantedFault.commitAfterRevoke.isPlanted, !partitions.isEmpty, !isStart {
             for (partition, offset) in givenBack where partitions[partition] == nil {
                 due[partition] = CommitMark(offset: offset, metadata: "")
             }
@@ -60,7 +62,7 @@ extension ConsumerLoop {
         noteNow(assigned, seconds: PipelineLimits.finalNoteSeconds)
         // What is under way is of the assignment before: the broker does not take it any more.
         commitSentAt = nil
-        sendCommits(consumer)
+        sendCommits(consumer, isStart: true)
     }
 
     private func startsAreKnown(_ known: [TopicPartition]) {
