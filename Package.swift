@@ -66,6 +66,7 @@ let package = Package(
             name: "AppStore",
             dependencies: [
                 "Fulfillment", "PlantedFaults",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

@@ -96,7 +96,7 @@ public final class AppleLimits: Sendable {
         to scope: AppleScope, for request: VerificationRequest, _ body: () async -> (Answer, End)
     ) async -> Answer? {
         if isFixed { return await gate.withPermit { await body().0 } }
-        let suspect = request.playerID?.hashValue ?? request.receipt.hashValue
+        let suspect = request.playerID?.hashValue ?? request.subject.hashValue
         while true {
             guard let pass = await admission(to: scope, isRetry: request.isRetry, waiting: request.waiting) else {
                 return nil

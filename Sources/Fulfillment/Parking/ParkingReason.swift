@@ -10,6 +10,8 @@ public enum ParkingReason: String, Sendable, CaseIterable {
     case blockedRequest = "blocked_request"
     /// The proof needs App Store Server API credentials that the app does not have.
     case blockedNoServerAPI = "blocked_no_server_api"
+    /// Apple does not take the app's App Store Server API credentials, or its private key is missing.
+    case blockedServerAPI = "blocked_server_api"
     /// The player has as many submissions in memory as one may have.
     case playerShare = "player_share"
     /// PostgreSQL does not take this submission's data: only an operator ends the wait.
@@ -20,14 +22,20 @@ public enum ParkingReason: String, Sendable, CaseIterable {
         case .sharedSecret: self = .blockedSharedSecret
         case .request: self = .blockedRequest
         case .noServerAPI: self = .blockedNoServerAPI
+        case .serverAPI: self = .blockedServerAPI
         }
     }
 
     /// Whether the operator has to mend the app's credentials before any try can succeed.
     public var isBlockage: Bool {
         switch self {
-        case .blockedSharedSecret, .blockedRequest, .blockedNoServerAPI: true
+        case .blockedSharedSecret, .blockedRequest, .blockedNoServerAPI, .blockedServerAPI: true
         case .appleTrouble, .doubt, .playerShare, .databaseRefused: false
         }
     }
+
+    /// What an answer of verifyReceipt ends for the app.
+    public static let blockagesOfReceipts: [ParkingReason] = [.blockedSharedSecret, .blockedRequest]
+    /// What an answer of the App Store Server API, or credentials for it, end for the app.
+    public static let blockagesOfTransactions: [ParkingReason] = [.blockedNoServerAPI, .blockedServerAPI]
 }

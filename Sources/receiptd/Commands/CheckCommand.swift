@@ -89,7 +89,7 @@ struct CheckCommand: AsyncParsableCommand {
             ("apple sandbox", settings.apple.verifyReceiptSandboxURL),
         ]
         for (name, address) in addresses {
-            var one = settings.apple.verifyReceipt
+            var one = settings.apple.client
             one.productionURL = address
             one.sandboxURL = address
             guard let client = try? VerifyReceiptClient(settings: one, secrets: { _ in nil }) else {
