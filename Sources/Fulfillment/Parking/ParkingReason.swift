@@ -26,16 +26,8 @@ public enum ParkingReason: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether the operator has to mend the app's credentials before any try can succeed.
-    public var isBlockage: Bool {
-        switch self {
-        case .blockedSharedSecret, .blockedRequest, .blockedNoServerAPI, .blockedServerAPI: true
-        case .appleTrouble, .doubt, .playerShare, .databaseRefused: false
-        }
-    }
-
-    /// What an answer of verifyReceipt ends for the app.
+    /// Ended by an answer of verifyReceipt for the app; until then no try can succeed.
     public static let blockagesOfReceipts: [ParkingReason] = [.blockedSharedSecret, .blockedRequest]
-    /// What an answer of the App Store Server API, or credentials for it, end for the app.
+    /// Ended by an answer of the App Store Server API for the app, or by credentials for it.
     public static let blockagesOfTransactions: [ParkingReason] = [.blockedNoServerAPI, .blockedServerAPI]
 }
