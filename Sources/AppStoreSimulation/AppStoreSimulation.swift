@@ -52,7 +52,8 @@ public final class AppStoreSimulation: Sendable {
         let state = SimulationState(
             latency: latency, seed: options.seed, tracksReceipts: options.trackReceipts,
             logCapacity: options.logCapacity)
-        let service = VerifyReceiptService(state: state, sharedSecrets: options.sharedSecrets, serverAPIKeys: options.serverAPIKeys,
+        let service = VerifyReceiptService(
+            state: state, sharedSecrets: options.sharedSecrets, serverAPIKeys: options.serverAPIKeys,
             now: options.now)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: max(1, options.threads))
         let listener = SimulationListener(group: group, host: host, port: port, service: service)

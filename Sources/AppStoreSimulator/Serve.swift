@@ -43,7 +43,8 @@ struct Serve: AsyncParsableCommand {
     @Option(help: "A shared secret as bundle=secret; a wrong password is answered 21004.")
     var sharedSecret: [String] = []
 
-    @Option(help: "An app's key for the App Store Server API as bundle=PEM file; without any, no signature is looked at.")
+    @Option(
+        help: "An app's key for the App Store Server API as bundle=PEM file; without any, no signature is looked at.")
     var serverApiKey: [String] = []
 
     func validate() throws {

@@ -115,7 +115,9 @@ struct JudgePurchaseTests {
         #expect(bent.verdict == (isTied ? .grant(payload: nil) : .reject(.bindingMismatch)))
     }
 
-    @Test("a signed transaction that is not proven needs both tokens, and equal, as the id in it does", arguments: tokensCases)
+    @Test(
+        "a signed transaction that is not proven needs both tokens, and equal, as the id in it does",
+        arguments: tokensCases)
     func unprovenTransaction(
         policy: AppPolicy.AccountTokenPolicy, submitted: String?, told: String?, verdict: JudgedPurchase.Verdict
     ) {

@@ -50,7 +50,8 @@ struct ProofEvidenceTests {
         var app = Sample.app()
         app.sharedSecretSetting = "SECRET"
         let jws = ParsedProof(
-            digest: Self.digest, material: .signedTransaction("a.b.c"), content: Sample.content(purchases: [Sample.purchase("7")]))
+            digest: Self.digest, material: .signedTransaction("a.b.c"),
+            content: Sample.content(purchases: [Sample.purchase("7")]))
         let bare = ParsedProof(digest: Self.digest, material: .transactionID("8"))
         #expect(receipt(nil).question(for: app) == .receipt("MIIB", sharedSecretSetting: "SECRET"))
         #expect(jws.question(for: app) == nil && bare.question(for: app) == nil)

@@ -34,8 +34,12 @@ extension AppleLimits: AppleState {
 
     /// The answer to a request that was cancelled, or held back for longer than it is worth waiting in front of Apple.
     func notSent(to scope: AppleScope, now: Timestamp) -> AppleAnswer {
-        guard !Task.isCancelled, let seconds = heldSeconds(scope) else { return .trouble(.init(.connection)) }
-        return .trouble(.init(.rateLimited, retryNotBefore: now.adding(milliseconds: Int64(seconds * 1000))))
+        if Task.isCancelled { return .trouble(.init(.connection)) }
+        if let seconds = heldSeconds(scope) {
+            return .trouble(.init(.rateLimited, retryNotBefore: now.adding(milliseconds: Int64(seconds * 1000))))
+        }
+        let isOpen = state.withLock { $0.scopes[scope]?.limits.breaker.isOpen ?? false }
+        return .trouble(.init(isOpen ? .connection : .rateLimited))
     }
 
     /// Seconds for which Apple wants to be left alone, nil where it does not.

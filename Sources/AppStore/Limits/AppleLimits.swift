@@ -92,15 +92,18 @@ public final class AppleLimits: Sendable {
     }
 
     /// Sends one request once it may go. Nil where the task was cancelled or the wait was too long.
+    /// - Parameter queueSeconds: it does not join those who wait for the budget where they are more than pass in this
+    ///   time. Nil waits behind any number.
     func send<Answer>(
-        to scope: AppleScope, for request: VerificationRequest, _ body: () async -> (Answer, End)
+        to scope: AppleScope, for request: VerificationRequest, queueSeconds: Double? = nil,
+        _ body: () async -> (Answer, End)
     ) async -> Answer? {
         if isFixed { return await gate.withPermit { await body().0 } }
         let suspect = request.playerID?.hashValue ?? request.subject.hashValue
         while true {
-            guard let pass = await admission(to: scope, isRetry: request.isRetry, waiting: request.waiting) else {
-                return nil
-            }
+            let admitted = await admission(
+                to: scope, isRetry: request.isRetry, queueSeconds: queueSeconds, waiting: request.waiting)
+            guard let pass = admitted else { return nil }
             let sent: Sent<Answer>? = await gate.withPermit {
                 guard let number = begin(scope, pass) else { return .mustWaitAgain }
                 let (answer, end) = await body()

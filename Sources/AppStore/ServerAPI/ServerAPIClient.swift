@@ -7,6 +7,9 @@ import Fulfillment
 public final class ServerAPIClient: Sendable {
     /// As in metrics and limits: Apple limits it apart from verifyReceipt.
     public static let endpoint = "transactions"
+    /// The sandbox takes a tenth of what Production does, and every invented id goes on to it. They would wait there by the
+    /// thousand, in places that others need: those who come when more wait than pass in so many seconds come again.
+    private static let sandboxQueueSeconds = 2.0
     /// Of a transaction id, in bytes. Apple's are far shorter.
     private static let maximumIDLength = 64
 
@@ -66,6 +69,11 @@ public final class ServerAPIClient: Sendable {
         return answer
     }
 
+    /// Whether the setting that the credentials name holds a private key.
+    public func hasKey(for bundleID: BundleID, _ credentials: ServerAPICredentials) -> Bool {
+        token(for: bundleID, credentials) != nil
+    }
+
     private static func isAskable(_ id: StoreTransactionID) -> Bool {
         (1...maximumIDLength).contains(id.text.utf8.count)
             && id.text.utf8.allSatisfy { byte in
@@ -88,7 +96,9 @@ public final class ServerAPIClient: Sendable {
     ) async -> AppleAnswer {
         for environment in [StoreEnvironment.production, .sandbox] {
             let scope = AppleScope(bundleID: request.bundleID, endpoint: Self.endpoint, environment: environment)
-            let answer = await limits.send(to: scope, for: request) {
+            let mustNotPile = environment == .sandbox && !request.isProven
+            let queueSeconds = mustNotPile ? Self.sandboxQueueSeconds : nil
+            let answer = await limits.send(to: scope, for: request, queueSeconds: queueSeconds) {
                 // Here, and not before the wait in front of Apple: it might end meanwhile.
                 guard let token = token(for: request.bundleID, credentials) else {
                     return (TransactionAnswer.answer(.blocked(.serverAPI)), AppleLimits.End.unknown)

@@ -27,7 +27,9 @@ public enum TransactionAnswer: Sendable, Equatable {
         case 500...: return trouble(.serverError)
         default: break
         }
-        guard let document = try? JSONParser.parse(body), case .object = document.value else { return trouble(.notJSON) }
+        guard let document = try? JSONParser.parse(body), case .object = document.value else {
+            return trouble(.notJSON)
+        }
         if status == 200 {
             guard !document.exceededDepth, let text = document.value["signedTransactionInfo"]?.string else {
                 return trouble(.incomplete)

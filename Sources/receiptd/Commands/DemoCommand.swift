@@ -78,7 +78,8 @@ struct DemoRun {
     func run() async throws -> DemoReport {
         let environment = ProcessInfo.processInfo.environment
         print("Starting PostgreSQL, a broker, a simulated App Store and the worker …")
-        let parts = try await EmbeddedParts.start(environment: environment, appleOptions: Self.appleOptions(signing: signing))
+        let parts = try await EmbeddedParts.start(
+            environment: environment, appleOptions: Self.appleOptions(signing: signing))
         let logFile = FileManager.default.temporaryDirectory
             .appendingPathComponent("receiptd-demo-\(ProcessInfo.processInfo.processIdentifier).log")
         do {

@@ -100,7 +100,9 @@ struct ServerAPIClientTests {
         }
     }
 
-    @Test("an id that would change the address is never sent", arguments: ["../v2/history/1", "1?x=1", "1\r\nx:1", "", "é"])
+    @Test(
+        "an id that would change the address is never sent",
+        arguments: ["../v2/history/1", "1?x=1", "1\r\nx:1", "", "é"])
     func hostileIDs(id: String) async throws {
         try await SimulatedServerAPI.run { apple in
             #expect(await apple.ask(id) == .refused(.invalidTransaction))

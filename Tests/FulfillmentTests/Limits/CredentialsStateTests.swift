@@ -84,7 +84,8 @@ struct CredentialsStateTests {
         #expect(!state.isMisconfigured(now: 7))
     }
 
-    @Test("a refusal of the credentials themselves is told at once, two in a row hold the app back, an answer ends both")
+    @Test(
+        "a refusal of the credentials themselves is told at once, two in a row hold the app back, an answer ends both")
     func certainRefusals() {
         var state = CredentialsState()
         state.refusedForCertain(now: 0)
