@@ -57,6 +57,20 @@ struct ServerAPICredentialsTests {
         }
     }
 
+    @Test("a token that Production took and the sandbox refuses is the sandbox's trouble")
+    func sandbox() async throws {
+        let observer = RecordingLimits()
+        try await SimulatedServerAPI.run(limits: AppleLimits(maxConcurrency: 8, observer: observer)) { apple in
+            for number in 0..<10 {
+                try apple.register(
+                    "\(number)", environment: "Sandbox", .status(4_040_010).only(in: .production),
+                    .status(401).only(in: .sandbox))
+                #expect(await apple.ask("\(number)", player: "p") == .trouble(of: .status))
+            }
+            #expect(observer.heard.misconfigured.isEmpty)
+        }
+    }
+
     @Test("players who invent ids bring nothing about, however many")
     func inventedIDs() async throws {
         let observer = RecordingLimits()
