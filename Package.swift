@@ -66,6 +66,7 @@ let package = Package(
             name: "AppStore",
             dependencies: [
                 "Fulfillment", "PlantedFaults",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -73,7 +74,8 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
-            name: "Ledger", dependencies: ["Fulfillment", "PlantedFaults", "Postgres"], resources: [.embedInCode("SQL")],
+            name: "Ledger", dependencies: ["Fulfillment", "PlantedFaults", "Postgres"],
+            resources: [.embedInCode("SQL")],
             swiftSettings: strict),
         .target(
             name: "Operations",
@@ -116,7 +118,8 @@ let package = Package(
         .executableTarget(
             name: "receiptd",
             dependencies: [
-                "AppStore", "AppStoreSimulation", "AppleProofs", "CMalloc", "EmbeddedPostgres", "Fulfillment", "Kafka", "Ledger", "Operations", "Pipeline", "Postgres",
+                "AppStore", "AppStoreSimulation", "AppleProofs", "CMalloc", "EmbeddedPostgres", "Fulfillment", "Kafka",
+                "Ledger", "Operations", "Pipeline", "Postgres",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -149,7 +152,8 @@ let package = Package(
         .testTarget(
             name: "AppStoreTests",
             dependencies: [
-                "AppStore", "AppStoreSimulation", "Fulfillment",
+                "AppStore", "AppStoreSimulation", "AppleProofs", "Fulfillment",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -171,6 +175,7 @@ let package = Package(
             name: "AppStoreSimulationTests",
             dependencies: [
                 "AppStoreSimulation",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -195,6 +200,7 @@ let package = Package(
             dependencies: [
                 "receiptd", "AppStoreSimulation", "EmbeddedPostgres", "Fulfillment", "Kafka", "Ledger", "PlantedFaults",
                 "Postgres",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],

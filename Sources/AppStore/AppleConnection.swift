@@ -1,4 +1,3 @@
-import Fulfillment
 import NIOCore
 import NIOPosix
 import NIOSSL
@@ -14,8 +13,6 @@ final class AppleConnection: Sendable {
 
     private let group: MultiThreadedEventLoopGroup
     private let pool: ConnectionPool
-    private let production: HTTPRequest
-    private let sandbox: HTTPRequest
 
     private struct Traffic {
         var inFlight = 0
@@ -28,23 +25,16 @@ final class AppleConnection: Sendable {
     /// must outlive the last one.
     private let traffic = Mutex(Traffic())
 
-    init(_ settings: AppleSettings) throws(AppleSettingsFault) {
+    /// - Parameter endpoints: what will be asked through it.
+    init(_ settings: AppleSettings, to endpoints: [HTTPEndpoint]) throws(AppleSettingsFault) {
         guard settings.timeoutSeconds > 0, settings.timeoutSeconds.isFinite else {
             throw .notPositive(setting: "APPLE_TIMEOUT_SECONDS")
         }
         guard settings.maxConcurrency > 0 else { throw .notPositive(setting: "APPLE_MAX_CONCURRENCY") }
-        guard let production = HTTPEndpoint(url: settings.productionURL) else {
-            throw .notAnHTTPURL(setting: "APPLE_VERIFY_RECEIPT_PRODUCTION_URL")
-        }
-        guard let sandbox = HTTPEndpoint(url: settings.sandboxURL) else {
-            throw .notAnHTTPURL(setting: "APPLE_VERIFY_RECEIPT_SANDBOX_URL")
-        }
         var tls: NIOSSLContext?
-        if production.origin.isSecure || sandbox.origin.isSecure || settings.caFile != nil {
+        if settings.caFile != nil || endpoints.contains(where: \.origin.isSecure) {
             tls = try Self.tls(rootsAt: settings.caFile)
         }
-        self.production = HTTPRequest(production)
-        self.sandbox = HTTPRequest(sandbox)
         group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         pool = ConnectionPool(
             loop: group.next(), timeout: Self.amount(settings.timeoutSeconds),
@@ -73,10 +63,9 @@ final class AppleConnection: Sendable {
     }
 
     /// One request and its whole answer within the time-out. Cancelling the task drops the request.
-    func post(_ body: ByteBuffer, to environment: StoreEnvironment) async -> Result<HTTPAnswer, HTTPFailure> {
+    func send(_ exchange: HTTPExchange) async -> Result<HTTPAnswer, HTTPFailure> {
         guard begin() else { return .failure(.connection) }
         defer { end() }
-        let exchange = HTTPExchange(environment == .production ? production : sandbox, body: body)
         let pool = pool
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

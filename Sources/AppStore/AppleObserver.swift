@@ -3,9 +3,10 @@ import Fulfillment
 /// Hears of each HTTP request as it ends: what metrics are made of. Called from any thread, and must not block.
 public protocol AppleObserver: Sendable {
     /// - Parameters:
-    ///   - endpoint: `verifyReceipt`.
+    ///   - endpoint: `verifyReceipt` or `transactions`.
     ///   - environment: the one that was asked.
-    ///   - result: a label value from a closed set, see `VerifyReceiptAnswer.label`.
+    ///   - result: a label value from a closed set, see `VerifyReceiptAnswer.label` and
+    ///     `TransactionAnswer.label`.
     ///   - seconds: from the request's start to its last byte or its failure.
     func requestEnded(endpoint: String, environment: StoreEnvironment, result: String, seconds: Double)
 }

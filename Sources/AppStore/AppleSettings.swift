@@ -2,11 +2,16 @@
 public struct AppleSettings: Sendable, Equatable {
     public static let appleProductionURL = "https://buy.itunes.apple.com/verifyReceipt"
     public static let appleSandboxURL = "https://sandbox.itunes.apple.com/verifyReceipt"
+    public static let appleServerAPIProductionURL = "https://api.storekit.apple.com"
+    public static let appleServerAPISandboxURL = "https://api.storekit-sandbox.apple.com"
 
     /// A whole URL, asked first for every receipt.
     public var productionURL = AppleSettings.appleProductionURL
     /// A whole URL, asked when production sends a receipt there.
     public var sandboxURL = AppleSettings.appleSandboxURL
+    /// What stands before `/inApps/` in the App Store Server API's addresses.
+    public var serverAPIProductionURL = AppleSettings.appleServerAPIProductionURL
+    public var serverAPISandboxURL = AppleSettings.appleServerAPISandboxURL
     /// Seconds for one request: connection, request and the answer's last byte.
     public var timeoutSeconds: Double = 10
     /// Tries in flight at once. Each has at most one request open.
@@ -18,10 +23,14 @@ public struct AppleSettings: Sendable, Equatable {
 
     public init(
         productionURL: String = AppleSettings.appleProductionURL, sandboxURL: String = AppleSettings.appleSandboxURL,
-        timeoutSeconds: Double = 10, maxConcurrency: Int = 256, caFile: String? = nil
+        serverAPIProductionURL: String = AppleSettings.appleServerAPIProductionURL,
+        serverAPISandboxURL: String = AppleSettings.appleServerAPISandboxURL, timeoutSeconds: Double = 10,
+        maxConcurrency: Int = 256, caFile: String? = nil
     ) {
         self.productionURL = productionURL
         self.sandboxURL = sandboxURL
+        self.serverAPIProductionURL = serverAPIProductionURL
+        self.serverAPISandboxURL = serverAPISandboxURL
         self.timeoutSeconds = timeoutSeconds
         self.maxConcurrency = maxConcurrency
         self.caFile = caFile

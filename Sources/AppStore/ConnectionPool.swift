@@ -46,7 +46,7 @@ final class ConnectionPool: @unchecked Sendable {
         exchange.deadline = .now() + timeout
         exchanges.append(exchange)
         if deadline == nil { watch(exchange.deadline) }
-        let origin = exchange.request.origin
+        let origin = exchange.origin
         while let connection = idle[origin]?.popLast() {
             if connection.isUsable { return connection.send(exchange, isReused: true) }
             connection.close()
@@ -94,7 +94,7 @@ final class ConnectionPool: @unchecked Sendable {
     // MARK: Connections
 
     private func connect(for exchange: HTTPExchange) {
-        let origin = exchange.request.origin
+        let origin = exchange.origin
         connecting += 1
         ClientBootstrap(group: loop)
             .connectTimeout(connectTimeout)

@@ -49,7 +49,7 @@ final class HTTPConnection: ChannelInboundHandler {
         self.isReused = isReused
         exchange.connection = self
         state = .awaitingHead(exchange)
-        context.write(wrapOutboundOut(.head(exchange.request.head)), promise: nil)
+        context.write(wrapOutboundOut(.head(exchange.head)), promise: nil)
         context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(exchange.bytes))), promise: nil)
     }
 

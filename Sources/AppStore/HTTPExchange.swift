@@ -1,10 +1,14 @@
 import NIOCore
+import NIOHTTP1
 
 /// One request and the caller that waits for its answer.
 ///
 /// `@unchecked Sendable`: what changes is read and written on the pool's event loop alone.
 final class HTTPExchange: @unchecked Sendable {
-    let request: HTTPRequest
+    let origin: HTTPEndpoint.Origin
+    /// What the response decoder is told of the request.
+    let head: HTTPRequestHead
+    /// All that is sent.
     let bytes: ByteBuffer
 
     /// Nil before the start and after the end.
@@ -21,7 +25,28 @@ final class HTTPExchange: @unchecked Sendable {
     var next: HTTPExchange?
 
     init(_ request: HTTPRequest, body: ByteBuffer) {
-        self.request = request
+        origin = request.origin
+        head = request.head
         bytes = request.bytes(body: body)
+    }
+
+    /// A GET.
+    /// - Parameters:
+    ///   - path: what follows the endpoint's own, such as `/inApps/v1/transactions/1`.
+    ///   - bearer: the token of the `Authorization` header. Neither holds a space or a line break.
+    init(_ endpoint: HTTPEndpoint, path: String, bearer: String) {
+        let base = endpoint.target == "/" ? "" : endpoint.target
+        origin = endpoint.origin
+        head = HTTPRequestHead(version: .http1_1, method: .GET, uri: base + path)
+        bytes = ByteBuffer(
+            string: """
+                GET \(base)\(path) HTTP/1.1\r
+                host: \(endpoint.authority)\r
+                accept: application/json\r
+                user-agent: receiptd\r
+                authorization: Bearer \(bearer)\r
+                \r
+
+                """)
     }
 }

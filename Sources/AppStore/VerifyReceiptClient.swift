@@ -10,6 +10,8 @@ public final class VerifyReceiptClient: ReceiptVerifier {
 
     private let limits: AppleLimits
     private let connection: AppleConnection
+    private let production: HTTPRequest
+    private let sandbox: HTTPRequest
     private let secrets: @Sendable (String) -> String?
     private let observer: (any AppleObserver)?
     private let now: @Sendable () -> Timestamp
@@ -22,7 +24,15 @@ public final class VerifyReceiptClient: ReceiptVerifier {
         settings: AppleSettings, secrets: @escaping @Sendable (String) -> String?, limits: AppleLimits? = nil,
         observer: (any AppleObserver)? = nil, now: (@Sendable () -> Timestamp)? = nil
     ) throws(AppleSettingsFault) {
-        connection = try AppleConnection(settings)
+        guard let production = HTTPEndpoint(url: settings.productionURL) else {
+            throw .notAnHTTPURL(setting: "APPLE_VERIFY_RECEIPT_PRODUCTION_URL")
+        }
+        guard let sandbox = HTTPEndpoint(url: settings.sandboxURL) else {
+            throw .notAnHTTPURL(setting: "APPLE_VERIFY_RECEIPT_SANDBOX_URL")
+        }
+        connection = try AppleConnection(settings, to: [production, sandbox])
+        self.production = HTTPRequest(production)
+        self.sandbox = HTTPRequest(sandbox)
         self.limits = limits ?? AppleLimits(fixedConcurrency: settings.maxConcurrency)
         self.secrets = secrets
         self.observer = observer
@@ -38,48 +48,41 @@ public final class VerifyReceiptClient: ReceiptVerifier {
     public var gate: ConcurrencyGate { limits.gate }
 
     public func verify(_ request: VerificationRequest) async -> AppleAnswer {
+        guard case .receipt(let receipt, let setting) = request.subject else { return .blocked(.noServerAPI) }
         var password: String?
-        if let setting = request.sharedSecretSetting {
-            password = secrets(setting).flatMap { $0.isEmpty ? nil : $0 }
-        }
-        let hasSecret = password != nil || request.sharedSecretSetting == nil
+        if let setting { password = secrets(setting).flatMap { $0.isEmpty ? nil : $0 } }
+        let hasSecret = password != nil || setting == nil
         guard limits.mayAsk(request.bundleID, endpoint: Self.endpoint, hasSecret: hasSecret) else {
             return .blocked(.sharedSecret)
         }
-        let answer = await ask(request, password: password)
+        let answer = await ask(request, receipt, password: password)
         limits.note(answer, to: request, endpoint: Self.endpoint)
         return answer
     }
 
     /// One try: at most one change of environment, for two that send to each other would never end.
-    private func ask(_ request: VerificationRequest, password: String?) async -> AppleAnswer {
+    private func ask(_ request: VerificationRequest, _ receipt: String, password: String?) async -> AppleAnswer {
         for environment in [StoreEnvironment.production, .sandbox] {
             let scope = AppleScope(bundleID: request.bundleID, endpoint: Self.endpoint, environment: environment)
             let answer = await limits.send(to: scope, for: request) {
                 // Not before it goes: while Apple is out thousands wait, and each body would take as much as its receipt.
                 let body = VerifyReceiptBody.make(
-                    receipt: request.receipt, password: password, allocator: ByteBufferAllocator())
+                    receipt: receipt, password: password, allocator: ByteBufferAllocator())
                 let answer = await ask(body, in: environment, ended: request.ended)
                 return (answer, AppleLimits.End(answer, now: now()))
             }
-            guard let answer else { return notSent(to: scope) }
+            guard let answer else { return limits.notSent(to: scope, now: now()) }
             if case .answer(let answer) = answer { return answer }
         }
         return .trouble(.init(.environmentLoop))
-    }
-
-    /// Cancelled, or held back for longer than this app's requests are worth waiting in front of Apple.
-    private func notSent(to scope: AppleScope) -> AppleAnswer {
-        guard !Task.isCancelled, let seconds = limits.heldSeconds(scope) else { return .trouble(.init(.connection)) }
-        let until = now().adding(milliseconds: Int64(seconds * 1000))
-        return .trouble(.init(.rateLimited, retryNotBefore: until))
     }
 
     private func ask(
         _ body: ByteBuffer, in environment: StoreEnvironment, ended: (@Sendable (AppleTry) -> Void)?
     ) async -> VerifyReceiptAnswer {
         let start = ContinuousClock.now
-        let result = await connection.post(body, to: environment)
+        let result = await connection.send(
+            HTTPExchange(environment == .production ? production : sandbox, body: body))
         let elapsed = ContinuousClock.now - start
         let (answer, status) = read(result, asked: environment)
         ended?(

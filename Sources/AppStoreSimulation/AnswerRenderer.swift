@@ -12,13 +12,16 @@ struct AnswerRenderer {
     let isLast: Bool
     let sharedSecrets: [String: String]
     let buffer: ByteBuffer
+    /// What the App Store Server API would say; nil: verifyReceipt is asked.
+    let transaction: ServerAPIAnswer?
 
     /// Of the answer rendered last.
     private(set) var kind = AnswerKind.status(0)
 
     init(
         endpoint: SimulatedEnvironment, request: VerifyReceiptRequest?, body: UnsafeRawBufferPointer,
-        evidence: SimulatedEvidence, date: Int64, isLast: Bool, sharedSecrets: [String: String], buffer: ByteBuffer
+        evidence: SimulatedEvidence, date: Int64, isLast: Bool, sharedSecrets: [String: String], buffer: ByteBuffer,
+        transaction: ServerAPIAnswer? = nil
     ) {
         self.endpoint = endpoint
         self.request = request
@@ -28,6 +31,7 @@ struct AnswerRenderer {
         self.isLast = isLast
         self.sharedSecrets = sharedSecrets
         self.buffer = buffer
+        self.transaction = transaction
     }
 
     mutating func render(_ answer: SimulatedStep.Answer) -> WireAnswer {
@@ -38,6 +42,8 @@ struct AnswerRenderer {
             let response = genuine(hidesPurchases: true)
             if kind == .status(0) { kind = .emptyInApp }
             return .response(response.finished())
+        case .status(let code, _, _, _) where transaction != nil:
+            return .response(error(code).finished())
         case .status(let status, let isRetryable, let keyStyle, let valueStyle):
             kind = .status(status)
             var response = HTTPResponseWriter(buffer, isLast: isLast)
@@ -103,6 +109,7 @@ struct AnswerRenderer {
 
     /// What Apple would answer.
     private mutating func genuine(hidesPurchases: Bool = false) -> HTTPResponseWriter {
+        if let transaction { return genuine(transaction) }
         var response = HTTPResponseWriter(buffer, isLast: isLast)
         var answer = AppleAnswer(requestDate: date)
         answer.hidesPurchases = hidesPurchases
@@ -118,6 +125,29 @@ struct AnswerRenderer {
             status = answer.write(parsed.receipt, into: &response.buffer)
         }
         kind = .status(status)
+        return response
+    }
+
+    private mutating func genuine(_ transaction: ServerAPIAnswer) -> HTTPResponseWriter {
+        switch transaction {
+        case .unauthorized: return error(401)
+        case .notFound: return error(ServerAPIAnswer.notFoundCode)
+        case .transaction(let text):
+            kind = .transaction
+            var response = HTTPResponseWriter(buffer, isLast: isLast)
+            // A JWS needs no escape.
+            response.buffer.writeString("{\"signedTransactionInfo\":\"\(text)\"}")
+            return response
+        }
+    }
+
+    /// An error of the App Store Server API: 4040010 comes with HTTP status 404.
+    private mutating func error(_ code: Int) -> HTTPResponseWriter {
+        let hasBody = code >= 1_000_000
+        let status = hasBody ? code / 10_000 : code
+        kind = hasBody ? .status(code) : .http(code)
+        var response = HTTPResponseWriter(buffer, status: status, isLast: isLast)
+        if hasBody { response.buffer.writeString("{\"errorCode\":\(code),\"errorMessage\":\"Simulated.\"}") }
         return response
     }
 

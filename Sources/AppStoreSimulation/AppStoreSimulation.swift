@@ -2,8 +2,8 @@ import Foundation
 import NIOCore
 import NIOPosix
 
-/// A simulated App Store: an HTTP server on this machine that answers verifyReceipt as Apple does, and fails in all the
-/// ways Apple was seen to fail.
+/// A simulated App Store: an HTTP server on this machine that answers verifyReceipt and the App Store Server API's "Get
+/// Transaction Info" as Apple does, and fails in all the ways Apple was seen to fail.
 ///
 /// Order of precedence for one request: outage, error rate, the endpoint's behaviour, the behaviour registered for the
 /// receipt, the behaviour inside the receipt, a genuine answer.
@@ -11,6 +11,9 @@ public final class AppStoreSimulation: Sendable {
     public struct Options: Sendable {
         /// By bundle id; a request for a receipt of such an app with any other `password` is answered 21004.
         public var sharedSecrets: [String: String] = [:]
+        /// By bundle id; a token that another key signed, or of an app that has none here, is answered 401. Where this is
+        /// empty, claims alone are looked at.
+        public var serverAPIKeys: [String: SimulatedServerAPIKey] = [:]
         /// Count requests a receipt, for the first million of receipts.
         public var trackReceipts = false
         /// The number of requests kept in `requestLog`.
@@ -49,7 +52,9 @@ public final class AppStoreSimulation: Sendable {
         let state = SimulationState(
             latency: latency, seed: options.seed, tracksReceipts: options.trackReceipts,
             logCapacity: options.logCapacity)
-        let service = VerifyReceiptService(state: state, sharedSecrets: options.sharedSecrets, now: options.now)
+        let service = VerifyReceiptService(
+            state: state, sharedSecrets: options.sharedSecrets, serverAPIKeys: options.serverAPIKeys,
+            now: options.now)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: max(1, options.threads))
         let listener = SimulationListener(group: group, host: host, port: port, service: service)
         do {
@@ -70,6 +75,10 @@ public final class AppStoreSimulation: Sendable {
     public var productionURL: String { "http://\(host):\(port)/production/verifyReceipt" }
     public var sandboxURL: String { "http://\(host):\(port)/sandbox/verifyReceipt" }
 
+    /// Before `/inApps/`.
+    public var serverAPIProductionURL: String { "http://\(host):\(port)/production" }
+    public var serverAPISandboxURL: String { "http://\(host):\(port)/sandbox" }
+
     public var counters: SimulationCounters { service.update { $0.snapshot } }
     /// Oldest first; the last `Options.logCapacity`.
     public var requestLog: [SimulatedRequestRecord] { service.update { $0.log.all } }
@@ -78,6 +87,12 @@ public final class AppStoreSimulation: Sendable {
     public func requests(receiptData: String) -> Int {
         let receipt = ReceiptHash.hash(receiptData)
         return service.update { $0.requests(receipt: receipt) }
+    }
+
+    /// Requests for this transaction; 0 unless `Options.trackReceipts`.
+    public func requests(transactionID: String) -> Int {
+        let transaction = SimulatedTransaction.hash(transactionID)
+        return service.update { $0.requests(receipt: transaction) }
     }
 
     /// Returns once the counters satisfy `condition`, or the task is cancelled.
@@ -98,6 +113,18 @@ public final class AppStoreSimulation: Sendable {
     public func register(receiptData: String, behaviour: SimulatedBehaviour?) {
         let receipt = ReceiptHash.hash(receiptData)
         service.update { $0.register(behaviour, receipt: receipt) }
+    }
+
+    /// For the App Store Server API, in place of what was registered for the transaction before.
+    public func register(_ transaction: SimulatedTransaction) {
+        service.update { $0.register(transaction) }
+    }
+
+    public func register(_ arrangement: SimulatedArrangement) {
+        switch arrangement {
+        case .receipt(let receipt): register(receiptData: receipt.receiptData, behaviour: receipt.behaviour)
+        case .transaction(let transaction): register(transaction)
+        }
     }
 
     /// For all requests of an endpoint, or of both; still counted a receipt. nil takes it back.

@@ -11,6 +11,8 @@ final class ConnectionHandler: ChannelInboundHandler {
     /// A refused body is read up to here, so that the client sees the 413 and not a broken connection.
     static let maximumDrained = 64 * 1024 * 1024
 
+    private static let transactionsPath = "/inApps/v1/transactions/"
+
     private let service: VerifyReceiptService
     private let control: ControlAPI
     private weak var listener: SimulationListener?
@@ -99,6 +101,8 @@ final class ConnectionHandler: ChannelInboundHandler {
             verify(context, .production, head, body, isLast: isLast)
         case "/sandbox/verifyReceipt":
             verify(context, .sandbox, head, body, isLast: isLast)
+        case let uri where uri.contains(Self.transactionsPath):
+            lookUp(context, head, isLast: isLast)
         default:
             let reply = control.answer(head.method, head.uri, body)
             var response = HTTPResponseWriter(
@@ -117,10 +121,23 @@ final class ConnectionHandler: ChannelInboundHandler {
         let plan = service.answer(
             endpoint, isPost: head.method == .POST, body: body, isLast: isLast,
             buffer: context.channel.allocator.buffer(capacity: 4096))
-        guard plan.delay > 0 else {
-            send(plan.wire, context, isLast: isLast)
-            return
-        }
+        carryOut(plan, context, isLast: isLast)
+    }
+
+    /// `/production/inApps/v1/transactions/1` and the like; without an environment it is Production's.
+    private func lookUp(_ context: ChannelHandlerContext, _ head: HTTPRequestHead, isLast: Bool) {
+        let path = head.uri.prefix { $0 != "?" }
+        isCounted = true
+        let plan = service.answer(
+            path.hasPrefix("/sandbox/") ? .sandbox : .production,
+            transactionID: String(path.split(separator: "/").last ?? ""),
+            authorization: head.headers.first(name: "authorization"), isLast: isLast,
+            buffer: context.channel.allocator.buffer(capacity: 8192))
+        carryOut(plan, context, isLast: isLast)
+    }
+
+    private func carryOut(_ plan: PlannedAnswer, _ context: ChannelHandlerContext, isLast: Bool) {
+        guard plan.delay > 0 else { return send(plan.wire, context, isLast: isLast) }
         after(plan.delay, context) { [self] in send(plan.wire, context, isLast: isLast) }
     }
 

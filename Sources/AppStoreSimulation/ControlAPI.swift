@@ -12,7 +12,8 @@ import NIOHTTP1
 ///   a duration, because it takes this API away too
 /// - `POST /control/error-rate`: `{"rate":0.1,"endpoint":"production","step":"reset"}`
 /// - `POST /control/behaviour`: `{"endpoint":"production","behaviour":[…]}`; no behaviour clears
-/// - `POST /control/register`: `{"receipt_data":"…","behaviour":[…]}`; no behaviour clears
+/// - `POST /control/register`: `{"receipt_data":"…","behaviour":[…]}`; no behaviour clears. For the App Store Server API:
+///   `{"transaction_id":"…","signed_transaction_info":"…","behaviour":[…]}`; without a JWS nobody knows it
 struct ControlAPI: Sendable {
     struct Reply {
         var status: Int
@@ -48,9 +49,12 @@ struct ControlAPI: Sendable {
                 service.update { $0.behaviours.set(request.behaviour, endpoint: request.endpoint) }
                 return .done
             case (.POST, "/control/register"):
-                let request = try decode(SimulatedRegistration.self, body)
-                let receipt = ReceiptHash.hash(request.receiptData)
-                service.update { $0.register(request.behaviour, receipt: receipt) }
+                switch try decode(SimulatedArrangement.self, body) {
+                case .receipt(let request):
+                    let receipt = ReceiptHash.hash(request.receiptData)
+                    service.update { $0.register(request.behaviour, receipt: receipt) }
+                case .transaction(let transaction): service.update { $0.register(transaction) }
+                }
                 return .done
             default: return .problem(404, "no such path or method")
             }

@@ -22,6 +22,7 @@ struct SimulationState: Sendable {
     var errorRates = PerEndpoint<ErrorRate?>(nil)
     var behaviours = PerEndpoint<SimulatedBehaviour?>(nil)
     private var registered: [UInt64: SimulatedBehaviour] = [:]
+    private var transactions: [String: KnownTransaction] = [:]
     private var decoded: [String: SimulatedBehaviour] = [:]
     private var attempts: [AttemptKey: Int] = [:]
     private var requestsByReceipt: [UInt64: Int] = [:]
@@ -114,6 +115,16 @@ struct SimulationState: Sendable {
         registered[receipt] = behaviour
     }
 
+    /// What the App Store Server API knows, and does when asked for it.
+    mutating func register(_ transaction: SimulatedTransaction) {
+        transactions[transaction.transactionID] = transaction.signedTransactionInfo.flatMap {
+            KnownTransaction(signedTransactionInfo: $0)
+        }
+        register(transaction.behaviour, receipt: SimulatedTransaction.hash(transaction.transactionID))
+    }
+
+    func transaction(_ id: String) -> KnownTransaction? { transactions[id] }
+
     func requests(receipt: UInt64) -> Int { requestsByReceipt[receipt] ?? 0 }
 
     var snapshot: SimulationCounters {
@@ -142,6 +153,7 @@ struct SimulationState: Sendable {
         errorRates = PerEndpoint(nil)
         behaviours = PerEndpoint(nil)
         registered = [:]
+        transactions = [:]
         attempts = [:]
     }
 }

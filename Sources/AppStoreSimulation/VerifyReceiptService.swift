@@ -1,17 +1,23 @@
 import NIOCore
 import Synchronization
 
-/// Decides what a verifyReceipt request is answered. Called on event loops; holds the lock only for the few
+/// Decides what a request is answered. Called on event loops; holds the lock only for the few
 /// instructions that touch the state, never while reading a receipt or writing an answer.
 final class VerifyReceiptService: Sendable {
     private let state: Mutex<SimulationState>
     private let sharedSecrets: [String: String]
+    /// By bundle id.
+    let serverAPIKeys: [String: SimulatedServerAPIKey]
     /// Milliseconds since 1970.
-    private let now: @Sendable () -> Int64
+    let now: @Sendable () -> Int64
 
-    init(state: SimulationState, sharedSecrets: [String: String], now: @escaping @Sendable () -> Int64) {
+    init(
+        state: SimulationState, sharedSecrets: [String: String], serverAPIKeys: [String: SimulatedServerAPIKey],
+        now: @escaping @Sendable () -> Int64
+    ) {
         self.state = Mutex(state)
         self.sharedSecrets = sharedSecrets
+        self.serverAPIKeys = serverAPIKeys
         self.now = now
     }
 

@@ -21,6 +21,8 @@ enum AnswerKind: Hashable, Sendable {
     case status(Int)
     case http(Int)
     case emptyInApp
+    /// Of the App Store Server API.
+    case transaction
     case json
     case html
     case hang
@@ -36,6 +38,7 @@ enum AnswerKind: Hashable, Sendable {
         case .status(let status): "status_\(status)"
         case .http(let status): "http_\(status)"
         case .emptyInApp: "empty_in_app"
+        case .transaction: "transaction"
         case .json: "json"
         case .html: "html"
         case .hang: "hang"

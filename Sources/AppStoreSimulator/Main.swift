@@ -4,7 +4,8 @@ import ArgumentParser
 struct Main: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "AppStoreSimulator",
-        abstract: "A simulated App Store: answers verifyReceipt as Apple does, and fails as Apple does.",
+        abstract:
+            "A simulated App Store: answers verifyReceipt and the App Store Server API as Apple does, and fails as it does.",
         subcommands: [Serve.self, Receipt.self, Transaction.self],
         defaultSubcommand: Serve.self)
 }

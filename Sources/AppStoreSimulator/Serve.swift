@@ -18,7 +18,11 @@ struct Serve: AsyncParsableCommand {
     @Option(help: "A log-normal latency as median,sigma[,cap] in milliseconds, for instance 40,0.5,2000.")
     var latency: LatencyArgument?
 
-    @Option(help: "Files of {\"receipt_data\":…,\"behaviour\":[…]} objects or arrays of them.")
+    @Option(
+        help: """
+            Files of {\"receipt_data\":…,\"behaviour\":[…]} and \
+            {\"transaction_id\":…,\"signed_transaction_info\":…,\"behaviour\":[…]} objects or arrays of them.
+            """)
     var register: [String] = []
 
     @Option(help: "Where to write the port once it listens.")
@@ -39,6 +43,10 @@ struct Serve: AsyncParsableCommand {
     @Option(help: "A shared secret as bundle=secret; a wrong password is answered 21004.")
     var sharedSecret: [String] = []
 
+    @Option(
+        help: "An app's key for the App Store Server API as bundle=PEM file; without any, no signature is looked at.")
+    var serverApiKey: [String] = []
+
     func validate() throws {
         if latencyMs != nil, latency != nil {
             throw ValidationError("--latency-ms and --latency exclude each other")
@@ -58,15 +66,24 @@ struct Serve: AsyncParsableCommand {
             }
             options.sharedSecrets[String(pair[..<equals])] = String(pair[pair.index(after: equals)...])
         }
+        for pair in serverApiKey {
+            guard let equals = pair.firstIndex(of: "=") else {
+                throw ValidationError("--server-api-key takes bundle=file")
+            }
+            let file = URL(fileURLWithPath: String(pair[pair.index(after: equals)...]))
+            options.serverAPIKeys[String(pair[..<equals])] = try SimulatedServerAPIKey(
+                pem: String(contentsOf: file, encoding: .utf8))
+        }
         // Before the first line is printed, so that whoever reads it may send a signal at once.
         let signals = TerminationSignals()
         let apple = try await AppStoreSimulation.start(
             host: host, port: port, latency: latency?.latency ?? .fixed(latencyMs ?? 0), options: options)
         for registration in registrations {
-            apple.register(receiptData: registration.receiptData, behaviour: registration.behaviour)
+            apple.register(registration)
         }
         if let portFile { try Data("\(apple.port)\n".utf8).write(to: URL(fileURLWithPath: portFile), options: .atomic) }
         say("production \(apple.productionURL)\nsandbox    \(apple.sandboxURL)\n")
+        say("server API \(apple.serverAPIProductionURL) and \(apple.serverAPISandboxURL)\n")
         await signals.first()
         try await apple.shutdown()
         say("stopped\n")
@@ -77,13 +94,13 @@ struct Serve: AsyncParsableCommand {
         FileHandle.standardOutput.write(Data(text.utf8))
     }
 
-    private static func registrations(file: String) throws -> [SimulatedRegistration] {
+    private static func registrations(file: String) throws -> [SimulatedArrangement] {
         let data = try Data(contentsOf: URL(fileURLWithPath: file))
         let decoder = JSONDecoder()
         let isArray = data.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } == UInt8(ascii: "[")
         return isArray
-            ? try decoder.decode([SimulatedRegistration].self, from: data)
-            : [try decoder.decode(SimulatedRegistration.self, from: data)]
+            ? try decoder.decode([SimulatedArrangement].self, from: data)
+            : [try decoder.decode(SimulatedArrangement.self, from: data)]
     }
 }
 

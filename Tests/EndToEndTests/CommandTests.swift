@@ -47,6 +47,8 @@ extension EndToEnd {
                 apple:
                   verifyReceiptProductionUrl: "\(bed.apple.productionURL)"
                   verifyReceiptSandboxUrl: "\(bed.apple.sandboxURL)"
+                  serverApiProductionUrl: "\(bed.apple.serverAPIProductionURL)"
+                  serverApiSandboxUrl: "\(bed.apple.serverAPISandboxURL)"
                 """
             let file = try file(text)
             let wrong = file.deletingLastPathComponent().appendingPathComponent("wrong.yaml")
@@ -56,8 +58,11 @@ extension EndToEnd {
             let failing = try await Program.run(["check", "--config", file.path])
             #expect(failing.code == 69)
             #expect(failing.output.contains("FAILED  postgresql"), "\(failing)")
-            let passing = try await Program.run(
-                ["check", "--config", file.path], environment: ["DATABASE_URL": bed.databaseURL])
+            var secrets = ["DATABASE_URL": bed.databaseURL]
+            let keyless = try await Program.run(["check", "--config", file.path], environment: secrets)
+            #expect(keyless.code == 69 && keyless.output.contains("SEEDS_SERVER_API_KEY is not set"), "\(keyless)")
+            secrets["SEEDS_SERVER_API_KEY_FILE"] = given["SEEDS_SERVER_API_KEY_FILE"]
+            let passing = try await Program.run(["check", "--config", file.path], environment: secrets)
             #expect(passing.code == 0, "\(passing)")
             let faulty = try await Program.run(["check", "--config", wrong.path])
             #expect(faulty.code == 78)

@@ -10,9 +10,7 @@ extension EndToEnd {
     func seeds() async throws {
         let cases = try SeedCase.loadAll(in: Seeds.directory)
         try await Testbed.run { bed in
-            for registration in cases.flatMap(\.registrations) {
-                bed.apple.register(receiptData: registration.receiptData, behaviour: registration.behaviour)
-            }
+            for arrangement in cases.flatMap(\.arrangements) { bed.apple.register(arrangement) }
             let properties = KafkaProperties([("bootstrap.servers", bed.parts.bootstrapServers)])
             let (outcomes, deadLetters) = (bed.parts.outcomesTopic, bed.parts.deadLettersTopic)
             let collector = try await blocking {

@@ -10,6 +10,7 @@ struct JudgePurchaseTests {
         var app = Sample.app()
         var purchase: StorePurchase
         var isExpiredSubscription = false
+        var signature = ParsedProof.Signature.notProvable
 
         init() {
             purchase = Sample.purchase()
@@ -20,7 +21,7 @@ struct JudgePurchaseTests {
             var receipt = Sample.receipt([purchase])
             receipt.isExpiredSubscription = isExpiredSubscription
             let judge = Judge(
-                submission: submission, app: app, recordTimestamp: Sample.recordTime, signature: .notProvable)
+                submission: submission, app: app, recordTimestamp: Sample.recordTime, signature: signature)
             guard case .decided(.each(let judged)) = judge.judge(.genuine(receipt), doubts: { _ in 0 }) else {
                 return nil
             }
@@ -112,6 +113,23 @@ struct JudgePurchaseTests {
         bent.purchase.appAccountToken = told
         let isTied = submitted == Sample.token && told == Sample.token
         #expect(bent.verdict == (isTied ? .grant(payload: nil) : .reject(.bindingMismatch)))
+    }
+
+    @Test(
+        "a signed transaction that is not proven needs both tokens, and equal, as the id in it does",
+        arguments: tokensCases)
+    func unprovenTransaction(
+        policy: AppPolicy.AccountTokenPolicy, submitted: String?, told: String?, verdict: JudgedPurchase.Verdict
+    ) {
+        var bent = Case()
+        bent.app.accountToken = policy
+        bent.submission = Sample.submission(proof: .signedTransaction("a.b.c"), token: submitted)
+        bent.purchase.appAccountToken = told
+        bent.signature = .notProvable
+        let isTied = submitted == Sample.token && told == Sample.token
+        #expect(bent.verdict == (isTied ? .grant(payload: nil) : .reject(.bindingMismatch)))
+        bent.signature = .proven
+        #expect(bent.verdict == verdict)
     }
 
     @Test("a token submitted in upper case is the same token")

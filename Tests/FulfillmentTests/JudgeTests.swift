@@ -16,7 +16,7 @@ struct JudgeTests {
     func trouble(kind: AppleAnswer.TroubleKind) {
         let trouble = AppleAnswer.Trouble(kind, retryNotBefore: Sample.recordTime)
         #expect(judge(.trouble(trouble), doubts: 99) == .undecided(trouble))
-        for blockage: AppleAnswer.Blockage in [.sharedSecret, .request, .noServerAPI] {
+        for blockage: AppleAnswer.Blockage in [.sharedSecret, .request, .noServerAPI, .serverAPI] {
             #expect(judge(.blocked(blockage), doubts: 99) == .blocked(blockage))
         }
     }
@@ -40,6 +40,17 @@ struct JudgeTests {
             #expect(judge(answer, doubts: 2) == .decided(.whole(reason, [])))
             #expect(judge(answer, doubts: 3) == .decided(.whole(reason, [])))
         }
+    }
+
+    @Test("a transaction that Apple does not know is believed unknown at the eighth time, an impossible id at once")
+    func unknownTransaction() {
+        for doubts in 0..<7 {
+            #expect(judge(.refused(.unknownTransaction), doubts: doubts) == .doubtful(.transactionNotFound))
+        }
+        let notFound = Judgement.decided(.whole(.transactionNotFound, []))
+        #expect(judge(.refused(.unknownTransaction), doubts: 7) == notFound)
+        #expect(judge(.refused(.unknownTransaction), signature: .proven, doubts: 7) == notFound)
+        #expect(judge(.refused(.invalidTransaction), doubts: 0) == notFound)
     }
 
     @Test("each reason's doubts are counted for themselves")

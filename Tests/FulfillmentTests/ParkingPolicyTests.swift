@@ -50,13 +50,33 @@ struct ParkingPolicyTests {
         "a blocked submission is tried twice, then parked, whatever Apple's state",
         arguments: [
             (AppleAnswer.Blockage.sharedSecret, ParkingReason.blockedSharedSecret),
-            (.request, .blockedRequest), (.noServerAPI, .blockedNoServerAPI),
+            (.request, .blockedRequest), (.noServerAPI, .blockedNoServerAPI), (.serverAPI, .blockedServerAPI),
         ])
     func blocked(blockage: AppleAnswer.Blockage, reason: ParkingReason) {
         #expect(step(.blocked(blockage), failures: 1) == .tryAgain(afterSeconds: 0.5))
         #expect(step(.blocked(blockage), failures: 2) == .park(reason, dueAfterSeconds: 150))
         #expect(step(.blocked(blockage), failures: 2, .init(isAppleOut: true)) == .park(reason, dueAfterSeconds: 150))
-        #expect(reason.isBlockage)
+        #expect((ParkingReason.blockagesOfReceipts + ParkingReason.blockagesOfTransactions).contains(reason))
+    }
+
+    @Test("a transaction that Apple does not know waits in PostgreSQL at once, and all its waits make a day")
+    func unknownTransaction() {
+        var patient = policy
+        patient.parkAfterSeconds = 1e9
+        var history = WaitingHistory()
+        var waits: [Double] = []
+        for _ in 1..<Judge.triesForUnknownTransaction {
+            history.note(.doubtful(.transactionNotFound), now: now)
+            let step = patient.step(after: .doubtful(.transactionNotFound), history, .init(), jitter: 0, now: now)
+            guard case .park(.doubt, let seconds) = step else {
+                Issue.record("it waits in memory")
+                return
+            }
+            waits.append(seconds)
+        }
+        #expect(abs(waits.reduce(0, +) - 86_400) < 1)
+        #expect(zip(waits, waits.dropFirst()).allSatisfy { $0 < $1 })
+        #expect((10...20).contains(waits[0]))
     }
 
     @Test("a parked one goes back to PostgreSQL, later each time, and at most six hours later")

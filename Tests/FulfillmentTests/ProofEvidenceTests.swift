@@ -45,6 +45,23 @@ struct ProofEvidenceTests {
         #expect(!isEnough(receipt(unread)))
     }
 
+    @Test("what Apple is asked: the receipt itself, or the transaction where the app has credentials for that")
+    func questions() {
+        var app = Sample.app()
+        app.sharedSecretSetting = "SECRET"
+        let jws = ParsedProof(
+            digest: Self.digest, material: .signedTransaction("a.b.c"),
+            content: Sample.content(purchases: [Sample.purchase("7")]))
+        let bare = ParsedProof(digest: Self.digest, material: .transactionID("8"))
+        #expect(receipt(nil).question(for: app) == .receipt("MIIB", sharedSecretSetting: "SECRET"))
+        #expect(jws.question(for: app) == nil && bare.question(for: app) == nil)
+        let credentials = ServerAPICredentials(issuerID: "i", keyID: "k", privateKeySetting: "S")
+        app.serverAPI = credentials
+        #expect(receipt(nil).question(for: app) == .receipt("MIIB", sharedSecretSetting: "SECRET"))
+        #expect(jws.question(for: app) == .transaction("7", credentials))
+        #expect(bare.question(for: app) == .transaction("8", credentials))
+    }
+
     @Test("a bare id is never enough")
     func transactionID() {
         let proof = ParsedProof(

@@ -110,22 +110,26 @@ struct ScreeningTests {
     func transactionID() {
         let proof = ParsedProof(digest: Digest256(hashing: Array("1000".utf8)), material: .transactionID("1000"))
         #expect(screen(.transactionID("1000"), as: .malformed) == .blocked(.noServerAPI, proof))
+        var app = Sample.app()
+        app.serverAPI = ServerAPICredentials(issuerID: "i", keyID: "k", privateKeySetting: "S")
+        #expect(screen(.transactionID("1000"), as: .malformed, app: app) == .admitted(proof))
     }
 
     @Test("a proven transaction stands alone where the app has no credentials, or where it is an hour old at most")
     func freshness() {
         var app = Sample.app()
         let proof = ProofReading.read(Sample.content(), .proven)
-        func isAdmitted(afterMinutes minutes: Int64) -> Bool {
+        func standsAlone(afterMinutes minutes: Int64) -> Bool {
             let now = Sample.purchaseTime.adding(milliseconds: minutes * 60_000)
-            if case .admitted = screen(jws, as: proof, app: app, now: now) { return true } else { return false }
+            guard case .admitted(let proof) = screen(jws, as: proof, app: app, now: now) else { return false }
+            return proof.sufficientEvidence(for: app, now: now) != nil
         }
-        #expect(isAdmitted(afterMinutes: 0) && isAdmitted(afterMinutes: 1_000_000))
+        #expect(standsAlone(afterMinutes: 0) && standsAlone(afterMinutes: 1_000_000))
         app.serverAPI = ServerAPICredentials(issuerID: "i", keyID: "k", privateKeySetting: "S")
-        #expect(isAdmitted(afterMinutes: 0) && isAdmitted(afterMinutes: 60) && isAdmitted(afterMinutes: -5))
-        #expect(!isAdmitted(afterMinutes: 61))
+        #expect(standsAlone(afterMinutes: 0) && standsAlone(afterMinutes: 60) && standsAlone(afterMinutes: -5))
+        #expect(!standsAlone(afterMinutes: 61))
         app.verification = .local
-        #expect(isAdmitted(afterMinutes: 61))
+        #expect(standsAlone(afterMinutes: 61))
     }
 
     @Test("a transaction that is not proven never stands alone")

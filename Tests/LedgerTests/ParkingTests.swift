@@ -249,9 +249,11 @@ struct ParkingTests {
             try await store.park(parking(1, .blockedSharedSecret, dueAfter: 3_600))
             try await store.park(parking(2, .blockedNoServerAPI, dueAfter: 3_600))
             try await store.park(parking(3, .doubt, dueAfter: 3_600))
-            try await store.wakeBlocked(Sample.bundle)
+            try await store.wakeBlocked(Sample.bundle, for: ParkingReason.blockagesOfReceipts)
             let soon = "SELECT sum(source_offset)::bigint FROM parked WHERE due_at < now() + interval '1 minute'"
             #expect(try await database.number(soon) == 1)
+            try await store.wakeBlocked(Sample.bundle, for: ParkingReason.blockagesOfTransactions)
+            #expect(try await database.number(soon) == 1 + 2)
         }
     }
 

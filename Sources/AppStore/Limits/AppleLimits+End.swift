@@ -11,6 +11,13 @@ extension AppleLimits.End {
         }
     }
 
+    init(_ answer: TransactionAnswer, now: Timestamp) {
+        switch answer {
+        case .answer(.trouble(let trouble)): self.init(trouble, now: now)
+        case .answer, .notFound: self = .answered
+        }
+    }
+
     init(_ trouble: AppleAnswer.Trouble, now: Timestamp) {
         let seconds = trouble.retryNotBefore.map { Double($0.milliseconds - now.milliseconds) / 1000 }
         switch trouble.kind {
@@ -20,7 +27,7 @@ extension AppleLimits.End {
         // A strange receipt may bring this about, a hundred of one player's too.
         case .status: self = .doubtful
         // Apple answered, with something that we cannot read or that leads nowhere.
-        case .incomplete, .environmentLoop: self = .answered
+        case .incomplete, .environmentLoop, .unproven: self = .answered
         }
     }
 

@@ -32,6 +32,16 @@ extension AppleLimits: AppleState {
         observer?.apple(isDown: isDown, afterSeconds: seconds)
     }
 
+    /// The answer to a request that was cancelled, or held back for longer than it is worth waiting in front of Apple.
+    func notSent(to scope: AppleScope, now: Timestamp) -> AppleAnswer {
+        if Task.isCancelled { return .trouble(.init(.connection)) }
+        if let seconds = heldSeconds(scope) {
+            return .trouble(.init(.rateLimited, retryNotBefore: now.adding(milliseconds: Int64(seconds * 1000))))
+        }
+        let isOpen = state.withLock { $0.scopes[scope]?.limits.breaker.isOpen ?? false }
+        return .trouble(.init(isOpen ? .connection : .rateLimited))
+    }
+
     /// Seconds for which Apple wants to be left alone, nil where it does not.
     func heldSeconds(_ scope: AppleScope) -> Double? {
         let now = now()
@@ -53,12 +63,13 @@ extension AppleLimits: AppleState {
     /// What an answer says of the credentials.
     func note(_ answer: AppleAnswer, to request: VerificationRequest, endpoint: String) {
         if isFixed { return }
+        if request.receipt == nil { return noteOfTransaction(answer, request.bundleID, endpoint) }
         switch answer {
         case .blocked:
             change(request.bundleID, endpoint) { credentials, now in
                 credentials.refused(
-                    player: request.playerID?.hashValue ?? request.receipt.hashValue,
-                    receipt: request.receipt.hashValue, isProven: request.isProven, now: now)
+                    player: request.playerID?.hashValue ?? request.subject.hashValue,
+                    receipt: request.subject.hashValue, isProven: request.isProven, now: now)
             }
         case .genuine(let receipt):
             change(request.bundleID, endpoint) { credentials, _ in
@@ -66,6 +77,24 @@ extension AppleLimits: AppleState {
             }
         case .refused, .trouble: break
         }
+    }
+
+    /// Each answer but 401 shows that the token was taken, also where the transaction is not known.
+    private func noteOfTransaction(_ answer: AppleAnswer, _ bundleID: BundleID, _ endpoint: String) {
+        switch answer {
+        case .blocked: change(bundleID, endpoint) { credentials, now in credentials.refusedForCertain(now: now) }
+        case .genuine, .refused:
+            change(bundleID, endpoint) { credentials, _ in credentials.succeeded(didCheckSecret: true) }
+        case .trouble: break
+        }
+    }
+
+    /// Only these apps have credentials for the endpoint: none of the others' are wrong.
+    public func keepCredentials(of apps: Set<BundleID>, endpoint: String) {
+        let gone = state.withLock { state in
+            state.credentials.keys.filter { $0.endpoint == endpoint && !apps.contains($0.bundleID) }
+        }
+        for key in gone { change(key.bundleID, endpoint) { credentials, _ in credentials = CredentialsState() } }
     }
 
     private func change<Value>(

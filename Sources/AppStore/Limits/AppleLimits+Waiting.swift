@@ -59,11 +59,11 @@ extension AppleLimits {
 
     /// Waits until one request may be sent. Nil where the task was cancelled, or the app's own wait took too long.
     func admission(
-        to scope: AppleScope, isRetry: Bool, waiting: (@Sendable (Bool) -> Void)?
+        to scope: AppleScope, isRetry: Bool, queueSeconds: Double?, waiting: (@Sendable (Bool) -> Void)?
     ) async -> ScopeLimits.Pass? {
         if Task.isCancelled { return nil }
         let began = now()
-        let (pass, ticket) = state.withLock { state -> (ScopeLimits.Pass?, UInt64) in
+        let (pass, ticket) = state.withLock { state -> (ScopeLimits.Pass?, UInt64?) in
             prepare(scope, &state)
             state.scopes[scope]?.lastUse = began
             state.scopes[scope]?.limits.budget?.arrived(now: began)
@@ -72,10 +72,16 @@ extension AppleLimits {
             {
                 return (pass, 0)
             }
+            if let queueSeconds, let waiting = state.scopes[scope], waiting.limits.budget != nil,
+                Double(waiting.count) >= max(1, scope.share(ofRate: perSecond) * queueSeconds)
+            {
+                return (nil, nil)
+            }
             state.nextTicket += 1
             return (nil, state.nextTicket)
         }
         if let pass { return pass }
+        guard let ticket else { return nil }
         waiting?(true)
         defer { waiting?(false) }
         let admitted = await wait(for: scope, ticket: ticket, since: began, isRetry: isRetry)

@@ -92,14 +92,17 @@ public final class AppleLimits: Sendable {
     }
 
     /// Sends one request once it may go. Nil where the task was cancelled or the wait was too long.
+    /// - Parameter queueSeconds: it does not join those who wait for the budget where they are more than pass in this
+    ///   time. Nil waits behind any number.
     func send<Answer>(
-        to scope: AppleScope, for request: VerificationRequest, _ body: () async -> (Answer, End)
+        to scope: AppleScope, for request: VerificationRequest, queueSeconds: Double? = nil,
+        _ body: () async -> (Answer, End)
     ) async -> Answer? {
         if isFixed { return await gate.withPermit { await body().0 } }
         while true {
-            guard let pass = await admission(to: scope, isRetry: request.isRetry, waiting: request.waiting) else {
-                return nil
-            }
+            let admitted = await admission(
+                to: scope, isRetry: request.isRetry, queueSeconds: queueSeconds, waiting: request.waiting)
+            guard let pass = admitted else { return nil }
             let sent: Sent<Answer>? = await gate.withPermit {
                 guard let number = begin(scope, pass) else { return .mustWaitAgain }
                 let (answer, end) = await body()
@@ -228,7 +231,7 @@ extension AppleLimits.End {
 
 extension VerificationRequest {
     fileprivate var suspect: Suspect {
-        let proof = receipt.hashValue
+        let proof = subject.hashValue
         return Suspect(player: playerID?.hashValue ?? proof, proof: proof)
     }
 }

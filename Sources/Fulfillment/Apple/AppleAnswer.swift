@@ -16,6 +16,10 @@ public enum AppleAnswer: Sendable, Equatable {
         case accountNotFound
         /// A 21100–21199 flagged as not retryable.
         case refusedForGood
+        /// 4040010 from both environments: perhaps not known yet.
+        case unknownTransaction
+        /// 4000006: an id that no transaction can have.
+        case invalidTransaction
     }
 
     public struct Trouble: Sendable, Equatable {
@@ -39,6 +43,8 @@ public enum AppleAnswer: Sendable, Equatable {
         case status
         case environmentLoop = "environment_loop"
         case incomplete
+        /// What Apple should have signed is not proven by our roots, or tells of another transaction than was asked for.
+        case unproven
     }
 
     public enum Blockage: String, Sendable {
@@ -48,34 +54,7 @@ public enum AppleAnswer: Sendable, Equatable {
         case request
         /// This proof needs App Store Server API credentials that the app does not have.
         case noServerAPI = "no_server_api"
-    }
-}
-
-/// The seam to Apple: one try for one receipt.
-public protocol ReceiptVerifier: Sendable {
-    /// Asks Apple once: at most one request and one more in the other environment. Never throws: an outage is a value.
-    func verify(_ request: VerificationRequest) async -> AppleAnswer
-}
-
-public struct VerificationRequest: Sendable {
-    public let bundleID: BundleID
-    /// Standard base64 as Apple takes it.
-    public let receipt: String
-    public let sharedSecretSetting: String?
-    /// Who sent it: a single player's receipts prove nothing about Apple or our settings.
-    public var playerID: PlayerID?
-    /// Its signature is Apple's, and it is this app's.
-    public var isProven = false
-    /// It was asked about before, in vain.
-    public var isRetry = false
-    /// Told of a wait in front of Apple, as it begins (true) and ends: such work can be given up at once.
-    public var waiting: (@Sendable (Bool) -> Void)?
-    /// Told of each request that was sent, as it ends.
-    public var ended: (@Sendable (AppleTry) -> Void)?
-
-    public init(bundleID: BundleID, receipt: String, sharedSecretSetting: String?) {
-        self.bundleID = bundleID
-        self.receipt = receipt
-        self.sharedSecretSetting = sharedSecretSetting
+        /// The App Store Server API's 401, or a private key that is set nowhere or is none.
+        case serverAPI = "server_api"
     }
 }

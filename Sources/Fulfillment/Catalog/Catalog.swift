@@ -58,7 +58,7 @@ public struct AppPolicy: Sendable, Equatable {
     }
 }
 
-public struct ServerAPICredentials: Sendable, Equatable {
+public struct ServerAPICredentials: Sendable, Hashable {
     public var issuerID: String
     public var keyID: String
     /// Names the setting that holds the private key.

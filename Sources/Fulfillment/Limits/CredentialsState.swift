@@ -17,6 +17,8 @@ public struct CredentialsState: Sendable {
     public static let playersWithoutSuccess = 3
     /// The same, where it did: the credentials were right a while ago.
     public static let playersAfterSuccess = 5
+    /// Of the credentials themselves, one after the other: one may be a fault of the moment.
+    public static let certainRefusalsNeeded = 2
     /// Refusals older than this are forgotten.
     public static let windowSeconds = 600.0
     /// Between two requests of an app whose credentials are wrong.
@@ -26,8 +28,10 @@ public struct CredentialsState: Sendable {
     private var players: Set<Int> = []
     private var receipts: Set<Int> = []
     private var suspectedAt = 0.0
-    /// Of the last refusal of a receipt that is certainly the app's.
+    /// Of the last refusal that is certainly the credentials'.
     private var provenAt: Double?
+    /// Of the credentials themselves, with no answer since.
+    private var certainRefusals = 0
     private var isMissing = false
     private var hasSucceeded = false
 
@@ -73,10 +77,20 @@ public struct CredentialsState: Sendable {
         belief = .wrong(nextProbe: now + Self.probeSeconds)
     }
 
-    /// Apple took a receipt of the app.
-    /// - Parameter didCheckSecret: it holds a subscription; for others Apple does not look at the secret.
+    /// Apple refused the credentials themselves (401), before it looked at what was asked: no player brings that about.
+    public mutating func refusedForCertain(now: Double) {
+        provenAt = now
+        certainRefusals += 1
+        guard certainRefusals >= Self.certainRefusalsNeeded, belief == .sound || belief == .suspected else { return }
+        forget()
+        belief = .wrong(nextProbe: now + Self.probeSeconds)
+    }
+
+    /// Apple took a receipt of the app, or answered a request that its credentials were needed for.
+    /// - Parameter didCheckSecret: the receipt holds a subscription; for others Apple does not look at the secret.
     public mutating func succeeded(didCheckSecret: Bool) {
         hasSucceeded = true
+        certainRefusals = 0
         if belief != .sound { forget() }
         if didCheckSecret { provenAt = nil }
     }

@@ -113,8 +113,8 @@ public protocol ParkedSubmissions: Sendable {
     /// Its answer is durable: it waits no longer. Nothing happens where the lease is over or the row is gone.
     func remove(_ leased: LeasedSubmission) async throws
 
-    /// The app's credentials work again: what waited for them is due, spread over a short while.
-    func wakeBlocked(_ bundleID: BundleID) async throws
+    /// The app's credentials work again: what waited for these reasons is due, spread over a short while.
+    func wakeBlocked(_ bundleID: BundleID, for reasons: [ParkingReason]) async throws
 }
 
 extension RecordPosition {

@@ -52,6 +52,8 @@ public struct ParkingPolicy: Sendable, Equatable {
         let mayStay = !circumstances.isParked && circumstances.hasRoom
         switch judgement {
         case .decided: return .tryAgain(afterSeconds: seconds)
+        // Anyone can invent an id: it takes no place in memory, and does not hold up its player.
+        case .doubtful(.transactionNotFound): return .park(.doubt, dueAfterSeconds: seconds)
         case .doubtful:
             if mayStay, seconds <= parkAfterSeconds { return .tryAgain(afterSeconds: seconds) }
             return .park(.doubt, dueAfterSeconds: seconds)
@@ -81,6 +83,8 @@ public struct ParkingPolicy: Sendable, Equatable {
         after judgement: Judgement, _ history: WaitingHistory, jitter: Double, now: Timestamp
     ) -> Double {
         switch judgement {
+        case .doubtful(.transactionNotFound):
+            return RetryDelay.whileUnknown(doubts: history.doubts[.transactionNotFound, default: 1])
         case .doubtful: return max(Self.minimumDelay, retry.inDoubt)
         case .undecided(let trouble):
             return max(

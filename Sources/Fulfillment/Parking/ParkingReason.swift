@@ -10,6 +10,8 @@ public enum ParkingReason: String, Sendable, CaseIterable {
     case blockedRequest = "blocked_request"
     /// The proof needs App Store Server API credentials that the app does not have.
     case blockedNoServerAPI = "blocked_no_server_api"
+    /// Apple does not take the app's App Store Server API credentials, or its private key is missing.
+    case blockedServerAPI = "blocked_server_api"
     /// The player has as many submissions in memory as one may have.
     case playerShare = "player_share"
     /// PostgreSQL does not take this submission's data: only an operator ends the wait.
@@ -22,14 +24,12 @@ public enum ParkingReason: String, Sendable, CaseIterable {
         case .sharedSecret: self = .blockedSharedSecret
         case .request: self = .blockedRequest
         case .noServerAPI: self = .blockedNoServerAPI
+        case .serverAPI: self = .blockedServerAPI
         }
     }
 
-    /// Whether the operator has to mend the app's credentials before any try can succeed.
-    public var isBlockage: Bool {
-        switch self {
-        case .blockedSharedSecret, .blockedRequest, .blockedNoServerAPI: true
-        case .appleTrouble, .doubt, .playerShare, .databaseRefused, .crashed: false
-        }
-    }
+    /// Ended by an answer of verifyReceipt for the app; until then no try can succeed.
+    public static let blockagesOfReceipts: [ParkingReason] = [.blockedSharedSecret, .blockedRequest]
+    /// Ended by an answer of the App Store Server API for the app, or by credentials for it.
+    public static let blockagesOfTransactions: [ParkingReason] = [.blockedNoServerAPI, .blockedServerAPI]
 }

@@ -3,6 +3,8 @@
 public struct Judge: Sendable {
     /// How often an answer that Apple may take back is asked for before it is believed.
     public static let triesInDoubt = 3
+    /// The same for a transaction that neither environment knows: a fresh one may be unknown for a day.
+    public static let triesForUnknownTransaction = 8
 
     public let submission: Submission
     public let app: AppPolicy
@@ -26,7 +28,7 @@ public struct Judge: Sendable {
     /// - Parameter doubts: how often this answer was given before, for this submission.
     public func judge(_ answer: AppleAnswer, doubts: (Reason) -> Int) -> Judgement {
         func doubtful(_ reason: Reason) -> Judgement {
-            doubts(reason) + 1 >= Self.triesInDoubt ? .decided(.whole(reason, [])) : .doubtful(reason)
+            doubts(reason) + 1 >= Self.tries(inDoubtOf: reason) ? .decided(.whole(reason, [])) : .doubtful(reason)
         }
         switch answer {
         case .trouble(let trouble): return .undecided(trouble)
@@ -38,6 +40,8 @@ public struct Judge: Sendable {
         case .refused(.unauthentic): return .decided(.whole(.unauthenticReceipt, []))
         case .refused(.accountNotFound): return .decided(.whole(.accountNotFound, []))
         case .refused(.refusedForGood): return .decided(.whole(.refusedByApple, []))
+        case .refused(.unknownTransaction): return doubtful(.transactionNotFound)
+        case .refused(.invalidTransaction): return .decided(.whole(.transactionNotFound, []))
         case .genuine(let receipt):
             if let reason = reasonAgainst(receipt) { return .decided(.whole(reason, receipt.purchases)) }
             if receipt.purchases.isEmpty { return doubtful(.noPurchase) }
@@ -46,6 +50,10 @@ public struct Judge: Sendable {
             }
             return .decided(.each(receipt.purchases.map { judged($0, in: receipt) }))
         }
+    }
+
+    static func tries(inDoubtOf reason: Reason) -> Int {
+        reason == .transactionNotFound ? triesForUnknownTransaction : triesInDoubt
     }
 
     func reasonAgainst(_ receipt: GenuineReceipt) -> Reason? {
@@ -97,8 +105,17 @@ public struct Judge: Sendable {
         case (.some, .some): return true
         case (nil, _) where app.accountToken == .require: return true
         default:
-            // A bare id proves no possession: only equal tokens tie it to the player.
-            if case .transactionID = submission.proof { return true } else { return false }
+            return !provesPossession
+        }
+    }
+
+    /// A bare id proves no possession, and neither does a JWS that is not proven, for anyone can write one around an id.
+    /// Only equal tokens tie such a transaction to the player.
+    private var provesPossession: Bool {
+        switch submission.proof {
+        case .receipt: true
+        case .signedTransaction: signature == .proven
+        case .transactionID: false
         }
     }
 }

@@ -20,6 +20,12 @@ public enum Ruling: Sendable, Equatable {
         case .each(let judged): judged.map(\.purchase)
         }
     }
+
+    /// Nothing in it is refused or held by the rules.
+    public var grantsAll: Bool {
+        guard case .each(let judged) = self else { return false }
+        return judged.allSatisfy { if case .grant = $0.verdict { true } else { false } }
+    }
 }
 
 public struct JudgedPurchase: Sendable, Equatable {

@@ -49,6 +49,17 @@ extension ParsedProof {
         }
     }
 
+    /// What Apple is asked where the proof alone is not enough. Nil where that takes credentials that the app lacks.
+    public func question(for app: AppPolicy) -> VerificationRequest.Subject? {
+        switch material {
+        case .receipt(let text): return .receipt(text, sharedSecretSetting: app.sharedSecretSetting)
+        case .signedTransaction:
+            guard let credentials = app.serverAPI, let purchase = content?.purchases.first else { return nil }
+            return .transaction(purchase.transactionID, credentials)
+        case .transactionID(let id): return app.serverAPI.map { .transaction(id, $0) }
+        }
+    }
+
     /// What follows without Apple where all of its purchases stand in the ledger. Nil where Apple may know of more: new
     /// periods of a subscription appear behind the same bytes.
     public var recallableEvidence: GenuineReceipt? {

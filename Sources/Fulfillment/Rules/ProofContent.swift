@@ -28,7 +28,7 @@ public struct ProofContent: Sendable, Equatable {
 
     /// As Apple would tell it; nil where it does not tell enough. Without a known environment nothing is granted: play
     /// money would pass for real.
-    var asReceipt: GenuineReceipt? {
+    public var asReceipt: GenuineReceipt? {
         guard isComplete, let bundleID, let environment else { return nil }
         return GenuineReceipt(
             bundleID: bundleID, appAppleID: appAppleID, environment: environment, purchases: purchases,

@@ -92,9 +92,11 @@ public final class PostgresParking: ParkedSubmissions {
         try await run(Self.removing, on: leased)
     }
 
-    public func wakeBlocked(_ bundleID: BundleID) async throws {
+    public func wakeBlocked(_ bundleID: BundleID, for reasons: [ParkingReason]) async throws {
         try await pool.run { session in
-            _ = try session.execute(Self.waking, [.text(bundleID.text), .float8(Self.wakeSeconds)])
+            _ = try session.execute(
+                Self.waking,
+                [.text(bundleID.text), .float8(Self.wakeSeconds), .textArray(reasons.map(\.rawValue))])
         }
     }
 

@@ -1,5 +1,5 @@
--- $1 an app whose credentials work again; $2 seconds over which its tries are spread
+-- $1 an app whose credentials work again; $2 seconds over which its tries are spread; $3 reasons that they end
 UPDATE parked
 SET due_at = now() + make_interval(secs => $2 * random())
-WHERE bundle_id = $1 AND reason IN ('blocked_shared_secret', 'blocked_request')
+WHERE bundle_id = $1 AND reason = ANY ($3::text[])
     AND due_at > now() + make_interval(secs => $2);

@@ -141,16 +141,15 @@ public struct SubmissionWorker: Sendable {
         let triesBefore = item.triesNoted
         let answer = await item.sharedAnswer { await ask(proof, submission, app, item, isRetry: isRetry) }
         if item.triesNoted == triesBefore { item.note(AppleTry(at: WallClock.now, answer: answer)) }
-        noteAnswer(answer, submission.bundleID, item)
+        noteAnswer(answer, to: proof, submission.bundleID, item)
         return answer
     }
 
     func ask(
         _ proof: ParsedProof, _ submission: Submission, _ app: AppPolicy, _ item: InFlightRecord, isRetry: Bool
     ) async -> AppleAnswer {
-        guard case .receipt(let receipt) = proof.material else { return .blocked(.noServerAPI) }
-        var request = VerificationRequest(
-            bundleID: submission.bundleID, receipt: receipt, sharedSecretSetting: app.sharedSecretSetting)
+        guard let question = proof.question(for: app) else { return .blocked(.noServerAPI) }
+        var request = VerificationRequest(bundleID: submission.bundleID, subject: question)
         request.playerID = submission.playerID
         request.isProven = proof.isProven(of: submission.bundleID)
         request.isRetry = isRetry
@@ -169,7 +168,9 @@ public struct SubmissionWorker: Sendable {
         if case .genuine(let genuine) = answer { receipt = genuine }
         // A refused proof is not remembered: Apple may say otherwise tomorrow. New periods appear behind the same bytes
         // of a receipt that holds an auto-renewable subscription.
-        let isMemorable = receipt?.holdsAutoRenewable == false && receipt?.purchases.isEmpty == false
+        var isMemorable = receipt?.holdsAutoRenewable == false && receipt?.purchases.isEmpty == false
+        // The App Store Server API tells refunds: until its transaction stands in the ledger, it is asked anew.
+        if case .transaction = proof.question(for: app), !ruling.grantsAll { isMemorable = false }
         let decision = PendingDecision(
             submission: submission, position: item.position, proof: proof.digest, ruling: ruling,
             environment: receipt?.environment ?? .production, evidence: isMemorable ? receipt : nil,

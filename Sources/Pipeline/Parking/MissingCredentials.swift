@@ -31,15 +31,15 @@ final class MissingCredentials: Sendable {
         }
     }
 
-    /// The apps that were misconfigured and are no longer: they have credentials now, have left the catalog, or nobody
-    /// sends what needs them.
-    func mended(_ catalog: Catalog, now: Double) -> [BundleID] {
+    /// The apps that lacked credentials and no longer do: they have some now, have left the catalog, or nobody sends what
+    /// needs them.
+    func mended(_ catalog: Catalog, now: Double) -> [(bundleID: BundleID, wasMisconfigured: Bool)] {
         apps.withLock { apps in
-            var mended: [BundleID] = []
+            var mended: [(BundleID, Bool)] = []
             for (bundleID, evidence) in apps {
                 let lacksCredentials = catalog.apps[bundleID].map { $0.serverAPI == nil } ?? false
                 guard !lacksCredentials || now - evidence.lastAt > Self.forgottenSeconds else { continue }
-                if evidence.state.isMisconfigured(now: now) { mended.append(bundleID) }
+                mended.append((bundleID, evidence.state.isMisconfigured(now: now)))
                 apps[bundleID] = nil
             }
             return mended

@@ -103,33 +103,46 @@ extension SubmissionWorker {
     /// Ends what a mended catalog ends.
     func noteMended(on desk: ParkingDesk) {
         guard let catalog = catalog() else { return }
-        for bundleID in desk.missingCredentials.mended(catalog, now: WallClock.monotonicSeconds) {
-            metrics.lacksServerAPI(bundleID, false)
-            logger.notice("the app's transaction ids no longer wait for credentials", [.bundleID: "\(bundleID)"])
+        for mended in desk.missingCredentials.mended(catalog, now: WallClock.monotonicSeconds) {
+            if mended.wasMisconfigured {
+                metrics.lacksServerAPI(mended.bundleID, false)
+                logger.notice(
+                    "the app's transaction ids no longer wait for credentials", [.bundleID: "\(mended.bundleID)"])
+            }
+            if catalog.apps[mended.bundleID]?.serverAPI != nil {
+                wake(mended.bundleID, for: ParkingReason.blockagesOfTransactions, on: desk)
+            }
         }
     }
 
     /// What Apple's answer tells of others than this submission.
-    func noteAnswer(_ answer: AppleAnswer, _ bundleID: BundleID, _ item: InFlightRecord) {
+    func noteAnswer(_ answer: AppleAnswer, to proof: ParsedProof, _ bundleID: BundleID, _ item: InFlightRecord) {
         guard let parking, !Task.isCancelled else { return }
+        let isReceipt = if case .receipt = proof.material { true } else { false }
+        let reasons = isReceipt ? ParkingReason.blockagesOfReceipts : ParkingReason.blockagesOfTransactions
+        let credentials = BlockedApps.Credentials(bundleID: bundleID, areForReceipts: isReceipt)
         switch answer {
         case .blocked(let blockage):
-            if parking.blockedApps.noteBlocked(bundleID) {
+            if parking.blockedApps.noteBlocked(credentials) {
                 logger.error(
                     "an app's submissions are parked: its settings are to be mended",
                     [.bundleID: "\(bundleID)", .reason: "\(blockage.rawValue)"])
             }
         case .genuine:
-            let wasBlocked = item.parked?.leased.reason.isBlockage ?? false
-            guard parking.blockedApps.noteAnswer(bundleID, wasBlocked: wasBlocked, now: WallClock.monotonicSeconds)
+            let wasBlocked = item.parked.map { reasons.contains($0.leased.reason) } ?? false
+            guard parking.blockedApps.noteAnswer(credentials, wasBlocked: wasBlocked, now: WallClock.monotonicSeconds)
             else { return }
             logger.info("an app's submissions are tried again", [.bundleID: "\(bundleID)"])
-            Task { [store = parking.store, logger] in
-                do { try await store.wakeBlocked(bundleID) } catch {
-                    logger.debug("parked submissions could not be woken", [.error: "\(type(of: error))"])
-                }
-            }
+            wake(bundleID, for: reasons, on: parking)
         case .refused, .trouble: break
+        }
+    }
+
+    private func wake(_ bundleID: BundleID, for reasons: [ParkingReason], on desk: ParkingDesk) {
+        Task { [store = desk.store, logger] in
+            do { try await store.wakeBlocked(bundleID, for: reasons) } catch {
+                logger.debug("parked submissions could not be woken", [.error: "\(type(of: error))"])
+            }
         }
     }
 }

@@ -30,6 +30,7 @@ struct CheckCommand: AsyncParsableCommand {
             report("kafka", await kafka(settings.kafka))
             report("postgresql", await database(settings))
             for (name, result) in await apple(settings) { report(name, result) }
+            for check in await ServerAPICheck.all(settings, options.secrets) { report(check.name, check.result) }
             if failed { throw ExitCode(CommandFailure.unavailable) }
         }
     }
@@ -38,10 +39,6 @@ struct CheckCommand: AsyncParsableCommand {
     private static func roots(_ apple: AppleSettings) -> String {
         guard let file = apple.rootCertificatesFile else { return "Apple's" }
         return "\(apple.roots.fingerprints.count) of \(file), in place of Apple's"
-    }
-
-    struct CheckFailure: Error {
-        let message: String
     }
 
     private func kafka(_ kafka: KafkaSettings) async -> Result<String, CheckFailure> {
@@ -89,7 +86,7 @@ struct CheckCommand: AsyncParsableCommand {
             ("apple sandbox", settings.apple.verifyReceiptSandboxURL),
         ]
         for (name, address) in addresses {
-            var one = settings.apple.verifyReceipt
+            var one = settings.apple.client
             one.productionURL = address
             one.sandboxURL = address
             guard let client = try? VerifyReceiptClient(settings: one, secrets: { _ in nil }) else {
@@ -107,4 +104,8 @@ struct CheckCommand: AsyncParsableCommand {
         }
         return results
     }
+}
+
+struct CheckFailure: Error {
+    let message: String
 }

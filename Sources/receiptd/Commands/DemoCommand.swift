@@ -26,8 +26,8 @@ struct DemoCommand: AsyncParsableCommand {
             } catch {
                 throw CommandFailure("no sample cases in \(seeds): name the folder with --seeds", code: 64)
             }
-            let roots = directory.appendingPathComponent("signing/root.pem").path
-            let report = try await DemoRun(cases: cases, catalog: catalog, roots: roots, keepsLog: keepLog).run()
+            let signing = directory.appendingPathComponent("signing")
+            let report = try await DemoRun(cases: cases, catalog: catalog, signing: signing, keepsLog: keepLog).run()
             print(report.text)
             guard report.isAsExpected else {
                 throw CommandFailure("\nSome outcomes are not as their cases expect.", code: 1)
@@ -41,8 +41,8 @@ struct DemoCommand: AsyncParsableCommand {
 struct DemoRun {
     let cases: [SeedCase]
     let catalog: String
-    /// Path of the roots that the cases' receipts are signed under.
-    let roots: String
+    /// The folder of the roots that the cases' receipts are signed under, and of the key for the App Store Server API.
+    let signing: URL
     let keepsLog: Bool
 
     /// Short times, so that what takes Apple minutes takes the demo a moment.
@@ -54,17 +54,32 @@ struct DemoRun {
         "SEEDS_SHARED_SECRET": "5f4dcc3b5aa765d61d8327deb882cf99",
     ]
 
+    /// What stands in the cases' folder of keys, as settings.
+    static func settings(signing: URL) -> [String: String] {
+        [
+            "APPLE_ROOT_CERTIFICATES_FILE": signing.appendingPathComponent("root.pem").path,
+            "SEEDS_SERVER_API_KEY_FILE": serverAPIKey(in: signing).path,
+        ]
+    }
+
     /// Requests are counted for each receipt, since a case says how many it may cost.
-    static var appleOptions: AppStoreSimulation.Options {
+    static func appleOptions(signing: URL) throws -> AppStoreSimulation.Options {
         var options = AppStoreSimulation.Options()
         options.trackReceipts = true
+        options.serverAPIKeys["com.example.castle.server"] = try SimulatedServerAPIKey(
+            pem: String(contentsOf: serverAPIKey(in: signing), encoding: .utf8))
         return options
+    }
+
+    private static func serverAPIKey(in signing: URL) -> URL {
+        signing.appendingPathComponent("server-api-key.pem")
     }
 
     func run() async throws -> DemoReport {
         let environment = ProcessInfo.processInfo.environment
         print("Starting PostgreSQL, a broker, a simulated App Store and the worker …")
-        let parts = try await EmbeddedParts.start(environment: environment, appleOptions: Self.appleOptions)
+        let parts = try await EmbeddedParts.start(
+            environment: environment, appleOptions: Self.appleOptions(signing: signing))
         let logFile = FileManager.default.temporaryDirectory
             .appendingPathComponent("receiptd-demo-\(ProcessInfo.processInfo.processIdentifier).log")
         do {
@@ -88,13 +103,11 @@ struct DemoRun {
         try await parts.withPool(parts.databaseURL) { pool in
             _ = try await CatalogStore(pool: pool).importDocument(catalog)
         }
-        for registration in cases.flatMap(\.registrations) {
-            parts.apple.register(receiptData: registration.receiptData, behaviour: registration.behaviour)
-        }
+        for arrangement in cases.flatMap(\.arrangements) { parts.apple.register(arrangement) }
         let inherited = environment.filter {
             $0.key == "PATH" || $0.key.hasPrefix("KAFKA_PROPERTIES") || $0.key == "HOME"
         }
-        let own = Self.workerSettings.merging(["APPLE_ROOT_CERTIFICATES_FILE": roots]) { own, _ in own }
+        let own = Self.workerSettings.merging(Self.settings(signing: signing)) { own, _ in own }
         let worker = try WorkerProcess(
             program: try Self.ownPath(),
             environment: inherited.merging(parts.workerEnvironment(adding: own)) { given, own in

@@ -92,6 +92,8 @@ final class EmbeddedParts: Sendable {
             "DATABASE_URL": databaseURL,
             "APPLE_VERIFY_RECEIPT_PRODUCTION_URL": apple.productionURL,
             "APPLE_VERIFY_RECEIPT_SANDBOX_URL": apple.sandboxURL,
+            "APPLE_SERVER_API_PRODUCTION_URL": apple.serverAPIProductionURL,
+            "APPLE_SERVER_API_SANDBOX_URL": apple.serverAPISandboxURL,
             "HTTP_PORT": "0",
         ]
         // The in-process broker takes a member back only after its session has ended.

@@ -12,7 +12,7 @@ struct SeedCase: Sendable {
     let name: String
     /// One record for each round.
     let records: [SeedRecord]
-    let registrations: [SimulatedRegistration]
+    let arrangements: [SimulatedArrangement]
     /// For each round, the events that its record must yield.
     let answers: [[JSONValue]]
     let deadLetters: [JSONValue]
@@ -32,9 +32,9 @@ struct SeedCase: Sendable {
         let name = name
         records = try lines.map { try SeedRecord(line: Array($0), caseName: name) }
         let apple = directory.appendingPathComponent("apple.json")
-        registrations =
+        arrangements =
             FileManager.default.fileExists(atPath: apple.path)
-            ? try JSONDecoder().decode([SimulatedRegistration].self, from: Data(contentsOf: apple)) : []
+            ? try JSONDecoder().decode([SimulatedArrangement].self, from: Data(contentsOf: apple)) : []
         let text = try Data(contentsOf: directory.appendingPathComponent("expected.json"))
         let expected = try JSONParser.parse(Array(text)).value
         answers = expected["answers"]?.array?.map { $0.array ?? [] } ?? []
@@ -47,6 +47,12 @@ struct SeedCase: Sendable {
         guard answers.count <= records.count else {
             throw Fault(description: "\(name): expected.json answers more rounds than there are records")
         }
+    }
+
+    /// Transactions of the case that the App Store Server API is asked for.
+    var transactions: Set<String> {
+        Set(records.compactMap(\.transactionID)).union(
+            arrangements.compactMap { if case .transaction(let known) = $0 { known.transactionID } else { nil } })
     }
 
     /// Receipts of the case, as they reach Apple.
@@ -71,6 +77,7 @@ struct SeedRecord: Sendable {
     let submissionID: String?
     let playerID: String?
     let receipt: String?
+    let transactionID: String?
 
     init(line: [UInt8], caseName: String) throws {
         let special = (try? JSONParser.parse(line).value)?["$record"]
@@ -80,6 +87,7 @@ struct SeedRecord: Sendable {
         submissionID = readable?["submission_id"]?.string
         playerID = readable?["player_id"]?.string
         receipt = readable?["receipt_data"]?.string
+        transactionID = readable?["transaction_id"]?.string
         // Dead letters are told apart by the key that the game server chose.
         key = Array((playerID?.hasPrefix(caseName + "/") == true ? playerID : nil).map(\.utf8) ?? "\(caseName)/-".utf8)
     }

@@ -109,7 +109,9 @@ struct SeedReplay {
                 "dead letters are \(reasons.map { $0 ?? "-" }), expected \(expectedReasons.map { $0 ?? "-" })")
         }
         if let expected = seed.appleRequests {
-            let requests = seed.receipts.reduce(0) { $0 + apple.requests(receiptData: $1) }
+            let requests =
+                seed.receipts.reduce(0) { $0 + apple.requests(receiptData: $1) }
+                + seed.transactions.reduce(0) { $0 + apple.requests(transactionID: $1) }
             if requests != expected { differences.append("Apple was asked \(requests) times, expected \(expected)") }
         }
         return Result(

@@ -11,11 +11,14 @@ final class CatalogWatch: Sendable {
 
     private let store: CatalogStore
     private let logger: Logger
+    private let inForce: @Sendable (Catalog) -> Void
     private let newest = Mutex<Catalog?>(nil)
 
-    init(store: CatalogStore, logger: Logger) {
+    /// - Parameter inForce: told of each catalog as it comes into force.
+    init(store: CatalogStore, logger: Logger, inForce: @escaping @Sendable (Catalog) -> Void = { _ in }) {
         self.store = store
         self.logger = logger
+        self.inForce = inForce
     }
 
     var catalog: Catalog? { newest.withLock { $0 } }
@@ -29,6 +32,7 @@ final class CatalogWatch: Sendable {
         do throws(CatalogFaults) {
             let catalog = try CatalogFile.parse(document.document, version: version)
             newest.withLock { $0 = catalog }
+            inForce(catalog)
             logger.info(
                 "catalog in force",
                 [.version: .stringConvertible(version), .count: .stringConvertible(catalog.apps.count)])

@@ -10,9 +10,10 @@ extension DatabaseSettings {
 }
 
 extension AppleSettings {
-    var verifyReceipt: AppStore.AppleSettings {
+    var client: AppStore.AppleSettings {
         AppStore.AppleSettings(
             productionURL: verifyReceiptProductionURL, sandboxURL: verifyReceiptSandboxURL,
+            serverAPIProductionURL: serverAPIProductionURL, serverAPISandboxURL: serverAPISandboxURL,
             timeoutSeconds: timeoutSeconds, maxConcurrency: maxConcurrency, caFile: caFile)
     }
 }

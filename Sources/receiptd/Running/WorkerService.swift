@@ -22,15 +22,16 @@ struct WorkerService: Service {
         let pool = PostgresPool(configuration: settings.database.configuration, size: settings.database.poolSize)
         let ledger = PostgresLedger(pool: pool, observer: .reporting(to: metrics, health, logger))
         let parking = PostgresParking(pool: pool, observer: .reporting(to: metrics, health, logger))
-        let catalog = CatalogWatch(store: CatalogStore(pool: pool), logger: logger)
         // Of its own: a lease must not wait behind a batch.
         let budgetPool = PostgresPool(configuration: settings.database.configuration, size: 1)
         let limits = AppleLimits(
             maxConcurrency: settings.apple.maxConcurrency, maxRequestsPerSecond: settings.apple.maxRequestsPerSecond,
             budget: PostgresAppleBudget(pool: budgetPool), observer: AppleMetrics(metrics: metrics, logger: logger))
-        let verifier = try VerifyReceiptClient(
-            settings: settings.apple.verifyReceipt, secrets: { [secrets] in secrets.secret(named: $0) },
-            limits: limits, observer: AppleMetrics(metrics: metrics, logger: logger))
+        let catalog = CatalogWatch(store: CatalogStore(pool: pool), logger: logger) { catalog in
+            let apps = catalog.apps.values.filter { $0.serverAPI != nil }.map(\.bundleID)
+            limits.keepCredentials(of: Set(apps), endpoint: ServerAPIClient.endpoint)
+        }
+        let verifier = try client(limits)
         if settings.apple.rootCertificatesFile != nil {
             logger.notice(
                 "receipts and signed transactions are proven by other roots than Apple's",
@@ -52,8 +53,19 @@ struct WorkerService: Service {
         await pool.close()
     }
 
+    private func client(_ limits: AppleLimits) throws -> AppStoreClient {
+        let secret: @Sendable (String) -> String? = { [secrets] in secrets.secret(named: $0) }
+        let observer = AppleMetrics(metrics: metrics, logger: logger)
+        return AppStoreClient(
+            receipts: try VerifyReceiptClient(
+                settings: settings.apple.client, secrets: secret, limits: limits, observer: observer),
+            transactions: try ServerAPIClient(
+                settings: settings.apple.client, secrets: secret, proofs: ProofReader(roots: settings.apple.roots),
+                limits: limits, observer: observer))
+    }
+
     private func consume(
-        _ catalog: CatalogWatch, _ verifier: VerifyReceiptClient, _ limits: AppleLimits, _ ledger: PostgresLedger,
+        _ catalog: CatalogWatch, _ verifier: AppStoreClient, _ limits: AppleLimits, _ ledger: PostgresLedger,
         _ parking: PostgresParking, _ pool: PostgresPool
     ) async throws {
         let pipeline = try Pipeline(

@@ -26,9 +26,10 @@ final class ScriptedVerifier: ReceiptVerifier {
 
     func verify(_ request: VerificationRequest) async -> AppleAnswer {
         let line = state.withLock { state -> Line? in
-            let count = state.asked[request.receipt, default: 0]
-            state.asked[request.receipt] = count + 1
-            guard let lines = state.scripts[request.receipt], let last = lines.last else { return nil }
+            let receipt = request.receipt ?? ""
+            let count = state.asked[receipt, default: 0]
+            state.asked[receipt] = count + 1
+            guard let lines = state.scripts[receipt], let last = lines.last else { return nil }
             return count < lines.count ? lines[count] : last
         }
         switch line {

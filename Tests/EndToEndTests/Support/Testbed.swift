@@ -39,8 +39,7 @@ final class Testbed: Sendable {
         settings: [String: String] = [:],
         _ body: (Testbed) async throws -> Void
     ) async throws {
-        var options = AppStoreSimulation.Options()
-        options.trackReceipts = true
+        var options = try DemoRun.appleOptions(signing: Seeds.directory.appendingPathComponent("signing"))
         options.logCapacity = 200_000
         let uri = database == .ownServer ? nil : try await SharedServer.makeDatabase(isPrepared: database == .prepared)
         let parts = try await EmbeddedParts.start(
@@ -75,10 +74,9 @@ final class Testbed: Sendable {
     }
 
     func environment(_ more: [String: String] = [:]) -> [String: String] {
-        let roots = Seeds.directory.appendingPathComponent("signing/root.pem").path
-        let own = DemoRun.workerSettings.merging(
-            ["DATABASE_URL": databaseURL, "APPLE_ROOT_CERTIFICATES_FILE": roots]
-        ) { _, own in own }
+        let own = DemoRun.workerSettings
+            .merging(DemoRun.settings(signing: Seeds.directory.appendingPathComponent("signing"))) { _, own in own }
+            .merging(["DATABASE_URL": databaseURL]) { _, own in own }
         // The in-process broker takes a member back after its session less a second, and no session below 3 s.
         let broker = [
             "KAFKA_PROPERTIES": Self.kafkaProperties

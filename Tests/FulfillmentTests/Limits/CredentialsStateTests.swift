@@ -84,6 +84,28 @@ struct CredentialsStateTests {
         #expect(!state.isMisconfigured(now: 7))
     }
 
+    @Test(
+        "a refusal of the credentials themselves is told at once, two in a row hold the app back, an answer ends both")
+    func certainRefusals() {
+        var state = CredentialsState()
+        state.refusedForCertain(now: 0)
+        #expect(state.isMisconfigured(now: 0))
+        expect(&state, mayAsk: true, at: 0)
+        state.succeeded(didCheckSecret: true)
+        #expect(!state.isMisconfigured(now: 1))
+        state.refusedForCertain(now: 2)
+        expect(&state, mayAsk: true, at: 2)
+        state.refusedForCertain(now: 3)
+        expect(&state, mayAsk: false, at: 7.9)
+        expect(&state, mayAsk: true, at: 8)
+        state.refusedForCertain(now: 8)
+        expect(&state, mayAsk: false, at: 9)
+        #expect(state.isMisconfigured(now: 100_000))
+        state.succeeded(didCheckSecret: true)
+        #expect(!state.isMisconfigured(now: 100_000))
+        expect(&state, mayAsk: true, at: 100_000)
+    }
+
     @Test("a missing secret is told at once, and forgotten at once when it is there")
     func missing() {
         var state = CredentialsState()

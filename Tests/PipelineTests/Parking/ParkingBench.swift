@@ -28,6 +28,13 @@ final class ParkingBench: Sendable {
         return app
     }
 
+    /// The same with credentials for the App Store Server API.
+    static var serverApp: AppPolicy {
+        var app = app
+        app.serverAPI = ServerAPICredentials(issuerID: "i", keyID: "k", privateKeySetting: "S")
+        return app
+    }
+
     init(
         maximumInFlight: Int = 100, retry: RetryDelay = RetryDelay(initialSeconds: 0, doubtSeconds: 0),
         parkAfterSeconds: Double = 0
@@ -114,6 +121,9 @@ extension ParkingBench {
     /// Gives one answer after the other, the last one for good.
     final class Apple: ReceiptVerifier {
         private let state = Mutex<(answers: [AppleAnswer], asked: Int)>(([.trouble(.init(.timeout))], 0))
+        private let seen = Mutex<[VerificationRequest.Subject]>([])
+
+        var subjects: [VerificationRequest.Subject] { seen.withLock { $0 } }
 
         private let asking = Mutex<@Sendable (VerificationRequest) -> Void>({ _ in })
 
@@ -123,6 +133,7 @@ extension ParkingBench {
 
         func verify(_ request: VerificationRequest) async -> AppleAnswer {
             asking.withLock { $0 }(request)
+            seen.withLock { $0.append(request.subject) }
             return state.withLock { state in
                 state.asked += 1
                 return state.answers.count > 1 ? state.answers.removeFirst() : state.answers[0]
@@ -176,6 +187,7 @@ extension ParkingBench {
             var released: [Int64] = []
             var removed: [Int64] = []
             var woken: [BundleID] = []
+            var wokenReasons: [[ParkingReason]] = []
             var limits: [Int] = []
             /// What comes of looking for suspects, the first next.
             var suspects: [SuspectTaken] = []
@@ -229,6 +241,11 @@ extension ParkingBench {
             state.withLock { $0.removed.append(leased.position.offset) }
         }
 
-        func wakeBlocked(_ bundleID: BundleID) async throws { state.withLock { $0.woken.append(bundleID) } }
+        func wakeBlocked(_ bundleID: BundleID, for reasons: [ParkingReason]) async throws {
+            state.withLock {
+                $0.woken.append(bundleID)
+                $0.wokenReasons.append(reasons)
+            }
+        }
     }
 }

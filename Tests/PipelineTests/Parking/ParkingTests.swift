@@ -293,11 +293,13 @@ struct ParkingTests {
     @Test("an app is woken seldom, however often its answers change")
     func wakes() {
         let apps = BlockedApps()
-        #expect(apps.noteBlocked("a") && !apps.noteBlocked("a"))
-        #expect(!apps.noteAnswer("b", wasBlocked: false, now: 0))
-        #expect(apps.noteAnswer("a", wasBlocked: false, now: 0))
-        #expect(apps.noteBlocked("a"))
-        #expect(!apps.noteAnswer("a", wasBlocked: true, now: 10))
-        #expect(apps.noteAnswer("a", wasBlocked: true, now: PipelineLimits.wakeSeconds))
+        let one = BlockedApps.Credentials(bundleID: "a", areForReceipts: true)
+        #expect(apps.noteBlocked(one) && !apps.noteBlocked(one))
+        #expect(!apps.noteAnswer(.init(bundleID: "b", areForReceipts: true), wasBlocked: false, now: 0))
+        #expect(!apps.noteAnswer(.init(bundleID: "a", areForReceipts: false), wasBlocked: false, now: 0))
+        #expect(apps.noteAnswer(one, wasBlocked: false, now: 0))
+        #expect(apps.noteBlocked(one))
+        #expect(!apps.noteAnswer(one, wasBlocked: true, now: 10))
+        #expect(apps.noteAnswer(one, wasBlocked: true, now: PipelineLimits.wakeSeconds))
     }
 }

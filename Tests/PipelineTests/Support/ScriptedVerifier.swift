@@ -35,7 +35,7 @@ final class ScriptedVerifier: ReceiptVerifier {
     func count(_ name: String) -> Int { asked.count { $0 == name } }
 
     func verify(_ request: VerificationRequest) async -> AppleAnswer {
-        let name = Sample.name(ofReceipt: request.receipt)
+        let name = Sample.name(ofReceipt: request.receipt ?? "")
         let number = state.withLock { state in
             state.asked.append(name)
             return state.asked.count

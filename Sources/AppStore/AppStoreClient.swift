@@ -1,0 +1,25 @@
+import Fulfillment
+
+/// All of Apple that a proof may need: verifyReceipt for receipts, the App Store Server API for transactions.
+public struct AppStoreClient: ReceiptVerifier {
+    public let receipts: VerifyReceiptClient
+    public let transactions: ServerAPIClient
+
+    public init(receipts: VerifyReceiptClient, transactions: ServerAPIClient) {
+        self.receipts = receipts
+        self.transactions = transactions
+    }
+
+    public func verify(_ request: VerificationRequest) async -> AppleAnswer {
+        switch request.subject {
+        case .receipt: await receipts.verify(request)
+        case .transaction(let id, let credentials): await transactions.look(up: id, credentials, for: request)
+        }
+    }
+
+    /// Ends what is in flight as trouble.
+    public func shutdown() async {
+        await receipts.shutdown()
+        await transactions.shutdown()
+    }
+}

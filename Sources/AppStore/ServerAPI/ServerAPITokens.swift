@@ -1,0 +1,96 @@
+import Crypto
+import Fulfillment
+import Synchronization
+
+/// The tokens that the App Store Server API is asked with: JWTs, ES256, one for each app, made anew before they end.
+///
+/// https://developer.apple.com/documentation/appstoreserverapi/generating-json-web-tokens-for-api-requests
+final class ServerAPITokens: Sendable {
+    /// From `iat` to `exp`. Apple takes at most an hour.
+    static let lifetimeSeconds: Int64 = 1800
+    /// A token that ends sooner is not sent any more: Apple's clock may be ahead.
+    static let leastLeftSeconds: Int64 = 600
+    /// `iat` lies before now, so that a clock that is ahead does not make it the future for Apple.
+    static let backdatedSeconds: Int64 = 30
+    private static let audience = "appstoreconnect-v1"
+
+    private struct Token {
+        let credentials: ServerAPICredentials
+        /// What it was signed with: another one in its place makes a new token.
+        let privateKey: String
+        let text: String
+        /// Seconds since 1970.
+        let expiresAt: Int64
+    }
+
+    private let tokens = Mutex<[BundleID: Token]>([:])
+
+    /// Nil where the key is none.
+    /// - Parameters:
+    ///   - privateKey: PEM, as Apple hands out its `.p8` files. Line breaks may be written as `\n`.
+    ///   - now: the wall clock.
+    func token(
+        for bundleID: BundleID, _ credentials: ServerAPICredentials, privateKey: String, now: Timestamp
+    ) -> String? {
+        let seconds = now.milliseconds / 1000
+        let known = tokens.withLock { $0[bundleID] }
+        if let known, known.credentials == credentials, known.privateKey == privateKey,
+            known.expiresAt - seconds >= Self.leastLeftSeconds,
+            // A clock that was set back: this one would be too far in the future.
+            known.expiresAt - seconds <= Self.lifetimeSeconds
+        {
+            return known.text
+        }
+        guard let text = Self.sign(bundleID, credentials, privateKey: privateKey, now: seconds) else { return nil }
+        let token = Token(
+            credentials: credentials, privateKey: privateKey, text: text,
+            expiresAt: seconds - Self.backdatedSeconds + Self.lifetimeSeconds)
+        tokens.withLock { $0[bundleID] = token }
+        return text
+    }
+
+    /// Apple did not take it: the next one is made anew.
+    func forget(_ bundleID: BundleID) {
+        tokens.withLock { $0[bundleID] = nil }
+    }
+
+    private static func sign(
+        _ bundleID: BundleID, _ credentials: ServerAPICredentials, privateKey: String, now: Int64
+    ) -> String? {
+        let pem = privateKey.split(separator: "\\n", omittingEmptySubsequences: false).joined(separator: "\n")
+        guard let key = try? P256.Signing.PrivateKey(pemRepresentation: pem) else { return nil }
+        var header = JSONWriter()
+        header.beginObject()
+        header.member("alg", "ES256")
+        header.member("kid", credentials.keyID)
+        header.member("typ", "JWT")
+        header.endObject()
+        let issuedAt = now - backdatedSeconds
+        var claims = JSONWriter()
+        claims.beginObject()
+        claims.member("iss", credentials.issuerID)
+        claims.name("iat")
+        claims.number(issuedAt)
+        claims.name("exp")
+        claims.number(issuedAt + lifetimeSeconds)
+        claims.member("aud", audience)
+        claims.member("bid", bundleID.text)
+        claims.endObject()
+        let signed = "\(base64URL(header.bytes)).\(base64URL(claims.bytes))"
+        guard let signature = try? key.signature(for: Array(signed.utf8)) else { return nil }
+        return "\(signed).\(base64URL(Array(signature.rawRepresentation)))"
+    }
+
+    /// RFC 7515: the URL alphabet without padding.
+    private static func base64URL(_ bytes: [UInt8]) -> String {
+        let text = Base64.encode(bytes).utf8.compactMap { byte -> UInt8? in
+            switch byte {
+            case UInt8(ascii: "+"): UInt8(ascii: "-")
+            case UInt8(ascii: "/"): UInt8(ascii: "_")
+            case UInt8(ascii: "="): nil
+            default: byte
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}

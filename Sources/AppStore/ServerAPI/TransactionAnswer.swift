@@ -1,0 +1,71 @@
+import Fulfillment
+
+/// What one answer of the App Store Server API's "Get Transaction Info" says.
+///
+/// Error codes as in Apple's reference (https://developer.apple.com/documentation/appstoreserverapi/error-codes).
+public enum TransactionAnswer: Sendable, Equatable {
+    case answer(AppleAnswer)
+    /// 4040010: the other environment may know it.
+    case notFound
+
+    /// - Parameters:
+    ///   - status: HTTP's.
+    ///   - body: as received.
+    ///   - asked: the transaction that was asked for.
+    ///   - retryNotBefore: what the answer's `Retry-After` comes to.
+    ///   - proofs: proves what Apple signed, by the same roots as what players send.
+    public static func parse(
+        status: Int, body: [UInt8], asked: StoreTransactionID, retryNotBefore: Timestamp?, proofs: any ProofParser
+    ) -> TransactionAnswer {
+        func trouble(_ kind: AppleAnswer.TroubleKind) -> TransactionAnswer {
+            .answer(.trouble(.init(kind, retryNotBefore: retryNotBefore)))
+        }
+        switch status {
+        // The body of a 401 is empty.
+        case 401: return .answer(.blocked(.serverAPI))
+        case 429: return trouble(.rateLimited)
+        case 500...: return trouble(.serverError)
+        default: break
+        }
+        guard let document = try? JSONParser.parse(body), case .object = document.value else {
+            return trouble(.notJSON)
+        }
+        if status == 200 {
+            guard !document.exceededDepth, let text = document.value["signedTransactionInfo"]?.string else {
+                return trouble(.incomplete)
+            }
+            guard let receipt = genuine(text, asked: asked, proofs: proofs) else { return trouble(.unproven) }
+            return .answer(.genuine(receipt))
+        }
+        switch document.value["errorCode"]?.wholeNumber {
+        case 4_000_006: return .answer(.refused(.invalidTransaction))
+        case 4_040_010: return .notFound
+        case 4_290_000: return trouble(.rateLimited)
+        case 5_000_000, 5_000_001: return trouble(.serverError)
+        // 4040002, 4040004 and 4040006 among them.
+        default: return trouble(.status)
+        }
+    }
+
+    /// Nil where Apple did not sign it, or not for this question. Whose app it is, the rules say.
+    private static func genuine(
+        _ text: String, asked: StoreTransactionID, proofs: any ProofParser
+    ) -> GenuineReceipt? {
+        guard case .read(let content?, .proven) = proofs.parse(signedTransaction: text),
+            let receipt = content.asReceipt, receipt.purchases.map(\.transactionID) == [asked]
+        else { return nil }
+        return receipt
+    }
+
+    /// Label value of `receiptd_apple_requests_total{result}`: `genuine`, `refused`, `blocked`, `not_found`, or the kind of
+    /// trouble.
+    public var label: String {
+        switch self {
+        case .notFound: "not_found"
+        case .answer(.genuine): "genuine"
+        case .answer(.refused): "refused"
+        case .answer(.blocked): "blocked"
+        case .answer(.trouble(let trouble)): trouble.kind.rawValue
+        }
+    }
+}

@@ -1,0 +1,80 @@
+import Crypto
+import Foundation
+
+/// An app's key for the App Store Server API, as the simulated App Store knows it.
+public struct SimulatedServerAPIKey: Sendable {
+    let publicKey: P256.Signing.PublicKey
+    let keyID: String?
+    let issuerID: String?
+
+    /// Throws where the text is no P-256 key.
+    /// - Parameters:
+    ///   - pem: the private key that the client signs with, or its public key.
+    ///   - keyID: nil takes any, as does `issuerID`.
+    public init(pem: String, keyID: String? = nil, issuerID: String? = nil) throws {
+        publicKey =
+            try (try? P256.Signing.PrivateKey(pemRepresentation: pem))?.publicKey
+            ?? P256.Signing.PublicKey(pemRepresentation: pem)
+        self.keyID = keyID
+        self.issuerID = issuerID
+    }
+}
+
+/// The token of a request to the App Store Server API: a JWT whose claims are looked at, and whose signature is where the
+/// app's key is known.
+struct SimulatedToken {
+    /// From issue to end, in seconds.
+    static let longestLife: Int64 = 3600
+    /// Between two clocks, in seconds.
+    static let tolerance: Int64 = 60
+
+    let bundleID: String
+
+    private struct Header: Decodable {
+        let alg: String
+        let kid: String
+    }
+
+    private struct Claims: Decodable {
+        let iss: String
+        let iat: Int64
+        let exp: Int64
+        let aud: String
+        let bid: String
+    }
+
+    /// Nil where Apple would answer 401.
+    /// - Parameters:
+    ///   - keys: by bundle id; where there are none at all, signatures are not looked at.
+    ///   - now: milliseconds since 1970.
+    init?(authorization: String?, keys: [String: SimulatedServerAPIKey], now: Int64) {
+        guard let authorization, authorization.hasPrefix("Bearer ") else { return nil }
+        let token = String(authorization.dropFirst("Bearer ".count))
+        let segments = token.split(separator: ".", omittingEmptySubsequences: false)
+        let seconds = now / 1000
+        guard segments.count == 3, let header = Self.decode(Header.self, segment: 0, of: token),
+            let claims = Self.decode(Claims.self, segment: 1, of: token), header.alg == "ES256",
+            claims.aud == "appstoreconnect-v1", !claims.iss.isEmpty, !header.kid.isEmpty,
+            claims.iat <= seconds + Self.tolerance, claims.exp > seconds, claims.exp - claims.iat <= Self.longestLife
+        else { return nil }
+        bundleID = claims.bid
+        if keys.isEmpty { return }
+        guard let key = keys[bundleID], key.keyID ?? header.kid == header.kid, key.issuerID ?? claims.iss == claims.iss,
+            let bytes = Self.bytes(segments[2]),
+            let signature = try? P256.Signing.ECDSASignature(rawRepresentation: bytes),
+            key.publicKey.isValidSignature(signature, for: Data("\(segments[0]).\(segments[1])".utf8))
+        else { return nil }
+    }
+
+    /// One segment of a compact JWS, read as JSON.
+    static func decode<Value: Decodable>(_ type: Value.Type, segment: Int, of token: String) -> Value? {
+        let segments = token.split(separator: ".", omittingEmptySubsequences: false)
+        guard segments.count == 3, let bytes = bytes(segments[segment]) else { return nil }
+        return try? JSONDecoder().decode(type, from: Data(bytes))
+    }
+
+    private static func bytes(_ segment: Substring) -> [UInt8]? {
+        let standard = segment.replacing("-", with: "+").replacing("_", with: "/")
+        return Base64.decode(standard + String(repeating: "=", count: (4 - standard.count % 4) % 4))
+    }
+}

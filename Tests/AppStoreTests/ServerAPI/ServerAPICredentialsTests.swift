@@ -1,0 +1,102 @@
+import AppStore
+import AppStoreSimulation
+import Fulfillment
+import Testing
+
+@Suite("Credentials for the App Store Server API")
+struct ServerAPICredentialsTests {
+    private static let bundle = SimulatedServerAPI.bundle
+
+    @Test("a key that is set nowhere, or is none, blocks the app at once and asks nobody", arguments: ["", "no key"])
+    func missing(key: String) async throws {
+        let observer = RecordingLimits()
+        let limits = AppleLimits(maxConcurrency: 8, observer: observer)
+        try await SimulatedServerAPI.run(keys: ["KEY": key], limits: limits) { apple in
+            #expect(await apple.ask("1000") == .blocked(.serverAPI))
+            #expect(apple.store.counters.requests == 0)
+            #expect(observer.heard.misconfigured == [Self.bundle])
+            // Another app has a key of its own, and this one may have lost its credentials altogether.
+            limits.keepCredentials(of: [Self.bundle], endpoint: ServerAPIClient.endpoint)
+            #expect(observer.heard.misconfigured == [Self.bundle])
+            limits.keepCredentials(of: [], endpoint: ServerAPIClient.endpoint)
+            #expect(observer.heard.misconfigured.isEmpty)
+        }
+    }
+
+    @Test("401 is told at the first, holds the app back from the second on, and any answer ends it")
+    func unauthorized() async throws {
+        let observer = RecordingLimits()
+        let clock = SteppedClock()
+        let limits = AppleLimits(maxConcurrency: 8, observer: observer, now: { clock.now })
+        try await SimulatedServerAPI.run(limits: limits) { apple in
+            try apple.register("1", .status(401).times(2), .genuine)
+            try apple.register("2")
+            #expect(await apple.ask("1", player: "p") == .blocked(.serverAPI))
+            #expect(observer.heard.misconfigured == [Self.bundle])
+            #expect(await apple.ask("1", player: "p") == .blocked(.serverAPI))
+            #expect(await apple.ask("2", player: "q") == .blocked(.serverAPI))
+            #expect(apple.store.counters.requests == 2)
+            clock.advance(seconds: CredentialsState.probeSeconds)
+            // Not known to Apple, but Apple took the token.
+            #expect(await apple.ask("3", player: "r") == .refused(.unknownTransaction))
+            #expect(observer.heard.misconfigured.isEmpty)
+            #expect(await apple.ask("2", player: "q").genuine != nil)
+        }
+    }
+
+    @Test("one 401 between answers holds nobody back")
+    func single() async throws {
+        let observer = RecordingLimits()
+        try await SimulatedServerAPI.run(limits: AppleLimits(maxConcurrency: 8, observer: observer)) { apple in
+            for round in 0..<10 {
+                try apple.register("\(round)", .status(401), .genuine)
+                #expect(await apple.ask("\(round)") == .blocked(.serverAPI))
+                #expect(await apple.ask("\(round)").genuine != nil)
+                #expect(observer.heard.misconfigured.isEmpty)
+            }
+        }
+    }
+
+    @Test("a token that Production took and the sandbox refuses is the sandbox's trouble")
+    func sandbox() async throws {
+        let observer = RecordingLimits()
+        try await SimulatedServerAPI.run(limits: AppleLimits(maxConcurrency: 8, observer: observer)) { apple in
+            for number in 0..<10 {
+                try apple.register(
+                    "\(number)", environment: "Sandbox", .status(4_040_010).only(in: .production),
+                    .status(401).only(in: .sandbox))
+                #expect(await apple.ask("\(number)", player: "p") == .trouble(of: .status))
+            }
+            #expect(observer.heard.misconfigured.isEmpty)
+        }
+    }
+
+    @Test("players who invent ids bring nothing about, however many")
+    func inventedIDs() async throws {
+        let observer = RecordingLimits()
+        try await SimulatedServerAPI.run(limits: AppleLimits(maxConcurrency: 8, observer: observer)) { apple in
+            try apple.register("1")
+            for number in 100..<160 {
+                let answer = await apple.ask("\(number)", player: Identifier("forger \(number)"))
+                #expect(answer == .refused(.unknownTransaction))
+            }
+            #expect(await apple.ask("1", player: "honest").genuine != nil)
+            #expect(observer.heard.misconfigured.isEmpty && observer.heard.circuitsOpened == 0)
+        }
+    }
+
+    @Test("a token of another key, of another issuer or for another app is refused")
+    func wrongClaims() async throws {
+        try await SimulatedServerAPI.run { apple in
+            try apple.register("1000")
+            var other = SimulatedServerAPI.credentials
+            other.keyID = "OTHER"
+            #expect(await apple.ask("1000", other) == .blocked(.serverAPI))
+            other = SimulatedServerAPI.credentials
+            other.issuerID = "other"
+            #expect(await apple.ask("1000", other) == .blocked(.serverAPI))
+            #expect(await apple.ask("1000", bundle: "com.example.other") == .blocked(.serverAPI))
+            #expect(await apple.ask("1000").genuine != nil)
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import AppStore
+import AppStoreSimulation
+import Fulfillment
+import Testing
+
+@Suite("The limits in front of the App Store Server API")
+struct ServerAPILimitsTests {
+    private func scope(_ environment: StoreEnvironment) -> AppleScope {
+        AppleScope(
+            bundleID: SimulatedServerAPI.bundle, endpoint: ServerAPIClient.endpoint, environment: environment)
+    }
+
+    @Test("a 429 holds the app's transactions back, by its Retry-After, and shares it with the other replicas")
+    func retryAfter() async throws {
+        let observer = RecordingLimits()
+        let budget = InMemoryBudget()
+        let limits = AppleLimits(maxConcurrency: 8, budget: budget, observer: observer)
+        try await SimulatedServerAPI.run(limits: limits) { apple in
+            try apple.register(
+                "1000", SimulatedStep(.http(429, headers: ["Retry-After": "3000"], body: "{\"errorCode\":4290000}")))
+            guard case .trouble(let trouble) = await apple.ask("1000") else {
+                Issue.record("a 429 is no trouble")
+                return
+            }
+            #expect(trouble.kind == .rateLimited && trouble.retryNotBefore != nil)
+            await observer.waitUntil { $0.holds[self.scope(.production)] != nil }
+            while try await budget.holds()[scope(.production)] == nil { try await Task.sleep(for: .milliseconds(10)) }
+        }
+    }
+
+    @Test("failures open the circuit of the app's transactions")
+    func circuit() async throws {
+        let observer = RecordingLimits()
+        try await SimulatedServerAPI.run(limits: AppleLimits(maxConcurrency: 8, observer: observer)) { apple in
+            // Five in a row are enough, but those that lie far apart on a busy machine are not.
+            for number in 0..<100 where observer.heard.circuitsOpened == 0 {
+                try apple.register("\(number)", .status(5_000_001))
+                #expect(await apple.ask("\(number)", player: "p") == .trouble(of: .serverError))
+            }
+            #expect(observer.heard.circuitsOpened == 1)
+        }
+    }
+
+    @Test("invented ids do not pile up in front of the sandbox, whose budget is a tenth: they come again")
+    func inventedIDs() async throws {
+        let limits = AppleLimits(maxConcurrency: 64, maxRequestsPerSecond: 100, budget: InMemoryBudget())
+        try await SimulatedServerAPI.run(limits: limits) { apple in
+            await withTaskGroup(of: AppleAnswer.self) { group in
+                for number in 0..<100 { group.addTask { await apple.ask("\(number)") } }
+                var turnedAway = 0
+                for await answer in group where answer == .trouble(of: .rateLimited) {
+                    turnedAway += 1
+                    if turnedAway == 10 { group.cancelAll() }
+                }
+                #expect(turnedAway >= 10)
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import AppStore
+import Fulfillment
+import Testing
+
+@Suite("Answers of the App Store Server API")
+struct TransactionAnswerTests {
+    private func parse(_ body: [UInt8], status: Int = 200, asked: StoreTransactionID = "1000") throws
+        -> TransactionAnswer
+    {
+        TransactionAnswer.parse(
+            status: status, body: body, asked: asked, retryNotBefore: nil, proofs: try SimulatedServerAPI.proofs.get())
+    }
+
+    private func body() throws -> [UInt8] {
+        Array(#"{"signedTransactionInfo":"\#(try SimulatedServerAPI.signed("1000"))"}"#.utf8)
+    }
+
+    @Test("whatever byte of a signed answer is damaged, it is the purchase that Apple signed or none")
+    func damage() throws {
+        let original = try body()
+        let genuine = try parse(original)
+        guard case .answer(.genuine) = genuine else {
+            Issue.record("the answer is not genuine")
+            return
+        }
+        var damaged = 0
+        for index in stride(from: 0, to: original.count, by: 7) {
+            var bytes = original
+            bytes[index] = bytes[index] == 0x41 ? 0x42 : 0x41
+            let answer = try parse(bytes)
+            if case .answer(.trouble) = answer { damaged += 1 } else { #expect(answer == genuine) }
+        }
+        #expect(damaged > 100)
+        for length in stride(from: 0, to: original.count, by: 97) {
+            #expect(try parse(Array(original[..<length])) == .answer(.trouble(of: .notJSON)))
+        }
+    }
+
+    @Test("an answer about another transaction answers nothing")
+    func otherTransaction() throws {
+        #expect(try parse(body(), asked: "1001") == .answer(.trouble(of: .unproven)))
+        #expect(try parse(body(), asked: "01000") == .answer(.trouble(of: .unproven)))
+    }
+
+    @Test("a status outranks the body, and a code may be a number in a string")
+    func statuses() throws {
+        let notFound = Array(#"{"errorCode":"4040010"}"#.utf8)
+        #expect(try parse(notFound, status: 404) == .notFound)
+        #expect(try parse(notFound, status: 401) == .answer(.blocked(.serverAPI)))
+        #expect(try parse(notFound, status: 429) == .answer(.trouble(of: .rateLimited)))
+        #expect(try parse(notFound, status: 503) == .answer(.trouble(of: .serverError)))
+        #expect(try parse(notFound, status: 200) == .answer(.trouble(of: .incomplete)))
+        #expect(try parse(body(), status: 404) == .answer(.trouble(of: .status)))
+        for body in ["", "null", "4040010", "{", #"{"errorCode":{}}"#] {
+            guard case .answer(.trouble) = try parse(Array(body.utf8), status: 404) else {
+                Issue.record("\(body) says something")
+                continue
+            }
+        }
+    }
+}

@@ -1,0 +1,169 @@
+import Fulfillment
+import Logging
+import Operations
+import Testing
+
+@testable import Pipeline
+
+@Suite("Transactions that the App Store Server API is asked for")
+struct TransactionTests {
+    private static let purchasedAt = Timestamp(milliseconds: 1_795_167_000_000)
+
+    private func with(
+        _ app: AppPolicy = ParkingBench.serverApp, _ body: (ParkingBench) async throws -> Void
+    ) async throws {
+        let bench = try ParkingBench(parkAfterSeconds: 30)
+        defer { bench.close() }
+        let catalog = Catalog(version: 1, apps: [app])
+        bench.catalog.update { $0 = catalog }
+        try await body(bench)
+    }
+
+    private func submission(_ proof: Submission.Proof, token: String? = nil) -> Submission {
+        Submission(
+            submissionID: "s", playerID: "player-1", bundleID: ParkingBench.bundle, proof: proof,
+            appAccountToken: token)
+    }
+
+    private func genuine(token: String? = nil, cancelledAt: Timestamp? = nil) -> GenuineReceipt {
+        GenuineReceipt(
+            bundleID: ParkingBench.bundle, environment: .production,
+            purchases: [
+                StorePurchase(
+                    transactionID: "1000", originalTransactionID: "1000", productID: "gold",
+                    purchasedAt: Self.purchasedAt, cancelledAt: cancelledAt, appAccountToken: token)
+            ])
+    }
+
+    private func verdicts(_ bench: ParkingBench) -> [JudgedPurchase.Verdict] {
+        bench.ledger.decisions.flatMap { decision -> [JudgedPurchase.Verdict] in
+            if case .each(let judged) = decision.ruling { judged.map(\.verdict) } else { [] }
+        }
+    }
+
+    @Test("a bare id is asked for, granted where the tokens are equal, and remembered only then")
+    func bareID() async throws {
+        try await with { bench in
+            bench.apple.answer(.genuine(genuine(token: "t")))
+            try await bench.work(on: bench.item(submission(.transactionID("1000"))))
+            try await bench.work(on: bench.item(submission(.transactionID("1000"), token: "u"), offset: 2))
+            try await bench.work(on: bench.item(submission(.transactionID("1000"), token: "t"), offset: 3))
+            let credentials = try #require(ParkingBench.serverApp.serverAPI)
+            let question = VerificationRequest.Subject.transaction("1000", credentials)
+            #expect(bench.apple.subjects == [question, question, question])
+            let mismatch = JudgedPurchase.Verdict.reject(.bindingMismatch)
+            #expect(verdicts(bench) == [mismatch, mismatch, .grant(payload: nil)])
+            #expect(bench.ledger.decisions.map { $0.evidence != nil } == [false, false, true])
+        }
+    }
+
+    @Test("an old signed transaction is judged by what Apple says now, a fresh one by itself")
+    func signedTransaction() async throws {
+        try await with { bench in
+            var content = ProofContent(
+                bundleID: ParkingBench.bundle, environment: .production, purchases: genuine().purchases,
+                signedAt: WallClock.now.adding(milliseconds: -ParsedProof.freshMilliseconds - 60_000))
+            let old = submission(.signedTransaction("old.b.c"))
+            bench.proofs.read(old.proof, as: .read(content, .proven))
+            bench.apple.answer(.genuine(genuine(cancelledAt: Self.purchasedAt)))
+            try await bench.work(on: bench.item(old))
+            #expect(verdicts(bench) == [.reject(.cancelled)])
+            #expect(bench.apple.asked == 1)
+            content.signedAt = WallClock.now
+            let fresh = submission(.signedTransaction("fresh.b.c"))
+            bench.proofs.read(fresh.proof, as: .read(content, .proven))
+            try await bench.work(on: bench.item(fresh, offset: 2))
+            #expect(verdicts(bench).last == .grant(payload: nil))
+            #expect(bench.apple.asked == 1)
+        }
+    }
+
+    @Test("a signed transaction that cannot be proven is asked for, and worth no more than the id in it")
+    func notProvable() async throws {
+        try await with { bench in
+            let content = ProofContent(
+                bundleID: ParkingBench.bundle, environment: .production, purchases: genuine().purchases,
+                signedAt: WallClock.now)
+            let forged = submission(.signedTransaction("a.b.c"))
+            bench.proofs.read(forged.proof, as: .read(content, .notProvable))
+            bench.apple.answer(.genuine(genuine(token: "t")))
+            try await bench.work(on: bench.item(forged))
+            #expect(bench.apple.asked == 1)
+            #expect(verdicts(bench) == [.reject(.bindingMismatch)])
+        }
+    }
+
+    @Test("an unknown transaction is parked at once, asked for eight times over a day, and then not found")
+    func unknown() async throws {
+        try await with { bench in
+            bench.apple.answer(.refused(.unknownTransaction))
+            let submission = submission(.transactionID("1000"), token: "t")
+            try await bench.work(on: bench.item(submission))
+            let parked = try #require(bench.store.content.parked.first)
+            #expect(parked.reason == .doubt && parked.detail == "transaction_not_found")
+            #expect(bench.apple.asked == 1)
+            var history = parked.history
+            for asked in 2...Judge.triesForUnknownTransaction {
+                #expect(bench.ledger.decisions.isEmpty)
+                let leased = ParkingBench.leased(submission, .doubt, history: history)
+                try await bench.work(on: InFlightRecord(ParkedWork(leased: leased, answer: AnswerOfProof())))
+                #expect(bench.apple.asked == asked)
+                history = bench.store.content.putBack.last?.history ?? history
+            }
+            #expect(bench.ledger.decisions.map(\.ruling) == [.whole(.transactionNotFound, [])])
+        }
+    }
+
+    @Test("trouble in between counts for nothing, and an answer that comes late is granted")
+    func lateAnswer() async throws {
+        try await with { bench in
+            let submission = submission(.transactionID("1000"), token: "t")
+            let history = WaitingHistory(failures: 40, doubts: [.transactionNotFound: 6], parkings: 46)
+            bench.apple.answer(.trouble(.init(.serverError)))
+            let leased = ParkingBench.leased(submission, .doubt, history: history)
+            try await bench.work(on: InFlightRecord(ParkedWork(leased: leased, answer: AnswerOfProof())))
+            let putBack = try #require(bench.store.content.putBack.first)
+            #expect(putBack.reason == .appleTrouble && putBack.history.doubts == [.transactionNotFound: 6])
+            bench.apple.answer(.genuine(genuine(token: "t")))
+            let again = ParkingBench.leased(submission, .appleTrouble, history: putBack.history)
+            try await bench.work(on: InFlightRecord(ParkedWork(leased: again, answer: AnswerOfProof())))
+            #expect(verdicts(bench) == [.grant(payload: nil)])
+        }
+    }
+
+    @Test("refused credentials park transactions and not receipts, and each kind's first answer wakes its own")
+    func credentials() async throws {
+        try await with { bench in
+            bench.apple.answer(.blocked(.serverAPI))
+            try await bench.work(on: bench.item(submission(.transactionID("1000"), token: "t")))
+            #expect(bench.store.content.parked.map(\.reason) == [.blockedServerAPI])
+            #expect(bench.apple.asked == ParkingPolicy.triesWhileBlocked)
+            bench.apple.answer(ParkingBench.genuine)
+            try await bench.work(on: bench.item(ParkingBench.submission("r"), offset: 2))
+            #expect(bench.store.content.woken.isEmpty)
+            bench.apple.answer(.genuine(genuine(token: "t")))
+            try await bench.work(on: bench.item(submission(.transactionID("1001"), token: "t"), offset: 3))
+            while bench.store.content.woken.isEmpty { await Task.yield() }
+            #expect(bench.store.content.wokenReasons == [ParkingReason.blockagesOfTransactions])
+        }
+    }
+
+    @Test("what waits for credentials is woken when the catalog has them, and asked for then")
+    func credentialsImported() async throws {
+        try await with(ParkingBench.app) { bench in
+            let submission = submission(.transactionID("1000"), token: "t")
+            try await bench.work(on: bench.item(submission))
+            #expect(bench.store.content.parked.map(\.reason) == [.blockedNoServerAPI])
+            #expect(bench.apple.asked == 0)
+            let catalog = Catalog(version: 2, apps: [ParkingBench.serverApp])
+            bench.catalog.update { $0 = catalog }
+            bench.worker.noteMended(on: bench.desk)
+            while bench.store.content.woken.isEmpty { await Task.yield() }
+            #expect(bench.store.content.wokenReasons == [ParkingReason.blockagesOfTransactions])
+            bench.apple.answer(.genuine(genuine(token: "t")))
+            let leased = ParkingBench.leased(submission, .blockedNoServerAPI)
+            try await bench.work(on: InFlightRecord(ParkedWork(leased: leased, answer: AnswerOfProof())))
+            #expect(verdicts(bench) == [.grant(payload: nil)])
+        }
+    }
+}
