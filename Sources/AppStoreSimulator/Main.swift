@@ -5,6 +5,6 @@ struct Main: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "AppStoreSimulator",
         abstract: "A simulated App Store: answers verifyReceipt as Apple does, and fails as Apple does.",
-        subcommands: [Serve.self, Receipt.self, Transaction.self],
+        subcommands: [Serve.self, Receipt.self, Transaction.self, Notification.self],
         defaultSubcommand: Serve.self)
 }

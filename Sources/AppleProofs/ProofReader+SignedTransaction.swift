@@ -34,6 +34,7 @@ extension SignedTransaction {
         self.init(
             purchase: claims.purchase, kind: claims.kind, bundleID: claims.bundleID, environment: environment,
             appTransactionID: claims.appTransactionID, priceInThousandths: claims.priceInThousandths,
-            storefront: claims.storefront, signedDate: claims.signedDate, signature: signature)
+            storefront: claims.storefront, signedDate: claims.signedDate, signature: signature,
+            refundedMilliPercent: claims.revocationPercentage)
     }
 }

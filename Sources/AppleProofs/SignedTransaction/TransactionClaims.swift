@@ -10,6 +10,8 @@ struct TransactionClaims {
     let priceInThousandths: Int64?
     let storefront: String?
     let signedDate: Timestamp?
+    /// Thousandths of a percent; nil where nothing was refunded.
+    let revocationPercentage: Int32?
 
     enum Environment {
         case store(StoreEnvironment)
@@ -30,6 +32,7 @@ struct TransactionClaims {
         priceInThousandths = payload["price"]?.integer
         storefront = payload.identifier("storefront")?.text
         signedDate = payload.date("signedDate")
+        revocationPercentage = payload["revocationPercentage"]?.integer.flatMap { Int32(exactly: $0) }
     }
 }
 
