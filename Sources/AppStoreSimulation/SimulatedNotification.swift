@@ -30,7 +30,7 @@ public struct SimulatedNotification: Sendable {
     func payload(signedTransaction: String?) -> String {
         let data = [
             appAppleID.map { #""appAppleId":\#($0)"# }, #""bundleId":"\#(bundleID)""#, #""bundleVersion":"1""#,
-            #""environment":"\#(environment.rawValue)""#,
+            #""environment":"\#(environment.appleName)""#,
             signedTransaction.map { #""signedTransactionInfo":"\#($0)""# },
         ].compactMap(\.self).joined(separator: ",")
         return """
@@ -59,7 +59,7 @@ extension SimulatedNotification {
             #""quantity":\#(purchase.quantity)"#, #""type":"\#(types[purchase.kind.rawValue])""#,
             purchase.appAccountToken.map { #""appAccountToken":"\#($0)""# },
             #""inAppOwnershipType":"\#(purchase.ownershipType.rawValue)""#,
-            #""signedDate":\#(signedDateMilliseconds)"#, #""environment":"\#(environment.rawValue)""#,
+            #""signedDate":\#(signedDateMilliseconds)"#, #""environment":"\#(environment.appleName)""#,
             revokedAt.map { #""revocationDate":\#($0),"revocationReason":0"# },
             milliPercent.map { #""revocationPercentage":\#($0)"# },
         ]
