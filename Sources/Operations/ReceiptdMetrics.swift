@@ -107,7 +107,8 @@ public struct ReceiptdMetrics: Sendable {
             "receiptd_offset_resets_total", help: "Times that a partition's committed offset no longer existed."
         ).with()
         notifications = registry.counter(
-            "receiptd_notifications_total", help: "App Store Server Notifications taken, by type and what came of them.",
+            "receiptd_notifications_total",
+            help: "App Store Server Notifications taken, by type and what came of them.",
             labels: ["type", "result"])
         inFlightBytes = registry.gauge("receiptd_in_flight_bytes", help: "Bytes of the submissions in memory.").with()
         databaseBatchRows = registry.histogram(

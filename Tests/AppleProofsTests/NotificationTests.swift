@@ -44,7 +44,8 @@ struct NotificationTests {
         return try transaction.signed(by: authority)
     }
 
-    private func signed(_ payload: String, by authority: TestAuthority? = nil, header: String? = nil) throws -> [UInt8] {
+    private func signed(_ payload: String, by authority: TestAuthority? = nil, header: String? = nil) throws -> [UInt8]
+    {
         let authority = authority ?? self.authority
         let chain = [authority.leaf, authority.intermediate, authority.root]
             .map { "\"\(Base64.encode($0))\"" }.joined(separator: ",")

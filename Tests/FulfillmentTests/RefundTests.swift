@@ -186,7 +186,9 @@ struct RefundTests {
         func view() -> RefundView { RefundView(grants: ["1001": restored], grantedUnder: ["1000": "1001"]) }
         var known = view()
         let told = Self.told(kind: .nonConsumable)
-        guard case .published(let event) = settle(Self.notice(about: told), in: &known) else { return #expect(Bool(false)) }
+        guard case .published(let event) = settle(Self.notice(about: told), in: &known) else {
+            return #expect(Bool(false))
+        }
         #expect(event.subject == "1001")
         #expect(settle(Self.notice(.reversed, id: "n-2", after: 1, about: told), in: &known).name == "reinstated")
         var consumable = view()
@@ -214,7 +216,8 @@ struct RefundTests {
 
 @Suite("What was refunded before the grant")
 struct RefundedPurchaseTests {
-    private func view(_ transaction: StoreTransactionID = "1000", at time: Timestamp = Sample.recordTime) -> LedgerView {
+    private func view(_ transaction: StoreTransactionID = "1000", at time: Timestamp = Sample.recordTime) -> LedgerView
+    {
         var view = LedgerView()
         view.refunds[
             RefundKey(transactionID: transaction, bundleID: Sample.bundle, environment: .production)] = time

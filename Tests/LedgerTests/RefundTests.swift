@@ -48,7 +48,8 @@ struct RefundTests {
         let ledger = database.ledger()
         _ = try await ledger.record(decision("1000", offset: 1))
         #expect(try await apply(received(.refund, of: "1000"), in: database) == ["revoked"])
-        #expect(try await database.number("SELECT count(*) FROM grants WHERE revoked_at IS NOT NULL AND revision = 2") == 1)
+        #expect(
+            try await database.number("SELECT count(*) FROM grants WHERE revoked_at IS NOT NULL AND revision = 2") == 1)
         #expect(try await apply(received(.refund, of: "1000"), in: database) == ["duplicate"])
         #expect(try await ledger.record(decision("1000", offset: 2)).reason == .cancelled)
         let redelivered = try await ledger.record(decision("1000", offset: 1))

@@ -1,19 +1,24 @@
-import Dispatch
-import Synchronization
+import Foundation
 
 /// A batch on its way, seen from a thread that may block.
-final class BatchAttempt: Sendable {
-    private let outcome = Mutex<Result<Void, any Error>?>(nil)
-    private let ended = DispatchSemaphore(value: 0)
+///
+/// `@unchecked Sendable`: `outcome` is touched only with the condition's lock held.
+final class BatchAttempt: @unchecked Sendable {
+    private let condition = NSCondition()
+    private var outcome: Result<Void, any Error>?
 
     func end(_ result: Result<Void, any Error>) {
-        outcome.withLock { $0 = result }
-        ended.signal()
+        condition.lock()
+        outcome = result
+        condition.signal()
+        condition.unlock()
     }
 
     /// Nil where it has not ended by then.
     func result(waitingSeconds seconds: Double) -> Result<Void, any Error>? {
-        guard ended.wait(timeout: .now() + seconds) == .success else { return nil }
-        return outcome.withLock { $0 }
+        condition.lock()
+        defer { condition.unlock() }
+        if outcome == nil { _ = condition.wait(until: Date(timeIntervalSinceNow: seconds)) }
+        return outcome
     }
 }

@@ -32,6 +32,7 @@ extension NotificationLoop {
         for (partition, offset) in known {
             guard let noted = durable.offsets[partition.partition], noted < offset else { continue }
             starts[partition] = noted
+            committed[partition] = noted
             worker.metrics.all.databaseFallbacks.increment()
             logger.warning(
                 "the database lacks what Kafka has committed: notifications are read again",
@@ -58,23 +59,20 @@ extension NotificationLoop {
         }
     }
 
+    /// Now and then also what the database has: only by that is it seen to fall back while nothing comes.
+    func checkHistory() {
+        let now = WallClock.monotonicSeconds
+        guard now >= nextCheck else { return }
+        nextCheck = now + PipelineLimits.historyCheckSeconds
+        let known = committed.merging(done) { _, done in done }.filter { assigned.contains($0.key) }
+        note(known)
+    }
+
     /// Notes and commits what is done. What cannot be comes again to whoever is next, and changes nothing then.
     func commit(_ consumer: KafkaConsumer, _ partitions: [TopicPartition]) {
         let due = done.filter { partitions.contains($0.key) && committed[$0.key] != $0.value }
         guard !due.isEmpty, !mustRejoin else { return }
-        if let offsets, let history {
-            let noted = Dictionary(uniqueKeysWithValues: due.map { ($0.key.partition, $0.value) })
-            let topic = worker.source.topic
-            let isNoted = BlockingWork.wait(seconds: PipelineLimits.finalNoteSeconds) {
-                try await offsets.note(noted, topic: topic, in: history)
-            }
-            guard let isNoted else { return }
-            guard isNoted else {
-                logger.warning("the database fell back, or is another one: notifications are read again", [:])
-                mustRejoin = true
-                return
-            }
-        }
+        guard note(due) else { return }
         let marks = due.mapValues { CommitMark(offset: $0) }
         do throws(KafkaError) {
             let milliseconds = Int32(NotificationLimits.commitSeconds * 1000)
@@ -83,5 +81,21 @@ extension NotificationLoop {
         } catch {
             logger.debug("offsets of notifications could not be committed yet", [.error: "\(error.name)"])
         }
+    }
+
+    /// False where the database did not take it, or does not remember what was done: then the group is joined again.
+    @discardableResult
+    private func note(_ places: [TopicPartition: Int64]) -> Bool {
+        guard let offsets, let history, !places.isEmpty else { return true }
+        let noted = Dictionary(uniqueKeysWithValues: places.map { ($0.key.partition, $0.value) })
+        let topic = worker.source.topic
+        let isNoted = BlockingWork.wait(seconds: PipelineLimits.finalNoteSeconds) {
+            try await offsets.note(noted, topic: topic, in: history)
+        }
+        if isNoted == false {
+            logger.warning("the database fell back, or is another one: notifications are read again", [:])
+            mustRejoin = true
+        }
+        return isNoted == true
     }
 }

@@ -30,6 +30,7 @@ final class NotificationLoop: @unchecked Sendable {
     private var fatal: KafkaError?
     private var warned: [String: Double] = [:]
     private var nextLag = 0.0
+    var nextCheck = 0.0
 
     init(worker: NotificationWorker, offsets: (any DurableOffsets)?, health: Health, logger: Logger) {
         self.worker = worker
@@ -68,11 +69,13 @@ final class NotificationLoop: @unchecked Sendable {
                 assigned: { [unowned self, unowned consumer] in self.assigned($0, consumer) },
                 revoked: { [unowned self, unowned consumer] in self.revoked($0, lost: $1, consumer) }))
         (mustRejoin, fatal) = (false, nil)
+        nextCheck = WallClock.monotonicSeconds + PipelineLimits.historyCheckSeconds
         while !isStopped, !mustRejoin, fatal == nil {
             health.beat(.notificationLoop)
             let batch = poll(consumer)
             if mustRejoin || fatal != nil { break }
             if !batch.isEmpty { work(on: batch, consumer) }
+            checkHistory()
             if WallClock.monotonicSeconds >= nextLag {
                 nextLag = WallClock.monotonicSeconds + 1
                 reportLag(consumer)
