@@ -2,6 +2,7 @@ import AppStoreSimulation
 import Foundation
 import Fulfillment
 import Kafka
+import Postgres
 import Testing
 
 @testable import receiptd
@@ -169,6 +170,38 @@ struct NotificationTests {
                 let revoked = answers.count { $0.hasPrefix("receipt.revoked") }
                 #expect(revoked == answers.count { $0 == "receipt.reinstated" }, "\(id): \(answers)")
             }
+        }
+    }
+
+    @Test("a refund that a database has lost that fell back is read again while the worker runs")
+    func fallback() async throws {
+        let plan = Plan.genuine(count: 3, players: 3)
+        try await Testbed.run { bed in
+            let worker = try bed.startWorker()
+            try await bed.submit(plan.records)
+            try await bed.settle(plan)
+            try await eventually("the offsets are noted") {
+                let known = "SELECT count(*) FROM durable_offsets WHERE topic = '\(bed.parts.notificationsTopic)'"
+                return try await bed.query(known) { $0.int8(0, 0) } == Int64(EmbeddedParts.partitions)
+            }
+            let name = try #require(bed.databaseURL.split(separator: "/").last?.removingPercentEncoding)
+            try await SharedServer.replace("\(name)_before", byCopyOf: name)
+            let body = try Self.body("REFUND", of: "91000001", day: 1)
+            _ = try await bed.producer.send(
+                ProducerRecord(
+                    topic: bed.parts.notificationsTopic, partition: nil, key: Array("apple".utf8),
+                    value: Array(body.utf8), headers: [], timestampMilliseconds: nil))
+            let revoked = { bed.outcomes.content.events.filter { $0.type == "receipt.revoked" } }
+            try await eventually("it is revoked") { !revoked().isEmpty }
+            // The first look may meet a connection that the restore has cut.
+            try await eventually("it is done with") { (try? await bed.parts.notificationsDone(in: bed.pool)) == 1 }
+            try await SharedServer.replace(name, byCopyOf: "\(name)_before")
+            try await eventually("it is revoked again") {
+                let standing = "SELECT count(*) FROM grants WHERE revoked_at IS NOT NULL"
+                return (try? await bed.query(standing) { $0.int8(0, 0) }) == 1
+            }
+            #expect(Set(revoked().map(\.id)).count == 1)
+            #expect(worker.log.contains("the database fell back, or is another one: notifications are read again"))
         }
     }
 }

@@ -18,6 +18,13 @@ extension NotificationLoop {
             return [:]
         }
         committed = known
+        // A new group begins at the earliest record. It is noted too: a database that never heard of the partition could
+        // not be told from one that has forgotten it.
+        for partition in partitions where known[partition] == nil {
+            let marks = try? consumer.watermarks(partition, timeoutMilliseconds: 2000)
+            committed[partition] = marks?.low
+        }
+        nextCheck = 0
         let topic = worker.source.topic
         let durable = BlockingWork.wait(seconds: PipelineLimits.durableReadSeconds) {
             try await offsets.read(topic: topic, partitions: partitions.map(\.partition))
