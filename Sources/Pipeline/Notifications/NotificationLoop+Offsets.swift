@@ -20,7 +20,8 @@ extension NotificationLoop {
         committed = known
         // A new group begins at the earliest record. It is noted too: a database that never heard of the partition could
         // not be told from one that has forgotten it.
-        for partition in partitions where known[partition] == nil {
+        let deadline = WallClock.monotonicSeconds + PipelineLimits.offsetCheckSeconds
+        for partition in partitions where known[partition] == nil && WallClock.monotonicSeconds < deadline {
             let marks = try? consumer.watermarks(partition, timeoutMilliseconds: 2000)
             committed[partition] = marks?.low
         }
