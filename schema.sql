@@ -57,7 +57,7 @@ CREATE TABLE IF NOT EXISTS claims (
     CONSTRAINT claims_freed_holds_no_grant CHECK (player_id IS NOT NULL OR granted_transaction_id IS NULL)
 );
 COMMENT ON TABLE claims IS
-    'One row for each original transaction under which anything was granted or held: inserted or locked, ids sorted, before anything under it changes. player_id is null once a refused hold has freed it; granted_transaction_id is the non-consumable granted under it.';
+    'One row for each original transaction under which anything was granted, held or refunded: inserted or locked, ids sorted, before anything under it changes. player_id is null once a refused hold has freed it, and where only a refund made it; granted_transaction_id is the non-consumable granted under it.';
 
 -- A grant that another system writes claims its original transaction like one of ours.
 CREATE OR REPLACE FUNCTION claim_for_outside_grant() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -65,7 +65,10 @@ BEGIN
     INSERT INTO claims (original_transaction_id, player_id, bundle_id, granted_transaction_id, claimed_at)
     VALUES (coalesce(NEW.original_transaction_id, NEW.transaction_id), NEW.player_id, NEW.bundle_id,
             NEW.transaction_id, NEW.granted_at)
-    ON CONFLICT DO NOTHING;
+    -- Nobody's: a hold was refused, or Apple took something back before it was granted.
+    ON CONFLICT (original_transaction_id) DO UPDATE
+    SET player_id = excluded.player_id, granted_transaction_id = excluded.granted_transaction_id
+    WHERE claims.player_id IS NULL;
     RETURN NULL;
 END
 $$;
@@ -438,6 +441,42 @@ CREATE TABLE IF NOT EXISTS apple_budgets (
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE apple_budgets IS
     'What all replicas share in front of Apple. Time up to leased_until belongs to replicas, slice by slice, each to send the requests of its slice; before held_until nobody sends any, for Apple said so (Retry-After).';
+
+-- Since version 3.
+CREATE TABLE IF NOT EXISTS refunds (
+    transaction_id text COLLATE "C" NOT NULL,
+    bundle_id text COLLATE "C" NOT NULL,
+    environment text COLLATE "C" NOT NULL CHECK (environment IN ('Production', 'Sandbox')),
+    original_transaction_id text COLLATE "C" NOT NULL,
+    product_id text COLLATE "C" NOT NULL,
+    -- Apple's time of it; null once it was reversed.
+    revoked_at timestamptz,
+    reason text COLLATE "C" CHECK (reason IN ('refund', 'revoke')),
+    -- Thousandths of a percent; null where Apple did not tell.
+    refunded_milli_percent integer,
+    -- Of the newest notification: an older one changes nothing.
+    signed_at timestamptz NOT NULL,
+    noted_at timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT refunds_have_a_reason CHECK ((revoked_at IS NULL) = (reason IS NULL)),
+    PRIMARY KEY (transaction_id, bundle_id, environment)
+);
+CREATE INDEX IF NOT EXISTS refunds_originals ON refunds (original_transaction_id);
+COMMENT ON TABLE refunds IS
+    'What Apple last said of each transaction that it ever took back, whether it was granted or not: one that was never granted must not be granted later. Never deleted.';
+
+CREATE TABLE IF NOT EXISTS refund_notices (
+    notification_id text COLLATE "C" NOT NULL PRIMARY KEY,
+    transaction_id text COLLATE "C" NOT NULL,
+    bundle_id text COLLATE "C" NOT NULL,
+    environment text COLLATE "C" NOT NULL,
+    type text COLLATE "C" NOT NULL,
+    effect text COLLATE "C" NOT NULL,
+    signed_at timestamptz NOT NULL,
+    taken_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX IF NOT EXISTS refund_notices_transactions ON refund_notices (transaction_id);
+COMMENT ON TABLE refund_notices IS
+    'Apple''s notifications of refunds and their reversals that were taken, by Apple''s id: one that comes again changes nothing, whatever came between. Never deleted.';
 
 INSERT INTO schema_version AS known (version) VALUES (3)
 ON CONFLICT (only_row) DO UPDATE SET version = excluded.version, applied_at = now()

@@ -55,6 +55,13 @@ public struct SimulatedSigner: Sendable {
             issuerAndSerialNumber: issuerAndSerialNumber)
     }
 
+    /// The body of an App Store Server Notification, version 2, as Apple posts it.
+    public func notificationBody(_ notification: SimulatedNotification) throws -> String {
+        let payload = notification.payload(
+            signedTransaction: try notification.transaction.map(signedTransaction(claims:)))
+        return #"{"signedPayload":"\#(try signedTransaction(claims: payload))"}"#
+    }
+
     /// The JWS, ES256, of a payload such as Apple's `JWSTransactionDecodedPayload`.
     /// - Parameter claims: a JSON object.
     public func signedTransaction(claims: String) throws -> String {

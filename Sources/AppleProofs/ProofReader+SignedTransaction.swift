@@ -34,6 +34,6 @@ extension SignedTransaction {
         self.init(
             purchase: claims.purchase, kind: claims.kind, bundleID: claims.bundleID, environment: environment,
             priceInThousandths: claims.priceInThousandths, storefront: claims.storefront,
-            signedDate: claims.signedDate, signature: signature)
+            signedDate: claims.signedDate, signature: signature, refundedMilliPercent: claims.revocationPercentage)
     }
 }

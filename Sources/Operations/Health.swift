@@ -13,12 +13,13 @@ public final class Health: Sendable {
         case outcomePublisher = "outcome publisher"
         case revisitLoop = "revisit loop"
         case holdRevisitLoop = "hold revisit loop"
+        case notificationLoop = "notification loop"
 
         /// From one beat to the next at most.
         public var maximumAge: Duration {
             switch self {
             case .consumerLoop: .seconds(60)
-            case .databaseWriter, .outcomePublisher, .revisitLoop, .holdRevisitLoop: .seconds(120)
+            case .databaseWriter, .outcomePublisher, .revisitLoop, .holdRevisitLoop, .notificationLoop: .seconds(120)
             }
         }
     }

@@ -32,6 +32,8 @@ public struct ReceiptdMetrics: Sendable {
     /// Seconds, of requests that had to wait.
     public let appleWait: Histogram
     public let offsetResets: Counter
+    /// `type`: Apple's, `other` or `unreadable`; `result`.
+    public let notifications: CounterFamily
     public let databaseFallbacks: Counter
     public let inFlightBytes: Gauge
     public let databaseBatchRows: Histogram
@@ -109,6 +111,10 @@ public struct ReceiptdMetrics: Sendable {
         offsetResets = registry.counter(
             "receiptd_offset_resets_total", help: "Times that a partition's committed offset no longer existed."
         ).with()
+        notifications = registry.counter(
+            "receiptd_notifications_total",
+            help: "App Store Server Notifications taken, by type and what came of them.",
+            labels: ["type", "result"])
         inFlightBytes = registry.gauge("receiptd_in_flight_bytes", help: "Bytes of the submissions in memory.").with()
         databaseBatchRows = registry.histogram(
             "receiptd_database_batch_rows", help: "Submissions decided in one database transaction.",

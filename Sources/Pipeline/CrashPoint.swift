@@ -17,6 +17,11 @@ enum CrashPoint: String, CaseIterable {
     case published
     case acknowledged
     case committed
+    // Of notifications.
+    case refunded
+    case refundPublished
+
+    static let ofSubmissions = allCases.filter { $0 != .refunded && $0 != .refundPublished }
 
     @inline(__always)
     func reached() {

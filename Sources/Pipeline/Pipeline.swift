@@ -15,6 +15,7 @@ public struct Pipeline: Sendable {
     private let health: Health
     private let logger: Logger
     private let inbox = Inbox()
+    private let notifications: NotificationLoop?
 
     /// - Parameters:
     ///   - catalog: the newest one. There must be one before `run` is called.
@@ -22,12 +23,14 @@ public struct Pipeline: Sendable {
     ///   - parked: where what cannot wait in memory waits, and what tells an outage from one submission's trouble; nil
     ///     where everything waits in memory.
     ///   - held: nil where no hold ever ends. It needs `parked`, with which it shares what Apple may be asked.
+    ///   - notifications: nil where Apple's are not read.
     ///   - offsets: nil where only Kafka keeps offsets: a database that falls back goes unnoticed then.
     public init(
         settings: PipelineSettings, catalog: @escaping @Sendable () -> Catalog?, parser: any ProofParser,
         verifier: any ReceiptVerifier, ledger: any PurchaseLedger, unpublished: any UnpublishedEvents,
         parked: (store: any ParkedSubmissions, apple: any AppleState)? = nil, held: (any HeldPurchases)? = nil,
-        offsets: (any DurableOffsets)? = nil, metrics: ReceiptdMetrics, health: Health, logger: Logger
+        notifications: NotificationSource? = nil, offsets: (any DurableOffsets)? = nil, metrics: ReceiptdMetrics,
+        health: Health, logger: Logger
     ) throws(KafkaError) {
         self.settings = settings
         self.unpublished = unpublished
@@ -36,6 +39,13 @@ public struct Pipeline: Sendable {
         self.health = health
         self.logger = logger
         publisher = try OutcomePublisher(settings: settings, logger: logger)
+        self.notifications = notifications.map { [publisher] source in
+            NotificationLoop(
+                worker: NotificationWorker(
+                    source: source, catalog: catalog, publisher: publisher, ledger: ledger,
+                    metrics: PipelineMetrics(metrics), logger: logger),
+                offsets: offsets, health: health, logger: logger)
+        }
         worker = SubmissionWorker(
             catalog: catalog, parser: parser, verifier: verifier, ledger: ledger, publisher: publisher,
             lanes: PlayerLanes(), retry: settings.retry, metrics: PipelineMetrics(metrics), logger: logger,
@@ -50,7 +60,10 @@ public struct Pipeline: Sendable {
         revisit?.start()
         let holds = held.flatMap { HoldRevisit(worker: worker, holds: $0, health: health, logger: logger) }
         holds?.start()
+        async let notified: Void = readNotifications()
         let ending = await consume()
+        notifications?.stop()
+        await notified
         sweeper.cancel()
         // Both at once: each waits a while for what is in the database.
         holds?.cancel()
@@ -80,8 +93,23 @@ public struct Pipeline: Sendable {
         }
     }
 
+    /// Returns when the thread is done that reads them.
+    private func readNotifications() async {
+        guard let notifications else { return }
+        await withCheckedContinuation { continuation in
+            let thread = Thread {
+                notifications.run()
+                continuation.resume()
+            }
+            thread.name = "notifications"
+            thread.stackSize = 1 << 20
+            thread.start()
+        }
+    }
+
     /// May be called from anywhere, any number of times.
     public func stop() {
+        notifications?.stop()
         inbox.post(.stop)
     }
 

@@ -20,7 +20,8 @@ extension EndToEnd {
             try bed.startWorker()
             let replay = SeedReplay(
                 cases: cases, producer: bed.producer, collector: collector,
-                submissionsTopic: bed.parts.submissionsTopic, apple: bed.apple)
+                submissionsTopic: bed.parts.submissionsTopic, notificationsTopic: bed.parts.notificationsTopic,
+                notificationsDone: { try await bed.parts.notificationsDone(in: bed.pool) }, apple: bed.apple)
             for result in try await replay.run(progress: { _, _ in }) {
                 #expect(result.differences.isEmpty, "\(result.seed.name): \(result.differences)")
             }

@@ -13,8 +13,9 @@ struct FuzzTarget: Sendable {
     var words: [String] = []
 
     static let all: [FuzzTarget] = [
-        .base64, .json, .submission, .signature, .timestamp, .receipt, .transaction, .answer, .retryAfter, .catalog,
-        .kafkaProperties,
+        .base64, .json, .submission, .signature, .timestamp, .receipt, .transaction, .notification, .answer,
+        .retryAfter,
+        .catalog, .kafkaProperties,
     ]
 
     static func named(_ name: String) -> FuzzTarget? { all.first { $0.name == name } }

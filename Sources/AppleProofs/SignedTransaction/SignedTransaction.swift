@@ -25,4 +25,6 @@ public struct SignedTransaction: Sendable, Equatable {
     public var storefront: String?
     public var signedDate: Timestamp?
     public var signature: LocalSignature
+    /// Thousandths of a percent that Apple has refunded; nil where it does not tell.
+    public var refundedMilliPercent: Int32?
 }

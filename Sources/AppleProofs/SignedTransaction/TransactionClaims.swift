@@ -9,6 +9,8 @@ struct TransactionClaims {
     let priceInThousandths: Int64?
     let storefront: String?
     let signedDate: Timestamp?
+    /// Thousandths of a percent; nil where nothing was refunded.
+    let revocationPercentage: Int32?
 
     enum Environment {
         case store(StoreEnvironment)
@@ -28,6 +30,7 @@ struct TransactionClaims {
         priceInThousandths = payload["price"]?.integer
         storefront = payload.identifier("storefront")?.text
         signedDate = payload.date("signedDate")
+        revocationPercentage = payload["revocationPercentage"]?.integer.flatMap { Int32(exactly: $0) }
     }
 }
 

@@ -48,6 +48,8 @@ public struct LedgerView: Sendable {
     public var holds: [StoreTransactionID: Hold]
     /// Players who were refused a transaction by an operator. It outlives the hold, and any other player's.
     public var refusals: [StoreTransactionID: Set<PlayerID>]
+    /// What Apple took back, whether it was granted or not, and when.
+    public var refunds: [RefundKey: Timestamp] = [:]
     /// Granted and not revoked, for each product with a limit: complete for what the decisions may grant.
     public var dailyCounts: [DailyCount: Int]
     public var risk = RiskFacts()

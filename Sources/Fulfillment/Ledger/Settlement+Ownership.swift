@@ -11,12 +11,18 @@ extension PendingDecision {
     }
 
     func finding(on judged: JudgedPurchase, in view: LedgerView) -> Finding {
+        let finding = ownership(of: judged, in: view)
+        guard case .free = finding, view.isRefunded(judged, of: self) else { return finding }
+        return .against(judged.reasonOfRefunded)
+    }
+
+    private func ownership(of judged: JudgedPurchase, in view: LedgerView) -> Finding {
         let purchase = judged.purchase
         let player = submission.playerID
         if let grant = view.grants[purchase.transactionID] {
             if grant.player != player { return finding(on: purchase, grantedToOther: grant, in: view) }
             if grant.submission == identity { return .grantedToThis(grant.event.flatMap(OutcomeEvent.init(stored:))) }
-            return .against(grant.isRevoked ? .cancelled : .alreadyGranted)
+            return .against(grant.isRevoked ? judged.reasonOfRefunded : .alreadyGranted)
         }
         if let hold = view.holds[purchase.transactionID] {
             return hold.player == player ? .stillHeld(hold.reason) : .against(.ownedByOtherPlayer)
@@ -45,6 +51,13 @@ extension PendingDecision {
     /// The submission's token is the transaction's.
     public func isBound(_ purchase: StorePurchase) -> Bool {
         submission.appAccountToken != nil && submission.appAccountToken == purchase.appAccountToken
+    }
+}
+
+extension JudgedPurchase {
+    /// The order of reasons: who it is bound to comes before what became of it.
+    fileprivate var reasonOfRefunded: Reason {
+        verdict == .reject(.bindingMismatch) ? .bindingMismatch : .cancelled
     }
 }
 

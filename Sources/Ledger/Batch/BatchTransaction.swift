@@ -69,14 +69,18 @@ struct BatchTransaction: Sendable {
             throw Undone.unknownGrant
         }
         var wanted = Set(view.claims.values.compactMap(\.grantedTransaction))
+        // A refund too has its claim, be it before the grant.
+        var refundable: Set<StoreTransactionID> = []
         for purchase in batch.purchases
         where lookUp == .everything || !fresh.contains(purchase.originalTransactionID) {
             wanted.insert(purchase.transactionID)
+            refundable.formUnion([purchase.transactionID, purchase.originalTransactionID])
         }
         let transactions = wanted.sorted()
         view.grants = try FindGrants.run(
             transactions, submissions: batch.decisions.lazy.map(\.identity), in: session)
-        try FindHolds.run(transactions, players: batch.players, into: &view, in: session)
+        try FindHolds.run(
+            transactions, players: batch.players, refundable: refundable.sorted(), into: &view, in: session)
         for (original, claim) in view.claims {
             if let granted = claim.grantedTransaction, view.grants[granted]?.isRevoked ?? true {
                 view.claims[original]?.grantedTransaction = nil

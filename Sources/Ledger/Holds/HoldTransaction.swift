@@ -91,6 +91,7 @@ struct HoldTransaction: Sendable {
         let wanted = Set([hold.transactionID] + (granted.map { [$0] } ?? []))
         view.grants = try FindGrants.run(wanted.sorted(), submissions: [hold.identity], in: session)
         if let granted, view.grants[granted]?.isRevoked ?? true { view.claims[original]?.grantedTransaction = nil }
+        try FindRefunds.run(Set([hold.transactionID, original]).sorted(), into: &view, in: session)
         guard let judged = decision.judged, judged.dailyLimit != nil else { return }
         view.dailyCounts = try CountDays.run([decision.decision.dailyCount(of: judged.purchase)], in: session)
     }

@@ -14,6 +14,8 @@ public struct Inspection: Sendable {
     private static let claims = LedgerSQL.statement(PackageResources.inspect_claims_sql)
     private static let holds = LedgerSQL.statement(PackageResources.inspect_holds_sql)
     private static let refusals = LedgerSQL.statement(PackageResources.inspect_refusals_sql)
+    private static let refunds = LedgerSQL.statement(PackageResources.inspect_refunds_sql)
+    private static let refundNotices = LedgerSQL.statement(PackageResources.inspect_refund_notices_sql)
     private static let decisions = LedgerSQL.statement(PackageResources.inspect_decisions_sql)
     private static let replays = LedgerSQL.statement(PackageResources.inspect_replays_sql)
     private static let parked = LedgerSQL.statement(PackageResources.inspect_parked_sql)
@@ -56,6 +58,7 @@ public struct Inspection: Sendable {
         let grants = try rows(grants, [name, .int8(limit), .textArray(granted)])
         let holds = try rows(holds, [name, .int8(limit)])
         let originals = (grants + holds).compactMap { $0["original_transaction_id"]?.string }
+        let transactions = PostgresParameter.textArray((grants + holds).compactMap { $0["transaction_id"]?.string })
         let digests = outcomes.compactMap { $0["proof_sha256"]?.string }
         let parked = try rows(parked, [name, .int8(limit)])
         let listed = outcomes.flatMap { $0["transactions"]?.array ?? [] }.compactMap { $0["transaction_id"]?.string }
@@ -65,6 +68,8 @@ public struct Inspection: Sendable {
         return Inspection(sections: [
             Section(name: "story", rows: story.rows),
             Section(name: "grants", rows: grants), Section(name: "holds", rows: holds),
+            Section(name: "refunds", rows: try rows(refunds, [name, transactions, .int8(limit)])),
+            Section(name: "refund_notices", rows: try rows(refundNotices, [name, transactions, .int8(limit)])),
             Section(name: "replays_of_others_purchases", rows: try rows(replays, [name, .int8(limit)])),
             Section(name: "refusals", rows: try rows(refusals, [name, .int8(limit)])),
             Section(name: "hold_decisions", rows: try rows(decisions, [name, .int8(limit)])),

@@ -1,9 +1,22 @@
--- $1 transactions; $2 players in hand: only their refusals are read, whose rows have no reason.
+-- $1 transactions; $2 players in hand: only their refusals are read, whose rows have no reason. $3 transactions whose
+-- refunds are wanted: those rows have no player.
 SELECT known.*
 FROM unnest($1::text[]) AS wanted (id)
 CROSS JOIN LATERAL (
-    (SELECT transaction_id, player_id, reason FROM holds WHERE transaction_id = wanted.id LIMIT 1)
+    (SELECT transaction_id, player_id, reason, NULL::text AS bundle_id, NULL::text AS environment,
+        NULL::timestamptz AS revoked_at
+    FROM holds WHERE transaction_id = wanted.id LIMIT 1)
     UNION ALL
-    (SELECT transaction_id, player_id, NULL FROM refusals
+    (SELECT transaction_id, player_id, NULL, NULL, NULL, NULL FROM refusals
     WHERE transaction_id = wanted.id AND player_id = ANY ($2::text[]))
-) AS known;
+) AS known
+UNION ALL
+SELECT refund.*
+FROM unnest($3::text[]) AS wanted (id)
+CROSS JOIN LATERAL (
+    SELECT transaction_id, NULL, NULL, bundle_id, environment, revoked_at
+    FROM refunds
+    WHERE transaction_id = wanted.id AND revoked_at IS NOT NULL
+    -- Keeps the planner from joining the whole table, however small it was when the plan was made.
+    OFFSET 0
+) AS refund;

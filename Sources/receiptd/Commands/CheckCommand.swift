@@ -54,7 +54,9 @@ struct CheckCommand: AsyncParsableCommand {
             guard missing.isEmpty else {
                 return .failure(CheckFailure(message: "topics are missing: \(missing.joined(separator: ", "))"))
             }
-            return .success("\(found.brokers.count) brokers, topics are there")
+            let isHeard = found.topics[kafka.notificationsTopic] != nil
+            let refunds = isHeard ? "" : "; none of notifications, so that no refund is heard of"
+            return .success("\(found.brokers.count) brokers, topics are there\(refunds)")
         } catch let error as KafkaError {
             return .failure(CheckFailure(message: "out of reach (\(error.name))"))
         } catch {

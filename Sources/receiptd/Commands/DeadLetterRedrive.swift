@@ -4,7 +4,7 @@ import Kafka
 import Ledger
 import Synchronization
 
-/// Puts dead letters back on the submissions topic, and remembers which.
+/// Puts dead letters back on the topic that they came from, submissions or notifications, and remembers which.
 struct DeadLetterRedrive {
     /// Records handed to librdkafka before their acknowledgements are awaited.
     private static let window = 500
@@ -69,9 +69,11 @@ struct DeadLetterRedrive {
 
     private func putBack(_ due: Set<RedrivenStore.Place>, from topic: DeadLetterTopic) async throws {
         let properties = KafkaClientProperties(settings: kafka).producer
-        try await DeadLetterTopic.requireTopic(kafka.submissionsTopic, KafkaClientProperties(settings: kafka).consumer)
+        for name in Set(due.map { $0.topic == kafka.notificationsTopic ? $0.topic : kafka.submissionsTopic }) {
+            try await DeadLetterTopic.requireTopic(name, KafkaClientProperties(settings: kafka).consumer)
+        }
         let producer = try KafkaProducer(properties: properties, log: { _ in })
-        let batch = Batch(due: due, producer: producer, topic: kafka.submissionsTopic)
+        let batch = Batch(due: due, producer: producer, kafka: kafka)
         let failure: (any Error)?
         do {
             _ = try await topic.compactMap { letter -> Bool? in
@@ -100,19 +102,23 @@ struct DeadLetterRedrive {
 
         private let state: Mutex<State>
         private let producer: KafkaProducer
-        private let topic: String
+        private let kafka: KafkaSettings
         private let reports = DispatchGroup()
 
-        init(due: Set<RedrivenStore.Place>, producer: KafkaProducer, topic: String) {
+        init(due: Set<RedrivenStore.Place>, producer: KafkaProducer, kafka: KafkaSettings) {
             state = Mutex(State(due: due))
             self.producer = producer
-            self.topic = topic
+            self.kafka = kafka
         }
 
         var acknowledged: [RedrivenStore.Place] { state.withLock { $0.acknowledged } }
 
         func add(_ letter: StoredDeadLetter) throws {
-            guard let place = letter.source, let record = letter.original(to: topic) else { return }
+            guard let place = letter.source else { return }
+            // The topic of submissions may have had another name then.
+            let isNotification = place.topic == kafka.notificationsTopic
+            let topic = isNotification ? kafka.notificationsTopic : kafka.submissionsTopic
+            guard let record = letter.original(to: topic) else { return }
             let waiting = state.withLock { state -> Int? in
                 guard state.due.remove(place) != nil else { return nil }
                 state.waiting += 1

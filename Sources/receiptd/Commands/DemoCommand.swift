@@ -4,6 +4,7 @@ import Foundation
 import Fulfillment
 import Kafka
 import Ledger
+import Postgres
 
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -127,11 +128,21 @@ struct DemoRun {
                 properties: readerProperties)
         }
         defer { collector.stop() }
+        let pool = PostgresPool(
+            configuration: PostgresConfiguration(uri: parts.databaseURL, applicationName: "receiptd demo"), size: 1)
         let replay = SeedReplay(
             cases: cases, producer: producer, collector: collector, submissionsTopic: parts.submissionsTopic,
-            apple: parts.apple)
+            notificationsTopic: parts.notificationsTopic,
+            notificationsDone: { try await parts.notificationsDone(in: pool) }, apple: parts.apple)
         var progress = ProgressBar("submissions answered")
-        let results = try await replay.run { progress.show($0, of: $1) }
+        let results: [SeedReplay.Result]
+        do {
+            results = try await replay.run { progress.show($0, of: $1) }
+        } catch {
+            await pool.close()
+            throw error
+        }
+        await pool.close()
         progress.end()
         _ = try await blocking { producer.close() }
         return DemoReport(results: results)

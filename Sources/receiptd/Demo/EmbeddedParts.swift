@@ -18,6 +18,7 @@ final class EmbeddedParts: Sendable {
     let submissionsTopic: String
     let outcomesTopic: String
     let deadLettersTopic: String
+    let notificationsTopic: String
     let postgres: EmbeddedPostgres?
     let broker: MockCluster?
     private let scratchSchema: (uri: String, name: String)?
@@ -56,7 +57,8 @@ final class EmbeddedParts: Sendable {
         submissionsTopic = prefix + "receipt-submissions"
         outcomesTopic = prefix + "receipt-outcomes"
         deadLettersTopic = prefix + "receipt-dead-letters"
-        let topics = [submissionsTopic, outcomesTopic, deadLettersTopic]
+        notificationsTopic = prefix + "app-store-notifications"
+        let topics = [submissionsTopic, outcomesTopic, deadLettersTopic, notificationsTopic]
         let counts = Dictionary(uniqueKeysWithValues: topics.map { ($0, partitions) })
         if isReal, let servers = environment["KAFKA_BOOTSTRAP_SERVERS"] {
             broker = nil
@@ -89,6 +91,7 @@ final class EmbeddedParts: Sendable {
             "KAFKA_SUBMISSIONS_TOPIC": submissionsTopic,
             "KAFKA_OUTCOMES_TOPIC": outcomesTopic,
             "KAFKA_DEAD_LETTERS_TOPIC": deadLettersTopic,
+            "KAFKA_NOTIFICATIONS_TOPIC": notificationsTopic,
             "DATABASE_URL": databaseURL,
             "APPLE_VERIFY_RECEIPT_PRODUCTION_URL": apple.productionURL,
             "APPLE_VERIFY_RECEIPT_SANDBOX_URL": apple.sandboxURL,
@@ -99,6 +102,17 @@ final class EmbeddedParts: Sendable {
         // The in-process broker takes a member back only after its session has ended.
         let tests = broker == nil ? [:] : ["KAFKA_PROPERTIES": "session.timeout.ms=4000;heartbeat.interval.ms=500"]
         return own.merging(tests) { first, _ in first }.merging(more) { _, given in given }
+    }
+
+    /// Notifications that a worker has noted as done, of a topic that began empty.
+    func notificationsDone(in pool: PostgresPool) async throws -> Int64 {
+        let topic = notificationsTopic
+        return try await pool.run { session in
+            try session.execute(
+                PostgresStatement("SELECT coalesce(sum(next_offset), 0)::int8 FROM durable_offsets WHERE topic = $1"),
+                [.text(topic)]
+            ).int8(0, 0) ?? 0
+        }
     }
 
     func withPool<Value>(_ uri: String, _ body: (PostgresPool) async throws -> Value) async throws -> Value {
@@ -125,8 +139,8 @@ final class EmbeddedParts: Sendable {
         _ = try? await blocking { [self] in
             if broker == nil {
                 try? TopicAdministration.delete(
-                    [submissionsTopic, outcomesTopic, deadLettersTopic], properties: kafkaProperties,
-                    timeoutMilliseconds: 10_000)
+                    [submissionsTopic, outcomesTopic, deadLettersTopic, notificationsTopic],
+                    properties: kafkaProperties, timeoutMilliseconds: 10_000)
             }
             broker?.close()
             postgres?.stop()

@@ -73,6 +73,8 @@ struct SeedRecord: Sendable {
     let key: [UInt8]
     let value: [UInt8]?
     let headers: [KafkaHeader]
+    /// One of Apple's notifications, for their topic.
+    let isNotification: Bool
     /// Nil where it cannot be read.
     let submissionID: String?
     let playerID: String?
@@ -83,6 +85,7 @@ struct SeedRecord: Sendable {
         let special = (try? JSONParser.parse(line).value)?["$record"]
         value = try special.map { try Self.value(of: $0, caseName: caseName) } ?? line
         headers = Self.headers(of: special)
+        isNotification = special?["notification"] != nil
         let readable = special?["submission"] ?? (try? JSONParser.parse(value ?? []).value)
         submissionID = readable?["submission_id"]?.string
         playerID = readable?["player_id"]?.string
@@ -94,11 +97,17 @@ struct SeedRecord: Sendable {
 
     private static func value(of special: JSONValue, caseName: String) throws -> [UInt8]? {
         if special["tombstone"] != nil { return nil }
+        if let body = special["notification"] {
+            if let text = body.string { return Array(text.utf8) }
+            var writer = JSONWriter()
+            writer.value(body)
+            return writer.bytes
+        }
         if let text = special["text"]?.string { return Array(text.utf8) }
         if let base64 = special["base64"]?.string, let bytes = Base64.decode(base64.utf8) { return bytes }
         guard case .object(let members)? = special["submission"] else {
             throw SeedCase.Fault(
-                description: "\(caseName): a $record that is none of text, base64, tombstone, submission")
+                description: "\(caseName): a $record that is none of notification, text, base64, tombstone, submission")
         }
         var writer = JSONWriter()
         writer.beginObject()

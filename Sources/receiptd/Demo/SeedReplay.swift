@@ -21,6 +21,9 @@ struct SeedReplay {
     let producer: KafkaProducer
     let collector: OutcomeCollector
     let submissionsTopic: String
+    let notificationsTopic: String
+    /// How many notifications the worker is done with: most of them yield no event.
+    let notificationsDone: () async throws -> Int64
     let apple: AppStoreSimulation
 
     /// - Parameter progress: called with the answers that are there and those expected.
@@ -28,13 +31,21 @@ struct SeedReplay {
         let rounds = cases.map(\.records.count).max() ?? 0
         let total = cases.reduce(0) { $0 + $1.answers.reduce(0) { $0 + $1.count } + $1.deadLetters.count }
         var marks: [[String: Int]] = []
+        var notifications: Int64 = 0
         for round in 0..<rounds {
             marks.append(collector.collected.events.mapValues(\.count))
-            for seed in cases where round < seed.records.count { try await submit(seed.records[round]) }
+            for seed in cases where round < seed.records.count {
+                try await submit(seed.records[round])
+                if seed.records[round].isNotification { notifications += 1 }
+            }
             let deadline = Date(timeIntervalSinceNow: Self.roundSeconds)
             while Date.now < deadline {
                 progress(min(total, answered(marks)), total)
-                if cases.allSatisfy({ isAnswered($0, through: round, marks) }) { break }
+                if cases.allSatisfy({ isAnswered($0, through: round, marks) }),
+                    try await notificationsDone() >= notifications
+                {
+                    break
+                }
                 try await Task.sleep(for: .milliseconds(20))
             }
         }
@@ -47,8 +58,8 @@ struct SeedReplay {
     private func submit(_ record: SeedRecord) async throws {
         _ = try await producer.send(
             ProducerRecord(
-                topic: submissionsTopic, partition: nil, key: record.key, value: record.value, headers: record.headers,
-                timestampMilliseconds: nil))
+                topic: record.isNotification ? notificationsTopic : submissionsTopic, partition: nil, key: record.key,
+                value: record.value, headers: record.headers, timestampMilliseconds: nil))
     }
 
     /// Events of one round, repeats of one event id left out.

@@ -9,6 +9,11 @@ struct KafkaClientProperties {
     /// Bytes of one record to the dead-letter topic; the broker's own limit decides, and an excerpt follows.
     static let maximumRecordBytes = 16 * 1024 * 1024
 
+    /// How soon notifications are read of a topic that was not there.
+    static let topicRefreshMilliseconds = 30_000
+    /// Kilobytes of prefetched notifications, of which there are few.
+    static let notificationsPrefetchKilobytes = 2_048
+
     let settings: KafkaSettings
 
     var consumer: KafkaProperties {
@@ -37,6 +42,17 @@ struct KafkaClientProperties {
     private var fetchLimit: [(name: String, value: String)] {
         settings.properties.pairs.contains { $0.name == "message.max.bytes" }
             ? [] : [("fetch.max.bytes", String(Self.fetchBytes))]
+    }
+
+    /// In a group of its own, and with a shorter wait for a topic that is made later: it is optional.
+    var notificationsConsumer: KafkaProperties {
+        var properties = consumer
+        properties["group.id"] = settings.notificationsGroupID
+        if properties["topic.metadata.refresh.interval.ms"] == nil {
+            properties["topic.metadata.refresh.interval.ms"] = String(Self.topicRefreshMilliseconds)
+        }
+        properties["queued.max.messages.kbytes"] = String(Self.notificationsPrefetchKilobytes)
+        return properties
     }
 
     var producer: KafkaProperties {

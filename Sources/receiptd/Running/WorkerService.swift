@@ -73,6 +73,10 @@ struct WorkerService: Service {
             parser: ProofReader(roots: settings.apple.roots), verifier: verifier, ledger: ledger,
             unpublished: LedgerOutbox(ledger: ledger, sweeper: OutboxSweeper(pool: pool)),
             parked: (store: parking, apple: limits), held: PostgresHolds(pool: pool),
+            notifications: NotificationSource(
+                topic: settings.kafka.notificationsTopic,
+                consumerProperties: KafkaClientProperties(settings: settings.kafka).notificationsConsumer,
+                parser: ProofReader(roots: settings.apple.roots), refunds: PostgresRefunds(pool: pool)),
             offsets: PostgresOffsets(pool: pool), metrics: metrics, health: health, logger: logger)
         let upkeep = Upkeep(
             pool: pool, retention: OutcomeRetention(pool: pool, days: settings.outcomeRetentionDays),

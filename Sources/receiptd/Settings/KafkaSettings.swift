@@ -10,4 +10,6 @@ struct KafkaSettings: Sendable {
     var outcomesTopic = "receipt-outcomes"
     var deadLettersTopic = "receipt-dead-letters"
     var notificationsTopic = "app-store-notifications"
+    /// Members of one group that read different topics would rebalance one another.
+    var notificationsGroupID: String { groupID + "-notifications" }
 }

@@ -30,9 +30,10 @@ final class ParkingBed {
     /// The seeds' catalog, as it is in force.
     let document: String
     private let producer: KafkaProducer
-    private let pool: PostgresPool
+    let pool: PostgresPool
     private let directory: URL
     private var workers: [WorkerProcess] = []
+    private var notified = 0
 
     var apple: AppStoreSimulation { parts.apple }
 
@@ -163,6 +164,15 @@ final class ParkingBed {
             ProducerRecord(
                 topic: parts.submissionsTopic, partition: 0, key: Array(player.utf8), value: Array(value.utf8),
                 headers: [], timestampMilliseconds: nil))
+    }
+
+    /// Posts one of Apple's notifications to its topic. Its dead letter would be found under `apple`.
+    func notify(_ body: String) async throws {
+        _ = try await producer.send(
+            ProducerRecord(
+                topic: parts.notificationsTopic, partition: nil, key: Array("apple/\(notified)".utf8),
+                value: Array(body.utf8), headers: [], timestampMilliseconds: nil))
+        notified += 1
     }
 
     func number(_ sql: String) async throws -> Int64 {

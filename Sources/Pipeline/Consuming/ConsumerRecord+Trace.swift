@@ -1,13 +1,16 @@
 import Kafka
 
-extension InFlightRecord {
+extension ConsumerRecord {
     /// W3C trace context as received, nil where there is none or it is no header to carry on.
     var traceparent: String? {
-        guard !record.headers.isEmpty,
-            let value = record.headers.last(where: { $0.name == "traceparent" })?.value,
+        guard !headers.isEmpty, let value = headers.last(where: { $0.name == "traceparent" })?.value,
             !value.isEmpty, value.count <= PipelineLimits.traceparentBytes,
             value.allSatisfy({ (0x20..<0x7F).contains($0) })
         else { return nil }
         return String(decoding: value, as: UTF8.self)
     }
+}
+
+extension InFlightRecord {
+    var traceparent: String? { record.traceparent }
 }

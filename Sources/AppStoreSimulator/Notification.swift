@@ -1,0 +1,46 @@
+import AppStoreSimulation
+import ArgumentParser
+import Foundation
+
+struct Notification: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: """
+            Print the body of an App Store Server Notification; the claims of its transaction are read from standard \
+            input, which may be empty.
+            """)
+
+    @Option(help: "The folder of the keys and certificates to sign with, such as seeds/signing.")
+    var signWith: String
+
+    @Option(help: "REFUND, REVOKE, REFUND_REVERSED, TEST and so on.")
+    var type: String
+
+    @Option(help: "The notification's UUID; a new one by default.")
+    var id: String?
+
+    @Option(help: "The app's bundle id.")
+    var bundleID: String
+
+    @Option(help: "The app's Apple id; left out by default.")
+    var appAppleID: Int64?
+
+    @Option(help: "Milliseconds since 1970; now by default.")
+    var signedDateMs: Int64?
+
+    @Flag(help: "Of the sandbox.")
+    var sandbox = false
+
+    func run() throws {
+        let claims = String(decoding: FileHandle.standardInput.readDataToEndOfFile(), as: UTF8.self)
+        let isEmpty = claims.allSatisfy(\.isWhitespace)
+        guard isEmpty || (try? JSONSerialization.jsonObject(with: Data(claims.utf8))) is [String: Any] else {
+            throw ValidationError("what standard input holds is no JSON object")
+        }
+        let notification = SimulatedNotification(
+            type: type, id: id ?? UUID().uuidString.lowercased(), bundleID: bundleID, appAppleID: appAppleID,
+            environment: sandbox ? .sandbox : .production,
+            signedDateMilliseconds: signedDateMs ?? Int64(Date().timeIntervalSince1970) * 1000,
+            transaction: isEmpty ? nil : claims)
+        print(try SimulatedSigner(folder: signWith).notificationBody(notification))
+    }
+}

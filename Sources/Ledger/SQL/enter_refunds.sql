@@ -1,0 +1,17 @@
+-- Refunds and the notifications that told of them. $1–$9 refunds by key, sorted; $10–$16 notifications, sorted.
+-- No row: another replica has taken one of these notifications.
+WITH entered AS (
+    INSERT INTO refunds (
+        transaction_id, bundle_id, environment, original_transaction_id, product_id, revoked_at, reason,
+        refunded_milli_percent, signed_at)
+    SELECT *
+    FROM unnest(
+        $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[], $7::text[], $8::int4[],
+        $9::timestamptz[])
+    ON CONFLICT (transaction_id, bundle_id, environment) DO UPDATE
+    SET revoked_at = excluded.revoked_at, reason = excluded.reason,
+        refunded_milli_percent = excluded.refunded_milli_percent, signed_at = excluded.signed_at, noted_at = now()
+)
+INSERT INTO refund_notices (notification_id, transaction_id, bundle_id, environment, type, effect, signed_at)
+SELECT *
+FROM unnest($10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::timestamptz[]);
