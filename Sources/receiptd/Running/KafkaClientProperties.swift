@@ -4,7 +4,7 @@ import Kafka
 struct KafkaClientProperties {
     /// Kilobytes of prefetched records. librdkafka before 2.2 stops fetching for up to a second once it is full, so it
     /// holds more than a second's work at the rates that a worker reaches.
-    static let prefetchKilobytes = 16_384
+    static let prefetchKilobytes = 12_288
     /// Bytes of one broker's answer to a fetch, as they come: compressed receipts take several times as much in memory.
     static let fetchBytes = 2 * 1024 * 1024
     /// Bytes of one record to the dead-letter topic; the broker's own limit decides, and an excerpt follows.
