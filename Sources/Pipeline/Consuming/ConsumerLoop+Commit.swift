@@ -21,7 +21,6 @@ extension ConsumerLoop {
             for (partition, offset) in givenBack where partitions[partition] == nil {
                 due[partition] = CommitMark(offset: offset, metadata: "")
             }
-            givenBack = [:]
         }
         guard !due.isEmpty else { return }
         do throws(KafkaError) {

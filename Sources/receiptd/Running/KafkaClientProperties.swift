@@ -2,8 +2,8 @@ import Kafka
 
 /// What librdkafka's clients are given: receiptd's own properties, then the operator's.
 struct KafkaClientProperties {
-    /// Kilobytes of prefetched records; one answer of a broker may bring as many again.
-    static let prefetchKilobytes = 16_384
+    /// Kilobytes of prefetched records; an answer of each broker may come on top.
+    static let prefetchKilobytes = 8192
     /// Bytes of one broker's answer to a fetch, as they come: compressed receipts take several times as much in memory.
     static let fetchBytes = 2 * 1024 * 1024
     /// Bytes of one record to the dead-letter topic; the broker's own limit decides, and an excerpt follows.
