@@ -53,10 +53,11 @@ struct HoldRevisitTests {
 
     private func hold(
         _ transaction: StoreTransactionID = "1000", product: ProductID = "gold", isDue: Bool = true,
-        bundle: BundleID = ParkingBench.bundle
+        bundle: BundleID = ParkingBench.bundle, proof: Submission.Proof = .receipt(ParkingBench.receipt("a")),
+        token: String? = nil
     ) -> LeasedHold {
         let submission = Submission(
-            submissionID: "s", playerID: "player-1", bundleID: bundle, proof: .receipt(ParkingBench.receipt("a")))
+            submissionID: "s", playerID: "player-1", bundleID: bundle, proof: proof, appAccountToken: token)
         let position = ParkingBench.position(1)
         let purchase = StorePurchase(
             transactionID: transaction, originalTransactionID: transaction, productID: product,
@@ -67,6 +68,31 @@ struct HoldRevisitTests {
             identity: submission.identity(proof: position.content), position: position, traceparent: nil,
             evidence: GenuineReceipt(bundleID: bundle, environment: .production, purchases: [purchase]),
             dailyCount: nil, tries: 0, lease: 1)
+    }
+
+    @Test("a release of what came by a transaction id asks for the transaction anew; unknown is no verdict on it")
+    func transactionID() async throws {
+        try await with { bench, holds in
+            let catalog = Catalog(version: 1, apps: [ParkingBench.serverApp])
+            bench.catalog.update { $0 = catalog }
+            let held = hold(proof: .transactionID("1000"), token: "t")
+            bench.apple.answer(.refused(.unknownTransaction))
+            try await bench.worker.revisit(HeldWork(hold: held, answer: AnswerOfProof()), of: holds)
+            #expect(holds.content.settled.isEmpty && holds.content.putBack.count == 1)
+            let purchase = StorePurchase(
+                transactionID: "1000", originalTransactionID: "1000", productID: "gold",
+                purchasedAt: held.position.timestamp, appAccountToken: "t")
+            bench.apple.answer(
+                .genuine(
+                    GenuineReceipt(bundleID: ParkingBench.bundle, environment: .production, purchases: [purchase])))
+            try await bench.worker.revisit(HeldWork(hold: held, answer: AnswerOfProof()), of: holds)
+            guard case .granted? = holds.content.settled.first else {
+                Issue.record("it is not granted")
+                return
+            }
+            let credentials = try #require(ParkingBench.serverApp.serverAPI)
+            #expect(bench.apple.subjects == Array(repeating: .transaction("1000", credentials), count: 2))
+        }
     }
 
     private func with(_ body: (ParkingBench, Holds) async throws -> Void) async throws {
