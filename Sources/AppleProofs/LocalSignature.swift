@@ -40,6 +40,7 @@ public enum Doubt: String, Error, Sendable, CaseIterable {
     case criticalExtension = "a critical extension that is not known here"
     case unsupportedCertificate = "a certificate that cannot be read here"
     case transactionSignature = "an iOS 6 signature that cannot be proven here"
+    case notLookedAt = "a signature that was not looked at"
 }
 
 /// How the proof of one signature ends short of success.

@@ -1,9 +1,17 @@
 import Fulfillment
 
 extension ProofReader: ProofParser {
-    public func parse(receipt bytes: [UInt8]) -> ProofReading {
-        guard case .read(let receipt) = readReceipt(bytes) else { return .malformed }
-        return .read(ProofContent(receipt), ParsedProof.Signature(receipt.signature))
+    public func parse(receipt bytes: [UInt8]) -> ProofReading { parse(receipt: bytes, provingWhere: { _ in true }) }
+
+    public func parse(receipt bytes: [UInt8], provingWhere matters: (ProofContent) -> Bool) -> ProofReading {
+        var content: ProofContent?
+        let reading = readReceipt(bytes) { receipt in
+            let told = ProofContent(receipt)
+            content = told
+            return matters(told)
+        }
+        guard case .read(let receipt) = reading else { return .malformed }
+        return .read(content ?? ProofContent(receipt), ParsedProof.Signature(receipt.signature))
     }
 
     public func parse(signedTransaction text: String) -> ProofReading {

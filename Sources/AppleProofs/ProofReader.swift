@@ -16,12 +16,15 @@ public struct ProofReader: Sendable {
     }
 
     /// Reads the decoded bytes of `receipt_data`: an iOS 7+ app receipt or an iOS 6 transaction receipt.
-    public func readReceipt(_ bytes: [UInt8]) -> ReceiptReading {
+    /// - Parameter matters: whether the signature of an app receipt that reads so is of any use: else it costs nothing.
+    public func readReceipt(
+        _ bytes: [UInt8], provingWhere matters: (LocalReceipt) -> Bool = { _ in true }
+    ) -> ReceiptReading {
         guard bytes.count <= Self.maximumSize else { return .malformed("the receipt is longer than 1 MiB") }
-        return bytes.first == BERTag.sequence ? readAppReceipt(bytes) : readTransactionReceipt(bytes)
+        return bytes.first == BERTag.sequence ? readAppReceipt(bytes, matters) : readTransactionReceipt(bytes)
     }
 
-    private func readAppReceipt(_ bytes: [UInt8]) -> ReceiptReading {
+    private func readAppReceipt(_ bytes: [UInt8], _ matters: (LocalReceipt) -> Bool) -> ReceiptReading {
         guard let message = try? SignedMessage(bytes) else { return .malformed("not a PKCS #7 signed message") }
         guard let first = message.signers.first, let signer = try? MessageSigner(first, in: bytes) else {
             return .malformed("the receipt has no signer")
@@ -30,13 +33,13 @@ public struct ProofReader: Sendable {
             return .malformed("the signed content is no receipt")
         }
         guard let creationDate = payload.creationDate else { return .malformed("the receipt has no creation date") }
-        return .read(
-            LocalReceipt(
-                style: .appReceipt, bundleID: payload.bundleID, appAppleID: payload.appAppleID,
-                environment: payload.environment, creationDate: creationDate, purchases: payload.purchases,
-                kinds: payload.kinds, unreadablePurchases: payload.unreadablePurchases,
-                holdsAutoRenewable: payload.holdsAutoRenewable,
-                signature: message.signature(signer, at: creationDate, chains: chains)))
+        var receipt = LocalReceipt(
+            style: .appReceipt, bundleID: payload.bundleID, appAppleID: payload.appAppleID,
+            environment: payload.environment, creationDate: creationDate, purchases: payload.purchases,
+            kinds: payload.kinds, unreadablePurchases: payload.unreadablePurchases,
+            holdsAutoRenewable: payload.holdsAutoRenewable, signature: .notProvable(.notLookedAt))
+        if matters(receipt) { receipt.signature = message.signature(signer, at: creationDate, chains: chains) }
+        return .read(receipt)
     }
 
     private func readTransactionReceipt(_ bytes: [UInt8]) -> ReceiptReading {

@@ -62,6 +62,23 @@ struct ProofParserTests {
         #expect(receipts.reader.parse(receipt: Array("com.urus.iap.96657290".utf8)) == .malformed)
     }
 
+    @Test("a signature that is of no use is not looked at, and what the receipt says is read all the same")
+    func unprovenWhereOfNoUse() throws {
+        let bytes = try TestReceipt().signed(by: receipts)
+        guard case .read(let content, .proven) = receipts.reader.parse(receipt: bytes) else {
+            Issue.record("it is not proven")
+            return
+        }
+        var asked: [ProofContent] = []
+        let reading = receipts.reader.parse(receipt: bytes) { told in
+            asked.append(told)
+            return false
+        }
+        #expect(reading == .read(content, .notProvable))
+        #expect(asked == [content])
+        #expect(receipts.reader.parse(receipt: [0x30, 0x00]) { _ in false } == .malformed)
+    }
+
     @Test("a transaction tells what it was paid in and whom it is bound to; none of any other kind is one")
     func transaction() throws {
         guard case .read(let content?, .proven) = try parse(TestTransaction()) else {

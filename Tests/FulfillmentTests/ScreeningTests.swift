@@ -78,6 +78,27 @@ struct ScreeningTests {
         #expect(reason(Sample.content(bundle: nil), .proven) == nil)
     }
 
+    @Test("the signatures of other apps' receipts are not looked at")
+    func foreignSignatures() {
+        struct Spy: ProofParser {
+            let content: ProofContent
+            func parse(receipt bytes: [UInt8]) -> ProofReading { .malformed }
+            func parse(signedTransaction text: String) -> ProofReading { .malformed }
+            func parse(receipt bytes: [UInt8], provingWhere matters: (ProofContent) -> Bool) -> ProofReading {
+                .read(content, matters(content) ? .forged : .notProvable)
+            }
+        }
+        let submission = Submission(submissionID: "s", playerID: "p", bundleID: Sample.bundle, proof: receipt)
+        for (bundle, expected): (BundleID, Reason) in [
+            (Sample.bundle, .unauthenticReceipt), ("com.example.other", .foreignApp),
+        ] {
+            let screened = Screening.screen(
+                submission, catalog: Catalog(version: 1, apps: [Sample.app()]),
+                parser: Spy(content: Sample.content(bundle: bundle)), now: Sample.recordTime)
+            #expect(screened.reason == expected)
+        }
+    }
+
     static let appIDs: [(Int64?, Int64?, StoreEnvironment?, Bool)] = [
         (1, 1, .production, false), (1, 2, .production, true), (1, 0, .production, false), (1, nil, .production, false),
         (nil, 2, .production, false), (1, 2, .sandbox, false), (1, 2, nil, false),

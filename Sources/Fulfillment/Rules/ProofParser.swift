@@ -2,7 +2,16 @@
 public protocol ProofParser: Sendable {
     /// - Parameter bytes: the decoded receipt.
     func parse(receipt bytes: [UInt8]) -> ProofReading
+    /// - Parameter matters: whether the signature of a receipt that says this of itself is of any use. Where it is not, it
+    ///   need not be looked at, and is called not provable.
+    func parse(receipt bytes: [UInt8], provingWhere matters: (ProofContent) -> Bool) -> ProofReading
     func parse(signedTransaction text: String) -> ProofReading
+}
+
+extension ProofParser {
+    public func parse(receipt bytes: [UInt8], provingWhere matters: (ProofContent) -> Bool) -> ProofReading {
+        parse(receipt: bytes)
+    }
 }
 
 public enum ProofReading: Sendable, Equatable {
@@ -39,10 +48,13 @@ public struct DecodedProof: Sendable {
     }
 
     /// Nil where it is malformed.
-    public func parsed(by parser: any ProofParser) -> ParsedProof? {
+    /// - Parameter matters: whether the signature of a receipt that says this of itself is of any use.
+    public func parsed(
+        by parser: any ProofParser, provingWhere matters: (ProofContent) -> Bool = { _ in true }
+    ) -> ParsedProof? {
         let reading: ProofReading
         switch material {
-        case .receipt: reading = parser.parse(receipt: bytes)
+        case .receipt: reading = parser.parse(receipt: bytes, provingWhere: matters)
         case .signedTransaction(let text): reading = parser.parse(signedTransaction: text)
         case .transactionID: reading = .read(nil, .notProvable)
         }

@@ -16,7 +16,8 @@ public enum Screening: Sendable, Equatable {
         guard let app = catalog.apps[submission.bundleID] else {
             return .rejected(.unknownApp, proof: decoded?.digest)
         }
-        guard let proof = decoded?.parsed(by: parser) else {
+        // Most of the traffic is other apps' receipts, whose signatures change nothing.
+        guard let proof = decoded?.parsed(by: parser, provingWhere: { !app.isForeign($0) }) else {
             return .rejected(.malformedReceipt, proof: decoded?.digest)
         }
         if let reason = reason(against: proof, app: app, player: submission.playerID) {
@@ -34,9 +35,7 @@ public enum Screening: Sendable, Equatable {
     /// app or the sandbox. What it says in its own favour is never looked at here.
     private static func reason(against proof: ParsedProof, app: AppPolicy, player: PlayerID) -> Reason? {
         let content = proof.content
-        if let content, app.isForeign(content.bundleID, content.appAppleID, in: content.environment) {
-            return .foreignApp
-        }
+        if let content, app.isForeign(content) { return .foreignApp }
         if proof.signature == .forged { return .unauthenticReceipt }
         if content?.environment == .sandbox, !app.sandbox.admits(player) { return .sandboxNotAllowed }
         return nil
@@ -44,6 +43,10 @@ public enum Screening: Sendable, Equatable {
 }
 
 extension AppPolicy {
+    fileprivate func isForeign(_ content: ProofContent) -> Bool {
+        isForeign(content.bundleID, content.appAppleID, in: content.environment)
+    }
+
     /// Whether what is told of the app is another one's. What is not told is not another's; Apple's number of the app
     /// counts in Production alone, and where it is not 0.
     func isForeign(_ told: BundleID?, _ toldAppleID: Int64?, in environment: StoreEnvironment?) -> Bool {
