@@ -77,6 +77,7 @@ struct AppleBudgetTests {
             // The only way of letting real time pass: the shared clock is PostgreSQL's.
             try await clock.sleep(for: .milliseconds(4))
         }
+        stalled += max(0, now() - lastTurn - 0.05)
         await pool.close()
         return (sent, stalled)
     }
