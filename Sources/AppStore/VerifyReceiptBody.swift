@@ -15,9 +15,16 @@ enum VerifyReceiptBody {
         return body
     }
 
+    /// Without an early exit, so that many bytes are looked at in one step.
+    private static func mustEscape(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        var found: UInt8 = 0
+        for byte in bytes { found |= (byte < 0x20 ? 1 : 0) | (byte == 0x22 ? 1 : 0) | (byte == 0x5C ? 1 : 0) }
+        return found != 0
+    }
+
     /// Base64 and Apple's secrets need no escape, and are copied as they stand.
     private static func writeEscaped(_ text: String, to body: inout ByteBuffer) {
-        guard text.utf8.contains(where: { $0 < 0x20 || $0 == 0x22 || $0 == 0x5C }) else {
+        guard text.utf8.withContiguousStorageIfAvailable(mustEscape) ?? true else {
             body.writeString(text)
             return
         }

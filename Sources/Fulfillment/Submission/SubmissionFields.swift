@@ -88,7 +88,12 @@ struct SubmissionFields {
     }
 
     private func holdsNUL(_ text: String) -> Bool {
-        text.utf8.withContiguousStorageIfAvailable { $0.contains(0) } ?? text.utf8.contains(0)
+        // Without an early exit, so that many bytes of a receipt are looked at in one step.
+        text.utf8.withContiguousStorageIfAvailable { bytes in
+            var least = UInt8.max
+            for byte in bytes { least = min(least, byte) }
+            return least == 0
+        } ?? text.utf8.contains(0)
     }
 
     private func bundleID() throws(Fault) -> BundleID? {
