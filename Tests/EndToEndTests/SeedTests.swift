@@ -1,6 +1,7 @@
 import AppStoreSimulation
 import Foundation
 import Kafka
+import Ledger
 import Testing
 
 @testable import receiptd
@@ -21,7 +22,8 @@ extension EndToEnd {
             let replay = SeedReplay(
                 cases: cases, producer: bed.producer, collector: collector,
                 submissionsTopic: bed.parts.submissionsTopic, notificationsTopic: bed.parts.notificationsTopic,
-                notificationsDone: { try await bed.parts.notificationsDone(in: bed.pool) }, apple: bed.apple)
+                notificationsDone: { try await bed.parts.notificationsDone(in: bed.pool) },
+                holds: HoldStore(pool: bed.pool), apple: bed.apple)
             for result in try await replay.run(progress: { _, _ in }) {
                 #expect(result.differences.isEmpty, "\(result.seed.name): \(result.differences)")
             }

@@ -133,7 +133,8 @@ struct DemoRun {
         let replay = SeedReplay(
             cases: cases, producer: producer, collector: collector, submissionsTopic: parts.submissionsTopic,
             notificationsTopic: parts.notificationsTopic,
-            notificationsDone: { try await parts.notificationsDone(in: pool) }, apple: parts.apple)
+            notificationsDone: { try await parts.notificationsDone(in: pool) }, holds: HoldStore(pool: pool),
+            apple: parts.apple)
         var progress = ProgressBar("submissions answered")
         let results: [SeedReplay.Result]
         do {

@@ -75,6 +75,8 @@ struct SeedRecord: Sendable {
     let headers: [KafkaHeader]
     /// One of Apple's notifications, for their topic.
     let isNotification: Bool
+    /// An operator's: it is sent nowhere.
+    let decision: SeedDecision?
     /// Nil where it cannot be read.
     let submissionID: String?
     let playerID: String?
@@ -86,6 +88,7 @@ struct SeedRecord: Sendable {
         value = try special.map { try Self.value(of: $0, caseName: caseName) } ?? line
         headers = Self.headers(of: special)
         isNotification = special?["notification"] != nil
+        decision = special?["operator"].flatMap(SeedDecision.init)
         let readable = special?["submission"] ?? (try? JSONParser.parse(value ?? []).value)
         submissionID = readable?["submission_id"]?.string
         playerID = readable?["player_id"]?.string
@@ -97,6 +100,12 @@ struct SeedRecord: Sendable {
 
     private static func value(of special: JSONValue, caseName: String) throws -> [UInt8]? {
         if special["tombstone"] != nil { return nil }
+        if let told = special["operator"] {
+            guard SeedDecision(told) != nil else {
+                throw SeedCase.Fault(description: "\(caseName): an operator rejects or releases a transaction")
+            }
+            return nil
+        }
         if let body = special["notification"] {
             if let text = body.string { return Array(text.utf8) }
             var writer = JSONWriter()
@@ -107,7 +116,9 @@ struct SeedRecord: Sendable {
         if let base64 = special["base64"]?.string, let bytes = Base64.decode(base64.utf8) { return bytes }
         guard case .object(let members)? = special["submission"] else {
             throw SeedCase.Fault(
-                description: "\(caseName): a $record that is none of notification, text, base64, tombstone, submission")
+                description:
+                    "\(caseName): a $record that is none of notification, operator, text, base64, tombstone, submission"
+            )
         }
         var writer = JSONWriter()
         writer.beginObject()

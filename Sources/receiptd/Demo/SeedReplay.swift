@@ -2,6 +2,7 @@ import AppStoreSimulation
 import Foundation
 import Fulfillment
 import Kafka
+import Ledger
 
 /// Submits all cases, round by round, and compares what comes of them with what must.
 struct SeedReplay {
@@ -24,6 +25,7 @@ struct SeedReplay {
     let notificationsTopic: String
     /// How many notifications the worker is done with: most of them yield no event.
     let notificationsDone: () async throws -> Int64
+    let holds: HoldStore
     let apple: AppStoreSimulation
 
     /// - Parameter progress: called with the answers that are there and those expected.
@@ -56,6 +58,7 @@ struct SeedReplay {
     }
 
     private func submit(_ record: SeedRecord) async throws {
+        if let decision = record.decision { return try await decision.apply(to: holds) }
         _ = try await producer.send(
             ProducerRecord(
                 topic: record.isNotification ? notificationsTopic : submissionsTopic, partition: nil, key: record.key,
