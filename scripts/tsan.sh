@@ -14,7 +14,8 @@ tsan_flags=(--sanitize=thread --scratch-path .build-tsan "${build_flags[@]}")
 
 scripts/setup.sh
 swift build --build-tests "${tsan_flags[@]}"
-export TEST_HOLD_SECONDS=40
+# Longer than what lies before it takes here, and shorter than requests wait in front of Apple.
+export TEST_HOLD_SECONDS=9
 export TSAN_OPTIONS="halt_on_error=1 suppressions=$PWD/scripts/tsan-suppressions.txt${TSAN_OPTIONS:+ $TSAN_OPTIONS}"
 failed=0
 for filter in "${turns[@]}"; do
