@@ -97,6 +97,7 @@ extension ConsumerLoop {
                 lowerStarts[partition] = offset
                 return rejoin("the database answered late, with a lower offset")
             }
+            if let offset { state.note.acquit(before: offset) }
             if state.noted == nil { state.noted = offset }
             state.history = durable.history
         }

@@ -49,6 +49,12 @@ struct CrashNote: Equatable, Sendable {
     /// A death from now on is not the record's.
     mutating func forgive() { isAlone = false }
 
+    /// The database is known to have everything before `position`: a suspect there was done, and whatever ended its owner
+    /// came later. Kafka may have refused to hear of it, as while a group rebalances.
+    mutating func acquit(before position: Int64) {
+        if let suspect, suspect < position { pass() }
+    }
+
     /// The record that was taken alone is done.
     mutating func pass() {
         isAlone = false

@@ -75,6 +75,23 @@ struct CrashNoteTests {
         #expect(note.suspect == 58 && note.deaths == 1)
     }
 
+    @Test("a suspect that the database has behind it has killed nobody, whatever Kafka was told")
+    func acquitted() {
+        var note = CrashNote()
+        for _ in 0...CrashNote.startsInCompany { note.begin() }
+        for _ in 0..<CrashNote.deathsOfPoison {
+            note.name(13)
+            note.begin()
+        }
+        #expect(note.isPoison(13))
+        var before = note
+        before.acquit(before: 13)
+        #expect(before == note)
+        note.acquit(before: 14)
+        #expect(!note.isPoison(13))
+        #expect(note.suspect == nil && note.left == CrashNote.records - 1)
+    }
+
     @Test("after as many records as may have been in flight, all is well again")
     func passed() {
         var note = CrashNote()
