@@ -8,8 +8,9 @@ struct CrashNote: Equatable, Sendable {
     static let startsInCompany = 3
     /// Records in flight of a partition at the last start in company, and so those to be taken alone afterwards.
     static let records = 64
-    /// Deaths of the process with one record alone in flight that make it a dead letter.
-    static let deathsOfPoison = 3
+    /// Deaths of the process with one record alone in flight that make it a dead letter. An owner whose farewell Kafka
+    /// refused, as the in-process broker does while a group rebalances, looks like one: so not two or three.
+    static let deathsOfPoison = 6
 
     /// Owners of the partition, this one included, since it last moved. One that left in order does not count.
     private(set) var starts = 0
