@@ -24,7 +24,7 @@ extension EndToEnd {
             let letter = try #require(bed.outcomes.content.deadLetters.first)
             #expect(letter.value == poison.value && letter.key == poison.key)
             let detail = letter.headers.last { $0.name == "dead-letter-detail" }?.value
-            #expect(String(decoding: detail ?? [], as: UTF8.self).contains("died 3 times"))
+            #expect(String(decoding: detail ?? [], as: UTF8.self).contains("died 6 times"))
             #expect(bed.outcomes.events(of: "genuine-9999").isEmpty)
             // Without a grudge: what comes now is taken side by side, and the workers live.
             var more = Plan()
