@@ -1,6 +1,9 @@
 import CRDKafka
 
 extension KafkaConsumer {
+    /// Time enough to send. Nobody waits for the answer.
+    private static let sendingMilliseconds: Int32 = 2
+
     /// Has librdkafka's threads look at once whether there is something to fetch from these partitions' brokers.
     ///
     /// A thread that found the prefetched records to be as many as `queued.max.messages.kbytes` allows, or its partitions
@@ -12,7 +15,7 @@ extension KafkaConsumer {
         // Of the time RD_KAFKA_OFFSET_END: the broker has the answer at hand.
         let times = partitions.map { ($0, Int64(RD_KAFKA_OFFSET_END)) }
         let list = PartitionList(Dictionary(times, uniquingKeysWith: { first, _ in first }))
-        // Time enough to send. Failure is no news: then they wake by themselves, later.
-        _ = rd_kafka_offsets_for_times(client, list.pointer, 2)
+        // Failure is no news: then they wake by themselves, later.
+        _ = rd_kafka_offsets_for_times(client, list.pointer, Self.sendingMilliseconds)
     }
 }

@@ -1,5 +1,5 @@
 -- Refunds and the notifications that told of them. $1–$9 refunds by key, sorted; $10–$16 notifications, sorted.
--- No row: another replica has taken one of these notifications.
+-- None of these notifications was taken before: that was looked up under the claims' locks.
 WITH entered AS (
     INSERT INTO refunds (
         transaction_id, bundle_id, environment, original_transaction_id, product_id, revoked_at, reason,

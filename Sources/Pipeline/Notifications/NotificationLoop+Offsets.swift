@@ -13,7 +13,10 @@ extension NotificationLoop {
             "partitions of notifications assigned",
             [.topic: "\(worker.source.topic)", .count: .stringConvertible(partitions.count)])
         guard !partitions.isEmpty, let offsets else { return [:] }
-        guard let known = try? consumer.committed(partitions, timeoutMilliseconds: 5000) else {
+        guard
+            let known = try? consumer.committed(
+                partitions, timeoutMilliseconds: NotificationLimits.committedMilliseconds)
+        else {
             mustRejoin = true
             return [:]
         }
@@ -22,7 +25,8 @@ extension NotificationLoop {
         // not be told from one that has forgotten it.
         let deadline = WallClock.monotonicSeconds + PipelineLimits.offsetCheckSeconds
         for partition in partitions where known[partition] == nil && WallClock.monotonicSeconds < deadline {
-            let marks = try? consumer.watermarks(partition, timeoutMilliseconds: 2000)
+            let marks = try? consumer.watermarks(
+                partition, timeoutMilliseconds: NotificationLimits.watermarkMilliseconds)
             committed[partition] = marks?.low
         }
         nextCheck = 0

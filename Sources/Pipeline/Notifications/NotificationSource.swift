@@ -30,6 +30,9 @@ enum NotificationLimits {
     /// Between two tries of a batch.
     static let retrySeconds = 0.5
     static let commitSeconds = 5.0
+    /// For the group's offsets, and for a partition's ends.
+    static let committedMilliseconds: Int32 = 5000
+    static let watermarkMilliseconds: Int32 = 2000
     /// Between two warnings of the same trouble.
     static let warningSeconds = 300.0
 }

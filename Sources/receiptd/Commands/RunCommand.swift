@@ -7,6 +7,10 @@ struct RunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run", abstract: "The worker, until SIGTERM or SIGINT.")
 
+    /// Bytes from which an allocation goes back to the system when it is freed, and of free memory at the heap's end.
+    private static let mapThreshold: Int32 = 128 * 1024
+    private static let trimThreshold: Int32 = 1024 * 1024
+
     @OptionGroup var options: SettingsOptions
 
     func run() async throws {
@@ -14,8 +18,8 @@ struct RunCommand: AsyncParsableCommand {
             // glibc would keep an arena for each thread, most of them half empty.
             mallopt(M_ARENA_MAX, 2)
             // It would also keep what a backlog took: freed fetches of megabytes go back to the system at once.
-            mallopt(M_MMAP_THRESHOLD, 128 * 1024)
-            mallopt(M_TRIM_THRESHOLD, 1024 * 1024)
+            mallopt(M_MMAP_THRESHOLD, Self.mapThreshold)
+            mallopt(M_TRIM_THRESHOLD, Self.trimThreshold)
             let settings = try options.read(requiring: [.kafka, .database])
             let logger = settings.makeLogger()
             for (name, value) in settings.redactedSummary {
