@@ -354,6 +354,8 @@ CREATE TABLE IF NOT EXISTS durable_offsets (
     noted_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (topic, partition)
 ) WITH (fillfactor = 50);
+-- Since version 3. Owners of the partition that left in order: what tells a departure that Kafka refused from a death.
+ALTER TABLE durable_offsets ADD COLUMN IF NOT EXISTS departures bigint NOT NULL DEFAULT 0 CHECK (departures >= 0);
 COMMENT ON TABLE durable_offsets IS
     'For each partition of the submissions topic the offset before which every record is decided in this database. Noted behind the decisions and ahead of Kafka''s commit: a replica that has the note has the decisions too, and reading starts again at the lower of the two.';
 

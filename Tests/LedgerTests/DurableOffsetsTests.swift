@@ -15,7 +15,21 @@ struct DurableOffsetsTests {
         #expect(try await offsets.note([1: 8], topic: Sample.topic, in: first.history))
         #expect(try await offsets.note([1: 9], topic: "another", in: first.history))
         let later = try await offsets.read(topic: Sample.topic, partitions: [0, 1, 2])
-        #expect(later == DurableProgress(history: first.history, offsets: [0: 5, 1: 8]))
+        #expect(
+            later == DurableProgress(history: first.history, offsets: [0: 5, 1: 8], departures: [0: 0, 1: 0]))
+    }
+
+    @Test("departures are counted by partition, and outlive notes")
+    func departures() async throws {
+        let offsets = PostgresOffsets(pool: try await LedgerDatabase().pool)
+        let history = try await offsets.read(topic: Sample.topic, partitions: []).history
+        #expect(try await offsets.note([0: 5, 1: 8], topic: Sample.topic, in: history))
+        #expect(try await offsets.noteDepartures([1, 0, 2], topic: Sample.topic) == [0: 1, 1: 1])
+        #expect(try await offsets.noteDepartures([1], topic: Sample.topic) == [1: 2])
+        #expect(try await offsets.noteDepartures([1], topic: "another").isEmpty)
+        #expect(try await offsets.note([1: 9], topic: Sample.topic, in: history))
+        let later = try await offsets.read(topic: Sample.topic, partitions: [0, 1, 2])
+        #expect(later.offsets == [0: 5, 1: 9] && later.departures == [0: 1, 1: 2])
     }
 
     @Test("another database has another history, and takes no note of this one's")

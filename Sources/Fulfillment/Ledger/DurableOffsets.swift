@@ -13,10 +13,13 @@ public struct DurableProgress: Sendable, Equatable {
     /// By partition: every record before this offset is decided, as far as this database has to know. A partition that
     /// was never noted has none.
     public let offsets: [Int32: Int64]
+    /// By partition: how many of its owners have left in order.
+    public let departures: [Int32: Int64]
 
-    public init(history: DatabaseHistory, offsets: [Int32: Int64]) {
+    public init(history: DatabaseHistory, offsets: [Int32: Int64], departures: [Int32: Int64]) {
         self.history = history
         self.offsets = offsets
+        self.departures = departures
     }
 }
 
@@ -32,4 +35,8 @@ public protocol DurableOffsets: Sendable {
     /// False, and nothing is noted, where the database's history is another one: what was decided in `history` may be
     /// lost there. Throws where the database is out of reach.
     func note(_ offsets: [Int32: Int64], topic: String, in history: DatabaseHistory) async throws -> Bool
+
+    /// Counts a departure of each partition's owner, and returns their numbers. Partitions that were never noted have
+    /// none. Throws where the database is out of reach.
+    func noteDepartures(_ partitions: [Int32], topic: String) async throws -> [Int32: Int64]
 }

@@ -7,6 +7,7 @@ import Synchronization
 public final class PostgresOffsets: DurableOffsets {
     private static let reading = LedgerSQL.statement(PackageResources.durable_offsets_sql)
     private static let noting = LedgerSQL.statement(PackageResources.note_durable_offsets_sql)
+    private static let departing = LedgerSQL.statement(PackageResources.note_departures_sql)
     private static let waitingForDisk = LedgerSQL.statement(PackageResources.wait_for_disk_sql)
     private static let history = LedgerSQL.statement(PackageResources.database_history_sql)
     private static let historyWithoutLog = LedgerSQL.statement(PackageResources.database_history_without_log_sql)
@@ -24,12 +25,8 @@ public final class PostgresOffsets: DurableOffsets {
         try await pool.run { [self] session in
             let history = try findHistory(in: session)
             let rows = try session.execute(Self.reading, [.text(topic), .int4Array(partitions)])
-            var offsets: [Int32: Int64] = [:]
-            for row in 0..<rows.count {
-                guard let partition = rows.int4(row, 0), let offset = rows.int8(row, 1) else { continue }
-                offsets[Int32(truncatingIfNeeded: partition)] = offset
-            }
-            return DurableProgress(history: history, offsets: offsets)
+            return DurableProgress(
+                history: history, offsets: Self.byPartition(rows, 1), departures: Self.byPartition(rows, 2))
         }
     }
 
@@ -46,6 +43,23 @@ public final class PostgresOffsets: DurableOffsets {
                 return true
             }
         }
+    }
+
+    /// Throws a `PostgresError`.
+    public func noteDepartures(_ partitions: [Int32], topic: String) async throws -> [Int32: Int64] {
+        try await pool.run { session in
+            let rows = try session.execute(Self.departing, [.text(topic), .int4Array(partitions.sorted())])
+            return Self.byPartition(rows, 1)
+        }
+    }
+
+    private static func byPartition(_ rows: PostgresRows, _ column: Int) -> [Int32: Int64] {
+        var values: [Int32: Int64] = [:]
+        for row in 0..<rows.count {
+            guard let partition = rows.int4(row, 0), let value = rows.int8(row, column) else { continue }
+            values[Int32(truncatingIfNeeded: partition)] = value
+        }
+        return values
     }
 
     /// Outside of a transaction: one statement may fail.

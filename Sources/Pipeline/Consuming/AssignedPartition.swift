@@ -33,7 +33,9 @@ final class AssignedPartition {
     var noted: Int64?
     var history: DatabaseHistory?
 
-    var note: CrashNote
+    var note = CrashNote()
+    /// What the owners before left in Kafka.
+    private let inherited: String
     /// Kafka has this start's note, or does not take it. Nothing is admitted before: a record that kills the process at
     /// once must not do so unseen.
     var isStartKnown: Bool
@@ -53,13 +55,26 @@ final class AssignedPartition {
         let highestDecided: Int64?
     }
 
-    init(assignment: UInt64, start: Int64? = nil, committed: CommitMark? = nil, note: CrashNote = CrashNote()) {
+    init(assignment: UInt64, start: Int64? = nil, committed: CommitMark? = nil) {
         self.assignment = assignment
         self.start = start
         self.committed = committed
-        self.note = note
+        inherited = committed?.metadata ?? ""
         isStartKnown = start == nil
     }
+
+    /// What the owners before have left, with this one's start. Before anything is admitted, as often as more is known.
+    /// - Parameter departures: as the database counts them, nil where it does not answer.
+    func begin(departures: Int64?) {
+        note = CrashNote(metadata: inherited)
+        note.begin(departures: departures)
+    }
+
+    /// The owner before died while one record was alone in flight.
+    var deathWasCounted: Bool { note.deaths > CrashNote(metadata: inherited).deaths }
+
+    /// Kafka has something of this owner that the next one may take for a death, or may get it.
+    var hasToldOfItself: Bool { committed?.metadata.isEmpty == false || committing?.metadata.isEmpty == false }
 
     func prepared(highestDecided: Int64?) {
         preparation = Preparation(highestDecided: highestDecided)

@@ -65,6 +65,22 @@ extension ConsumerLoop {
         }
     }
 
+    /// We leave these partitions in order. The database is told too: Kafka refuses commits while a group rebalances, and
+    /// what stands there then looks as if we had died. Where Kafka has nothing of ours to misread nothing is done.
+    func depart(_ leaving: [TopicPartition], seconds: Double) {
+        let told = leaving.filter { partitions[$0]?.hasToldOfItself ?? false }
+        var departures: [Int32: Int64] = [:]
+        if let offsets, !told.isEmpty {
+            let topic = settings.submissionsTopic
+            let numbers = told.map(\.partition)
+            let counted = BlockingWork.wait(seconds: seconds) {
+                try await offsets.noteDepartures(numbers, topic: topic)
+            }
+            departures = counted ?? [:]
+        }
+        for partition in leaving { partitions[partition]?.note.leave(departures: departures[partition.partition]) }
+    }
+
     func noted(_ note: OffsetNote, _ outcome: OffsetNote.Outcome) {
         notesUnderWay -= 1
         isNoting = notesUnderWay > 0

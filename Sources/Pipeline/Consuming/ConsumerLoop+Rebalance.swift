@@ -30,10 +30,9 @@ extension ConsumerLoop {
                 self.start(of: partition, committed: mark.offset, durable: durable, earliest: marks?.low)
             }
             if let start, start != mark?.offset { starts[partition] = start }
-            var note = CrashNote(metadata: mark?.metadata ?? "")
-            note.begin()
             let state = AssignedPartition(
-                assignment: nextAssignment(), start: start ?? marks?.low, committed: mark, note: note)
+                assignment: nextAssignment(), start: start ?? marks?.low, committed: mark)
+            state.begin(departures: durable.map { $0.departures[partition.partition] ?? 0 })
             state.history = durable?.history
             state.noted = durable?.offsets[partition.partition]
             partitions[partition] = state
@@ -83,6 +82,15 @@ extension ConsumerLoop {
         }
     }
 
+    private func warnOfDeath(_ partition: TopicPartition, _ note: CrashNote) {
+        logger.warning(
+            "the last owner of the partition died while this record alone was in flight",
+            [
+                .topic: "\(partition.topic)", .partition: .stringConvertible(partition.partition),
+                .offset: "\(note.suspect.map(String.init) ?? "none")", .count: .stringConvertible(note.deaths),
+            ])
+    }
+
     func prepared(
         _ partition: TopicPartition, assignment: UInt64, highestDecided: Int64?, durable: DurableProgress?
     ) {
@@ -97,11 +105,15 @@ extension ConsumerLoop {
                 lowerStarts[partition] = offset
                 return rejoin("the database answered late, with a lower offset")
             }
+            // It may not have answered when the partition was assigned, or its last owner may have been late.
+            state.begin(departures: durable.departures[partition.partition] ?? 0)
             if let offset { state.note.acquit(before: offset) }
+            if state.deathWasCounted { warnOfDeath(partition, state.note) }
             if state.noted == nil { state.noted = offset }
             state.history = durable.history
         }
         lowerStarts[partition] = nil
+        updateCare()
         state.prepared(highestDecided: highestDecided)
         admitHeld(state, of: partition)
     }
@@ -112,8 +124,8 @@ extension ConsumerLoop {
         let started = WallClock.monotonicSeconds
         let limit = isStopping ? 0 : min(PipelineLimits.revocationDrainSeconds, settings.shutdownGraceSeconds)
         let left = lost ? 0 : drain(revoked, seconds: limit)
+        depart(revoked, seconds: PipelineLimits.finalNoteSeconds)
         if !lost {
-            for partition in revoked { partitions[partition]?.note.leave() }
             commitNow(
                 revoked, consumer, seconds: PipelineLimits.finalNoteSeconds + PipelineLimits.finalCommitSeconds)
         }
@@ -167,10 +179,11 @@ extension ConsumerLoop {
         let grace = settings.shutdownGraceSeconds
         let all = Array(partitions.keys)
         let isAlone = all.contains { partitions[$0]?.note.isAlone ?? false }
-        for partition in all { partitions[partition]?.note.leave() }
         // Whoever was told to stop is killed if it takes too long: that death is not the record's.
+        depart(all, seconds: min(PipelineLimits.finalNoteSeconds, grace / 5))
         if isAlone { _ = commitNow(all, consumer, seconds: min(1, grace / 5)) }
-        let left = drain(all, seconds: max(0, grace - min(PipelineLimits.finalCommitSeconds, grace / 5)))
+        let drainEnd = started + grace - min(PipelineLimits.finalCommitSeconds, grace / 5)
+        let left = drain(all, seconds: max(0, drainEnd - WallClock.monotonicSeconds))
         let isHeard = commitNow(all, consumer, seconds: max(1, started + grace - WallClock.monotonicSeconds))
         let uncommitted = all.count { partitions[$0].map { $0.position != $0.committed?.offset } ?? false }
         // Closing calls the revoke handler, which has nothing left to wait for.

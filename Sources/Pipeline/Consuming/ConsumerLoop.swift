@@ -111,6 +111,7 @@ final class ConsumerLoop {
 
     private func bury(_ consumer: KafkaConsumer) {
         // It can commit nothing: as if its partitions were lost. First, so that closing finds nothing to wait for.
+        depart(Array(partitions.keys), seconds: PipelineLimits.finalNoteSeconds)
         forget(Array(partitions.keys))
         consumer.close()
         fullSince = nil

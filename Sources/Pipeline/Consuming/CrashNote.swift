@@ -8,9 +8,8 @@ struct CrashNote: Equatable, Sendable {
     static let startsInCompany = 3
     /// Records in flight of a partition at the last start in company, and so those to be taken alone afterwards.
     static let records = 64
-    /// Deaths of the process with one record alone in flight that make it a dead letter. An owner whose farewell Kafka
-    /// refused, as the in-process broker does while a group rebalances, looks like one: so not two or three.
-    static let deathsOfPoison = 6
+    /// Deaths of the process with one record alone in flight that make it a dead letter.
+    static let deathsOfPoison = 3
 
     /// Owners of the partition, this one included, since it last moved. One that left in order does not count.
     private(set) var starts = 0
@@ -21,22 +20,38 @@ struct CrashNote: Equatable, Sendable {
     private(set) var deaths = 0
     /// The suspect is in flight at this moment, and nothing else is in the whole process.
     private(set) var isAlone = false
+    /// Owners that the database knew to have left in order, when this was written.
+    private(set) var departures: Int64 = 0
 
     /// Few records at a time: the next owner may have to take them alone.
     var isNarrow: Bool { left == 0 && starts >= Self.startsInCompany }
 
     func isPoison(_ offset: Int64) -> Bool { suspect == offset && deaths >= Self.deathsOfPoison }
 
+    /// Nothing to tell the next owner.
+    private var isEmpty: Bool { starts == 0 && left == 0 && suspect == nil }
+
     /// A new owner begins where the last one ended.
-    mutating func begin() {
+    /// - Parameter departures: that the database knows of, nil where it does not answer. One more than the last owner knew
+    ///   of: it left in order, though Kafka would not hear of it, as while a group rebalances.
+    mutating func begin(departures: Int64?) {
+        if let departures {
+            if departures > self.departures { leave() }
+            self.departures = departures
+        }
         if isAlone { deaths += 1 }
         isAlone = false
         starts += 1
         if left == 0, starts > Self.startsInCompany { left = Self.records }
     }
 
-    /// The owner leaves in order: nobody died.
-    mutating func leave() {
+    /// The owner leaves in order, and so the database has noted: nobody died.
+    mutating func leave(departures: Int64?) {
+        if let departures { self.departures = departures }
+        leave()
+    }
+
+    private mutating func leave() {
         isAlone = false
         starts = max(0, starts - 1)
     }
@@ -69,7 +84,7 @@ struct CrashNote: Equatable, Sendable {
 extension CrashNote {
     /// Empty where there is nothing to tell.
     var metadata: String {
-        if self == CrashNote() { return "" }
+        if isEmpty { return "" }
         var json = JSONWriter(capacity: 96)
         json.beginObject()
         json.name("v")
@@ -86,6 +101,10 @@ extension CrashNote {
             json.name("deaths")
             json.number(deaths)
         }
+        if departures > 0 {
+            json.name("departures")
+            json.number(departures)
+        }
         json.endObject()
         return String(decoding: json.bytes, as: UTF8.self)
     }
@@ -100,6 +119,7 @@ extension CrashNote {
         isAlone = json.count("alone") != nil
         suspect = json.count("alone") ?? json.count("suspect")
         deaths = suspect == nil ? 0 : Int(clamping: json.count("deaths") ?? 0)
+        departures = json.count("departures") ?? 0
     }
 }
 

@@ -5,16 +5,16 @@ import Testing
 @Suite("Crash note")
 struct CrashNoteTests {
     /// What the next owner finds, and makes of it.
-    private func next(_ note: CrashNote) -> CrashNote {
+    private func next(_ note: CrashNote, departures: Int64? = nil) -> CrashNote {
         var next = CrashNote(metadata: note.metadata)
-        next.begin()
+        next.begin(departures: departures)
         return next
     }
 
     @Test("three starts without progress, and the fourth takes records alone")
     func starts() {
         var note = CrashNote()
-        note.begin()
+        note.begin(departures: nil)
         #expect(note.starts == 1 && !note.isNarrow && note.left == 0)
         note = next(note)
         #expect(note.starts == 2 && !note.isNarrow && note.left == 0)
@@ -30,7 +30,7 @@ struct CrashNoteTests {
         for _ in 0..<10 {
             note = next(note)
             #expect(note.starts == 1)
-            note.leave()
+            note.leave(departures: nil)
             #expect(note.metadata.isEmpty)
         }
     }
@@ -45,7 +45,7 @@ struct CrashNoteTests {
         // Died in company, before it was named again.
         note = next(note)
         #expect(note.deaths == 1)
-        note.leave()
+        note.leave(departures: nil)
         note = next(note)
         note.name(57)
         note = next(note)
@@ -81,10 +81,10 @@ struct CrashNoteTests {
     @Test("a suspect that the database has behind it has killed nobody, whatever Kafka was told")
     func acquitted() {
         var note = CrashNote()
-        for _ in 0...CrashNote.startsInCompany { note.begin() }
+        for _ in 0...CrashNote.startsInCompany { note.begin(departures: nil) }
         for _ in 0..<CrashNote.deathsOfPoison {
             note.name(13)
-            note.begin()
+            note.begin(departures: nil)
         }
         #expect(note.isPoison(13))
         var before = note
@@ -93,6 +93,36 @@ struct CrashNoteTests {
         note.acquit(before: 14)
         #expect(!note.isPoison(13))
         #expect(note.suspect == nil && note.left == CrashNote.records - 1)
+    }
+
+    @Test("a departure that Kafka refused, and the database has, is no death and no start")
+    func refused() {
+        var note = CrashNote()
+        for _ in 0...CrashNote.startsInCompany { note = next(note, departures: 4) }
+        note.name(57)
+        // It leaves, the database counts it, Kafka keeps what was told before.
+        let after = next(note, departures: 5)
+        #expect(after.deaths == 0 && after.starts == note.starts && !after.isAlone && after.left == note.left)
+        // The next one dies: the database has counted nobody since.
+        var named = after
+        named.name(57)
+        #expect(next(named, departures: 5).deaths == 1)
+        // What Kafka and the database both know is not counted twice.
+        var left = next(named, departures: 5)
+        left.leave(departures: 6)
+        #expect(next(left, departures: 6).starts == left.starts + 1)
+        #expect(next(left, departures: 6).deaths == 1)
+    }
+
+    @Test("where the database does not answer a death is counted until it does")
+    func unanswered() {
+        var note = CrashNote()
+        for _ in 0...CrashNote.startsInCompany { note = next(note, departures: 4) }
+        note.name(57)
+        #expect(next(note).deaths == 1)
+        #expect(next(note, departures: 5).deaths == 0)
+        // A database that fell back has forgotten departures: nothing can be told from that.
+        #expect(next(note, departures: 3).deaths == 1)
     }
 
     @Test("after as many records as may have been in flight, all is well again")
@@ -122,8 +152,10 @@ struct CrashNoteTests {
         var note = CrashNote()
         for _ in 0..<4 {
             #expect(CrashNote(metadata: note.metadata) == note)
-            note.begin()
+            note.begin(departures: nil)
         }
+        note.name(1 << 40)
+        note.leave(departures: 1 << 40)
         note.name(1 << 40)
         #expect(CrashNote(metadata: note.metadata) == note)
         #expect(note.metadata.utf8.allSatisfy { $0 < 0x80 } && note.metadata.utf8.count < 128)

@@ -6,6 +6,7 @@ final class KeptOffsets: DurableOffsets {
     private struct State {
         var history = DatabaseHistory("first")
         var offsets: [Int32: Int64] = [:]
+        var departures: [Int32: Int64] = [:]
         var isAway = false
         /// Reads that are left to fail.
         var failures = 0
@@ -37,7 +38,8 @@ final class KeptOffsets: DurableOffsets {
                 throw OutOfReach()
             }
             return DurableProgress(
-                history: state.history, offsets: state.offsets.filter { partitions.contains($0.key) })
+                history: state.history, offsets: state.offsets.filter { partitions.contains($0.key) },
+                departures: state.departures.filter { partitions.contains($0.key) })
         }
     }
 
@@ -47,6 +49,16 @@ final class KeptOffsets: DurableOffsets {
             guard history == state.history else { return false }
             state.offsets.merge(offsets) { _, new in new }
             return true
+        }
+    }
+
+    func noteDepartures(_ partitions: [Int32], topic: String) async throws -> [Int32: Int64] {
+        try state.withLock { state in
+            if state.isAway { throw OutOfReach() }
+            for partition in partitions where state.offsets[partition] != nil {
+                state.departures[partition, default: 0] += 1
+            }
+            return state.departures.filter { partitions.contains($0.key) }
         }
     }
 }
