@@ -9,12 +9,7 @@ final class SharedAnswers: Sendable {
         let bundleID: BundleID
     }
 
-    private struct Followers {
-        var next = 0
-        var waiting: [Int: CheckedContinuation<AppleAnswer?, Never>] = [:]
-    }
-
-    private let followers = Mutex<[Key: Followers]>([:])
+    private let followers = Mutex(AnswerFollowers<CheckedContinuation<AppleAnswer?, Never>>())
 
     /// Runs `ask`, or waits for whoever runs it already: as long as the leader's try takes, its wait in front of Apple
     /// included. A leader that is cancelled hands on trouble, and its followers try again; a follower that is cancelled
@@ -23,7 +18,7 @@ final class SharedAnswers: Sendable {
     func answer(
         for key: Key, waiting: (Bool) -> Void = { _ in }, ask: () async -> AppleAnswer
     ) async -> AppleAnswer {
-        while let ticket = ticket(key) {
+        while let ticket = followers.withLock({ $0.enter(key) }) {
             waiting(true)
             let shared = await follow(key, ticket)
             waiting(false)
@@ -31,39 +26,25 @@ final class SharedAnswers: Sendable {
             if Task.isCancelled { return .trouble(.init(.connection)) }
         }
         let answer = await ask()
-        for follower in followers.withLock({ $0.removeValue(forKey: key)?.waiting.values }) ?? [:].values {
-            follower.resume(returning: answer)
-        }
+        for follower in followers.withLock({ $0.end(key) }) { follower.resume(returning: answer) }
         return answer
     }
 
     /// Who waits for the answer of another.
-    func waitingCount(_ key: Key) -> Int { followers.withLock { $0[key]?.waiting.count ?? 0 } }
+    func waitingCount(_ key: Key) -> Int { followers.withLock { $0.count(key) } }
 
-    /// A follower's ticket, nil for the leader.
-    private func ticket(_ key: Key) -> Int? {
-        followers.withLock { followers in
-            guard let next = followers[key]?.next else {
-                followers[key] = Followers()
-                return nil
-            }
-            followers[key]?.next += 1
-            return next
-        }
-    }
-
-    private func follow(_ key: Key, _ ticket: Int) async -> AppleAnswer? {
+    private func follow(_ key: Key, _ ticket: UInt64) async -> AppleAnswer? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let isOver = followers.withLock { followers in
-                    if followers[key] == nil || Task.isCancelled { return true }
-                    followers[key]?.waiting[ticket] = continuation
-                    return false
+                // Cancellation is looked at under the lock: its handler runs after the flag is set, so that either this
+                // look sees the flag or the handler finds the follower.
+                let mustWait = followers.withLock { followers in
+                    !Task.isCancelled && followers.wait(continuation, for: key, ticket: ticket)
                 }
-                if isOver { continuation.resume(returning: nil) }
+                if !mustWait { continuation.resume(returning: nil) }
             }
         } onCancel: {
-            let cancelled = followers.withLock { $0[key]?.waiting.removeValue(forKey: ticket) }
+            let cancelled = followers.withLock { $0.leave(key, ticket: ticket) }
             cancelled?.resume(returning: nil)
         }
     }

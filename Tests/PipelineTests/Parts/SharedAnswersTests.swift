@@ -76,6 +76,32 @@ struct SharedAnswersTests {
         #expect(await follower.value == .trouble(.init(.connection)))
     }
 
+    @Test("one who comes to wait only when another asks takes nobody's place, and nobody takes its")
+    func late() {
+        var followers = AnswerFollowers<String>()
+        /// Whoever gets no ticket asks.
+        func enter() -> UInt64? { followers.enter(key) }
+        func wait(_ name: String, _ ticket: UInt64?) -> Bool {
+            ticket.map { followers.wait(name, for: key, ticket: $0) } ?? false
+        }
+        func leave(_ ticket: UInt64?) -> String? { ticket.flatMap { followers.leave(key, ticket: $0) } }
+        func end() -> [String] { followers.end(key).sorted() }
+
+        #expect(enter() == nil)
+        let late = enter()
+        #expect(end().isEmpty)
+        // Nobody asks: there is nothing to wait for.
+        #expect(!wait("late", late))
+        #expect(enter() == nil)
+        #expect(wait("late", late))
+        #expect(wait("second", enter()) && wait("third", enter()))
+        #expect(followers.count(key) == 3)
+        #expect(leave(late) == "late")
+        #expect(leave(late) == nil)
+        #expect(end() == ["second", "third"])
+        #expect(end().isEmpty)
+    }
+
     @Test("in random schedules everyone is answered, and no two ask at once")
     func random() async {
         let seed = freshSeed()
