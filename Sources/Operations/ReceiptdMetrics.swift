@@ -35,6 +35,7 @@ public struct ReceiptdMetrics: Sendable {
     /// `type`: Apple's, `other` or `unreadable`; `result`.
     public let notifications: CounterFamily
     public let databaseFallbacks: Counter
+    public let oldestInFlightSeconds: Gauge
     public let inFlightBytes: Gauge
     public let databaseBatchRows: Histogram
     /// Seconds.
@@ -115,6 +116,9 @@ public struct ReceiptdMetrics: Sendable {
             "receiptd_notifications_total",
             help: "App Store Server Notifications taken, by type and what came of them.",
             labels: ["type", "result"])
+        oldestInFlightSeconds = registry.gauge(
+            "receiptd_oldest_in_flight_seconds", help: "For how long the oldest submission in memory has been there."
+        ).with()
         inFlightBytes = registry.gauge("receiptd_in_flight_bytes", help: "Bytes of the submissions in memory.").with()
         databaseBatchRows = registry.histogram(
             "receiptd_database_batch_rows", help: "Submissions decided in one database transaction.",

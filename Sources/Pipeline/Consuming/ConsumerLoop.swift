@@ -201,6 +201,7 @@ final class ConsumerLoop {
             nextBeat = now + 1
             health.beat(.consumerLoop)
             reportLag(consumer)
+            reportInFlight(now)
             // It reports the error once, and not always by `poll`.
             fatal = fatal ?? consumer.fatalError
         }
@@ -219,7 +220,12 @@ final class ConsumerLoop {
             worker.metrics.all.consumerLag.with(partition.topic, "\(partition.partition)")
                 .set(Double(max(0, marks.high - next)))
         }
+    }
+
+    private func reportInFlight(_ now: Double) {
         worker.metrics.all.inFlight.set(window.records)
         worker.metrics.all.inFlightBytes.set(window.bytes)
+        let oldest = partitions.values.lazy.flatMap(\.inFlight.values).map(\.since).min()
+        worker.metrics.all.oldestInFlightSeconds.set(oldest.map { now - $0 } ?? 0)
     }
 }

@@ -22,6 +22,8 @@ final class InFlightRecord: Sendable {
     let mayBeRedelivered: Bool
     /// Where it was taken up from PostgreSQL and not from Kafka.
     let parked: ParkedWork?
+    /// Since when it is in memory, in monotonic seconds.
+    let since = WallClock.monotonicSeconds
 
     private struct State {
         var task: Task<Void, Never>?

@@ -22,6 +22,7 @@ struct BackPressureTests {
         try await eventually { running.metrics.paused.value == 1 }
         try await eventually { bench.verifier.asked.count == 8 }
 
+        try await eventually { running.metrics.oldestInFlightSeconds.value > 1 }
         // Less than half is free: still paused, and nothing new is taken.
         let taken = bench.verifier.asked
         for name in taken.prefix(3) { bench.verifier.release(name) }
@@ -46,6 +47,7 @@ struct BackPressureTests {
         #expect(names.allSatisfy { Set(bench.answers($0)) == ["granted \($0)"] })
         try await eventually { running.metrics.paused.value == 0 && running.metrics.inFlight.value == 0 }
         #expect(running.metrics.inFlightBytes.value == 0)
+        #expect(running.metrics.oldestInFlightSeconds.value == 0)
         try await running.stop()
         try await bench.close()
     }
