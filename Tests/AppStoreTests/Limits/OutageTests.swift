@@ -108,15 +108,21 @@ struct OutageTests {
             try await apple.store.setOutage(.http503)
             for number in 0..<10 where !limits.isDown { _ = await apple.ask(SimulatedApple.receipt("1\(number)")) }
             #expect(limits.isDown)
-            let (waits, continuation) = AsyncStream<Bool>.makeStream()
-            let task = Task {
-                await apple.ask(SimulatedApple.receipt("2"), waiting: { continuation.yield($0) })
+            for number in 0..<10 {
+                let (waits, continuation) = AsyncStream<Bool>.makeStream()
+                let task = Task {
+                    defer { continuation.finish() }
+                    return await apple.ask(SimulatedApple.receipt("2\(number)"), waiting: { continuation.yield($0) })
+                }
+                var iterator = waits.makeAsyncIterator()
+                // A circuit that stays open for half a second may be due for a probe: that one does not wait.
+                guard await iterator.next() == true else { continue }
+                task.cancel()
+                #expect(await task.value == .trouble(of: .connection))
+                #expect(await iterator.next() == false)
+                return
             }
-            var iterator = waits.makeAsyncIterator()
-            #expect(await iterator.next() == true)
-            task.cancel()
-            #expect(await task.value == .trouble(of: .connection))
-            #expect(await iterator.next() == false)
+            Issue.record("none of ten waited")
         }
     }
 }
