@@ -6,8 +6,10 @@ cd "$(dirname "$0")/.."
 source scripts/flags.sh
 
 scripts/setup.sh
-swift build --configuration release --product receiptd
-swift build --configuration release --product AppStoreSimulator
+# As the image is built: with Swift's runtime linked in.
+shipped=(--configuration release --static-swift-stdlib --scratch-path .build/shipped)
+swift build "${shipped[@]}" --product receiptd
+swift build "${shipped[@]}" --product AppStoreSimulator
 # In a folder of its own: two packages in one would take each other's build plan for theirs.
 swift build --configuration release --package-path Benchmarks --product PipelineBenchmark
-exec Benchmarks/.build/release/PipelineBenchmark --build .build/release "$@"
+exec Benchmarks/.build/release/PipelineBenchmark --build "$(swift build "${shipped[@]}" --show-bin-path)" "$@"

@@ -61,7 +61,8 @@ final class ChaosMonitor: Sendable {
         await task?.value
     }
 
-    /// Committed offsets are read first, outcomes afterwards: whatever a commit rests on was there before it.
+    /// Committed offsets are read first, outcomes afterwards: whatever a commit rests on was there before it. One look at
+    /// a time: one that a fault holds up has older offsets in hand than one that overtakes it.
     func look() async {
         for worker in expectedWorkers() {
             if !worker.process.isRunning, expectedWorkers().contains(where: { $0.process === worker.process }) {

@@ -50,8 +50,8 @@ struct ChaosRun {
             let missing = plan.truths.keys.filter { bed.outcomes.content.answers[$0] == nil }.sorted()
             for id in missing.prefix(2) { unsettled.append(await bed.story(of: id, in: plan)) }
         }
-        await monitor.look()
         await monitor.stop()
+        await monitor.look()
         var evidence = try await Evidence(plan, from: bed)
         evidence.everParked = try await everParked()
         evidence.monitor = monitor.findings

@@ -135,8 +135,8 @@ final class Scene: Sendable {
     }
 
     func evidence() async throws -> Evidence {
-        await monitor.look()
         await monitor.stop()
+        await monitor.look()
         var evidence = try await Evidence(plan, from: bed)
         evidence.monitor = monitor.findings
         evidence.unsettled = unsettled.value
