@@ -25,6 +25,24 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
+    @Test("who leaves before any progress tells the database, for Kafka holds a start to its name")
+    func departs() async throws {
+        let offsets = KeptOffsets()
+        let bench = try PipelineBench(offsets: offsets) { $0.shutdownGraceSeconds = 0.5 }
+        let first = try bench.start()
+        try await bench.submit("a", player: "a", partition: 0)
+        try await eventually { try await bench.committed()[0] == 1 }
+        try await first.stop()
+        let departures = offsets.departures(from: 0)
+        bench.verifier.hold("b")
+        try await bench.submit("b", player: "b", partition: 0)
+        let second = try bench.start()
+        try await eventually { bench.verifier.count("b") == 1 }
+        try await second.stop()
+        #expect(offsets.departures(from: 0) == departures + 1)
+        try await bench.close()
+    }
+
     @Test("a database that fell back is noticed without traffic, and what it lacks is taken again")
     func fallsBack() async throws {
         let offsets = KeptOffsets()

@@ -18,6 +18,8 @@ final class KeptOffsets: DurableOffsets {
 
     subscript(partition: Int32) -> Int64? { state.withLock { $0.offsets[partition] } }
 
+    func departures(from partition: Int32) -> Int64 { state.withLock { $0.departures[partition] ?? 0 } }
+
     func setAway(_ isAway: Bool) { state.withLock { $0.isAway = isAway } }
 
     /// The next reads fail.
