@@ -1,6 +1,14 @@
 import CRDKafka
 
 extension ClientHandle {
+    /// Asks the broker for the topic's partitions, and does not wait for them.
+    ///
+    /// `rd_kafka_producev` leaves that to a timer of one second, `rd_kafka_topic_new` asks at once. What was learnt stays
+    /// with the client: the handle is of no more use.
+    func learn(_ topic: String) {
+        if let handle = rd_kafka_topic_new(pointer, topic, nil) { rd_kafka_topic_destroy(handle) }
+    }
+
     /// Copies the record into librdkafka's queue. Per record it allocates nothing of Swift's but the ticket.
     func produce(_ record: ProducerRecord, ticket: DeliveryTicket) throws(KafkaError) {
         let headers = Self.makeHeaders(record.headers)

@@ -8,9 +8,14 @@ import Foundation
 public final class KafkaProducer: Sendable {
     private let connection: ProducerConnection
 
-    /// `log` is called on librdkafka's threads and on the producer's, and must not block.
-    public init(properties: KafkaProperties, log: @escaping @Sendable (KafkaLogLine) -> Void) throws(KafkaError) {
-        connection = try ProducerConnection(properties: properties, log: log)
+    /// - Parameters:
+    ///   - topics: to which it will send. Of others it learns the partitions after their first record, which waits for up
+    ///     to a second.
+    ///   - log: is called on librdkafka's threads and on the producer's, and must not block.
+    public init(
+        properties: KafkaProperties, topics: [String] = [], log: @escaping @Sendable (KafkaLogLine) -> Void
+    ) throws(KafkaError) {
+        connection = try ProducerConnection(properties: properties, topics: topics, log: log)
     }
 
     /// Without `close`, another thread closes: this one may be of the cooperative pool, or the producer's own.

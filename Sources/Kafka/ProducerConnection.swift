@@ -12,13 +12,16 @@ final class ProducerConnection: Sendable {
     private let closing = DispatchGroup()
     private let closedFlag = Atomic(false)
 
-    init(properties: KafkaProperties, log: @escaping @Sendable (KafkaLogLine) -> Void) throws(KafkaError) {
+    init(
+        properties: KafkaProperties, topics: [String], log: @escaping @Sendable (KafkaLogLine) -> Void
+    ) throws(KafkaError) {
         let context = ClientContext(log: log)
         let handle = try ClientHandle(RD_KAFKA_PRODUCER, properties: properties, context: context) { configuration in
             // A delivered record which is not reported would never have its closure called.
             rd_kafka_conf_set(configuration, "delivery.report.only.error", "false", nil, 0)
             rd_kafka_conf_set_events(configuration, RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR)
         }
+        for topic in topics { handle.learn(topic) }
         shared = SharedHandle(handle)
         loop = DeliveryLoop(handle, log: log)
         closing.enter()

@@ -153,6 +153,22 @@ struct KafkaProducerTests {
         }
     }
 
+    @Test("A topic that is named at the start is known before its first record", .timeLimit(.minutes(1)))
+    func learntTopic() async throws {
+        let cluster = try MockCluster(topics: ["t": 3])
+        let (lines, log) = AsyncStream.makeStream(of: KafkaLogLine.self)
+        let producer = try KafkaProducer(properties: properties(cluster, ["debug": "topic"]), topics: ["t"]) {
+            log.yield($0)
+        }
+        // Nothing is sent: without being told, librdkafka would never ask for it.
+        for await line in lines where line.facility == "PARTCNT" && line.message.contains("from 0 to 3") { break }
+        #expect(try await producer.send(ProducerRecord(topic: "t", partition: 2, value: [1])).offset == 0)
+        try await blocking {
+            producer.close()
+            cluster.close()
+        }
+    }
+
     @Test("A record produced while the broker is down is delivered once it is up, and the log hears of the outage")
     func outage() async throws {
         let cluster = try MockCluster(topics: ["t": 1])

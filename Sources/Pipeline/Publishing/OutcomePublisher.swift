@@ -34,7 +34,8 @@ public final class OutcomePublisher: Sendable {
         outcomesTopic = settings.outcomesTopic
         deadLettersTopic = settings.deadLettersTopic
         self.logger = logger
-        producer = Mutex(try KafkaProducer(properties: properties, log: KafkaLog.forward(to: logger)))
+        producer = Mutex(
+            try KafkaProducer(properties: properties, topics: [outcomesTopic], log: KafkaLog.forward(to: logger)))
     }
 
     /// Publishes in order. All are under way at once: one producer keeps the order of one key.
@@ -120,7 +121,9 @@ public final class OutcomePublisher: Sendable {
         // An idempotent producer that lost its sequence is dead for good: a new one takes its place.
         producer.withLock { producer in
             guard producer.fatalError != nil, !isClosed.load(ordering: .sequentiallyConsistent) else { return producer }
-            if let fresh = try? KafkaProducer(properties: properties, log: KafkaLog.forward(to: logger)) {
+            let fresh = try? KafkaProducer(
+                properties: properties, topics: [outcomesTopic], log: KafkaLog.forward(to: logger))
+            if let fresh {
                 let dead = producer
                 producer = fresh
                 // Ending it joins its thread: never on the cooperative pool.
