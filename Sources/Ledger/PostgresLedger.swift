@@ -24,6 +24,12 @@ public final class PostgresLedger: PurchaseLedger {
         public init() {}
     }
 
+    /// For the sessions of a worker. The server keeps a prepared statement's plan, and one that was made on a new
+    /// database's empty tables reads whole tables, however they have grown, until they are analyzed: everything here
+    /// goes by an index, whatever the tables' size. What has none, such as a count, costs so much by that setting that the
+    /// server would compile it each time.
+    public static let sessionSettings = ["enable_seqscan": "off", "jit": "off"]
+
     let pool: PostgresPool
     let limits: Limits
     let observer: LedgerObserver

@@ -5,6 +5,8 @@ public struct PostgresConfiguration: Sendable {
     let applicationName: String
     /// Prepare each statement once a connection. Off for PgBouncer in transaction pooling before 1.21.
     let preparedStatements: Bool
+    /// Further settings of the server's, for sessions with prepared statements.
+    let preparedSessionSettings: [String: String]
     /// Seconds; 0 means no limit.
     let statementTimeoutSeconds: Int
     /// Seconds to wait for a lock; 0 means no limit.
@@ -21,13 +23,15 @@ public struct PostgresConfiguration: Sendable {
     /// The timeouts hold for the session, set when it connects; with `preparedStatements` off they are set in each
     /// transaction instead (a pooler shares server sessions among clients), and a statement outside one has none.
     public init(
-        uri: String, applicationName: String, preparedStatements: Bool = true, statementTimeoutSeconds: Int = 30,
+        uri: String, applicationName: String, preparedStatements: Bool = true,
+        preparedSessionSettings: [String: String] = [:], statementTimeoutSeconds: Int = 30,
         lockTimeoutSeconds: Int = 10, idleInTransactionTimeoutSeconds: Int = 60, connectTimeoutSeconds: Int = 5,
         keepalivesIdleSeconds: Int = 30, tcpUserTimeoutMilliseconds: Int = 30_000
     ) {
         self.uri = uri
         self.applicationName = applicationName
         self.preparedStatements = preparedStatements
+        self.preparedSessionSettings = preparedSessionSettings
         self.statementTimeoutSeconds = statementTimeoutSeconds
         self.lockTimeoutSeconds = lockTimeoutSeconds
         self.idleInTransactionTimeoutSeconds = idleInTransactionTimeoutSeconds
@@ -70,16 +74,25 @@ public struct PostgresConfiguration: Sendable {
         return parameters
     }
 
-    /// The session's limits as SQL: `SET` after connecting, or `SET LOCAL` after BEGIN. Never as startup options:
-    /// PgBouncer refuses those it does not know.
-    func timeoutStatements(local: Bool, unlessIn options: String) -> String {
-        let timeouts = [
-            ("statement_timeout", statementTimeoutSeconds), ("lock_timeout", lockTimeoutSeconds),
-            ("idle_in_transaction_session_timeout", idleInTransactionTimeoutSeconds),
-        ]
-        return timeouts.filter { !options.contains($0.0) }
-            .map { "SET \(local ? "LOCAL " : "")\($0.0) = '\($0.1)s'" }
+    /// For a session with prepared statements, as SQL. Never as startup options: PgBouncer refuses those it does not know.
+    /// - Parameter options: of the URI, which has the last word.
+    func sessionStatements(unlessIn options: String) -> String {
+        let settings = timeouts + preparedSessionSettings.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        return settings.filter { !options.contains($0.0) }
+            .map { "SET \($0.0) = '\($0.1)'" }
             .joined(separator: "; ")
+    }
+
+    /// For one transaction, after BEGIN.
+    var transactionStatements: String {
+        timeouts.map { "SET LOCAL \($0.0) = '\($0.1)'" }.joined(separator: "; ")
+    }
+
+    private var timeouts: [(String, String)] {
+        [
+            ("statement_timeout", "\(statementTimeoutSeconds)s"), ("lock_timeout", "\(lockTimeoutSeconds)s"),
+            ("idle_in_transaction_session_timeout", "\(idleInTransactionTimeoutSeconds)s"),
+        ]
     }
 }
 

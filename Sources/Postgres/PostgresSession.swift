@@ -81,7 +81,7 @@ public final class PostgresSession {
 
     private var beginning: String {
         if configuration.preparedStatements { return "BEGIN" }
-        return "BEGIN; " + configuration.timeoutStatements(local: true, unlessIn: "")
+        return "BEGIN; " + configuration.transactionStatements
     }
 
     private func commit() throws(PostgresError) {
@@ -169,7 +169,7 @@ extension PostgresSession {
         let connection = try Connection(parameters: parameters)
         if configuration.preparedStatements {
             let options = parameters["options"] ?? ""
-            _ = try connection.run(configuration.timeoutStatements(local: false, unlessIn: options))
+            _ = try connection.run(configuration.sessionStatements(unlessIn: options))
         }
         return connection
     }

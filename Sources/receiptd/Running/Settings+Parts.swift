@@ -4,8 +4,16 @@ import Pipeline
 import Postgres
 
 extension DatabaseSettings {
-    var configuration: PostgresConfiguration {
-        PostgresConfiguration(uri: url.value, applicationName: "receiptd", preparedStatements: usesPreparedStatements)
+    /// For a command's sessions.
+    var configuration: PostgresConfiguration { configuration([:]) }
+
+    /// For a worker's.
+    var workerConfiguration: PostgresConfiguration { configuration(PostgresLedger.sessionSettings) }
+
+    private func configuration(_ sessionSettings: [String: String]) -> PostgresConfiguration {
+        PostgresConfiguration(
+            uri: url.value, applicationName: "receiptd", preparedStatements: usesPreparedStatements,
+            preparedSessionSettings: sessionSettings)
     }
 }
 

@@ -19,11 +19,11 @@ struct WorkerService: Service {
     let logger: Logger
 
     func run() async throws {
-        let pool = PostgresPool(configuration: settings.database.configuration, size: settings.database.poolSize)
+        let pool = PostgresPool(configuration: settings.database.workerConfiguration, size: settings.database.poolSize)
         let ledger = PostgresLedger(pool: pool, observer: .reporting(to: metrics, health, logger))
         let parking = PostgresParking(pool: pool, observer: .reporting(to: metrics, health, logger))
         // Of its own: a lease must not wait behind a batch.
-        let budgetPool = PostgresPool(configuration: settings.database.configuration, size: 1)
+        let budgetPool = PostgresPool(configuration: settings.database.workerConfiguration, size: 1)
         let limits = AppleLimits(
             maxConcurrency: settings.apple.maxConcurrency, maxRequestsPerSecond: settings.apple.maxRequestsPerSecond,
             budget: PostgresAppleBudget(pool: budgetPool), observer: AppleMetrics(metrics: metrics, logger: logger))

@@ -25,7 +25,9 @@ struct LedgerDatabase: Sendable {
     }
 
     static func pool(_ uri: String, size: Int = 3) -> PostgresPool {
-        PostgresPool(configuration: PostgresConfiguration(uri: uri, applicationName: "ledger-tests"), size: size)
+        let configuration = PostgresConfiguration(
+            uri: uri, applicationName: "ledger-tests", preparedSessionSettings: PostgresLedger.sessionSettings)
+        return PostgresPool(configuration: configuration, size: size)
     }
 
     func ledger(

@@ -1,0 +1,98 @@
+import Fulfillment
+import Ledger
+import Postgres
+import Testing
+
+@Suite("Plans of prepared statements")
+struct PlanTests {
+    private static let rounds = 4
+    private static let batch: Int64 = 60
+    private static let rows = 20_000
+
+    @Test("made on a new database's empty tables, read no whole table once these have grown")
+    func grown() async throws {
+        let database = try await LedgerDatabase()
+        // The server keeps a plan where new ones would be no cheaper, as with a worker's large batches.
+        let settings = PostgresLedger.sessionSettings.merging(["plan_cache_mode": "force_generic_plan"]) { $1 }
+        let pool = PostgresPool(
+            configuration: PostgresConfiguration(
+                uri: database.uri, applicationName: "plans", preparedSessionSettings: settings), size: 2)
+        let ledger = PostgresLedger(pool: pool)
+        for round in 0..<Self.rounds { try await work(Int64(round), in: ledger) }
+        try await database.run(
+            """
+            INSERT INTO claims (original_transaction_id, player_id, bundle_id)
+            SELECT 'old-' || n, 'player-' || n, 'com.example.game' FROM generate_series(1, \(Self.rows)) AS n;
+            INSERT INTO grants (transaction_id, player_id, bundle_id, product_id, quantity, environment, purchased_at,
+                submission_id, granted_at, submission_key, kind, event)
+            SELECT 'old-' || n, 'player-' || n, 'com.example.game', 'gold', 1, 'Production', now(), 's-' || n, now(),
+                gen_random_uuid(), 'consumable', 'e' FROM generate_series(1, \(Self.rows)) AS n;
+            INSERT INTO proofs (proof, evidence, transaction_ids, seen_on)
+            SELECT sha256(n::text::bytea), 'e', ARRAY['old-' || n], current_date
+            FROM generate_series(1, \(Self.rows)) AS n;
+            INSERT INTO outbox (event_id, source_topic, source_partition, ordinal, record_key, event)
+            SELECT gen_random_uuid(), 't', 0, 0, 'player-' || n, 'e' FROM generate_series(1, \(Self.rows)) AS n;
+            SELECT pg_stat_reset()
+            """)
+        for round in 0..<Self.rounds { try await work(Int64(Self.rounds + round), in: ledger) }
+        await ledger.close()
+        // A session's counts are in once it has ended.
+        await pool.close()
+        let others = """
+            SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+            """
+        while try await database.number(others) > 0 {}
+
+        let tables = try await database.pool.run { session in
+            let rows = try session.execute(
+                PostgresStatement(
+                    """
+                    SELECT relname, seq_tup_read + (
+                        SELECT sum(idx_tup_read) FROM pg_stat_user_indexes AS its WHERE its.relid = known.relid
+                    )::int8, idx_scan
+                    FROM pg_stat_user_tables AS known
+                    WHERE relname = ANY ($1::text[])
+                    """),
+                [.text("{claims,grants,proofs,outbox}")])
+            return (0..<rows.count).map { (rows.text($0, 0) ?? "", rows.int8($0, 1) ?? -1, rows.int8($0, 2) ?? 0) }
+        }
+        #expect(tables.count == 4)
+        for (name, rowsRead, lookUps) in tables {
+            // Not one scan, which would have come upon more.
+            #expect(rowsRead < Self.rows, "\(name) was read whole")
+            #expect(lookUps > 0, "\(name) was not used")
+        }
+    }
+
+    /// What batches of a worker's do: recall by record, proof and purchase, then decide, then publish.
+    private func work(_ round: Int64, in ledger: PostgresLedger) async throws {
+        let decisions = (0..<Self.batch).map { number in
+            Sample.decision(
+                [Sample.judged(Sample.purchase("\(round)-\(number)"))], player: "p-\(number)",
+                offset: round * Self.batch + number, remembers: true)
+        }
+        #expect(try await recall(decisions, in: ledger) == decisions.map { _ in .nothing })
+        let outcomes = try await recordAll(decisions, in: ledger)
+        #expect(outcomes.flatMap(\.granted).count == decisions.count)
+        ledger.published(outcomes.flatMap(\.events).map(\.eventID))
+        // The same proofs in other records.
+        let known = try await recall(decisions, at: 1_000_000, in: ledger)
+        #expect(known == decisions.compactMap { $0.evidence.map(Recollection.provenBefore) })
+    }
+
+    private func recall(
+        _ decisions: [PendingDecision], at distance: Int64 = 0, in ledger: PostgresLedger
+    ) async throws -> [Recollection] {
+        try await withThrowingTaskGroup(of: (Int, Recollection).self) { group in
+            for (index, decision) in decisions.enumerated() {
+                let query = RecallQuery(
+                    position: Sample.position(decision.position.offset + distance), proof: decision.proof,
+                    mayBeRedelivered: true, evidence: decision.evidence)
+                group.addTask { (index, try await ledger.recall(query)) }
+            }
+            var answers: [Int: Recollection] = [:]
+            for try await (index, answer) in group { answers[index] = answer }
+            return decisions.indices.compactMap { answers[$0] }
+        }
+    }
+}
