@@ -1,7 +1,6 @@
 import NIOCore
 import NIOPosix
 import NIOSSL
-import Synchronization
 
 /// HTTP/1.1 to Apple over one pool of connections and one thread: an HTTP/2 connection would cap the requests in
 /// flight at about a hundred, and costs more on both ends.
@@ -11,19 +10,9 @@ final class AppleConnection: Sendable {
     /// How long a closed connection waits for the peer's TLS farewell.
     private static let maximumFarewell = TimeAmount.seconds(1)
 
-    private let group: MultiThreadedEventLoopGroup
     private let pool: ConnectionPool
-
-    private struct Traffic {
-        var inFlight = 0
-        var isShutDown = false
-        /// Resumed when the last request has ended.
-        var shutdown: CheckedContinuation<Void, Never>?
-    }
-
-    /// What a thread that has ended is given never runs: no request may begin after the shutdown has, and the thread
-    /// must outlive the last one.
-    private let traffic = Mutex(Traffic())
+    /// On the pool's thread.
+    let executor: LoopExecutor
 
     /// - Parameter endpoints: what will be asked through it.
     init(_ settings: AppleSettings, to endpoints: [HTTPEndpoint]) throws(AppleSettingsFault) {
@@ -35,9 +24,11 @@ final class AppleConnection: Sendable {
         if settings.caFile != nil || endpoints.contains(where: \.origin.isSecure) {
             tls = try Self.tls(rootsAt: settings.caFile)
         }
-        group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        // Of NIO's own threads, which never end: whoever waits for one of its jobs gets it, also after the shutdown.
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        executor = LoopExecutor(loop)
         pool = ConnectionPool(
-            loop: group.next(), timeout: Self.amount(settings.timeoutSeconds),
+            loop: loop, timeout: Self.amount(settings.timeoutSeconds),
             connectTimeout: Self.amount(min(Self.maximumConnectSeconds, settings.timeoutSeconds)), tls: tls)
     }
 
@@ -64,54 +55,25 @@ final class AppleConnection: Sendable {
 
     /// One request and its whole answer within the time-out. Cancelling the task drops the request.
     func send(_ exchange: HTTPExchange) async -> Result<HTTPAnswer, HTTPFailure> {
-        guard begin() else { return .failure(.connection) }
-        defer { end() }
         let pool = pool
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                pool.loop.execute { pool.start(exchange, continuation) }
+                if pool.loop.inEventLoop {
+                    pool.start(exchange, continuation)
+                } else {
+                    pool.loop.execute { pool.start(exchange, continuation) }
+                }
             }
         } onCancel: {
             pool.loop.execute { pool.cancel(exchange) }
         }
     }
 
-    private func begin() -> Bool {
-        traffic.withLock { traffic in
-            if traffic.isShutDown { return false }
-            traffic.inFlight += 1
-            return true
-        }
-    }
-
-    private func end() {
-        let shutdown = traffic.withLock { traffic in
-            traffic.inFlight -= 1
-            return traffic.inFlight == 0 ? traffic.shutdown.take() : nil
-        }
-        shutdown?.resume()
-    }
-
     /// Ends what is in flight as a lost connection; later requests are the same. A second call returns at once.
     func shutdown() async {
-        let isFirst = traffic.withLock { traffic in
-            defer { traffic.isShutDown = true }
-            return !traffic.isShutDown
-        }
-        guard isFirst else { return }
         let pool = pool
         await withCheckedContinuation { continuation in
             pool.loop.execute { pool.shutdown(continuation) }
         }
-        await withCheckedContinuation { continuation in
-            let isQuiet = traffic.withLock { traffic in
-                if traffic.inFlight == 0 { return true }
-                traffic.shutdown = continuation
-                return false
-            }
-            if isQuiet { continuation.resume() }
-        }
-        // Cannot fail but by having been shut down before, and this is the only place.
-        try? await group.shutdownGracefully()
     }
 }

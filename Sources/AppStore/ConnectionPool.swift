@@ -180,6 +180,7 @@ final class ConnectionPool: @unchecked Sendable {
     /// Fails what is under way, closes everything, and resumes once no connection is being made.
     func shutdown(_ continuation: CheckedContinuation<Void, Never>) {
         loop.assertInEventLoop()
+        if isShutDown { return continuation.resume() }
         isShutDown = true
         deadline?.cancel()
         sweep?.cancel()

@@ -7,6 +7,8 @@ import NIOCore
 /// the last reference goes.
 public final class VerifyReceiptClient: ReceiptVerifier {
     public static let endpoint = "verifyReceipt"
+    /// Bytes. A longer answer is read on another thread than the one that all requests share.
+    private static let briefAnswer = 32 << 10
 
     private let limits: AppleLimits
     private let connection: AppleConnection
@@ -49,13 +51,14 @@ public final class VerifyReceiptClient: ReceiptVerifier {
 
     public func verify(_ request: VerificationRequest) async -> AppleAnswer {
         guard case .receipt(let receipt, let setting) = request.subject else { return .blocked(.noServerAPI) }
-        var password: String?
-        if let setting { password = secrets(setting).flatMap { $0.isEmpty ? nil : $0 } }
+        let password = setting.flatMap(secrets).flatMap { $0.isEmpty ? nil : $0 }
         let hasSecret = password != nil || setting == nil
         guard limits.mayAsk(request.bundleID, endpoint: Self.endpoint, hasSecret: hasSecret) else {
             return .blocked(.sharedSecret)
         }
-        let answer = await ask(request, receipt, password: password)
+        let answer = await withTaskExecutorPreference(connection.executor) {
+            await ask(request, receipt, password: password)
+        }
         limits.note(answer, to: request, endpoint: Self.endpoint)
         return answer
     }
@@ -84,7 +87,10 @@ public final class VerifyReceiptClient: ReceiptVerifier {
         let result = await connection.send(
             HTTPExchange(environment == .production ? production : sandbox, body: body))
         let elapsed = ContinuousClock.now - start
-        let (answer, status) = read(result, asked: environment)
+        let isBrief = (try? result.get()).map { $0.body.count <= Self.briefAnswer } ?? true
+        let (answer, status) = await withTaskExecutorPreference(isBrief ? nil : globalConcurrentExecutor) {
+            read(result, asked: environment)
+        }
         ended?(
             AppleTry(
                 at: now(), endpoint: Self.endpoint, environment: environment, result: answer.label, status: status,

@@ -220,7 +220,17 @@ final class BenchParts {
         let total = sums.reduce(0) { $0 + $1.1 }
         guard total > 0 else { return "stages: none" }
         let shares = sums.map { "\($0.0) \(String(format: "%.0f", 100 * $0.1 / total)) %" }
-        return "stages: " + shares.joined(separator: ", ")
+        return "stages: " + shares.joined(separator: ", ") + "; a request to Apple \(meanRequest(metrics))"
+    }
+
+    /// From the moment it is handed to the HTTP client until its answer is back.
+    private func meanRequest(_ metrics: String) -> String {
+        func value(_ suffix: String) -> Double {
+            metrics.split(separator: "\n").first {
+                $0.hasPrefix("receiptd_apple_request_duration_seconds_\(suffix) ")
+            }.flatMap { $0.split(separator: " ").last }.flatMap { Double($0) } ?? 0
+        }
+        return String(format: "%.1f ms", value("sum") / max(1, value("count")) * 1000)
     }
 
     func stop() {
