@@ -49,6 +49,43 @@ struct JSONParserOracleTests {
         }
     }
 
+    @Test("keeping some members is keeping all and dropping the others", arguments: 200..<220 as Range<UInt64>)
+    func keptMembers(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        for round in 0..<150 {
+            var document = RandomJSON(random: random)
+            var bytes = document.document()
+            random = document.random
+            let all = (try? JSONParser.parse(bytes)).map { Self.names(in: $0.value) } ?? []
+            let kept = Set(all.sorted().filter { _ in random.chance(50) })
+            if random.chance(50) { Self.mutate(&bytes, &random) }
+            let whole = try? JSONParser.parse(bytes)
+            let part = try? JSONParser.parse(bytes, keeping: JSONNames(kept.sorted()))
+            let note: Comment = "seed \(seed), round \(round): \(String(decoding: bytes, as: UTF8.self))"
+            #expect(part?.value == whole.map { Self.pruned($0.value, kept) }, note)
+            #expect(part?.exceededDepth == whole?.exceededDepth, note)
+        }
+    }
+
+    private static func names(in value: JSONValue) -> Set<String> {
+        switch value {
+        case .array(let elements): elements.reduce(into: []) { $0.formUnion(names(in: $1)) }
+        case .object(let members): members.reduce(into: []) { $0.formUnion(names(in: $1.value).union([$1.name])) }
+        default: []
+        }
+    }
+
+    private static func pruned(_ value: JSONValue, _ kept: Set<String>) -> JSONValue {
+        switch value {
+        case .array(let elements): .array(elements.map { pruned($0, kept) })
+        case .object(let members):
+            .object(
+                members.filter { kept.contains($0.name) }
+                    .map { JSONMember(name: $0.name, value: pruned($0.value, kept)) })
+        default: value
+        }
+    }
+
     /// No byte becomes NUL: Foundation takes a document with one for UTF-16 or UTF-32.
     private static func mutate(_ bytes: inout [UInt8], _ random: inout SeededRandom) {
         guard !bytes.isEmpty else { return }

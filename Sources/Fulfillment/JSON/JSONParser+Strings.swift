@@ -3,17 +3,56 @@ extension JSONParser {
     mutating func string() throws(JSONFault) -> String {
         index += 1
         let start = index
+        guard try isPlain() else { return try escapedString(from: start) }
+        defer { index += 1 }
+        return text(from: start)
+    }
+
+    /// Reads a member's name, the index on its opening quote. Nil where the member is not to be kept.
+    mutating func keptName() throws(JSONFault) -> String? {
+        guard let names, keeps else {
+            let name = try string()
+            return keeps ? name : nil
+        }
+        index += 1
+        let start = index
+        guard try isPlain() else { return names.name(try escapedString(from: start)) }
+        defer { index += 1 }
+        return names.name(UnsafeBufferPointer(rebasing: bytes[start..<index]))
+    }
+
+    /// Goes on to the closing quote, or to the first backslash: then it is false.
+    private mutating func isPlain() throws(JSONFault) -> Bool {
+        skipPlainWords()
         while index < bytes.count {
             let byte = bytes[index]
-            if byte == UInt8(ascii: "\"") {
-                defer { index += 1 }
-                return String(decoding: bytes[start..<index], as: UTF8.self)
-            }
-            if byte == UInt8(ascii: "\\") { return try escapedString(from: start) }
+            if byte == UInt8(ascii: "\"") { return true }
+            if byte == UInt8(ascii: "\\") { return false }
             guard byte >= 0x20 else { throw fault("a control character stands in a string") }
             index += 1
         }
         throw fault("a string is not closed")
+    }
+
+    /// Goes on by eight bytes at a time, as long as none of them is a quote, a backslash or a control character: a receipt
+    /// is thousands of bytes in a row without one.
+    private mutating func skipPlainWords() {
+        let raw = UnsafeRawBufferPointer(bytes)
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let tops = ones << 7
+        /// Not 0 where, and only where, some byte is 0.
+        func zeros(_ word: UInt64) -> UInt64 { (word &- ones) & ~word & tops }
+        while index + 8 <= raw.count {
+            let word = raw.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            let controls = (word &- ones &* 0x20) & ~word & tops
+            guard zeros(word ^ ones &* 0x22) | zeros(word ^ ones &* 0x5C) | controls == 0 else { return }
+            index += 8
+        }
+    }
+
+    /// What was read since `start`; empty where nothing is to be made of it.
+    func text(from start: Int) -> String {
+        keeps ? String(decoding: bytes[start..<index], as: UTF8.self) : ""
     }
 
     /// The slow path: the index on the first backslash.

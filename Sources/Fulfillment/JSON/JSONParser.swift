@@ -13,10 +13,12 @@ public struct JSONParser {
     }
 
     /// Reads a whole document: one value with white space around it. Throws `JSONFault` where the bytes are none.
-    public static func parse(_ bytes: [UInt8]) throws(JSONFault) -> Document {
+    /// - Parameter names: the members to keep, wherever they stand. The others have to be JSON too, but are not there in
+    ///   what is returned. Nil keeps all.
+    public static func parse(_ bytes: [UInt8], keeping names: JSONNames? = nil) throws(JSONFault) -> Document {
         guard UTF8Validation.isValid(bytes) else { throw JSONFault(message: "not valid UTF-8", offset: 0) }
         let result: Result<Document, JSONFault> = bytes.withUnsafeBufferPointer { buffer in
-            var parser = JSONParser(bytes: buffer)
+            var parser = JSONParser(bytes: buffer, names: names)
             do throws(JSONFault) {
                 parser.skipWhitespace()
                 let value = try parser.value(depth: 0)
@@ -31,11 +33,15 @@ public struct JSONParser {
     }
 
     let bytes: UnsafeBufferPointer<UInt8>
+    let names: JSONNames?
     var index = 0
+    /// False inside of a member that is not kept: nothing is made of what is read.
+    var keeps = true
     private var exceededDepth = false
 
-    private init(bytes: UnsafeBufferPointer<UInt8>) {
+    private init(bytes: UnsafeBufferPointer<UInt8>, names: JSONNames?) {
         self.bytes = bytes
+        self.names = names
     }
 
     func fault(_ message: String) -> JSONFault { JSONFault(message: message, offset: index) }
@@ -80,16 +86,21 @@ public struct JSONParser {
             index += 1
             return .object(members)
         }
-        // Only the outermost: a million small objects with room for sixteen each would be a record's weight many times.
-        if depth == 0 { members.reserveCapacity(16) }
         while true {
             guard current == UInt8(ascii: "\"") else { throw fault("a member's name is missing") }
-            let name = try string()
+            let name = try keptName()
             skipWhitespace()
             guard current == UInt8(ascii: ":") else { throw fault("a colon is missing") }
             index += 1
             skipWhitespace()
-            members.append(JSONMember(name: name, value: try value(depth: depth + 1)))
+            if let name {
+                // Only the outermost, and where few names are kept: a million small objects with room for sixteen each
+                // would be a record's weight many times.
+                if members.isEmpty, depth == 0 || names != nil { members.reserveCapacity(depth == 0 ? 16 : 8) }
+                members.append(JSONMember(name: name, value: try value(depth: depth + 1)))
+            } else {
+                try skipValue(depth: depth + 1)
+            }
             skipWhitespace()
             if current == UInt8(ascii: "}") {
                 index += 1
@@ -110,7 +121,8 @@ public struct JSONParser {
             return .array(elements)
         }
         while true {
-            elements.append(try value(depth: depth + 1))
+            let element = try value(depth: depth + 1)
+            if keeps { elements.append(element) }
             skipWhitespace()
             if current == UInt8(ascii: "]") {
                 index += 1
@@ -120,6 +132,14 @@ public struct JSONParser {
             index += 1
             skipWhitespace()
         }
+    }
+
+    /// Reads a value as any other, and makes nothing of it.
+    private mutating func skipValue(depth: Int) throws(JSONFault) {
+        let keptBefore = keeps
+        keeps = false
+        _ = try value(depth: depth)
+        keeps = keptBefore
     }
 
     /// Steps over a container by its brackets, without recursion: 100,000 levels cost no stack.
@@ -170,7 +190,7 @@ public struct JSONParser {
             if current == UInt8(ascii: "+") || current == UInt8(ascii: "-") { index += 1 }
             try digits()
         }
-        return String(decoding: bytes[start..<index], as: UTF8.self)
+        return text(from: start)
     }
 
     private mutating func digits() throws(JSONFault) {

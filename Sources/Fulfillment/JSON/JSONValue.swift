@@ -1,5 +1,5 @@
 /// A JSON value as it was written: numbers keep their text, objects keep the order of their members.
-public indirect enum JSONValue: Sendable, Equatable {
+public enum JSONValue: Sendable, Equatable {
     case null
     case bool(Bool)
     /// The number as written: no precision is lost on the way.

@@ -99,6 +99,7 @@ public struct JSONWriter: Sendable {
         bytes.append(UInt8(ascii: "\""))
         var text = text
         text.withUTF8 { utf8 in
+            guard !Self.isPlain(utf8) else { return bytes.append(contentsOf: utf8) }
             var plainStart = 0
             var index = 0
             while index < utf8.count {
@@ -118,6 +119,15 @@ public struct JSONWriter: Sendable {
             bytes.append(contentsOf: utf8[plainStart...])
         }
         bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// Printable ASCII that needs no escape. Without an early exit, so that many bytes are looked at in one step.
+    private static func isPlain(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        var found: UInt8 = 0
+        for byte in bytes {
+            found |= (byte < 0x20 ? 1 : 0) | (byte == 0x22 ? 1 : 0) | (byte == 0x5C ? 1 : 0) | (byte >= 0x7F ? 1 : 0)
+        }
+        return found == 0
     }
 
     private mutating func appendEscape(_ scalar: UInt8) {

@@ -28,7 +28,7 @@ public struct SubmissionDecoder: Sendable {
         }
         let document: JSONParser.Document
         do {
-            document = try JSONParser.parse(value)
+            document = try JSONParser.parse(value, keeping: SubmissionFields.names)
         } catch {
             return unreadable("not JSON: \(error.message), at byte \(error.offset)")
         }

@@ -23,7 +23,11 @@ struct SubmissionFields {
         case submittedAt = "submitted_at"
     }
 
+    /// What is not among them means nothing.
+    static let names = JSONNames(Name.allCases.map(\.rawValue))
+
     init(_ members: [JSONMember]) {
+        values.reserveCapacity(members.count)
         for member in members {
             guard let name = Name(rawValue: member.name) else { continue }
             if values.updateValue(member.value, forKey: name) != nil { repeated.insert(name) }
