@@ -67,9 +67,14 @@ public struct GenuineReceipt: Sendable, Equatable {
         self.bundleID = bundleID
         self.appAppleID = appAppleID
         self.environment = environment
-        var seen: Set<StoreTransactionID> = []
-        self.purchases = purchases.filter { seen.insert($0.transactionID).inserted }.sorted(by: StorePurchase.isBefore)
+        self.purchases = Self.inOrder(purchases)
         self.isExpiredSubscription = isExpiredSubscription
         self.holdsAutoRenewable = holdsAutoRenewable
+    }
+    private static func inOrder(_ purchases: [StorePurchase]) -> [StorePurchase] {
+        // Most receipts hold one.
+        guard purchases.count > 1 else { return purchases }
+        var seen: Set<StoreTransactionID> = []
+        return purchases.filter { seen.insert($0.transactionID).inserted }.sorted(by: StorePurchase.isBefore)
     }
 }

@@ -9,6 +9,6 @@ public struct Digest256: Sendable, Hashable {
     }
 
     public init(hashing data: [UInt8]) {
-        bytes = Array(SHA256.hash(data: data))
+        bytes = SHA256.hash(data: data).withUnsafeBytes { Array($0) }
     }
 }

@@ -12,15 +12,19 @@ public struct NameBasedUUID: Sendable, Hashable, Comparable, CustomStringConvert
 
     /// Hashes `parts` under receiptd's own namespace. Each part is preceded by its length, so that no two lists of
     /// parts run together.
-    public init(_ parts: [some Sequence<UInt8>]) {
-        var bytes: [UInt8] = Self.namespace
-        for part in parts {
-            let start = bytes.count
-            bytes.append(contentsOf: [0, 0, 0, 0])
+    /// - Parameter digest: a last part.
+    public init(_ parts: [some Collection<UInt8>], then digest: Digest256? = nil) {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(parts.reduce(Self.namespace.count + 36) { $0 + 4 + $1.count })
+        bytes.append(contentsOf: Self.namespace)
+        func append(_ part: some Collection<UInt8>) {
+            for shift in stride(from: 24, through: 0, by: -8) {
+                bytes.append(UInt8(truncatingIfNeeded: part.count >> shift))
+            }
             bytes.append(contentsOf: part)
-            let length = UInt32(truncatingIfNeeded: bytes.count - start - 4)
-            for index in 0..<4 { bytes[start + index] = UInt8(truncatingIfNeeded: length >> (24 - 8 * index)) }
         }
+        for part in parts { append(part) }
+        if let digest { append(digest.bytes) }
         var words: (UInt64, UInt64) = (0, 0)
         Insecure.SHA1.hash(data: bytes).withUnsafeBytes { digest in
             for index in 0..<8 {

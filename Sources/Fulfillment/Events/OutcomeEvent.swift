@@ -37,13 +37,13 @@ public struct OutcomeEvent: Sendable, Equatable {
 
     /// CloudEvents 1.0, Kafka protocol binding, binary mode.
     public func headers(traceparent: String?) -> [(name: String, value: String)] {
-        var headers = [
+        var headers: [(name: String, value: String)] = [
             ("ce_specversion", "1.0"), ("ce_id", eventID.description), ("ce_type", kind.rawValue),
             ("ce_source", "receiptd"), ("ce_subject", subject.text), ("ce_time", occurredAt.rfc3339),
             ("content-type", "application/json"),
         ]
         if let traceparent { headers.append(("traceparent", traceparent)) }
-        return headers.map { (name: $0.0, value: $0.1) }
+        return headers
     }
 
     /// Granted, revoked and reinstated events: one for each revision of a transaction.

@@ -84,22 +84,14 @@ public struct HoldDecision: Sendable {
 }
 
 extension PendingDecision {
-    fileprivate init(
+    fileprivate convenience init(
         _ hold: LeasedHold, ruling: Ruling, environment: StoreEnvironment, decidedAt: Timestamp, catalogVersion: Int64
     ) {
-        submission = hold.submission
-        position = hold.position
-        // Never read: a hold's end remembers nothing of its proof.
-        proof = Digest256(bytes: [])
-        identity = hold.identity
-        self.ruling = ruling
-        self.environment = environment
-        evidence = nil
-        self.decidedAt = decidedAt
-        self.catalogVersion = catalogVersion
-        traceparent = hold.traceparent
-        parkedID = nil
-        risk = nil
-        story = nil
+        self.init(
+            submission: hold.submission, position: hold.position,
+            // Never read: a hold's end remembers nothing of its proof.
+            proof: Digest256(bytes: []),
+            identity: hold.identity, ruling: ruling, environment: environment, evidence: nil, decidedAt: decidedAt,
+            catalogVersion: catalogVersion, traceparent: hold.traceparent)
     }
 }

@@ -49,8 +49,8 @@ public enum Recollection: Sendable, Equatable {
     case provenBefore(GenuineReceipt)
 }
 
-/// A ruling on its way into the ledger.
-public struct PendingDecision: Sendable {
+/// A ruling on its way into the ledger. A class for the reason that `Submission` is one.
+public final class PendingDecision: Sendable {
     public let submission: Submission
     public let position: RecordPosition
     public let proof: Digest256
@@ -69,16 +69,17 @@ public struct PendingDecision: Sendable {
     /// For people; it decides nothing.
     public let story: SubmissionStory?
 
+    /// - Parameter identity: nil: the submission's with this proof.
     public init(
-        submission: Submission, position: RecordPosition, proof: Digest256, ruling: Ruling,
-        environment: StoreEnvironment, evidence: GenuineReceipt?, decidedAt: Timestamp, catalogVersion: Int64,
-        traceparent: String?, parkedID: NameBasedUUID? = nil, risk: RiskThresholds? = nil,
+        submission: Submission, position: RecordPosition, proof: Digest256, identity: NameBasedUUID? = nil,
+        ruling: Ruling, environment: StoreEnvironment, evidence: GenuineReceipt?, decidedAt: Timestamp,
+        catalogVersion: Int64, traceparent: String?, parkedID: NameBasedUUID? = nil, risk: RiskThresholds? = nil,
         story: SubmissionStory? = nil
     ) {
         self.submission = submission
         self.position = position
         self.proof = proof
-        self.identity = submission.identity(proof: proof)
+        self.identity = identity ?? submission.identity(proof: proof)
         self.ruling = ruling
         self.environment = environment
         self.evidence = evidence

@@ -1,5 +1,5 @@
-/// A submission's proof, read as far as it can be without asking anyone.
-public struct ParsedProof: Sendable, Equatable {
+/// A submission's proof, read as far as it can be without asking anyone. A class for the reason that `Submission` is one.
+public final class ParsedProof: Sendable, Equatable {
     /// SHA-256 of the decoded proof: the same bytes are the same proof.
     public let digest: Digest256
     public let material: Material
@@ -29,6 +29,11 @@ public struct ParsedProof: Sendable, Equatable {
         self.material = material
         self.signature = signature
         self.content = content
+    }
+
+    public static func == (left: ParsedProof, right: ParsedProof) -> Bool {
+        left.digest == right.digest && left.material == right.material && left.signature == right.signature
+            && left.content == right.content
     }
 }
 

@@ -1,5 +1,8 @@
 /// What a game server asks: verify this proof for this player.
-public struct Submission: Sendable, Equatable {
+///
+/// A class, though it never changes: it is handed on by everything that a submission passes, and a copy of a struct of ten
+/// texts costs ten reference counts each time.
+public final class Submission: Sendable, Equatable {
     public let submissionID: Identifier
     public let playerID: PlayerID
     public let bundleID: BundleID
@@ -29,6 +32,13 @@ public struct Submission: Sendable, Equatable {
         self.deviceID = deviceID
         self.currency = currency
         self.submittedAt = submittedAt
+    }
+
+    public static func == (left: Submission, right: Submission) -> Bool {
+        left.submissionID == right.submissionID && left.playerID == right.playerID && left.bundleID == right.bundleID
+            && left.proof == right.proof && left.productID == right.productID && left.orderID == right.orderID
+            && left.appAccountToken == right.appAccountToken && left.deviceID == right.deviceID
+            && left.currency == right.currency && left.submittedAt == right.submittedAt
     }
 
     /// Exactly one of three.

@@ -21,8 +21,10 @@ extension Timestamp {
 
 enum ArrayLiteral {
     /// PostgreSQL's text form of a one-dimensional text array: unnest takes no array of arrays of unequal lengths.
-    static func text(_ identifiers: some Sequence<Identifier>) -> String {
-        var bytes: [UInt8] = [UInt8(ascii: "{")]
+    static func text(_ identifiers: some Collection<Identifier>) -> String {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(identifiers.reduce(2) { $0 + 3 + $1.text.utf8.count })
+        bytes.append(UInt8(ascii: "{"))
         for identifier in identifiers {
             if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
             bytes.append(UInt8(ascii: "\""))

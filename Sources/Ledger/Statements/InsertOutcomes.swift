@@ -93,7 +93,7 @@ struct InsertOutcomes {
         ]
     }
 
-    private var storyColumn: [PostgresParameter] { [.textArray(outcomes.map(\.decision.storedStory))] }
+    private var storyColumn: [PostgresParameter] { [.textBytesArray(outcomes.map(\.decision.storedStory))] }
 
     private var outboxColumns: [PostgresParameter] {
         [

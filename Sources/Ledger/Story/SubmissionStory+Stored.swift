@@ -5,7 +5,7 @@ extension PendingDecision {
     private static let maximumClaim = 128
 
     /// What was submitted, and how it came to its decision, as JSON with short names. Never the receipt, nor the token.
-    var storedStory: String? {
+    var storedStory: [UInt8]? {
         guard let story else { return nil }
         var json = JSONWriter(capacity: 192 + 80 * story.tries.count)
         json.beginObject()
@@ -31,7 +31,7 @@ extension PendingDecision {
             json.write(story.tries)
         }
         json.endObject()
-        return String(decoding: json.bytes, as: UTF8.self)
+        return json.bytes
     }
 }
 
