@@ -38,7 +38,8 @@ extension ParsedProof.Signature {
 extension ProofContent {
     fileprivate init(_ receipt: LocalReceipt) {
         // Which of two rows of one transaction holds, Apple has to say.
-        let isUnambiguous = Set(receipt.purchases.map(\.transactionID)).count == receipt.purchases.count
+        let count = receipt.purchases.count
+        let isUnambiguous = count < 2 || Set(receipt.purchases.map(\.transactionID)).count == count
         self.init(
             bundleID: receipt.bundleID, appAppleID: receipt.appAppleID, environment: receipt.environment,
             purchases: receipt.purchases, isComplete: receipt.unreadablePurchases == 0 && isUnambiguous,

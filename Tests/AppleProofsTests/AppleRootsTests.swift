@@ -23,7 +23,7 @@ struct AppleRootsTests {
     @Test("the built-in issuer of iOS 6 receipts is signed by Apple's root")
     func builtInIntermediate() throws {
         let issuer = try #require(AppleRoots.builtIn.intermediates.first)
-        let trusted = try #require(TrustedCertificate(issuer.bytes))
+        let trusted = try #require(TrustedCertificate(Array(issuer.bytes)))
         let root = try #require(AppleRoots.builtIn.roots.first { $0.subject == issuer.issuer })
         #expect(root.certificate.publicKey.isValidSignature(trusted.certificate.signature, for: trusted.certificate))
     }

@@ -59,8 +59,8 @@ enum MessageDigest {
 
     func hash(_ bytes: [UInt8]) -> [UInt8] {
         switch self {
-        case .sha1: Array(Insecure.SHA1.hash(data: bytes))
-        case .sha256: Array(SHA256.hash(data: bytes))
+        case .sha1: Insecure.SHA1.hash(data: bytes).withUnsafeBytes { Array($0) }
+        case .sha256: SHA256.hash(data: bytes).withUnsafeBytes { Array($0) }
         }
     }
 }

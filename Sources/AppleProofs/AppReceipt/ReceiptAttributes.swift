@@ -29,9 +29,7 @@ struct ReceiptAttributeReader {
     /// Throws where what the range holds is not one SET.
     init(_ bytes: [UInt8], in range: Range<Int>) throws(BERFault) {
         self.bytes = bytes
-        let frame = BERElement(
-            tag: BERTag.octetString, start: range.lowerBound, content: range, end: range.upperBound)
-        var outer = BERReader(bytes, inside: frame)
+        var outer = BERReader(bytes, in: range)
         let set = try outer.next(BERTag.set)
         guard outer.isAtEnd else { throw .unexpectedElement }
         reader = BERReader(bytes, inside: set)
@@ -49,9 +47,7 @@ struct ReceiptAttributeReader {
 
     /// The one element that a value holds; nil where it holds none, or something that is not BER at all.
     func element(in value: Range<Int>) -> BERElement? {
-        let frame = BERElement(
-            tag: BERTag.octetString, start: value.lowerBound, content: value, end: value.upperBound)
-        var reader = BERReader(bytes, inside: frame)
+        var reader = BERReader(bytes, in: value)
         return (try? reader.next()) ?? nil
     }
 

@@ -43,9 +43,10 @@ extension SignedMessage {
 
     private func certificateOutlines() throws(ProofFailure) -> [CertificateOutline] {
         var outlines: [CertificateOutline] = []
+        outlines.reserveCapacity(certificates.count)
         for element in certificates {
             do throws(BERFault) {
-                outlines.append(try CertificateOutline(Array(bytes[element.whole])))
+                outlines.append(try CertificateOutline(bytes, in: element.whole))
             } catch {
                 throw .forged(.unreadableCertificate)
             }

@@ -23,6 +23,7 @@ struct SignedMessage {
         var certificates: [BERElement] = []
         if let bag = try signedData.next(ifTagged: BERTag.context0) {
             var reader = BERReader(bytes, inside: bag)
+            certificates.reserveCapacity(SignedMessage.usualCertificates)
             while certificates.count <= SignedMessage.maximumCertificates, let certificate = try reader.next() {
                 certificates.append(certificate)
             }
@@ -36,7 +37,8 @@ struct SignedMessage {
         self.signers = signers
     }
 
-    /// Apple sends three. One more than these is read, to know that there are more.
+    private static let usualCertificates = 3
+    /// One more than these is read, to know that there are more.
     static let maximumCertificates = 5
 
     private static func content(of element: BERElement, in bytes: [UInt8]) throws(BERFault) -> [UInt8] {

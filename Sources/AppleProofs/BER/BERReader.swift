@@ -14,16 +14,18 @@ struct BERReader {
     private let end: Int
 
     init(_ bytes: [UInt8]) {
-        self.bytes = bytes
-        index = 0
-        end = bytes.count
+        self.init(bytes, in: 0..<bytes.count)
     }
 
     /// The elements inside `element`, which was read from the same bytes.
     init(_ bytes: [UInt8], inside element: BERElement) {
+        self.init(bytes, in: element.content)
+    }
+
+    init(_ bytes: [UInt8], in range: Range<Int>) {
         self.bytes = bytes
-        index = element.content.lowerBound
-        end = element.content.upperBound
+        index = range.lowerBound
+        end = range.upperBound
     }
 
     var isAtEnd: Bool { index == end }

@@ -8,7 +8,7 @@ struct CertificateOutline {
     static let rsaKeySizes = 2048...4096
     static let maximumExponentSize = 8
 
-    let bytes: [UInt8]
+    let bytes: ArraySlice<UInt8>
     /// Names and serial number as encoded: they are compared byte by byte.
     let issuer: ArraySlice<UInt8>
     let subject: ArraySlice<UInt8>
@@ -18,8 +18,13 @@ struct CertificateOutline {
 
     /// Throws where the bytes are no certificate.
     init(_ bytes: [UInt8]) throws(BERFault) {
-        self.bytes = bytes
-        var outer = BERReader(bytes)
+        try self.init(bytes, in: 0..<bytes.count)
+    }
+
+    /// Throws where what the range holds is no certificate.
+    init(_ bytes: [UInt8], in range: Range<Int>) throws(BERFault) {
+        self.bytes = bytes[range]
+        var outer = BERReader(bytes, in: range)
         var certificate = BERReader(bytes, inside: try outer.next(BERTag.sequence))
         guard outer.isAtEnd else { throw .unexpectedElement }
         var body = BERReader(bytes, inside: try certificate.next(BERTag.sequence))
@@ -33,7 +38,7 @@ struct CertificateOutline {
         _ = try certificate.next(BERTag.sequence)
         _ = try certificate.next(BERTag.bitString)
         guard certificate.isAtEnd else { throw .unexpectedElement }
-        doubt = bytes.count > Self.maximumSize ? .certificateSize : try Self.doubt(about: key, in: bytes)
+        doubt = range.count > Self.maximumSize ? .certificateSize : try Self.doubt(about: key, in: bytes)
     }
 
     var isSelfIssued: Bool { issuer == subject }

@@ -48,7 +48,7 @@ struct ChainVerifier: Sendable {
         // A certificate says its own length: no two pairs run together.
         hash.update(data: leaf.bytes)
         hash.update(data: intermediate.bytes)
-        return Digest256(bytes: Array(hash.finalize()))
+        return Digest256(bytes: hash.finalize().withUnsafeBytes { Array($0) })
     }
 
     private func verifyAnew(
