@@ -24,7 +24,7 @@ final class HTTPExchange: @unchecked Sendable {
     var previous: HTTPExchange?
     var next: HTTPExchange?
 
-    init(_ request: HTTPRequest, body: ByteBuffer) {
+    init(_ request: HTTPRequest, body: VerifyReceiptBody) {
         origin = request.origin
         head = request.head
         bytes = request.bytes(body: body)

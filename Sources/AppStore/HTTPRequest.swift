@@ -23,14 +23,14 @@ struct HTTPRequest: Sendable {
     }
 
     /// Head and body in one buffer, so that one write sends them.
-    func bytes(body: ByteBuffer) -> ByteBuffer {
-        let length = String(body.readableBytes)
-        var bytes = ByteBuffer()
-        bytes.reserveCapacity(prefix.readableBytes + length.utf8.count + 4 + body.readableBytes)
+    func bytes(body: VerifyReceiptBody) -> ByteBuffer {
+        let length = String(body.count)
+        var bytes = ByteBufferAllocator().buffer(
+            capacity: prefix.readableBytes + length.utf8.count + 4 + body.count)
         bytes.writeImmutableBuffer(prefix)
         bytes.writeString(length)
         bytes.writeStaticString("\r\n\r\n")
-        bytes.writeImmutableBuffer(body)
+        body.write(to: &bytes)
         return bytes
     }
 }

@@ -1,18 +1,43 @@
 import NIOCore
 
-/// The request's JSON, written by hand: a receipt is the largest thing this process copies.
-enum VerifyReceiptBody {
-    static func make(receipt: String, password: String?, allocator: ByteBufferAllocator) -> ByteBuffer {
-        let overhead = 80
-        var body = allocator.buffer(capacity: receipt.utf8.count + (password?.utf8.count ?? 0) + overhead)
-        body.writeStaticString("{\"receipt-data\":\"")
-        writeEscaped(receipt, to: &body)
+/// The request's JSON, written by hand, and straight to where it is sent from: a receipt is the largest thing this process
+/// copies.
+struct VerifyReceiptBody {
+    private static let start: StaticString = "{\"receipt-data\":\""
+    private static let passwordStart: StaticString = "\",\"password\":\""
+    private static let end: StaticString = "\",\"exclude-old-transactions\":false}"
+
+    private let receipt: String
+    private let password: String?
+    private let escapes: (receipt: Int, password: Int)
+
+    init(receipt: String, password: String?) {
+        self.receipt = receipt
+        self.password = password
+        escapes = (Self.escapedBytes(receipt), password.map(Self.escapedBytes) ?? 0)
+    }
+
+    /// Bytes that `write` writes.
+    var count: Int {
+        let secret = password.map { Self.passwordStart.utf8CodeUnitCount + $0.utf8.count + escapes.password } ?? 0
+        return Self.start.utf8CodeUnitCount + receipt.utf8.count + escapes.receipt + secret
+            + Self.end.utf8CodeUnitCount
+    }
+
+    func write(to buffer: inout ByteBuffer) {
+        buffer.writeStaticString(Self.start)
+        Self.write(receipt, isPlain: escapes.receipt == 0, to: &buffer)
         if let password {
-            body.writeStaticString("\",\"password\":\"")
-            writeEscaped(password, to: &body)
+            buffer.writeStaticString(Self.passwordStart)
+            Self.write(password, isPlain: escapes.password == 0, to: &buffer)
         }
-        body.writeStaticString("\",\"exclude-old-transactions\":false}")
-        return body
+        buffer.writeStaticString(Self.end)
+    }
+
+    /// How many bytes escapes add. Base64 and Apple's secrets need none.
+    private static func escapedBytes(_ text: String) -> Int {
+        guard text.utf8.withContiguousStorageIfAvailable(mustEscape) ?? true else { return 0 }
+        return text.utf8.reduce(0) { $0 + ($1 == 0x22 || $1 == 0x5C ? 1 : $1 < 0x20 ? 5 : 0) }
     }
 
     /// Without an early exit, so that many bytes are looked at in one step.
@@ -22,21 +47,22 @@ enum VerifyReceiptBody {
         return found != 0
     }
 
-    /// Base64 and Apple's secrets need no escape, and are copied as they stand.
-    private static func writeEscaped(_ text: String, to body: inout ByteBuffer) {
-        guard text.utf8.withContiguousStorageIfAvailable(mustEscape) ?? true else {
-            body.writeString(text)
+    private static func write(_ text: String, isPlain: Bool, to buffer: inout ByteBuffer) {
+        if isPlain {
+            buffer.writeString(text)
             return
         }
         for byte in text.utf8 {
             switch byte {
             case 0x22, 0x5C:
-                body.writeInteger(UInt8(0x5C))
-                body.writeInteger(byte)
+                buffer.writeInteger(UInt8(0x5C))
+                buffer.writeInteger(byte)
             case 0..<0x20:
-                body.writeStaticString("\\u00")
-                for nibble in [byte >> 4, byte & 0xF] { body.writeInteger(nibble < 10 ? 0x30 + nibble : 0x57 + nibble) }
-            default: body.writeInteger(byte)
+                buffer.writeStaticString("\\u00")
+                for nibble in [byte >> 4, byte & 0xF] {
+                    buffer.writeInteger(nibble < 10 ? 0x30 + nibble : 0x57 + nibble)
+                }
+            default: buffer.writeInteger(byte)
             }
         }
     }

@@ -1,5 +1,4 @@
 import Fulfillment
-import NIOCore
 
 /// Asks Apple's `verifyReceipt`: production first, and the sandbox where production sends the receipt there.
 ///
@@ -68,9 +67,8 @@ public final class VerifyReceiptClient: ReceiptVerifier {
         for environment in [StoreEnvironment.production, .sandbox] {
             let scope = AppleScope(bundleID: request.bundleID, endpoint: Self.endpoint, environment: environment)
             let answer = await limits.send(to: scope, for: request) {
-                // Not before it goes: while Apple is out thousands wait, and each body would take as much as its receipt.
-                let body = VerifyReceiptBody.make(
-                    receipt: receipt, password: password, allocator: ByteBufferAllocator())
+                // Not written before it goes: while Apple is out thousands wait, and each would take as much as its receipt.
+                let body = VerifyReceiptBody(receipt: receipt, password: password)
                 let answer = await ask(body, in: environment, ended: request.ended)
                 return (answer, AppleLimits.End(answer, now: now()))
             }
@@ -81,7 +79,7 @@ public final class VerifyReceiptClient: ReceiptVerifier {
     }
 
     private func ask(
-        _ body: ByteBuffer, in environment: StoreEnvironment, ended: (@Sendable (AppleTry) -> Void)?
+        _ body: VerifyReceiptBody, in environment: StoreEnvironment, ended: (@Sendable (AppleTry) -> Void)?
     ) async -> VerifyReceiptAnswer {
         let start = ContinuousClock.now
         let result = await connection.send(
@@ -91,13 +89,22 @@ public final class VerifyReceiptClient: ReceiptVerifier {
         let (answer, status) = await withTaskExecutorPreference(isBrief ? nil : globalConcurrentExecutor) {
             read(result, asked: environment)
         }
+        tell(answer, status, of: environment, after: elapsed, to: ended)
+        return answer
+    }
+
+    /// By itself, so that what it makes takes no room in all who wait for Apple.
+    @inline(never)
+    private func tell(
+        _ answer: VerifyReceiptAnswer, _ status: Int64?, of environment: StoreEnvironment, after elapsed: Duration,
+        to ended: (@Sendable (AppleTry) -> Void)?
+    ) {
         ended?(
             AppleTry(
                 at: now(), endpoint: Self.endpoint, environment: environment, result: answer.label, status: status,
                 milliseconds: Int64(elapsed / .milliseconds(1))))
         observer?.requestEnded(
             endpoint: Self.endpoint, environment: environment, result: answer.label, seconds: elapsed / .seconds(1))
-        return answer
     }
 
     private func read(

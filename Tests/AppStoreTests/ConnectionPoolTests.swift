@@ -148,7 +148,7 @@ struct ConnectionPoolTests {
             loop: group.next(), timeout: .seconds(10), connectTimeout: .seconds(3), tls: nil)
         let request = HTTPRequest(try #require(HTTPEndpoint(url: store.productionURL)))
         for number in 1...2 {
-            let exchange = HTTPExchange(request, body: ByteBuffer(string: "{}"))
+            let exchange = HTTPExchange(request, body: VerifyReceiptBody(receipt: "", password: nil))
             let result = await withCheckedContinuation { continuation in
                 pool.loop.execute { pool.start(exchange, continuation) }
             }

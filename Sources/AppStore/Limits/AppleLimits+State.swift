@@ -103,10 +103,11 @@ extension AppleLimits: AppleState {
         let now = now()
         let key = Credentials(bundleID: bundleID, endpoint: endpoint)
         return state.withLock { state in
-            var credentials = state.credentials[key] ?? CredentialsState()
-            let value = body(&credentials, now)
-            state.credentials[key] = credentials
-            let areWrong = credentials.isMisconfigured(now: now)
+            let known = state.credentials[key]
+            let credentials = known ?? CredentialsBox()
+            if known == nil { state.credentials[key] = credentials }
+            let value = body(&credentials.state, now)
+            let areWrong = credentials.state.isMisconfigured(now: now)
             if state.misconfigured.contains(key) != areWrong {
                 let wereWrong = state.misconfigured.contains { $0.bundleID == bundleID }
                 if areWrong { state.misconfigured.insert(key) } else { state.misconfigured.remove(key) }

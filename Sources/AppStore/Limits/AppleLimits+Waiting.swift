@@ -3,8 +3,8 @@ import NIOCore
 import Synchronization
 
 extension AppleLimits {
-    /// One scope's limits and those who wait for them.
-    struct Waiting {
+    /// One scope's limits and those who wait for them. A class, so that it changes in place; guarded by the lock around it.
+    final class Waiting {
         struct Waiter {
             let ticket: UInt64
             let since: Double
@@ -27,7 +27,7 @@ extension AppleLimits {
         var count: Int { first.count + retries.count }
 
         /// The next to go, first tries and retries by turns.
-        mutating func next(now: Double) -> (Waiter, ScopeLimits.Pass)? {
+        func next(now: Double) -> (Waiter, ScopeLimits.Pass)? {
             // A circuit is probed by first tries where there are any: receipts that Apple never answers are all retries,
             // and a few of them would keep it open for everybody.
             let isRetry = first.isEmpty || (isRetriesTurn && !retries.isEmpty && !limits.breaker.isOpen)
@@ -44,14 +44,14 @@ extension AppleLimits {
         }
 
         /// Those who wait since before a time, longest first.
-        mutating func removeAll(before time: Double) -> [Waiter] {
+        func removeAll(before time: Double) -> [Waiter] {
             var removed: [Waiter] = []
             while let waiter = first.first, waiter.since < time { removed.append(first.removeFirst()) }
             while let waiter = retries.first, waiter.since < time { removed.append(retries.removeFirst()) }
             return removed
         }
 
-        mutating func remove(_ ticket: UInt64) -> Waiter? {
+        func remove(_ ticket: UInt64) -> Waiter? {
             if let index = first.firstIndex(where: { $0.ticket == ticket }) { return first.remove(at: index) }
             return retries.firstIndex { $0.ticket == ticket }.map { retries.remove(at: $0) }
         }
@@ -64,15 +64,13 @@ extension AppleLimits {
         if Task.isCancelled { return nil }
         let began = now()
         let (pass, ticket) = state.withLock { state -> (ScopeLimits.Pass?, UInt64?) in
-            prepare(scope, &state)
-            state.scopes[scope]?.lastUse = began
-            state.scopes[scope]?.limits.budget?.arrived(now: began)
-            if state.scopes[scope]?.isEmpty ?? false,
-                case .pass(let pass)? = state.scopes[scope]?.limits.admit(isRetry: isRetry, now: began)
-            {
+            let waiting = prepare(scope, &state)
+            waiting.lastUse = began
+            waiting.limits.budget?.arrived(now: began)
+            if waiting.isEmpty, case .pass(let pass) = waiting.limits.admit(isRetry: isRetry, now: began) {
                 return (pass, 0)
             }
-            if let queueSeconds, let waiting = state.scopes[scope], waiting.limits.budget != nil,
+            if let queueSeconds, waiting.limits.budget != nil,
                 Double(waiting.count) >= max(1, scope.share(ofRate: perSecond) * queueSeconds)
             {
                 return (nil, nil)
@@ -89,13 +87,17 @@ extension AppleLimits {
         return admitted
     }
 
-    func prepare(_ scope: AppleScope, _ state: inout State) {
-        guard state.scopes[scope] == nil else { return }
-        state.scopes[scope] = Waiting(limits: ScopeLimits(perSecond: scope.share(ofRate: perSecond)))
+    @discardableResult
+    func prepare(_ scope: AppleScope, _ state: inout State) -> Waiting {
+        if let waiting = state.scopes[scope] { return waiting }
+        let waiting = Waiting(limits: ScopeLimits(perSecond: scope.share(ofRate: perSecond)))
+        state.scopes[scope] = waiting
         let key = Credentials(bundleID: scope.bundleID, endpoint: scope.endpoint)
-        guard state.credentials[key] == nil else { return }
-        state.credentials[key] = CredentialsState()
-        observer?.circuit(bundleID: scope.bundleID, endpoint: scope.endpoint, isOpen: false)
+        if state.credentials[key] == nil {
+            state.credentials[key] = CredentialsBox()
+            observer?.circuit(bundleID: scope.bundleID, endpoint: scope.endpoint, isOpen: false)
+        }
+        return waiting
     }
 
     private func wait(
@@ -131,7 +133,7 @@ extension AppleLimits {
         var toLease: Int?
         var wakeUp: Double?
         state.withLock { state in
-            guard var waiting = state.scopes[scope] else { return }
+            guard let waiting = state.scopes[scope] else { return }
             // A circuit closes and a hold ends by themselves too.
             noteShut(scope, &state, now: now)
             while !waiting.isEmpty, let (waiter, pass) = waiting.next(now: now) { admitted.append((waiter, pass)) }
@@ -140,8 +142,7 @@ extension AppleLimits {
             }
             let count = waiting.count
             if !waiting.limits.isHeld(now: now) { toLease = waiting.limits.budget?.toLease(waiting: count, now: now) }
-            wakeUp = nextWakeUp(&waiting, now: now)
-            state.scopes[scope] = waiting
+            wakeUp = nextWakeUp(waiting, now: now)
         }
         for (waiter, pass) in admitted { waiter.continuation.resume(returning: pass) }
         if let toLease { lease(toLease, for: scope) }
@@ -149,7 +150,7 @@ extension AppleLimits {
     }
 
     /// Nil where a look is on its way already, or nobody waits.
-    private func nextWakeUp(_ waiting: inout Waiting, now: Double) -> Double? {
+    private func nextWakeUp(_ waiting: Waiting, now: Double) -> Double? {
         guard !waiting.isEmpty || waiting.limits.isShut(now: now) else { return nil }
         let next = waiting.limits.nextLook(waitingRetries: !waiting.retries.isEmpty, now: now) ?? .infinity
         // Never at once again: what is due now was just looked at.

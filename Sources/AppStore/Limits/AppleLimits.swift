@@ -30,7 +30,7 @@ public final class AppleLimits: Sendable {
 
     struct State {
         var scopes: [AppleScope: Waiting] = [:]
-        var credentials: [Credentials: CredentialsState] = [:]
+        var credentials: [Credentials: CredentialsBox] = [:]
         /// What the observer was last told.
         var openCircuits: Set<Credentials> = []
         var misconfigured: Set<Credentials> = []
@@ -39,6 +39,11 @@ public final class AppleLimits: Sendable {
         var nextTicket: UInt64 = 0
         var downSince: Double?
         var downBefore = 0.0
+    }
+
+    /// Changes in place; guarded by the lock around it.
+    final class CredentialsBox {
+        var state = CredentialsState()
     }
 
     struct Credentials: Hashable {
@@ -128,9 +133,10 @@ public final class AppleLimits: Sendable {
     private func begin(_ scope: AppleScope, _ pass: ScopeLimits.Pass) -> UInt64? {
         let now = now()
         let number = state.withLock { state -> UInt64? in
+            guard let waiting = state.scopes[scope] else { return nil }
             var confirmed = pass
-            guard state.scopes[scope]?.limits.confirm(&confirmed, now: now) ?? false else {
-                state.scopes[scope]?.limits.withdrew(pass)
+            guard waiting.limits.confirm(&confirmed, now: now) else {
+                waiting.limits.withdrew(pass)
                 return nil
             }
             state.underWay += 1
@@ -154,7 +160,7 @@ public final class AppleLimits: Sendable {
         var newHold: Double?
         let mustLook = state.withLock { state -> Bool in
             state.underWay -= 1
-            guard var waiting = state.scopes[scope] else { return false }
+            guard let waiting = state.scopes[scope] else { return false }
             let wasShut = waiting.limits.isShut(now: now)
             let limitBefore = state.concurrency.limit
             switch end {
@@ -172,7 +178,6 @@ public final class AppleLimits: Sendable {
             state.concurrency.ended(number, end.outcome(isWidespread: waiting.limits.breaker.isWidespread))
             if newHold != nil { state.concurrency.calm() }
             let isShut = waiting.limits.isShut(now: now)
-            state.scopes[scope] = waiting
             if wasShut, !isShut { state.concurrency.restart() }
             // Under the lock, so that the last to set it is the last to have decided.
             if state.concurrency.limit != limitBefore {
