@@ -6,11 +6,27 @@ import Synchronization
 /// A ticket is drawn on the consumer's thread, which fixes the order; the turn is awaited by the submission's task.
 final class PlayerLanes: Sendable {
     struct Ticket: Sendable {
-        let player: PlayerID
+        fileprivate let lane: Lane
         let number: UInt64
+
+        var player: PlayerID { lane.player }
     }
 
-    private struct Waiting {
+    /// One player's tickets, in order. It ends with the last of them.
+    ///
+    /// `@unchecked Sendable`: what changes is read and written under the lock of the lanes it belongs to.
+    fileprivate final class Lane: @unchecked Sendable {
+        let player: PlayerID
+        var waiting: [Waiting] = []
+
+        init(_ player: PlayerID) {
+            self.player = player
+        }
+
+        func index(of ticket: Ticket) -> Int? { waiting.firstIndex { $0.number == ticket.number } }
+    }
+
+    fileprivate struct Waiting {
         let number: UInt64
         var continuation: CheckedContinuation<Void, Never>?
     }
@@ -18,27 +34,31 @@ final class PlayerLanes: Sendable {
     private struct State {
         var nextNumber: UInt64 = 0
         /// The first of each lane has its turn.
-        var lanes: [PlayerID: [Waiting]] = [:]
+        var lanes: [PlayerID: Lane] = [:]
     }
 
     private let state = Mutex(State())
 
-    func enter(_ player: PlayerID) -> Ticket {
-        state.withLock { state in
-            state.nextNumber += 1
-            state.lanes[player, default: []].append(Waiting(number: state.nextNumber))
-            return Ticket(player: player, number: state.nextNumber)
-        }
-    }
+    func enter(_ player: PlayerID) -> Ticket { state.withLock { Self.enter(player, &$0) } }
 
     /// Nil where the player has `limit` tickets already.
     func enter(_ player: PlayerID, limit: Int) -> Ticket? {
         state.withLock { state in
-            guard state.lanes[player]?.count ?? 0 < limit else { return nil }
-            state.nextNumber += 1
-            state.lanes[player, default: []].append(Waiting(number: state.nextNumber))
-            return Ticket(player: player, number: state.nextNumber)
+            state.lanes[player]?.waiting.count ?? 0 < limit ? Self.enter(player, &state) : nil
         }
+    }
+
+    private static func enter(_ player: PlayerID, _ state: inout State) -> Ticket {
+        let lane: Lane
+        if let present = state.lanes[player] {
+            lane = present
+        } else {
+            lane = Lane(player)
+            state.lanes[player] = lane
+        }
+        state.nextNumber += 1
+        lane.waiting.append(Waiting(number: state.nextNumber))
+        return Ticket(lane: lane, number: state.nextNumber)
     }
 
     /// Returns when the ticket is first in its lane, or as soon as the task is cancelled.
@@ -46,20 +66,16 @@ final class PlayerLanes: Sendable {
         if isFirst(ticket) { return }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let mayGo = state.withLock { state in
-                    guard !Task.isCancelled, let index = Self.index(of: ticket, in: state), index > 0 else {
-                        return true
-                    }
-                    state.lanes[ticket.player]?[index].continuation = continuation
+                let mayGo = state.withLock { _ in
+                    guard !Task.isCancelled, let index = ticket.lane.index(of: ticket), index > 0 else { return true }
+                    ticket.lane.waiting[index].continuation = continuation
                     return false
                 }
                 if mayGo { continuation.resume() }
             }
         } onCancel: {
-            let continuation = state.withLock { state -> CheckedContinuation<Void, Never>? in
-                guard let index = Self.index(of: ticket, in: state) else { return nil }
-                defer { state.lanes[ticket.player]?[index].continuation = nil }
-                return state.lanes[ticket.player]?[index].continuation
+            let continuation = state.withLock { _ in
+                ticket.lane.index(of: ticket).flatMap { ticket.lane.waiting[$0].continuation.take() }
             }
             continuation?.resume()
         }
@@ -68,15 +84,14 @@ final class PlayerLanes: Sendable {
     /// Gives the turn to the next one. To be called once for each ticket, whatever became of it.
     func leave(_ ticket: Ticket) {
         let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            guard let index = Self.index(of: ticket, in: state) else { return nil }
-            state.lanes[ticket.player]?.remove(at: index)
-            guard let first = state.lanes[ticket.player]?.first else {
-                state.lanes[ticket.player] = nil
+            let lane = ticket.lane
+            guard let index = lane.index(of: ticket) else { return nil }
+            lane.waiting.remove(at: index)
+            if lane.waiting.isEmpty {
+                state.lanes[lane.player] = nil
                 return nil
             }
-            guard index == 0 else { return nil }
-            state.lanes[ticket.player]?[0].continuation = nil
-            return first.continuation
+            return index == 0 ? lane.waiting[0].continuation.take() : nil
         }
         next?.resume()
     }
@@ -85,10 +100,6 @@ final class PlayerLanes: Sendable {
     var isEmpty: Bool { state.withLock { $0.lanes.isEmpty } }
 
     func isFirst(_ ticket: Ticket) -> Bool {
-        state.withLock { $0.lanes[ticket.player]?.first?.number == ticket.number }
-    }
-
-    private static func index(of ticket: Ticket, in state: State) -> Int? {
-        state.lanes[ticket.player]?.firstIndex { $0.number == ticket.number }
+        state.withLock { _ in ticket.lane.waiting.first?.number == ticket.number }
     }
 }

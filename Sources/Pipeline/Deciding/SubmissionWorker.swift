@@ -30,7 +30,7 @@ public struct SubmissionWorker: Sendable {
             case .rejected(let reason, let proof):
                 try await rejectLocally(reason, submission, proof, item)
             case .blocked(let blockage, let proof):
-                noteBlocked(blockage, submission, proof, app: catalog.apps[submission.bundleID])
+                noteBlocked(blockage, submission, proof, in: catalog)
                 guard let parking else { return try await stayBlocked(item) }
                 try await park(submission, proof, item, on: parking, blockedBy: blockage)
             case .admitted(let proof):
@@ -68,87 +68,119 @@ public struct SubmissionWorker: Sendable {
     }
 
     /// recall → ask → judge → record, again and again until there is a verdict. Where the proof is enough, nobody is asked.
+    ///
+    /// Thousands are here at once, each for as long as Apple takes. What only computes is a function of its own that does
+    /// not wait: its values take no room meanwhile.
     private func decide(
         _ submission: Submission, _ proof: ParsedProof, _ item: InFlightRecord, _ clock: inout StageClock
     ) async throws(Abandoned) -> [OutcomeEvent] {
-        let query = RecallQuery(
-            position: item.position, proof: proof.digest, mayBeRedelivered: item.mayBeRedelivered,
-            isParked: item.parked != nil, evidence: proof.recallableEvidence)
         var remembered: GenuineReceipt?
-        switch try await withLedger({ () async throws(LedgerClosed) in try await ledger.recall(query) }) {
-        case .answered(let events):
-            metrics.recalled.increment()
-            return events
-        case .parked:
-            metrics.recalled.increment()
-            return []
-        case .provenBefore(let receipt):
-            metrics.recalled.increment()
-            remembered = receipt
+        switch try await recall(proof, item) {
+        case .answered(let events): return events
+        case .parked: return []
+        case .provenBefore(let receipt): remembered = receipt
         case .nothing: break
         }
         clock.mark(.recall, in: metrics)
         CrashPoint.recalled.reached()
-        var wait = Wait(item, on: parking, retry: retry)
+        let wait = Wait(item, on: parking, retry: retry)
         defer { wait.end() }
         while true {
             // The newest catalog: what was retired or added while we waited counts.
             guard let catalog = catalog() else { throw Abandoned() }
-            guard let app = catalog.apps[submission.bundleID] else {
+            guard let terms = AppTerms(of: submission.bundleID, in: catalog) else {
                 // As if it came now: a record that is never finished would hold back its partition's offset for good.
-                return [
-                    .rejectedLocally(.unknownApp, submission: submission, proof: proof.digest, position: item.position)
-                ]
+                return rejected(.unknownApp, submission, proof, item)
             }
             let answer: AppleAnswer
             if let remembered {
                 answer = .genuine(remembered)
             } else {
                 let isRetry = wait.history.failures > 0
-                answer = await self.answer(to: proof, of: submission, app, item, isRetry: isRetry)
+                answer = await self.answer(to: proof, of: submission, terms, item, isRetry: isRetry)
             }
             CrashPoint.answered.reached()
-            let judge = Judge(
-                submission: submission, app: app, recordTimestamp: item.position.timestamp, signature: proof.signature)
-            switch judge.judge(answer, doubts: wait.doubts) {
+            switch judge(answer, submission, proof, terms, item, wait) {
             case .decided(let ruling):
                 CrashPoint.judged.reached()
                 clock.mark(.ask, in: metrics)
-                let story = SubmissionStory(
-                    signature: proof.signature,
-                    source: remembered != nil ? .ledger : item.tries.isEmpty ? .proof : .apple, tries: item.tries)
-                let events = try await record(ruling, answer, submission, proof, app, catalog.version, item, story)
+                let decision = decision(
+                    ruling, answer, submission, proof, terms, item, isRemembered: remembered != nil)
+                let events = try await record(decision)
                 clock.mark(.record, in: metrics)
                 return events
             case let undecided:
                 metrics.retries.increment()
-                switch wait.step(after: undecided, now: WallClock.now) {
-                case .tryAgain(let seconds):
-                    try await item.waiting { try await Task.sleep(for: .seconds(seconds)) }
-                case .park(let reason, let seconds):
-                    try await park(submission, proof, item, reason, undecided, wait.history, dueAfterSeconds: seconds)
-                    return []
-                }
+                if try await isParked(after: undecided, submission, proof, item, wait) { return [] }
             }
         }
     }
 
+    private func recall(_ proof: ParsedProof, _ item: InFlightRecord) async throws(Abandoned) -> Recollection {
+        let query = recallQuery(proof, item)
+        let recalled = try await withLedger { () async throws(LedgerClosed) in try await ledger.recall(query) }
+        if recalled != .nothing { metrics.recalled.increment() }
+        return recalled
+    }
+
+    /// Waits for the next try in memory (false), or parks the submission.
+    private func isParked(
+        after undecided: Judgement, _ submission: Submission, _ proof: ParsedProof, _ item: InFlightRecord, _ wait: Wait
+    ) async throws(Abandoned) -> Bool {
+        switch wait.step(after: undecided, now: WallClock.now) {
+        case .tryAgain(let seconds):
+            try await item.waiting { try await Task.sleep(for: .seconds(seconds)) }
+            return false
+        case .park(let reason, let seconds):
+            try await park(submission, proof, item, reason, undecided, wait.history, dueAfterSeconds: seconds)
+            return true
+        }
+    }
+
+    @inline(never)
+    private func rejected(
+        _ reason: Reason, _ submission: Submission, _ proof: ParsedProof, _ item: InFlightRecord
+    ) -> [OutcomeEvent] {
+        [.rejectedLocally(reason, submission: submission, proof: proof.digest, position: item.position)]
+    }
+
+    @inline(never)
+    private func recallQuery(_ proof: ParsedProof, _ item: InFlightRecord) -> RecallQuery {
+        RecallQuery(
+            position: item.position, proof: proof.digest, mayBeRedelivered: item.mayBeRedelivered,
+            isParked: item.parked != nil, evidence: proof.recallableEvidence)
+    }
+
+    @inline(never)
+    private func judge(
+        _ answer: AppleAnswer, _ submission: Submission, _ proof: ParsedProof, _ terms: AppTerms,
+        _ item: InFlightRecord, _ wait: Wait
+    ) -> Judgement {
+        Judge(
+            submission: submission, app: terms.app, recordTimestamp: item.position.timestamp,
+            signature: proof.signature
+        ).judge(answer, doubts: wait.doubts)
+    }
+
     /// What the proof says by itself where that is enough, else what Apple says of it.
     func answer(
-        to proof: ParsedProof, of submission: Submission, _ app: AppPolicy, _ item: InFlightRecord, isRetry: Bool
+        to proof: ParsedProof, of submission: Submission, _ terms: AppTerms, _ item: InFlightRecord, isRetry: Bool
     ) async -> AppleAnswer {
-        if let evidence = proof.sufficientEvidence(for: app, now: WallClock.now) { return .genuine(evidence) }
+        if let evidence = proof.sufficientEvidence(for: terms.app, now: WallClock.now) { return .genuine(evidence) }
+        let ask = question(proof, submission, terms, item, isRetry: isRetry)
         let triesBefore = item.triesNoted
-        let answer = await item.sharedAnswer { await ask(proof, submission, app, item, isRetry: isRetry) }
+        let answer = await item.sharedAnswer(ask)
         if item.triesNoted == triesBefore { item.note(AppleTry(at: WallClock.now, answer: answer)) }
         noteAnswer(answer, to: proof, submission.bundleID, item)
         return answer
     }
 
-    func ask(
-        _ proof: ParsedProof, _ submission: Submission, _ app: AppPolicy, _ item: InFlightRecord, isRetry: Bool
-    ) async -> AppleAnswer {
-        guard let question = proof.question(for: app) else { return .blocked(.noServerAPI) }
+    /// Asks Apple, once for all who have the same question.
+    @inline(never)
+    private func question(
+        _ proof: ParsedProof, _ submission: Submission, _ terms: AppTerms, _ item: InFlightRecord, isRetry: Bool
+    ) -> @Sendable () async -> AppleAnswer {
+        guard let question = proof.question(for: terms.app) else { return { .blocked(.noServerAPI) } }
         var request = VerificationRequest(bundleID: submission.bundleID, subject: question)
         request.playerID = submission.playerID
         request.isProven = proof.isProven(of: submission.bundleID)
@@ -156,26 +188,35 @@ public struct SubmissionWorker: Sendable {
         request.waiting = { [weak item] isWaiting in item?.note(isWaiting: isWaiting) }
         request.ended = { [weak item] latest in item?.note(latest) }
         let key = SharedAnswers.Key(proof: proof.digest, bundleID: submission.bundleID)
-        return await shared.answer(
-            for: key, waiting: { item.note(isWaiting: $0) }, ask: { [request] in await verifier.verify(request) })
+        return { [request, shared, verifier] in
+            await shared.answer(
+                for: key, waiting: { item.note(isWaiting: $0) }, ask: { await verifier.verify(request) })
+        }
     }
 
-    private func record(
-        _ ruling: Ruling, _ answer: AppleAnswer, _ submission: Submission, _ proof: ParsedProof,
-        _ app: AppPolicy, _ catalogVersion: Int64, _ item: InFlightRecord, _ story: SubmissionStory
-    ) async throws(Abandoned) -> [OutcomeEvent] {
+    @inline(never)
+    private func decision(
+        _ ruling: Ruling, _ answer: AppleAnswer, _ submission: Submission, _ proof: ParsedProof, _ terms: AppTerms,
+        _ item: InFlightRecord, isRemembered: Bool
+    ) -> PendingDecision {
         var receipt: GenuineReceipt?
         if case .genuine(let genuine) = answer { receipt = genuine }
         // A refused proof is not remembered: Apple may say otherwise tomorrow. New periods appear behind the same bytes
         // of a receipt that holds an auto-renewable subscription.
         var isMemorable = receipt?.holdsAutoRenewable == false && receipt?.purchases.isEmpty == false
         // The App Store Server API tells refunds: until its transaction stands in the ledger, it is asked anew.
-        if case .transaction = proof.question(for: app), !ruling.grantsAll { isMemorable = false }
-        let decision = PendingDecision(
+        if case .transaction = proof.question(for: terms.app), !ruling.grantsAll { isMemorable = false }
+        let tries = item.tries
+        let story = SubmissionStory(
+            signature: proof.signature, source: isRemembered ? .ledger : tries.isEmpty ? .proof : .apple, tries: tries)
+        return PendingDecision(
             submission: submission, position: item.position, proof: proof.digest, ruling: ruling,
             environment: receipt?.environment ?? .production, evidence: isMemorable ? receipt : nil,
-            decidedAt: WallClock.now, catalogVersion: catalogVersion, traceparent: item.traceparent,
-            parkedID: item.parked?.id, risk: app.risk, story: story)
+            decidedAt: WallClock.now, catalogVersion: terms.catalogVersion, traceparent: item.traceparent,
+            parkedID: item.parked?.id, risk: terms.app.risk, story: story)
+    }
+
+    private func record(_ decision: PendingDecision) async throws(Abandoned) -> [OutcomeEvent] {
         switch try await withLedger({ () async throws(LedgerClosed) in try await ledger.record(decision) }) {
         case .events(let events):
             CrashPoint.recorded.reached()
@@ -184,9 +225,9 @@ public struct SubmissionWorker: Sendable {
             logger.error(
                 "the database refuses this submission's data: it is parked",
                 [
-                    .submissionID: "\(submission.submissionID)", .topic: "\(item.position.topic)",
-                    .partition: .stringConvertible(item.position.partition),
-                    .offset: .stringConvertible(item.position.offset),
+                    .submissionID: "\(decision.submission.submissionID)", .topic: "\(decision.position.topic)",
+                    .partition: .stringConvertible(decision.position.partition),
+                    .offset: .stringConvertible(decision.position.offset),
                 ])
             return []
         }

@@ -21,7 +21,9 @@ extension SubmissionWorker {
         case .blocked:
             return try await putBack(hold, in: holds)
         case .admitted(let proof):
-            guard let asking = catalog.apps[hold.submission.bundleID] else { return try await holds.release(hold) }
+            guard let asking = AppTerms(of: hold.submission.bundleID, in: catalog) else {
+                return try await holds.release(hold)
+            }
             let isRetry = hold.tries > 0
             let answer = await work.answer.value {
                 await self.answer(to: proof, of: hold.submission, asking, item, isRetry: isRetry)

@@ -3,9 +3,14 @@ import Kafka
 import Synchronization
 
 /// A parked submission under way, with the answer that it shares with others of the same app and proof.
-struct ParkedWork: Sendable {
+final class ParkedWork: Sendable {
     let leased: LeasedSubmission
     let answer: AnswerOfProof
+
+    init(leased: LeasedSubmission, answer: AnswerOfProof) {
+        self.leased = leased
+        self.answer = answer
+    }
 
     var id: NameBasedUUID { leased.id }
 }
@@ -42,7 +47,7 @@ extension InFlightRecord {
         return ticket == nil && parked == nil
     }
 
-    func sharedAnswer(_ ask: () async -> AppleAnswer) async -> AppleAnswer {
+    func sharedAnswer(_ ask: @Sendable () async -> AppleAnswer) async -> AppleAnswer {
         if let parked { await parked.answer.value(ask) } else { await ask() }
     }
 }

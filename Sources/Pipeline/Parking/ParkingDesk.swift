@@ -1,7 +1,7 @@
 import Fulfillment
 
 /// Where the pipeline hands submissions over that cannot wait in memory, and what it knows of those that wait.
-public struct ParkingDesk: Sendable {
+public final class ParkingDesk: Sendable {
     let store: any ParkedSubmissions
     let policy: ParkingPolicy
     let load: WorkLoad

@@ -87,9 +87,11 @@ extension SubmissionWorker {
     /// A submission that is blocked before it is tried. Nobody signs a bare transaction id, so that the app is only called
     /// misconfigured once several players sent one.
     func noteBlocked(
-        _ blockage: AppleAnswer.Blockage, _ submission: Submission, _ proof: ParsedProof, app: AppPolicy?
+        _ blockage: AppleAnswer.Blockage, _ submission: Submission, _ proof: ParsedProof, in catalog: Catalog
     ) {
-        guard let parking, case .transactionID = proof.material, let app, app.serverAPI == nil else { return }
+        guard let parking, case .transactionID = proof.material, let app = catalog.apps[submission.bundleID],
+            app.serverAPI == nil
+        else { return }
         let (isMisconfigured, isNews) = parking.missingCredentials.note(
             submission.bundleID, player: submission.playerID, proof: proof.digest, now: WallClock.monotonicSeconds)
         guard isMisconfigured else { return }

@@ -1,10 +1,10 @@
 import Fulfillment
 
-/// One submission's waiting between tries, with the place that it holds while it retries in memory.
-struct Wait {
+/// One submission's waiting between tries, with the place that it holds while it retries in memory. One task's own.
+final class Wait {
     private let desk: ParkingDesk?
     private let policy: ParkingPolicy
-    private let parked: LeasedSubmission?
+    private let parked: ParkedWork?
     private var holdsPlace = false
     /// The wait in memory that is under way or over and not counted yet.
     private var uncounted: (seconds: Double, downSecondsBefore: Double)?
@@ -14,18 +14,18 @@ struct Wait {
     init(_ item: InFlightRecord, on desk: ParkingDesk?, retry: RetryDelay) {
         self.desk = desk
         policy = desk?.policy ?? ParkingPolicy(retry: retry)
-        parked = item.parked?.leased
+        parked = item.parked
         history = item.parked?.leased.history ?? WaitingHistory()
     }
 
     /// How often the answer was given before. For one that is not due yet it never was often enough: its tries stand
     /// over `RETRY_DOUBT_SECONDS`, whoever else asks for its proof.
     func doubts(_ reason: Reason) -> Int {
-        if let parked, !parked.isDue { return 0 }
+        if let parked, !parked.leased.isDue { return 0 }
         return history.doubts[reason, default: 0]
     }
 
-    mutating func step(after judgement: Judgement, now: Timestamp) -> ParkingPolicy.Step {
+    func step(after judgement: Judgement, now: Timestamp) -> ParkingPolicy.Step {
         countWait()
         history.note(judgement, now: now)
         let jitter = Double.random(in: 0..<1)
@@ -43,7 +43,7 @@ struct Wait {
     }
 
     /// What Apple as a whole was out for is nobody's waiting.
-    private mutating func countWait() {
+    private func countWait() {
         guard let desk, let (seconds, before) = uncounted else { return }
         uncounted = nil
         history.noteWait(seconds: max(0, seconds - (desk.apple.downSeconds - before)))

@@ -257,7 +257,7 @@ struct ParkingTests {
         let bench = try ParkingBench(
             retry: RetryDelay(initialSeconds: 10, maximumSeconds: 10, doubtSeconds: 0), parkAfterSeconds: 100)
         defer { bench.close() }
-        var wait = Wait(bench.item(ParkingBench.submission("a")), on: bench.desk, retry: RetryDelay())
+        let wait = Wait(bench.item(ParkingBench.submission("a")), on: bench.desk, retry: RetryDelay())
         defer { wait.end() }
         func step() -> Double {
             guard case .tryAgain(let seconds) = wait.step(after: .undecided(.init(.timeout)), now: .distantTest) else {
