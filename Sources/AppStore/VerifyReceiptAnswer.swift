@@ -17,7 +17,7 @@ public enum VerifyReceiptAnswer: Sendable, Equatable {
 
     /// Status is nil where it cannot be read.
     static func parseWithStatus(
-        _ body: [UInt8], asked: StoreEnvironment
+        _ body: [UInt8], asked: StoreEnvironment, keeping names: JSONNames = names
     ) -> (answer: VerifyReceiptAnswer, status: Int64?) {
         let document: JSONParser.Document
         do throws(JSONFault) {
@@ -54,7 +54,8 @@ public enum VerifyReceiptAnswer: Sendable, Equatable {
     }
 
     /// All that is read here, in `GenuineReceipt` and in `PurchaseFields`; most of an answer is dates told three times.
-    private static let names = JSONNames([
+    static let names = JSONNames(nameList)
+    static let nameList = [
         "status", "is_retryable", "is-retryable", "environment", "receipt", "receipt_type",
         "bundle_id", "bid", "adam_id", "app_item_id", "app_transaction_id",
         "in_app", "latest_receipt", "latest_receipt_info", "latest_expired_receipt_info", "pending_renewal_info",
@@ -62,7 +63,7 @@ public enum VerifyReceiptAnswer: Sendable, Equatable {
         "transaction_id", "original_transaction_id", "product_id", "quantity", "purchase_date", "purchase_date_ms",
         "expires_date", "expires_date_ms", "expires_date_formatted", "cancellation_date", "cancellation_date_ms",
         "in_app_ownership_type", "app_account_token", "web_order_line_item_id",
-    ])
+    ]
 
     /// Apple documents `is-retryable` and sends `is_retryable`. Only a clear and uncontradicted "no" is final.
     private static func isFinal(_ root: JSONValue) -> Bool {

@@ -17,6 +17,8 @@ struct Bench: AsyncParsableCommand {
     @Option(help: "Further settings of the worker, NAME=VALUE, repeatable.") var set: [String] = []
     @Flag(help: "Leave out the paced run and the single submissions.") var throughputOnly = false
 
+    @Flag(help: "A backlog of small iOS 6 receipts, of which nothing can be proven, in place of signed ones.")
+    var plain = false
     @Flag(help: "Only the mix of traffic and the flood of junk, at 50 ms.") var trafficOnly = false
     @Option(help: "Honest purchases a second beside the flood.") var honestRate = 100.0
 
@@ -42,7 +44,8 @@ struct Bench: AsyncParsableCommand {
             guard let latency = Double(text) else { throw ValidationError("\(text) is no number") }
             let run = BenchRun(
                 build: build, signing: signing, latency: latency, concurrency: concurrency,
-                count: count(latency), settings: set, measuresLatency: !throughputOnly)
+                count: count(latency), settings: set, measuresLatency: !throughputOnly,
+                kind: plain ? .plain : .genuine)
             print(try run.measure())
         }
     }

@@ -11,13 +11,15 @@ struct BenchRun {
     let concurrency: Int
     let count: Int
     let measuresLatency: Bool
+    /// What the backlog is of.
+    let kind: Traffic.Kind
     private let build: String
     private let signing: String
     private let settings: [String]
 
     init(
         build: String, signing: String, latency: Double, concurrency: Int, count: Int, settings: [String],
-        measuresLatency: Bool
+        measuresLatency: Bool, kind: Traffic.Kind = .genuine
     ) {
         self.build = build
         self.signing = signing
@@ -26,13 +28,14 @@ struct BenchRun {
         self.count = count
         self.settings = settings
         self.measuresLatency = measuresLatency
+        self.kind = kind
     }
 
     func measure() throws -> String {
         let parts = try BenchParts(
             build: build, signing: signing, latency: latency, concurrency: concurrency, settings: settings)
         defer { parts.stop() }
-        try parts.submit(Array(repeating: .genuine, count: count), prefix: "backlog")
+        try parts.submit(Array(repeating: kind, count: count), prefix: "backlog")
         try parts.startWorker()
         try parts.waitForEvents(1)
         let usage = parts.usage()

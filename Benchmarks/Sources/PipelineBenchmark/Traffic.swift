@@ -6,6 +6,8 @@ struct Traffic: Sendable {
     enum Kind: CaseIterable, Sendable {
         /// A purchase of our app, never seen before.
         case genuine
+        /// The same as a small receipt of iOS 6, of which nothing can be proven: Apple alone is asked.
+        case plain
         /// A genuine receipt of another app.
         case foreign
         /// No receipt at all, or one whose signature fails.
@@ -19,6 +21,7 @@ struct Traffic: Sendable {
         var share: Int {
             switch self {
             case .genuine: 100
+            case .plain: 0
             case .foreign: 790
             case .junk: 93
             case .repeated: 10
@@ -72,6 +75,8 @@ struct Traffic: Sendable {
     private func receipt(_ kind: Kind, _ number: Int) throws -> String {
         switch kind {
         case .genuine: return try Self.signed(Self.bundleID, number, by: signer)
+        case .plain:
+            return SimulatedTransactionReceipt(bundleID: Self.bundleID, purchase: Self.purchase(number)).base64Encoded()
         case .foreign: return foreign[number % foreign.count]
         case .junk:
             if number % 2 == 0 { return String(repeating: "no receipt ", count: 40) + "\(number)" }

@@ -14,10 +14,13 @@ extension FuzzTarget {
                 ].map { Array($0.utf8) }
         },
         check: { bytes in
+            let kept = try? JSONParser.parse(bytes, keeping: JSONNames(["a", "receipt_data"]))
             guard let document = try? JSONParser.parse(bytes) else {
+                mustHold(kept == nil, "reading for some members takes nothing else")
                 mustHold(!isPlainlyJSON(bytes), "what Foundation reads without its own liberties is read")
                 return
             }
+            mustHold(kept?.exceededDepth == document.exceededDepth, "reading for some members refuses nothing else")
             guard !document.exceededDepth else { return }
             var writer = JSONWriter()
             writer.value(document.value)

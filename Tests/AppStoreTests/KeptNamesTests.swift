@@ -1,0 +1,67 @@
+import Fulfillment
+import Testing
+
+@testable import AppStore
+
+@Suite("The members of Apple's answers that are kept")
+struct KeptNamesTests {
+    private static func answer(
+        _ receipt: String = "\"bundle_id\":\"a\"", purchase: String = "\"purchase_date_ms\":\"1\"", besides: String = ""
+    ) -> String {
+        """
+        {"status":0,"receipt":{\(receipt),"in_app":[{"transaction_id":"1","product_id":"p",\(purchase)}]}\(besides)}
+        """
+    }
+
+    private static func old(_ purchase: String) -> String {
+        """
+        {"status":0,"receipt":{"bid":"a","transaction_id":"1","product_id":"p","purchase_date_ms":"1",\(purchase)}}
+        """
+    }
+
+    private static let dated = "\"purchase_date_ms\":\"1\","
+
+    /// For each name an answer that reads otherwise without it.
+    static let answers: [String: String] = [
+        "status": answer(), "receipt": answer(), "in_app": answer(), "bundle_id": answer(), "transaction_id": answer(),
+        "product_id": answer(), "purchase_date_ms": answer(), "bid": old("\"quantity\":\"1\""),
+        "is_retryable": "{\"status\":21104,\"is_retryable\":false}",
+        "is-retryable": "{\"status\":21104,\"is-retryable\":false}",
+        "environment": answer(besides: ",\"environment\":\"Sandbox\""),
+        "receipt_type": answer("\"bundle_id\":\"a\",\"receipt_type\":\"ProductionSandbox\""),
+        "adam_id": answer("\"bundle_id\":\"a\",\"adam_id\":7"),
+        "app_item_id": answer("\"bundle_id\":\"a\",\"app_item_id\":\"7\""),
+        "app_transaction_id": answer("\"bundle_id\":\"a\",\"app_transaction_id\":\"9\""),
+        "latest_receipt": answer(besides: ",\"latest_receipt\":\"x\""),
+        "latest_receipt_info": answer(besides: ",\"latest_receipt_info\":[]"),
+        "latest_expired_receipt_info": answer(besides: ",\"latest_expired_receipt_info\":[]"),
+        "pending_renewal_info": answer(besides: ",\"pending_renewal_info\":[]"),
+        "auto_renew_status": answer(besides: ",\"auto_renew_status\":0"),
+        "original_transaction_id": answer(purchase: dated + "\"original_transaction_id\":\"0\""),
+        "quantity": answer(purchase: dated + "\"quantity\":\"3\""),
+        "purchase_date": answer(purchase: "\"purchase_date\":\"2017-01-13 05:04:52 Etc/GMT\""),
+        "expires_date": old("\"expires_date\":\"1484287492000\""),
+        "expires_date_ms": answer(purchase: dated + "\"expires_date_ms\":\"1484287492000\""),
+        "expires_date_formatted": old("\"expires_date_formatted\":\"2017-01-13 05:04:52 Etc/GMT\""),
+        "cancellation_date": answer(purchase: dated + "\"cancellation_date\":\"2017-01-13 05:04:52 Etc/GMT\""),
+        "cancellation_date_ms": answer(purchase: dated + "\"cancellation_date_ms\":\"1484287492000\""),
+        "in_app_ownership_type": answer(purchase: dated + "\"in_app_ownership_type\":\"FAMILY_SHARED\""),
+        "app_account_token": answer(
+            purchase: dated + "\"app_account_token\":\"8f1c5b1e-5a0c-4c55-9d5f-7d2b6a0f3e11\""),
+        "web_order_line_item_id": answer(purchase: dated + "\"web_order_line_item_id\":\"5\""),
+    ]
+
+    @Test("each is read: without it some answer says something else", arguments: answers.sorted { $0.key < $1.key })
+    func matters(name: String, text: String) {
+        let others = JSONNames(VerifyReceiptAnswer.nameList.filter { $0 != name })
+        let body = Array(text.utf8)
+        let whole = VerifyReceiptAnswer.parseWithStatus(body, asked: .production)
+        let without = VerifyReceiptAnswer.parseWithStatus(body, asked: .production, keeping: others)
+        #expect(whole.answer != without.answer)
+    }
+
+    @Test("all that are kept are looked at here")
+    func complete() {
+        #expect(Self.answers.keys.sorted() == VerifyReceiptAnswer.nameList.sorted())
+    }
+}
