@@ -53,7 +53,8 @@ public enum VerifyReceiptAnswer: Sendable, Equatable {
         }
     }
 
-    /// All that is read here, in `GenuineReceipt` and in `PurchaseFields`; most of an answer is dates told three times.
+    /// All that is read here, in `GenuineReceipt` and in `PurchaseFields`: what is not named here is never there. Most of an
+    /// answer is dates told three times.
     static let names = JSONNames(nameList)
     static let nameList = [
         "status", "is_retryable", "is-retryable", "environment", "receipt", "receipt_type",

@@ -71,6 +71,7 @@ public struct GenuineReceipt: Sendable, Equatable {
         self.isExpiredSubscription = isExpiredSubscription
         self.holdsAutoRenewable = holdsAutoRenewable
     }
+
     private static func inOrder(_ purchases: [StorePurchase]) -> [StorePurchase] {
         // Most receipts hold one.
         guard purchases.count > 1 else { return purchases }

@@ -94,9 +94,9 @@ public struct JSONParser {
             index += 1
             skipWhitespace()
             if let name {
-                // Only the outermost, and where few names are kept: a million small objects with room for sixteen each
-                // would be a record's weight many times.
-                if members.isEmpty, depth == 0 || names != nil { members.reserveCapacity(depth == 0 ? 16 : 8) }
+                // Only the outermost: a million small objects with room for sixteen each would be a record's weight many
+                // times.
+                if members.isEmpty, depth == 0 { members.reserveCapacity(16) }
                 members.append(JSONMember(name: name, value: try value(depth: depth + 1)))
             } else {
                 try skipValue(depth: depth + 1)

@@ -25,9 +25,11 @@ struct SubmissionFields {
 
     /// What is not among them means nothing.
     static let names = JSONNames(Name.allCases.map(\.rawValue))
+    private static let nameCount = Name.allCases.count
 
     init(_ members: [JSONMember]) {
-        values.reserveCapacity(members.count)
+        // A hostile record may repeat one of them without end.
+        values.reserveCapacity(min(members.count, Self.nameCount))
         for member in members {
             guard let name = Name(rawValue: member.name) else { continue }
             if values.updateValue(member.value, forKey: name) != nil { repeated.insert(name) }
