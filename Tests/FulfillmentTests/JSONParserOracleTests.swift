@@ -29,9 +29,7 @@ struct JSONParserOracleTests {
     func randomDocuments(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         for round in 0..<150 {
-            var document = RandomJSON(random: random)
-            let bytes = document.document()
-            random = document.random
+            let bytes = Self.document(&random)
             #expect((try? JSONParser.parse(bytes)) != nil, "seed \(seed), round \(round): a valid document is refused")
             expectAgreement(bytes, "seed \(seed), round \(round)")
         }
@@ -41,9 +39,7 @@ struct JSONParserOracleTests {
     func mutations(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         for round in 0..<250 {
-            var document = RandomJSON(random: random)
-            var bytes = document.document()
-            random = document.random
+            var bytes = Self.document(&random)
             for _ in 0...random.below(3) { Self.mutate(&bytes, &random) }
             expectAgreement(bytes, "seed \(seed), round \(round): \(String(decoding: bytes, as: UTF8.self))")
         }
@@ -53,9 +49,7 @@ struct JSONParserOracleTests {
     func keptMembers(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         for round in 0..<150 {
-            var document = RandomJSON(random: random)
-            var bytes = document.document()
-            random = document.random
+            var bytes = Self.document(&random)
             let all = (try? JSONParser.parse(bytes)).map { Self.names(in: $0.value) } ?? []
             let kept = Set(all.sorted().filter { _ in random.chance(50) })
             if random.chance(50) { Self.mutate(&bytes, &random) }
@@ -65,6 +59,12 @@ struct JSONParserOracleTests {
             #expect(part?.value == whole.map { Self.pruned($0.value, kept) }, note)
             #expect(part?.exceededDepth == whole?.exceededDepth, note)
         }
+    }
+
+    private static func document(_ random: inout SeededRandom) -> [UInt8] {
+        var writer = RandomJSON(random: random)
+        defer { random = writer.random }
+        return writer.document()
     }
 
     private static func names(in value: JSONValue) -> Set<String> {
