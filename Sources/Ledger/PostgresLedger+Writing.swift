@@ -12,7 +12,10 @@ extension PostgresLedger {
 
     /// A writer's life.
     func write(as writer: Int32) async {
-        while let entries = await decisions.next(maximum: limits.maximumBatch, bytes: limits.maximumBatchBytes) {
+        let minimum = writer == 0 ? 1 : limits.backlog
+        while let entries = await decisions.next(
+            minimum: minimum, maximum: limits.maximumBatch, bytes: limits.maximumBatchBytes)
+        {
             await settle(entries, as: writer)
             await gather(after: entries.count)
         }

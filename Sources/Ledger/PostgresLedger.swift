@@ -8,8 +8,11 @@ import Synchronization
 /// Close it before its pool: what waits is held until then.
 public final class PostgresLedger: PurchaseLedger {
     public struct Limits: Sendable {
-        /// Transactions at a time. A second one hides the first one's wait for the disk.
-        public var writers = 1
+        /// Transactions at a time.
+        public var writers = 2
+        /// Submissions that wait before a second writer takes of them: two batches of half the size cost the database more
+        /// than one, and a backlog keeps both writers busy.
+        public var backlog = 400
         /// Submissions in a batch.
         public var maximumBatch = 400
         /// Bytes in a batch, roughly.

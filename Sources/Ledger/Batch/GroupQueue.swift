@@ -26,7 +26,8 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
 
     private struct State {
         var waiting: [Entry] = []
-        var idle: [CheckedContinuation<Void, Never>] = []
+        /// Who waits to answer, and how many requests it takes to call each.
+        var idle: [(minimum: Int, continuation: CheckedContinuation<Void, Never>)] = []
         var isClosed = false
     }
 
@@ -40,7 +41,8 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
             let (isClosed, idle) = state.withLock { state in
                 if state.isClosed { return (true, nil as CheckedContinuation<Void, Never>?) }
                 state.waiting.append(entry)
-                return (false, state.idle.popLast())
+                let called = state.idle.firstIndex { $0.minimum <= state.waiting.count }
+                return (false, called.map { state.idle.remove(at: $0).continuation })
             }
             if isClosed { entry.fail() }
             idle?.resume()
@@ -48,16 +50,18 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
         return try result.get()
     }
 
-    /// All that is ready, oldest first, at least one; waits for it. Nil once the queue is closed.
-    func next(maximum: Int, bytes: Int) async -> [Entry]? {
+    /// All that is ready, oldest first; waits until at least `minimum` requests are. Nil once the queue is closed.
+    func next(minimum: Int = 1, maximum: Int, bytes: Int) async -> [Entry]? {
         while true {
-            let (group, isClosed) = state.withLock { state in (Self.take(&state, maximum, bytes), state.isClosed) }
+            let (group, isClosed) = state.withLock { state in
+                (state.waiting.count >= minimum ? Self.take(&state, maximum, bytes) : [], state.isClosed)
+            }
             if !group.isEmpty { return group }
             if isClosed { return nil }
             await withCheckedContinuation { continuation in
                 let mayGoOn = state.withLock { state in
-                    guard state.waiting.isEmpty, !state.isClosed else { return true }
-                    state.idle.append(continuation)
+                    guard state.waiting.count < minimum, !state.isClosed else { return true }
+                    state.idle.append((minimum, continuation))
                     return false
                 }
                 if mayGoOn { continuation.resume() }
@@ -88,6 +92,6 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
             return (state.waiting, state.idle)
         }
         for entry in waiting { entry.fail() }
-        for continuation in idle { continuation.resume() }
+        for (_, continuation) in idle { continuation.resume() }
     }
 }

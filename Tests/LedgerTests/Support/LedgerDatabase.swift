@@ -31,10 +31,11 @@ struct LedgerDatabase: Sendable {
     }
 
     func ledger(
-        uri: String? = nil, writers: Int = 1, observer: LedgerObserver = LedgerObserver()
+        uri: String? = nil, writers: Int = 1, backlog: Int = 1, observer: LedgerObserver = LedgerObserver()
     ) -> PostgresLedger {
         var limits = PostgresLedger.Limits()
         limits.writers = writers
+        limits.backlog = backlog
         return PostgresLedger(pool: Self.pool(uri ?? self.uri, size: writers + 1), limits: limits, observer: observer)
     }
 
