@@ -45,6 +45,26 @@ struct ProofEvidenceTests {
         #expect(!isEnough(receipt(unread)))
     }
 
+    @Test("an answer that the receipt's own purchases recall need not be kept, and one that tells of others must")
+    func recalledByItself() {
+        let one = receipt(Sample.content(purchases: [Sample.purchase("1")]))
+        let both = receipt(Sample.content(purchases: [Sample.purchase("1"), Sample.purchase("2", after: 1)]))
+        func answer(_ purchases: [StorePurchase]) -> GenuineReceipt {
+            GenuineReceipt(bundleID: Sample.bundle, environment: .production, purchases: purchases)
+        }
+        let first = answer([Sample.purchase("1")])
+        // Apple's times may differ, and with them the order.
+        let swapped = answer([Sample.purchase("1", after: 2), Sample.purchase("2")])
+        #expect(one.recalls(first) && both.recalls(swapped))
+        #expect(!one.recalls(swapped) && !both.recalls(first))
+        #expect(!one.recalls(answer([Sample.purchase("3")])) && !one.recalls(answer([])))
+        #expect(!both.recalls(answer([Sample.purchase("1"), Sample.purchase("3")])))
+        #expect(!receipt(Sample.content(purchases: [Sample.purchase("1")]), .notProvable).recalls(first))
+        var subscription = Sample.content(purchases: [Sample.purchase("1")])
+        subscription.holdsAutoRenewable = true
+        #expect(!receipt(subscription).recalls(first))
+    }
+
     @Test("what Apple is asked: the receipt itself, or the transaction where the app has credentials for that")
     func questions() {
         var app = Sample.app()

@@ -74,6 +74,13 @@ extension ParsedProof {
         return evidence
     }
 
+    /// Whether it is recalled by its own purchases wherever Apple's answer would be: then the answer need not be kept.
+    public func recalls(_ answer: GenuineReceipt) -> Bool {
+        guard let own = recallableEvidence?.purchases, own.count == answer.purchases.count else { return false }
+        if own.count == 1 { return own[0].transactionID == answer.purchases[0].transactionID }
+        return Set(own.lazy.map(\.transactionID)) == Set(answer.purchases.lazy.map(\.transactionID))
+    }
+
     /// Whether Apple signed it for this app.
     public func isProven(of bundleID: BundleID) -> Bool {
         signature == .proven && content?.bundleID == bundleID

@@ -206,6 +206,7 @@ public struct SubmissionWorker: Sendable {
         var isMemorable = receipt?.holdsAutoRenewable == false && receipt?.purchases.isEmpty == false
         // The App Store Server API tells refunds: until its transaction stands in the ledger, it is asked anew.
         if case .transaction = proof.question(for: terms.app), !ruling.grantsAll { isMemorable = false }
+        if let receipt, proof.recalls(receipt) { isMemorable = false }
         let tries = item.tries
         let story = SubmissionStory(
             signature: proof.signature, source: isRemembered ? .ledger : tries.isEmpty ? .proof : .apple, tries: tries)

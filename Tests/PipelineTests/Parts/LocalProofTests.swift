@@ -138,6 +138,32 @@ struct LocalProofTests {
         }
     }
 
+    @Test("Apple's answer is kept where the proof is not proven, or Apple tells of more than it says itself")
+    func remembered() async throws {
+        try await with { bench in
+            let more = StorePurchase(
+                transactionID: "1001", originalTransactionID: "1001", productID: "gold",
+                purchasedAt: Self.content.purchases[0].purchasedAt)
+            func answer(_ purchases: [StorePurchase]) -> GenuineReceipt {
+                GenuineReceipt(bundleID: ParkingBench.bundle, environment: .production, purchases: purchases)
+            }
+            let cases: [(ParsedProof.Signature, GenuineReceipt, isKept: Bool)] = [
+                (.proven, answer(Self.content.purchases), false),
+                (.proven, answer(Self.content.purchases + [more]), true),
+                (.notProvable, answer(Self.content.purchases), true),
+            ]
+            for (index, (signature, receipt, isKept)) in cases.enumerated() {
+                let submission = ParkingBench.submission("r\(index)")
+                bench.proofs.read(submission.proof, as: .read(Self.content, signature))
+                bench.apple.answer(.genuine(receipt))
+                try await bench.work(on: bench.item(submission, offset: Int64(index)))
+                let decision = try #require(bench.ledger.decisions.last)
+                #expect(bench.ledger.decisions.count == index + 1)
+                #expect(decision.evidence == (isKept ? receipt : nil))
+            }
+        }
+    }
+
     @Test("one player's transaction ids never call an app misconfigured; several players' do, until it is mended")
     func missingCredentials() async throws {
         try await with { bench in
