@@ -14,13 +14,18 @@ final class DeliveryLoop: @unchecked Sendable {
     private let handle: ClientHandle
     private let queue: OpaquePointer
     private let log: @Sendable (KafkaLogLine) -> Void
+    private let progress: @Sendable () -> Void
     private let isStopping = Atomic(false)
     private let running = DispatchGroup()
 
     /// Starts the thread; `stop` must be called before the handle is destroyed.
-    init(_ handle: ClientHandle, log: @escaping @Sendable (KafkaLogLine) -> Void) {
+    init(
+        _ handle: ClientHandle, log: @escaping @Sendable (KafkaLogLine) -> Void,
+        progress: @escaping @Sendable () -> Void
+    ) {
         self.handle = handle
         self.log = log
+        self.progress = progress
         queue = rd_kafka_queue_get_main(handle.pointer)
         running.enter()
         let thread = Thread { [self] in run() }
@@ -38,6 +43,7 @@ final class DeliveryLoop: @unchecked Sendable {
     private func run() {
         while !isStopping.load(ordering: .acquiring) {
             if let event = rd_kafka_queue_poll(queue, Self.idleMilliseconds) { serve(event) }
+            progress()
         }
         while let event = rd_kafka_queue_poll(queue, 0) { serve(event) }
         rd_kafka_queue_destroy(queue)

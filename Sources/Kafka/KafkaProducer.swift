@@ -12,10 +12,13 @@ public final class KafkaProducer: Sendable {
     ///   - topics: to which it will send. Of others it learns the partitions after their first record, which waits for up
     ///     to a second.
     ///   - log: is called on librdkafka's threads and on the producer's, and must not block.
+    ///   - progress: is called on the producer's thread for each turn of it, several times a second also while nothing
+    ///     happens and the brokers are away, and must not block.
     public init(
-        properties: KafkaProperties, topics: [String] = [], log: @escaping @Sendable (KafkaLogLine) -> Void
+        properties: KafkaProperties, topics: [String] = [], log: @escaping @Sendable (KafkaLogLine) -> Void,
+        progress: @escaping @Sendable () -> Void = {}
     ) throws(KafkaError) {
-        connection = try ProducerConnection(properties: properties, topics: topics, log: log)
+        connection = try ProducerConnection(properties: properties, topics: topics, log: log, progress: progress)
     }
 
     /// Without `close`, another thread closes: this one may be of the cooperative pool, or the producer's own.

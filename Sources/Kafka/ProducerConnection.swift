@@ -13,7 +13,8 @@ final class ProducerConnection: Sendable {
     private let closedFlag = Atomic(false)
 
     init(
-        properties: KafkaProperties, topics: [String], log: @escaping @Sendable (KafkaLogLine) -> Void
+        properties: KafkaProperties, topics: [String], log: @escaping @Sendable (KafkaLogLine) -> Void,
+        progress: @escaping @Sendable () -> Void
     ) throws(KafkaError) {
         let context = ClientContext(log: log)
         let handle = try ClientHandle(RD_KAFKA_PRODUCER, properties: properties, context: context) { configuration in
@@ -23,7 +24,7 @@ final class ProducerConnection: Sendable {
         }
         for topic in topics { handle.learn(topic) }
         shared = SharedHandle(handle)
-        loop = DeliveryLoop(handle, log: log)
+        loop = DeliveryLoop(handle, log: log, progress: progress)
         closing.enter()
     }
 

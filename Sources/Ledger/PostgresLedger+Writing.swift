@@ -17,6 +17,7 @@ extension PostgresLedger {
             minimum: minimum, maximum: limits.maximumBatch, bytes: limits.maximumBatchBytes)
         {
             await settle(entries, as: writer)
+            observer.idle(.writer(Int(writer)))
             await gather(after: entries.count)
         }
     }
@@ -27,6 +28,7 @@ extension PostgresLedger {
         var lookUp = BatchTransaction.LookUp.underOldClaims
         var backoff = Backoff()
         while !waiting.isEmpty {
+            observer.trying(.writer(Int(writer)))
             let batch = DecisionBatch(waiting.map(\.request))
             switch await attempt(batch, lookUp: lookUp, writer: writer) {
             case .committed(let events):

@@ -38,7 +38,7 @@ public struct Pipeline: Sendable {
         self.offsets = offsets
         self.health = health
         self.logger = logger
-        publisher = try OutcomePublisher(settings: settings, logger: logger)
+        publisher = try OutcomePublisher(settings: settings, health: health, logger: logger)
         self.notifications = notifications.map { [publisher] source in
             NotificationLoop(
                 worker: NotificationWorker(

@@ -14,6 +14,7 @@ public final class OutcomePublisher: Sendable {
     private let properties: KafkaProperties
     private let outcomesTopic: String
     private let deadLettersTopic: String
+    private let health: Health
     private let logger: Logger
     private let producer: Mutex<KafkaProducer>
     private let isClosed = Atomic(false)
@@ -22,20 +23,28 @@ public final class OutcomePublisher: Sendable {
     /// By topic and error: when it was last said.
     private let warned = Mutex<[String: Double]>([:])
 
-    public convenience init(settings: PipelineSettings, logger: Logger) throws(KafkaError) {
-        try self.init(settings: settings, logger: logger, now: { WallClock.monotonicSeconds })
+    public convenience init(settings: PipelineSettings, health: Health, logger: Logger) throws(KafkaError) {
+        try self.init(settings: settings, health: health, logger: logger, now: { WallClock.monotonicSeconds })
     }
 
     init(
-        settings: PipelineSettings, logger: Logger, now: @escaping @Sendable () -> Double
+        settings: PipelineSettings, health: Health, logger: Logger, now: @escaping @Sendable () -> Double
     ) throws(KafkaError) {
         self.now = now
+        self.health = health
         properties = settings.producerProperties
         outcomesTopic = settings.outcomesTopic
         deadLettersTopic = settings.deadLettersTopic
         self.logger = logger
-        producer = Mutex(
-            try KafkaProducer(properties: properties, topics: [outcomesTopic], log: KafkaLog.forward(to: logger)))
+        producer = Mutex(try Self.producer(properties, for: outcomesTopic, health, logger))
+    }
+
+    private static func producer(
+        _ properties: KafkaProperties, for topic: String, _ health: Health, _ logger: Logger
+    ) throws(KafkaError) -> KafkaProducer {
+        try KafkaProducer(
+            properties: properties, topics: [topic], log: KafkaLog.forward(to: logger),
+            progress: { health.beat(.outcomePublisher) })
     }
 
     /// Publishes in order. All are under way at once: one producer keeps the order of one key.
@@ -115,14 +124,14 @@ public final class OutcomePublisher: Sendable {
     public func close() {
         isClosed.store(true, ordering: .sequentiallyConsistent)
         current.close()
+        health.retire(.outcomePublisher)
     }
 
     private var current: KafkaProducer {
         // An idempotent producer that lost its sequence is dead for good: a new one takes its place.
         producer.withLock { producer in
             guard producer.fatalError != nil, !isClosed.load(ordering: .sequentiallyConsistent) else { return producer }
-            let fresh = try? KafkaProducer(
-                properties: properties, topics: [outcomesTopic], log: KafkaLog.forward(to: logger))
+            let fresh = try? Self.producer(properties, for: outcomesTopic, health, logger)
             if let fresh {
                 let dead = producer
                 producer = fresh

@@ -50,7 +50,7 @@ final class ParkingBench: Sendable {
         let logger = Logger(label: "parking") { _ in SwiftLogNoOpLogHandler() }
         worker = SubmissionWorker(
             catalog: { [catalog] in catalog.value }, parser: proofs, verifier: apple, ledger: ledger,
-            publisher: try OutcomePublisher(settings: settings, logger: logger), lanes: PlayerLanes(),
+            publisher: try OutcomePublisher(settings: settings, health: Health(), logger: logger), lanes: PlayerLanes(),
             retry: settings.retry, metrics: PipelineMetrics(metrics), logger: logger,
             parking: desk)
     }

@@ -1,6 +1,7 @@
 import Fulfillment
 import Kafka
 import Logging
+import Operations
 import Testing
 
 @testable import Pipeline
@@ -15,12 +16,34 @@ struct OutcomePublisherTests {
         cluster = try MockCluster(topics: [Sample.outcomes: 1, Sample.deadLetters: 1])
     }
 
-    private func publisher(_ properties: KeyValuePairs<String, String> = [:]) throws -> OutcomePublisher {
+    private func publisher(
+        _ properties: KeyValuePairs<String, String> = [:], health: Health = Health()
+    ) throws -> OutcomePublisher {
         var settings = PipelineBench.settings(cluster)
         for (name, value) in properties { settings.producerProperties[name] = value }
         let log = log
         // Time stands still: how often a warning comes does not hang on the machine's speed.
-        return try OutcomePublisher(settings: settings, logger: Logger(label: "test") { _ in log }, now: { 0 })
+        return try OutcomePublisher(
+            settings: settings, health: health, logger: Logger(label: "test") { _ in log }, now: { 0 })
+    }
+
+    @Test("it shows progress while there is nothing to publish, until it is closed")
+    func progress() async throws {
+        let beats = AsyncStream<Void>.makeStream()
+        // The clock is asked once for each beat.
+        let health = Health(now: {
+            beats.continuation.yield()
+            return 0
+        })
+        let publisher = try publisher(health: health)
+        var count = 0
+        for await _ in beats.stream {
+            count += 1
+            if count == 3 { break }
+        }
+        try await close(publisher)
+        beats.continuation.finish()
+        #expect(count == 3)
     }
 
     private func read(_ topic: String) async throws -> [ConsumerRecord] {
