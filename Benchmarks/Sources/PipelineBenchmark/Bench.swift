@@ -9,6 +9,7 @@ import Kafka
 @main
 struct Bench: AsyncParsableCommand {
     @Option(help: "Folder of the release build.") var build = "../.build/release"
+    @Option(help: "Another program that does receiptd's work, run in its place.") var worker: String?
     @Option(help: "Folder of the keys that sign receipts.") var signing = "seeds/signing"
     @Option(help: "Apple's latencies in milliseconds, comma separated.") var latencies = "0,50,250"
     @Option(help: "Seconds of full load to prepare submissions for, at the concurrency's ceiling.") var seconds = 6.0
@@ -29,8 +30,8 @@ struct Bench: AsyncParsableCommand {
 
     private func measureTraffic() throws {
         let run = BenchRun(
-            build: build, signing: signing, latency: 50, concurrency: concurrency, count: min(most, 30_000),
-            settings: set, measuresLatency: false)
+            build: build, worker: worker, signing: signing, latency: 50, concurrency: concurrency,
+            count: min(most, 30_000), settings: set, measuresLatency: false)
         print(try ProofCost(signing: signing).measure())
         print(try run.measureMix())
         print(try run.measureFlood(honestRate: honestRate))
@@ -43,7 +44,7 @@ struct Bench: AsyncParsableCommand {
         for text in latencies.split(separator: ",") {
             guard let latency = Double(text) else { throw ValidationError("\(text) is no number") }
             let run = BenchRun(
-                build: build, signing: signing, latency: latency, concurrency: concurrency,
+                build: build, worker: worker, signing: signing, latency: latency, concurrency: concurrency,
                 count: count(latency), settings: set, measuresLatency: !throughputOnly,
                 kind: plain ? .plain : .genuine)
             print(try run.measure())

@@ -25,6 +25,8 @@ final class BenchParts {
     private let apple = Process()
     private let worker = Process()
     private let build: URL
+    /// The worker's.
+    private let program: URL
     private let directory: URL
     private let producer: KafkaProducer
     private var environment: [String: String]
@@ -33,8 +35,11 @@ final class BenchParts {
     private var submitted = 0
 
     /// - Parameter signing: the folder of the keys that sign receipts; the worker takes their root for Apple's.
-    init(build: String, signing: String, latency: Double, concurrency: Int, settings: [String]) throws {
+    init(
+        build: String, worker: String?, signing: String, latency: Double, concurrency: Int, settings: [String]
+    ) throws {
         self.build = URL(fileURLWithPath: build)
+        program = worker.map { URL(fileURLWithPath: $0) } ?? self.build.appendingPathComponent("receiptd")
         traffic = try Traffic(signer: SimulatedSigner(folder: signing))
         directory = FileManager.default.temporaryDirectory.appendingPathComponent("bench-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -94,7 +99,7 @@ final class BenchParts {
     }
 
     func startWorker() throws {
-        worker.executableURL = build.appendingPathComponent("receiptd")
+        worker.executableURL = program
         worker.arguments = ["run"]
         worker.environment = environment
         try worker.run()

@@ -14,14 +14,16 @@ struct BenchRun {
     /// What the backlog is of.
     let kind: Traffic.Kind
     private let build: String
+    private let worker: String?
     private let signing: String
     private let settings: [String]
 
     init(
-        build: String, signing: String, latency: Double, concurrency: Int, count: Int, settings: [String],
-        measuresLatency: Bool, kind: Traffic.Kind = .genuine
+        build: String, worker: String?, signing: String, latency: Double, concurrency: Int, count: Int,
+        settings: [String], measuresLatency: Bool, kind: Traffic.Kind = .genuine
     ) {
         self.build = build
+        self.worker = worker
         self.signing = signing
         self.latency = latency
         self.concurrency = concurrency
@@ -33,7 +35,8 @@ struct BenchRun {
 
     func measure() throws -> String {
         let parts = try BenchParts(
-            build: build, signing: signing, latency: latency, concurrency: concurrency, settings: settings)
+            build: build, worker: worker, signing: signing, latency: latency, concurrency: concurrency,
+            settings: settings)
         defer { parts.stop() }
         try parts.submit(Array(repeating: kind, count: count), prefix: "backlog")
         try parts.startWorker()
@@ -74,7 +77,8 @@ struct BenchRun {
 
     private func throughput(of kind: Traffic.Kind?) throws -> (rate: Double, asked: Double, cpu: Double) {
         let parts = try BenchParts(
-            build: build, signing: signing, latency: latency, concurrency: concurrency, settings: settings)
+            build: build, worker: worker, signing: signing, latency: latency, concurrency: concurrency,
+            settings: settings)
         defer { parts.stop() }
         try parts.submit(kind.map { Array(repeating: $0, count: count) } ?? Traffic.mix(count), prefix: "backlog")
         try parts.startWorker()
@@ -88,7 +92,8 @@ struct BenchRun {
     /// Honest purchases at an even rate: alone, and within a flood of ten times as many submissions, 95 % of them junk.
     func measureFlood(honestRate: Double) throws -> String {
         let parts = try BenchParts(
-            build: build, signing: signing, latency: latency, concurrency: concurrency, settings: settings)
+            build: build, worker: worker, signing: signing, latency: latency, concurrency: concurrency,
+            settings: settings)
         defer { parts.stop() }
         try parts.startWorker()
         // The adaptive limit starts low.
