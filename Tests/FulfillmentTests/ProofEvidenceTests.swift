@@ -60,6 +60,19 @@ struct ProofEvidenceTests {
         #expect(!one.recalls(answer([Sample.purchase("3")])) && !one.recalls(answer([])))
         #expect(!both.recalls(answer([Sample.purchase("1"), Sample.purchase("3")])))
         #expect(!receipt(Sample.content(purchases: [Sample.purchase("1")]), .notProvable).recalls(first))
+        // What a receipt cannot say, and rules may go by.
+        let more: [(inout StorePurchase) -> Void] = [
+            { $0.appAccountToken = "t" }, { $0.appTransactionID = "a" }, { $0.cancelledAt = Sample.recordTime },
+            { $0.isFamilyShared = true }, { $0.quantity = 2 }, { $0.expiresAt = Sample.recordTime },
+        ]
+        for change in more {
+            var purchase = Sample.purchase("1")
+            change(&purchase)
+            #expect(!one.recalls(answer([purchase])))
+        }
+        var sandbox = first
+        sandbox.environment = .sandbox
+        #expect(!one.recalls(sandbox))
         var subscription = Sample.content(purchases: [Sample.purchase("1")])
         subscription.holdsAutoRenewable = true
         #expect(!receipt(subscription).recalls(first))

@@ -74,11 +74,20 @@ extension ParsedProof {
         return evidence
     }
 
-    /// Whether it is recalled by its own purchases wherever Apple's answer would be: then the answer need not be kept.
+    /// Whether it is recalled by its own purchases wherever Apple's answer would be, and says as much: then the answer need
+    /// not be kept. A receipt names no account, for one: an answer that does is worth keeping.
     public func recalls(_ answer: GenuineReceipt) -> Bool {
-        guard let own = recallableEvidence?.purchases, own.count == answer.purchases.count else { return false }
-        if own.count == 1 { return own[0].transactionID == answer.purchases[0].transactionID }
-        return Set(own.lazy.map(\.transactionID)) == Set(answer.purchases.lazy.map(\.transactionID))
+        guard let own = recallableEvidence, own.environment == answer.environment,
+            own.purchases.count == answer.purchases.count, !answer.holdsAutoRenewable, !answer.isExpiredSubscription
+        else { return false }
+        let purchases = Dictionary(
+            own.purchases.map { ($0.transactionID, $0) }, uniquingKeysWith: { first, _ in first })
+        return answer.purchases.allSatisfy { told in
+            guard var known = purchases[told.transactionID] else { return false }
+            // Receipts tell whole seconds.
+            known.purchasedAt = told.purchasedAt
+            return known == told
+        }
     }
 
     /// Whether Apple signed it for this app.
