@@ -10,10 +10,6 @@ public struct LedgerObserver: Sendable {
     public var parked: @Sendable (PostgresError) -> Void
     /// Called once as a player's count comes to `Replays.suspicious`, whichever replica counts.
     public var replaying: @Sendable (ReplayingPlayer) -> Void
-    /// One of the ledger's loops begins a try. Each ends within the session's time-outs, also while the database is away.
-    public var trying: @Sendable (LedgerLoop) -> Void
-    /// It has nothing to do.
-    public var idle: @Sendable (LedgerLoop) -> Void
     public var connected: @Sendable () -> Void
     public var disconnected: @Sendable (PostgresError) -> Void
 
@@ -23,8 +19,6 @@ public struct LedgerObserver: Sendable {
         trouble: @escaping @Sendable (LedgerTrouble) -> Void = { _ in },
         parked: @escaping @Sendable (PostgresError) -> Void = { _ in },
         replaying: @escaping @Sendable (ReplayingPlayer) -> Void = { _ in },
-        trying: @escaping @Sendable (LedgerLoop) -> Void = { _ in },
-        idle: @escaping @Sendable (LedgerLoop) -> Void = { _ in },
         connected: @escaping @Sendable () -> Void = {},
         disconnected: @escaping @Sendable (PostgresError) -> Void = { _ in }
     ) {
@@ -33,17 +27,9 @@ public struct LedgerObserver: Sendable {
         self.trouble = trouble
         self.parked = parked
         self.replaying = replaying
-        self.trying = trying
-        self.idle = idle
         self.connected = connected
         self.disconnected = disconnected
     }
-}
-
-public enum LedgerLoop: Sendable, Hashable {
-    /// By its number, from 0.
-    case writer(Int)
-    case reader
 }
 
 /// Why a transaction is run again.

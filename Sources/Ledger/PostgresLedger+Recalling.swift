@@ -6,7 +6,6 @@ extension PostgresLedger {
     func answerQueries() async {
         while let entries = await queries.next(maximum: limits.maximumBatch, bytes: .max) {
             await answer(entries)
-            observer.idle(.reader)
             await gather(after: entries.count)
         }
     }
@@ -15,7 +14,6 @@ extension PostgresLedger {
         let asked = entries.map(\.request)
         var backoff = Backoff()
         while true {
-            observer.trying(.reader)
             let start = ContinuousClock.now
             do {
                 let answers = try await pool.run { try RecallBatch(queries: asked).run(in: $0) }

@@ -6,11 +6,10 @@ import Synchronization
 /// Any thread; a beat is one short lock.
 public final class Health: Sendable {
     /// A part that must show progress, also while it is idle or its neighbour (Kafka, PostgreSQL, Apple) is away:
-    /// a restart would not mend those.
+    /// a restart would not mend those. Nothing that waits for PostgreSQL is watched while it does: a COMMIT may take as long
+    /// as a standby is away, and no time-out ends that.
     public enum Part: String, CaseIterable, Sendable {
         case consumerLoop = "consumer loop"
-        case databaseWriter = "database writer"
-        case databaseReader = "database reader"
         case outcomePublisher = "outcome publisher"
         case revisitLoop = "revisit loop"
         case holdRevisitLoop = "hold revisit loop"
@@ -20,8 +19,6 @@ public final class Health: Sendable {
         public var maximumAge: Duration {
             switch self {
             case .consumerLoop: .seconds(60)
-            // One try is some statements of 30 s each at most.
-            case .databaseWriter, .databaseReader: .seconds(300)
             case .outcomePublisher, .revisitLoop, .holdRevisitLoop, .notificationLoop: .seconds(120)
             }
         }
@@ -32,15 +29,9 @@ public final class Health: Sendable {
         case databaseReachable, schemaCurrent, catalogImported, joinedGroup, notStopping
     }
 
-    /// A part may be there several times.
-    private struct Watched: Hashable {
-        let part: Part
-        let instance: Int
-    }
-
     private struct State {
         /// Nanoseconds of the last beat. A part that never beat is not yet watched: starting is readiness' business.
-        var beats: [Watched: UInt64] = [:]
+        var beats: [Part: UInt64] = [:]
         var unmet: [ReadinessCondition: String] = [
             .databaseReachable: "PostgreSQL has not been reached yet",
             .schemaCurrent: "the database schema has not been checked yet",
@@ -57,15 +48,15 @@ public final class Health: Sendable {
         self.now = now
     }
 
-    /// Says that `part` makes progress; the first beat begins the watch. Of several, each is watched.
-    public func beat(_ part: Part, of instance: Int = 0) {
+    /// Says that `part` makes progress; the first beat begins the watch.
+    public func beat(_ part: Part) {
         let now = now()
-        state.withLock { $0.beats[Watched(part: part, instance: instance)] = now }
+        state.withLock { $0.beats[part] = now }
     }
 
-    /// Ends the watch of a part that stops on purpose, or has nothing to do.
-    public func retire(_ part: Part, of instance: Int = 0) {
-        state.withLock { $0.beats[Watched(part: part, instance: instance)] = nil }
+    /// Ends the watch of a part that stops on purpose.
+    public func retire(_ part: Part) {
+        state.withLock { $0.beats[part] = nil }
     }
 
     /// Says whether a condition is met (`nil`) or why not: one clause for people, holding no secret.
@@ -81,10 +72,7 @@ public final class Health: Sendable {
 
     /// Why the process is stuck, one clause for each part; empty while all is well.
     public var stuck: [String] {
-        let beats = state.withLock { state in
-            // Of several the one that is longest without progress.
-            Dictionary(state.beats.map { ($0.key.part, $0.value) }, uniquingKeysWith: min)
-        }
+        let beats = state.withLock { $0.beats }
         // After the beats, so that none is later than now.
         let now = now()
         return Part.allCases.compactMap { part in

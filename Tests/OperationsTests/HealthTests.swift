@@ -37,20 +37,6 @@ struct HealthTests {
         #expect(health.livez().ok)
     }
 
-    @Test("Of a part that is there twice, the one that makes progress does not hide the one that makes none")
-    func instances() {
-        let clock = ManualClock()
-        let health = Health(now: clock.now)
-        health.beat(.databaseWriter, of: 0)
-        clock.advance(seconds: 301)
-        health.beat(.databaseWriter, of: 1)
-        #expect(health.stuck == ["database writer: no progress for 301 s, limit 300 s"])
-        health.retire(.databaseWriter, of: 1)
-        #expect(!health.livez().ok)
-        health.retire(.databaseWriter, of: 0)
-        #expect(health.livez().ok)
-    }
-
     @Test("A part that retired is not judged")
     func retirement() {
         let clock = ManualClock()

@@ -73,6 +73,8 @@ final class HoldRevisit: Sendable {
         let limit = min(desk.load.roomForParked, desk.apple.isDown ? 1 : PipelineLimits.holdBatch)
         guard limit > 0, desk.load.beginTaking() else { return Taken() }
         defer { desk.load.endTaking() }
+        // Until the next turn: how long the database takes is not this loop's doing.
+        health.retire(.holdRevisitLoop)
         do {
             let leased = try await holds.takeDue(catalogVersion: catalog.version, limit: limit)
             var staying: [(hold: LeasedHold, reason: Reason)] = []

@@ -85,6 +85,8 @@ final class Revisit: Sendable {
         guard limit > 0, desk.load.beginTaking() else { return Taken() }
         defer { desk.load.endTaking() }
         let leased: [LeasedSubmission]
+        // Until the next turn: how long the database takes is not this loop's doing.
+        health.retire(.revisitLoop)
         do { leased = try await desk.store.takeDue(limit: limit) } catch {
             logger.debug("parked submissions could not be read", [.error: "\(type(of: error))"])
             return Taken()

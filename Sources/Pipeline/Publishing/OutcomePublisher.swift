@@ -14,7 +14,7 @@ public final class OutcomePublisher: Sendable {
     private let properties: KafkaProperties
     private let outcomesTopic: String
     private let deadLettersTopic: String
-    private let health: Health
+    private let pulse: Pulse
     private let logger: Logger
     private let producer: Mutex<KafkaProducer>
     private let isClosed = Atomic(false)
@@ -31,20 +31,36 @@ public final class OutcomePublisher: Sendable {
         settings: PipelineSettings, health: Health, logger: Logger, now: @escaping @Sendable () -> Double
     ) throws(KafkaError) {
         self.now = now
-        self.health = health
+        pulse = Pulse(health)
         properties = settings.producerProperties
         outcomesTopic = settings.outcomesTopic
         deadLettersTopic = settings.deadLettersTopic
         self.logger = logger
-        producer = Mutex(try Self.producer(properties, for: outcomesTopic, health, logger))
+        producer = Mutex(try Self.producer(properties, for: outcomesTopic, pulse, logger))
     }
 
     private static func producer(
-        _ properties: KafkaProperties, for topic: String, _ health: Health, _ logger: Logger
+        _ properties: KafkaProperties, for topic: String, _ pulse: Pulse, _ logger: Logger
     ) throws(KafkaError) -> KafkaProducer {
         try KafkaProducer(
-            properties: properties, topics: [topic], log: KafkaLog.forward(to: logger),
-            progress: { health.beat(.outcomePublisher) })
+            properties: properties, topics: [topic], log: KafkaLog.forward(to: logger), progress: { pulse.beat() })
+    }
+
+    /// The beats of all its producers: one that is replaced ends by itself, perhaps after the publisher.
+    private final class Pulse: Sendable {
+        private let health: Health
+        private let isOver = Mutex(false)
+
+        init(_ health: Health) { self.health = health }
+
+        func beat() { isOver.withLock { if !$0 { health.beat(.outcomePublisher) } } }
+
+        func end() {
+            isOver.withLock { isOver in
+                isOver = true
+                health.retire(.outcomePublisher)
+            }
+        }
     }
 
     /// Publishes in order. All are under way at once: one producer keeps the order of one key.
@@ -124,14 +140,14 @@ public final class OutcomePublisher: Sendable {
     public func close() {
         isClosed.store(true, ordering: .sequentiallyConsistent)
         current.close()
-        health.retire(.outcomePublisher)
+        pulse.end()
     }
 
     private var current: KafkaProducer {
         // An idempotent producer that lost its sequence is dead for good: a new one takes its place.
         producer.withLock { producer in
             guard producer.fatalError != nil, !isClosed.load(ordering: .sequentiallyConsistent) else { return producer }
-            let fresh = try? Self.producer(properties, for: outcomesTopic, health, logger)
+            let fresh = try? Self.producer(properties, for: outcomesTopic, pulse, logger)
             if let fresh {
                 let dead = producer
                 producer = fresh

@@ -34,26 +34,8 @@ extension LedgerObserver {
                         .count: .stringConvertible(player.submissions),
                     ])
             },
-            trying: { health.beat($0.part, of: $0.instance) },
-            idle: { health.retire($0.part, of: $0.instance) },
             connected: { health.set(.databaseReachable, unmet: nil) },
             disconnected: { _ in health.set(.databaseReachable, unmet: "PostgreSQL is out of reach") })
-    }
-}
-
-extension LedgerLoop {
-    fileprivate var part: Health.Part {
-        switch self {
-        case .writer: .databaseWriter
-        case .reader: .databaseReader
-        }
-    }
-
-    fileprivate var instance: Int {
-        switch self {
-        case .writer(let number): number
-        case .reader: 0
-        }
     }
 }
 
