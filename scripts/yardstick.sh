@@ -25,9 +25,15 @@ mkdir -p "$(dirname "$yardstick")"
 # Builds the rest.
 scripts/bench.sh --help >/dev/null
 measure() { scripts/bench.sh --throughput-only "$@" | grep -E '^(latency|[0-9]+) .*\|'; }
-for ((round = 1; round <= rounds; round++)); do
+ours() {
     echo "receiptd"
     measure "$@"
+}
+theirs() {
     echo "yardstick"
     measure "$@" --worker "$yardstick"
+}
+# Now one first and now the other: machines drift.
+for ((round = 0; round < rounds; round++)); do
+    if ((round % 2)); then theirs "$@" && ours "$@"; else ours "$@" && theirs "$@"; fi
 done

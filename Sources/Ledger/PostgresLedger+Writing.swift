@@ -12,12 +12,11 @@ extension PostgresLedger {
 
     /// A writer's life.
     func write(as writer: Int32) async {
-        let minimum = writer == 0 ? 1 : limits.backlog
+        let minimum = writer == 0 ? 1 : max(1, limits.backlog)
         while let entries = await decisions.next(
             minimum: minimum, maximum: limits.maximumBatch, bytes: limits.maximumBatchBytes)
         {
             await settle(entries, as: writer)
-            observer.idle(.writer(Int(writer)))
             await gather(after: entries.count)
         }
     }
@@ -28,7 +27,6 @@ extension PostgresLedger {
         var lookUp = BatchTransaction.LookUp.underOldClaims
         var backoff = Backoff()
         while !waiting.isEmpty {
-            observer.trying(.writer(Int(writer)))
             let batch = DecisionBatch(waiting.map(\.request))
             switch await attempt(batch, lookUp: lookUp, writer: writer) {
             case .committed(let events):

@@ -9,7 +9,8 @@ import Kafka
 @main
 struct Bench: AsyncParsableCommand {
     @Option(help: "Folder of the release build.") var build = "../.build/release"
-    @Option(help: "Another program that does receiptd's work, run in its place.") var worker: String?
+    @Option(help: "Another program that does receiptd's work, run in its place. For --throughput-only.")
+    var worker: String?
     @Option(help: "Folder of the keys that sign receipts.") var signing = "seeds/signing"
     @Option(help: "Apple's latencies in milliseconds, comma separated.") var latencies = "0,50,250"
     @Option(help: "Seconds of full load to prepare submissions for, at the concurrency's ceiling.") var seconds = 6.0
@@ -22,6 +23,12 @@ struct Bench: AsyncParsableCommand {
     var plain = false
     @Flag(help: "Only the mix of traffic and the flood of junk, at 50 ms.") var trafficOnly = false
     @Option(help: "Honest purchases a second beside the flood.") var honestRate = 100.0
+
+    func validate() throws {
+        if worker != nil, trafficOnly || !throughputOnly {
+            throw ValidationError("--worker measures throughput alone: it needs --throughput-only")
+        }
+    }
 
     func run() async throws {
         if !trafficOnly { try measureLatencies() }

@@ -20,7 +20,10 @@ struct WorkerService: Service {
 
     func run() async throws {
         let pool = PostgresPool(configuration: settings.database.workerConfiguration, size: settings.database.poolSize)
-        let ledger = PostgresLedger(pool: pool, observer: .reporting(to: metrics, health, logger))
+        var ledgerLimits = PostgresLedger.Limits()
+        // One session is for looking up, and one for all that is not the ledger's.
+        ledgerLimits.writers = min(ledgerLimits.writers, max(1, settings.database.poolSize - 2))
+        let ledger = PostgresLedger(pool: pool, limits: ledgerLimits, observer: .reporting(to: metrics, health, logger))
         let parking = PostgresParking(pool: pool, observer: .reporting(to: metrics, health, logger))
         // Of its own: a lease must not wait behind a batch.
         let budgetPool = PostgresPool(configuration: settings.database.workerConfiguration, size: 1)

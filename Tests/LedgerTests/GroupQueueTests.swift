@@ -1,0 +1,42 @@
+import Testing
+
+@testable import Ledger
+
+@Suite("Queue of groups")
+struct GroupQueueTests {
+    @Test("who waits for many is called by many, and leaves few to the others", .timeLimit(.minutes(1)))
+    func minimum() async {
+        let queue = GroupQueue<Int, Int>()
+        let patient = Task {
+            let group = await queue.next(minimum: 3, maximum: 10, bytes: 100) ?? []
+            for entry in group { entry.answer(-entry.request) }
+            return group.count
+        }
+        // Two are never enough for it, however late they come.
+        async let first = queue.ask(1, size: 1)
+        async let second = queue.ask(2, size: 1)
+        var answered = 0
+        while answered < 2 {
+            for entry in await queue.next(maximum: 10, bytes: 100) ?? [] {
+                entry.answer(entry.request)
+                answered += 1
+            }
+        }
+        #expect((try? await (first, second)) ?? (0, 0) == (1, 2))
+        async let third = queue.ask(3, size: 1)
+        async let fourth = queue.ask(4, size: 1)
+        async let fifth = queue.ask(5, size: 1)
+        #expect((try? await [third, fourth, fifth]) == [-3, -4, -5])
+        #expect(await patient.value == 3)
+    }
+
+    @Test("closing ends whoever waits, for few or for many", .timeLimit(.minutes(1)))
+    func close() async {
+        let queue = GroupQueue<Int, Int>()
+        let waiting = [1, 3].map { minimum in
+            Task { await queue.next(minimum: minimum, maximum: 10, bytes: 100) == nil }
+        }
+        queue.close()
+        for task in waiting { #expect(await task.value) }
+    }
+}
