@@ -28,12 +28,24 @@ final class EmbeddedParts: Sendable {
         environment: [String: String], brokers: Int32 = 1, partitions: Int32 = partitions,
         latency: SimulatedLatency = .fixed(0), appleOptions: AppStoreSimulation.Options = .init()
     ) async throws -> EmbeddedParts {
-        // One that it can have again after an outage that closed it.
-        let apple = try await AppStoreSimulation.start(
-            port: try FreePort.find(), latency: latency, options: appleOptions)
+        let apple = try await startApple(latency: latency, options: appleOptions)
         return try await blocking {
             try EmbeddedParts(environment: environment, brokers: brokers, partitions: partitions, apple: apple)
         }
+    }
+
+    /// On a port that it can have again after an outage that closed it. Another process, or another of these parts, may take
+    /// a free port before it is bound here: then it is another one's turn.
+    private static func startApple(
+        latency: SimulatedLatency, options: AppStoreSimulation.Options
+    ) async throws -> AppStoreSimulation {
+        for _ in 1..<5 {
+            let port = try FreePort.find()
+            if let apple = try? await AppStoreSimulation.start(port: port, latency: latency, options: options) {
+                return apple
+            }
+        }
+        return try await AppStoreSimulation.start(port: try FreePort.find(), latency: latency, options: options)
     }
 
     private init(
