@@ -357,7 +357,26 @@ CREATE TABLE IF NOT EXISTS durable_offsets (
 -- Since version 3. Owners of the partition that left in order: what tells a departure that Kafka refused from a death.
 ALTER TABLE durable_offsets ADD COLUMN IF NOT EXISTS departures bigint NOT NULL DEFAULT 0 CHECK (departures >= 0);
 COMMENT ON TABLE durable_offsets IS
-    'For each partition of the submissions topic the offset before which every record is decided in this database. Noted behind the decisions and ahead of Kafka''s commit: a replica that has the note has the decisions too, and reading starts again at the lower of the two.';
+    'Until version 3 what is offset_checkpoints now, for one consumer group alone: read where a partition has no row there.';
+
+-- Since version 4.
+CREATE TABLE IF NOT EXISTS offset_checkpoints (
+    group_id text COLLATE "C" NOT NULL,
+    topic text COLLATE "C" NOT NULL,
+    partition integer NOT NULL,
+    next_offset bigint NOT NULL,
+    writer bigint NOT NULL,
+    version bigint NOT NULL CHECK (version > 0),
+    departures bigint NOT NULL DEFAULT 0 CHECK (departures >= 0),
+    written_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (group_id, topic, partition)
+) WITH (fillfactor = 50);
+COMMENT ON TABLE offset_checkpoints IS
+    'For each consumer group and partition the offset before which every record is decided in this database. Written behind the decisions and ahead of Kafka''s commit, only where the row holds what its writer wrote there last: a row that does not was put back with its database, and the partition is read again from the lower of the two offsets.';
+COMMENT ON COLUMN offset_checkpoints.writer IS 'A random number of the partition''s owner.';
+COMMENT ON COLUMN offset_checkpoints.version IS 'Counts the writes of all owners.';
+COMMENT ON COLUMN offset_checkpoints.departures IS
+    'Owners that left in order: what tells a departure that Kafka did not hear of from a death.';
 
 CREATE TABLE IF NOT EXISTS catalogs (
     version bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

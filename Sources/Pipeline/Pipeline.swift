@@ -10,7 +10,7 @@ public struct Pipeline: Sendable {
     private let worker: SubmissionWorker
     private let unpublished: any UnpublishedEvents
     private let held: (any HeldPurchases)?
-    private let offsets: (any DurableOffsets)?
+    private let checkpoints: any OffsetCheckpoints
     private let publisher: OutcomePublisher
     private let health: Health
     private let logger: Logger
@@ -24,18 +24,18 @@ public struct Pipeline: Sendable {
     ///     where everything waits in memory.
     ///   - held: nil where no hold ever ends. It needs `parked`, with which it shares what Apple may be asked.
     ///   - notifications: nil where Apple's are not read.
-    ///   - offsets: nil where only Kafka keeps offsets: a database that falls back goes unnoticed then.
+    ///   - checkpoints: of the consumer group that the settings name.
     public init(
         settings: PipelineSettings, catalog: @escaping @Sendable () -> Catalog?, parser: any ProofParser,
         verifier: any ReceiptVerifier, ledger: any PurchaseLedger, unpublished: any UnpublishedEvents,
         parked: (store: any ParkedSubmissions, apple: any AppleState)? = nil, held: (any HeldPurchases)? = nil,
-        notifications: NotificationSource? = nil, offsets: (any DurableOffsets)? = nil, metrics: ReceiptdMetrics,
+        notifications: NotificationSource? = nil, checkpoints: any OffsetCheckpoints, metrics: ReceiptdMetrics,
         health: Health, logger: Logger
     ) throws(KafkaError) {
         self.settings = settings
         self.unpublished = unpublished
         self.held = held
-        self.offsets = offsets
+        self.checkpoints = checkpoints
         self.health = health
         self.logger = logger
         publisher = try OutcomePublisher(settings: settings, health: health, logger: logger)
@@ -44,7 +44,7 @@ public struct Pipeline: Sendable {
                 worker: NotificationWorker(
                     source: source, catalog: catalog, publisher: publisher, ledger: ledger,
                     metrics: PipelineMetrics(metrics), logger: logger),
-                offsets: offsets, health: health, logger: logger)
+                checkpoints: checkpoints, health: health, logger: logger)
         }
         worker = SubmissionWorker(
             catalog: catalog, parser: parser, verifier: verifier, ledger: ledger, publisher: publisher,
@@ -81,9 +81,10 @@ public struct Pipeline: Sendable {
     /// Returns when the consumer's thread is done.
     private func consume() async -> Result<Void, KafkaError> {
         await withCheckedContinuation { continuation in
-            let thread = Thread { [settings, worker, unpublished, offsets, inbox, health, logger] in
+            let thread = Thread { [settings, worker, unpublished, checkpoints, inbox, health, logger] in
                 let loop = ConsumerLoop(
-                    settings: settings, worker: worker, unpublished: unpublished, offsets: offsets, inbox: inbox,
+                    settings: settings, worker: worker, unpublished: unpublished, checkpoints: checkpoints,
+                    inbox: inbox,
                     health: health, logger: logger)
                 continuation.resume(returning: Result { () throws(KafkaError) in try loop.run() })
             }

@@ -45,8 +45,8 @@ enum PipelineLimits {
     static let commitPatienceSeconds = 90.0
     /// Between two looks whether the database is still the one it was.
     static let historyCheckSeconds = 10.0
-    /// For the database to note offsets, and then for the broker to commit them, where the loop waits for it.
-    static let finalNoteSeconds = 2.0
+    /// For the database to take checkpoints, and then for the broker to commit them, where the loop waits for it.
+    static let finalCheckpointSeconds = 2.0
     static let finalCommitSeconds = 5.0
     /// Between two tries to name the record that is to be taken alone.
     static let namingRetrySeconds = 1.0

@@ -89,20 +89,21 @@ extension EndToEnd {
             let moves = (0..<EmbeddedParts.partitions).map { number in
                 OffsetRewind.Move(TopicPartition(topic: topic, partition: number), committed: 9, target: 4)
             }
-            let offsets = PostgresOffsets(pool: bed.pool)
+            let checkpoints = PostgresCheckpoints(pool: bed.pool, group: "nobody")
             // The in-process broker takes an outsider's commit only from a group that nobody ever joined.
             var alone = settings.kafka
             alone.groupID = "nobody"
             let properties = KafkaClientProperties(settings: alone).consumer
-            try await OffsetRewind(kafka: alone, offsets: offsets).apply(moves)
+            try await OffsetRewind(kafka: alone, checkpoints: checkpoints).apply(moves)
             let committed = try await blocking {
                 let consumer = try KafkaConsumer(properties: properties, log: { _ in })
                 defer { consumer.close() }
                 return try consumer.committedMarks(moves.map(\.partition), timeoutMilliseconds: 10_000)
             }
             #expect(committed.count == moves.count && committed.values.allSatisfy { $0 == CommitMark(offset: 4) })
-            let noted = try await offsets.read(topic: topic, partitions: moves.map(\.partition.partition))
-            #expect(noted.offsets.values.allSatisfy { $0 == 4 } && noted.offsets.count == moves.count)
+            let stored = try await checkpoints.read(topic: topic, partitions: moves.map(\.partition.partition))
+            #expect(stored.checkpoints.count == moves.count)
+            #expect(stored.checkpoints.values.allSatisfy { $0.nextOffset == 4 })
 
             try bed.startWorker()
             try await bed.submit(plan.records)
@@ -113,7 +114,7 @@ extension EndToEnd {
             #expect(planned.code == 0 && planned.output.contains("nothing was done"), "\(planned)")
             #expect(planned.output.split(separator: "\n").count == moves.count + 1, "\(planned)")
             let refusal = await #expect(throws: CommandFailure.self) {
-                try await OffsetRewind(kafka: settings.kafka, offsets: offsets).apply(moves)
+                try await OffsetRewind(kafka: settings.kafka, checkpoints: checkpoints).apply(moves)
             }
             #expect(refusal?.code == 1 && refusal?.message.contains("stop all") ?? false)
         }

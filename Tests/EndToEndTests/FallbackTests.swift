@@ -42,7 +42,7 @@ extension EndToEnd {
             try await bed.settle(plan)
             let log = workers.map(\.log).joined()
             #expect(log.contains("the database lacks what Kafka has committed"))
-            #expect(log.contains("the database fell back, or is another one") == whileRunning)
+            #expect(log.contains("the group is left and joined again") == whileRunning)
             #expect(Set(bed.outcomes.content.events.map(\.id)) == events)
             let again = try await Checker(bed: bed, plan: plan).grants()
             let owners = grants.mapValues { "\($0.playerID) \($0.submissionID)" }

@@ -1,12 +1,10 @@
 import Fulfillment
 import Kafka
-import PlantedFaults
 
 /// What the consumer's thread knows of one partition while it owns it. Not Sendable: that thread's alone.
-final class AssignedPartition {
+final class AssignedPartition: ProgressOwner {
     let assignment: UInt64
-    /// Where reading began, nil where nobody knows.
-    let start: Int64?
+    var progress: PartitionProgress
     private(set) var inFlight: [ObjectIdentifier: InFlightRecord] = [:]
     /// A record of it came under this assignment.
     var isFetching: Bool { next != nil }
@@ -25,14 +23,6 @@ final class AssignedPartition {
     /// Sweeps the outbox.
     var preparing: Task<Void, Never>?
 
-    /// What Kafka is known to have.
-    var committed: CommitMark?
-    /// The commit on its way.
-    var committing: CommitMark?
-    /// The next offset that the database is known to have, in `history`.
-    var noted: Int64?
-    var history: DatabaseHistory?
-
     var note = CrashNote()
     /// What the owners before left in Kafka.
     private let inherited: String
@@ -44,23 +34,16 @@ final class AssignedPartition {
     /// Since when nothing came that could be taken alone, in monotonic seconds.
     var idleSince: Double?
 
-    private var tracker = OffsetTracker()
-    /// Counts how often offsets fell back under this assignment.
-    private var laps = 0
-    /// Records of earlier laps that are not finished.
-    private var unfinishedOfEarlierLaps = 0
-
     struct Preparation {
         /// The highest offset ever decided here, by anyone.
         let highestDecided: Int64?
     }
 
-    init(assignment: UInt64, start: Int64? = nil, committed: CommitMark? = nil) {
+    init(assignment: UInt64, progress: PartitionProgress) {
         self.assignment = assignment
-        self.start = start
-        self.committed = committed
-        inherited = committed?.metadata ?? ""
-        isStartKnown = start == nil
+        self.progress = progress
+        inherited = progress.committed?.metadata ?? ""
+        isStartKnown = progress.start == nil
     }
 
     /// What the owners before have left, with this one's start. Before anything is admitted, as often as more is known.
@@ -74,21 +57,17 @@ final class AssignedPartition {
     var deathWasCounted: Bool { note.deaths > CrashNote(metadata: inherited).deaths }
 
     /// Kafka has something of this owner that the next one may take for a death, or may get it.
-    var hasToldOfItself: Bool { committed?.metadata.isEmpty == false || committing?.metadata.isEmpty == false }
+    var hasToldOfItself: Bool {
+        progress.committed?.metadata.isEmpty == false || progress.pendingCommit?.metadata.isEmpty == false
+    }
 
     func prepared(highestDecided: Int64?) {
         preparation = Preparation(highestDecided: highestDecided)
     }
 
-    /// To be called before a record is admitted. True where offsets fell back: the topic was made anew or cut off under
-    /// us, or librdkafka hands records out a second time. Tracking begins anew, and nothing is committed until what was
-    /// admitted before is finished, for it may not come again.
-    func turnsBack(to offset: Int64) -> Bool {
-        guard let end = tracker.end, offset < end else { return false }
-        unfinishedOfEarlierLaps += tracker.unfinishedCount
-        tracker = OffsetTracker()
-        laps += 1
-        noted = nil
+    /// To be called before a record is admitted. True where offsets fell back.
+    func beginsNewEpoch(at offset: Int64) -> Bool {
+        guard progress.beginsNewEpoch(at: offset) else { return false }
         // Any of it may have been decided since the outbox was swept.
         preparation = Preparation(highestDecided: .max)
         return true
@@ -98,62 +77,24 @@ final class AssignedPartition {
         preparation?.highestDecided.map { offset <= $0 } ?? false
     }
 
-    /// The lap to be noted in the record.
-    var lap: Int { laps }
-
     func admit(_ item: InFlightRecord) {
-        tracker.admit(item.record.offset)
+        progress.admit(item.record.offset)
         inFlight[ObjectIdentifier(item)] = item
         admittedCount += 1
     }
 
     /// An abandoned record stays unfinished, so that its offset is never passed.
-    func ended(_ item: InFlightRecord, isDone: Bool) {
+    func ended(_ item: InFlightRecord, isDone: Bool) -> PartitionProgress.Restart? {
         inFlight[ObjectIdentifier(item)] = nil
-        guard isDone else { return }
-        if item.lap == laps {
-            tracker.finish(item.record.offset)
-        } else {
-            unfinishedOfEarlierLaps -= 1
-        }
-    }
-
-    /// The next offset to read after a crash, nil where Kafka's committed one still holds.
-    var committable: Int64? {
-        if PlantedFault.commitAhead.isPlanted { return tracker.end }
-        return unfinishedOfEarlierLaps == 0 ? tracker.committable : nil
-    }
-
-    /// Behind the last record taken, finished or not.
-    var end: Int64? { tracker.end }
-
-    /// The same, from the start on.
-    var position: Int64? {
-        if let committable { return committable }
-        return laps == 0 ? start : nil
+        guard isDone else { return nil }
+        return progress.finish(item.record.offset, epoch: item.epoch, decidedIn: item.decidedIn)
     }
 
     /// Only few records at a time until Kafka knows of progress.
-    var isNarrow: Bool {
-        guard note.isNarrow, let start else { return false }
-        return committed.map { $0.offset == start } ?? true
-    }
-}
-
-extension AssignedPartition {
-    /// What the database is to note, nil where it has that.
-    var noteDue: Int64? {
-        guard let position, position != noted else { return nil }
-        return position
-    }
+    var isNarrow: Bool { note.isNarrow && progress.start != nil && !progress.hasCommittedProgress }
 
     /// What is to be committed, nil where Kafka has it already.
-    /// - Parameter isGuarded: only what the database has noted.
-    func commitDue(isGuarded: Bool) -> CommitMark? {
-        guard let position, let offset = isGuarded ? noted : position else { return nil }
-        // Downwards too: a topic made anew begins at 0.
-        let hasMoved = offset != start
-        let mark = CommitMark(offset: offset, metadata: hasMoved && note.left == 0 ? "" : note.metadata)
-        return mark == committed ? nil : mark
+    var commitDue: CommitMark? {
+        progress.commitDue { hasMoved in hasMoved && note.left == 0 ? "" : note.metadata }
     }
 }

@@ -20,7 +20,7 @@ extension ConsumerLoop {
     /// Decodes, draws the player's ticket and starts the work. The order of tickets is the order of records.
     /// - Parameter known: what the record is taken for, whatever it holds.
     func admit(_ record: ConsumerRecord, to partition: AssignedPartition, as known: SubmissionDecoder.Decoded? = nil) {
-        if partition.turnsBack(to: record.offset) { noteFallback(record) }
+        if partition.beginsNewEpoch(at: record.offset) { warnOfFallback(record) }
         let value = record.value ?? []
         let position = RecordPosition(
             topic: record.topicPartition.topic, partition: record.topicPartition.partition, offset: record.offset,
@@ -33,7 +33,7 @@ extension ConsumerLoop {
         if case .submission(let submission) = decoded { ticket = worker.enterLane(of: submission.playerID) }
         let item = InFlightRecord(
             record: record, position: position, decoded: decoded, ticket: ticket, assignment: partition.assignment,
-            lap: partition.lap, mayBeRedelivered: partition.mayBeRedelivered(record.offset))
+            epoch: partition.progress.epoch, mayBeRedelivered: partition.mayBeRedelivered(record.offset))
         partition.admit(item)
         CrashPoint.admitted.reached()
         start(item)
@@ -60,9 +60,11 @@ extension ConsumerLoop {
         for message in inbox.take(waitingSeconds: waitingSeconds) {
             switch message {
             case .stop: isStopping = true
-            case .prepared(let partition, let assignment, let highestDecided, let durable):
-                prepared(partition, assignment: assignment, highestDecided: highestDecided, durable: durable)
-            case .noted(let note, let outcome): noted(note, outcome)
+            case .prepared(let partition, let assignment, let highestDecided, let stored):
+                prepared(partition, assignment: assignment, highestDecided: highestDecided, stored)
+            case .checkpointed(let batch, let result): checkpointed(batch, result)
+            case .looked(let look, let found):
+                if let restart = checkpointer.end(look, found, partitions) { rejoin(restart) }
             case .ended(let item, let isDone): ended(item, isDone: isDone)
             }
         }
@@ -72,11 +74,11 @@ extension ConsumerLoop {
         window.release(bytes: item.byteCount)
         guard let partition = partitions[item.record.topicPartition], partition.assignment == item.assignment
         else { return }
-        partition.ended(item, isDone: isDone)
+        if let restart = partition.ended(item, isDone: isDone) { return rejoin(restart) }
         if isDone, partition.note.left > 0 { partition.note.pass() }
     }
 
-    private func noteFallback(_ record: ConsumerRecord) {
+    private func warnOfFallback(_ record: ConsumerRecord) {
         logger.warning(
             "offsets fell back: the topic was made anew, or records came twice",
             [

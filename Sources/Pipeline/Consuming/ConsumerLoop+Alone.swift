@@ -67,12 +67,12 @@ extension ConsumerLoop {
             return bury(record, state)
         }
         let partition = record.topicPartition
-        noteNow([partition], seconds: PipelineLimits.finalNoteSeconds)
+        checkpointNow([partition], seconds: PipelineLimits.finalCheckpointSeconds)
         var note = state.note
         note.name(record.offset)
         // Without its name in Kafka it is not begun.
         nextNaming = now + PipelineLimits.namingRetrySeconds
-        guard let position = state.position, offsets == nil || state.noted == position else { return }
+        guard let position = state.progress.position, state.progress.committable == position else { return }
         let mark = CommitMark(offset: position, metadata: note.metadata)
         do throws(KafkaError) {
             try consumer.commit(
@@ -83,8 +83,7 @@ extension ConsumerLoop {
         nextNaming = 0
         aloneSince = WallClock.monotonicSeconds
         state.note = note
-        state.committed = mark
-        state.committing = nil
+        state.progress.commitSucceeded(mark)
         state.held.removeFirst()
         admit(record, to: state)
     }
@@ -118,7 +117,7 @@ extension ConsumerLoop {
         let since = state.idleSince ?? now
         state.idleSince = since
         let marks = consumer.cachedWatermarks(partition)
-        let isAtEnd = marks.map { state.position ?? .min >= $0.high } ?? false
+        let isAtEnd = marks.map { state.progress.position ?? .min >= $0.high } ?? false
         if isAtEnd || now - since > PipelineLimits.idleSuspectSeconds { state.note = CrashNote() }
     }
 }

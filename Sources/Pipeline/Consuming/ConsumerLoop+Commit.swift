@@ -5,7 +5,7 @@ import PlantedFaults
 
 extension ConsumerLoop {
     func commitInBackground(_ consumer: KafkaConsumer) {
-        noteInBackground()
+        checkpointInBackground()
         sendCommits(consumer)
     }
 
@@ -15,7 +15,7 @@ extension ConsumerLoop {
         mayCommit = false
         let now = WallClock.monotonicSeconds
         if let commitSentAt, now - commitSentAt < PipelineLimits.commitPatienceSeconds { return }
-        var due = commitsDue(Array(partitions.keys)).filter { $0.value != partitions[$0.key]?.committing }
+        var due = commitsDue(Array(partitions.keys)).filter { $0.value != partitions[$0.key]?.progress.pendingCommit }
         // Not at the start, where the new owner's own commit of its start would hide it.
         if PlantedFault.commitAfterRevoke.isPlanted, !partitions.isEmpty, !isStart {
             for (partition, offset) in givenBack where partitions[partition] == nil {
@@ -26,7 +26,7 @@ extension ConsumerLoop {
         do throws(KafkaError) {
             try consumer.commit(due)
             commitSentAt = now
-            for (partition, mark) in due { partitions[partition]?.committing = mark }
+            for (partition, mark) in due { partitions[partition]?.progress.commitWasSent(mark) }
         } catch {
             startsAreKnown(Array(due.keys))
             logger.debug("a commit could not be sent", [.error: "\(error.name)"])
@@ -40,16 +40,13 @@ extension ConsumerLoop {
         case .success(let offsets):
             var hasMoved = false
             for (partition, offset) in offsets {
-                guard let state = partitions[partition], let mark = state.committing, mark.offset == offset
-                else { continue }
-                state.committed = mark
-                state.committing = nil
-                hasMoved = hasMoved || offset != state.start
+                guard let state = partitions[partition], state.progress.commitSucceeded(at: offset) else { continue }
+                hasMoved = hasMoved || offset != state.progress.start
             }
             startsAreKnown(Array(offsets.keys))
             if hasMoved { CrashPoint.committed.reached() }
         case .failure(let error):
-            for partition in partitions.values { partition.committing = nil }
+            for partition in partitions.values { partition.progress.commitFailed() }
             startsAreKnown(Array(partitions.keys))
             logger.debug("a commit failed and will be sent again", [.error: "\(error.name)"])
         }
@@ -58,7 +55,7 @@ extension ConsumerLoop {
     /// Before fetching begins. Records wait for the commit's outcome, the group does not: one that is given up would
     /// still be under way, and overtake a later one.
     func commitStarts(_ assigned: [TopicPartition], _ consumer: KafkaConsumer) {
-        noteNow(assigned, seconds: PipelineLimits.finalNoteSeconds)
+        checkpointNow(assigned, seconds: PipelineLimits.finalCheckpointSeconds)
         // What is under way is of the assignment before: the broker does not take it any more.
         commitSentAt = nil
         sendCommits(consumer, isStart: true)
@@ -77,14 +74,14 @@ extension ConsumerLoop {
     @discardableResult
     func commitNow(_ leaving: [TopicPartition], _ consumer: KafkaConsumer, seconds: Double) -> Bool {
         let deadline = WallClock.monotonicSeconds + seconds
-        noteNow(leaving, seconds: min(seconds / 2, PipelineLimits.finalNoteSeconds))
+        checkpointNow(leaving, seconds: min(seconds / 2, PipelineLimits.finalCheckpointSeconds))
         if rejoinReason != nil { return true }
         let due = commitsDue(leaving)
         guard !due.isEmpty else { return true }
         let left = max(0.1, min(deadline - WallClock.monotonicSeconds, PipelineLimits.finalCommitSeconds))
         do throws(KafkaError) {
             try consumer.commit(due, timeoutMilliseconds: Int32(left * 1000))
-            for (partition, mark) in due { partitions[partition]?.committed = mark }
+            for (partition, mark) in due { partitions[partition]?.progress.commitSucceeded(mark) }
             return true
         } catch {
             logger.warning(
@@ -96,7 +93,7 @@ extension ConsumerLoop {
 
     private func commitsDue(_ candidates: [TopicPartition]) -> [TopicPartition: CommitMark] {
         var due: [TopicPartition: CommitMark] = [:]
-        for partition in candidates { due[partition] = partitions[partition]?.commitDue(isGuarded: offsets != nil) }
+        for partition in candidates { due[partition] = partitions[partition]?.commitDue }
         return due
     }
 }

@@ -11,11 +11,16 @@ extension ConsumerLoop {
         health.set(.joinedGroup, unmet: nil)
         logger.info("partitions assigned", [.count: .stringConvertible(assigned.count)])
         guard let committed = try? consumer.committedMarks(assigned, timeoutMilliseconds: 5000) else {
-            for partition in assigned { partitions[partition] = AssignedPartition(assignment: nextAssignment()) }
+            for partition in assigned {
+                partitions[partition] = AssignedPartition(
+                    assignment: nextAssignment(),
+                    progress: PartitionProgress(start: nil, committed: nil, row: nil, writer: 0))
+            }
             rejoin("the committed offsets cannot be read")
             return [:]
         }
-        let durable = readDurable(assigned)
+        // A database that does not answer in time is asked again before the first record is admitted.
+        let stored = checkpointer.read(assigned, seconds: PipelineLimits.durableReadSeconds)
         let deadline = WallClock.monotonicSeconds + PipelineLimits.offsetCheckSeconds
         var starts: [TopicPartition: Int64] = [:]
         for partition in assigned {
@@ -27,14 +32,15 @@ extension ConsumerLoop {
             if let mark, let marks { noteOffsetReset(partition, committed: mark.offset, marks) }
             // A new group begins at the earliest record.
             let start = mark.map { mark in
-                self.start(of: partition, committed: mark.offset, durable: durable, earliest: marks?.low)
+                self.start(of: partition, committed: mark.offset, stored: stored, earliest: marks?.low)
             }
             if let start, start != mark?.offset { starts[partition] = start }
             let state = AssignedPartition(
-                assignment: nextAssignment(), start: start ?? marks?.low, committed: mark)
-            state.begin(departures: durable.map { $0.departures[partition.partition] ?? 0 })
-            state.history = durable?.history
-            state.noted = durable?.offsets[partition.partition]
+                assignment: nextAssignment(),
+                progress: PartitionProgress(
+                    start: start ?? marks?.low, committed: mark,
+                    row: stored.map { $0.checkpoints[partition.partition] }, writer: .random(in: 1...(.max))))
+            state.begin(departures: stored.map { $0.departures[partition.partition] ?? 0 })
             partitions[partition] = state
             state.preparing = prepare(partition, assignment: state.assignment)
         }
@@ -67,18 +73,19 @@ extension ConsumerLoop {
         let sweep = OutboxSweep(
             unpublished: unpublished, publisher: worker.publisher, ledger: worker.ledger, logger: logger)
         let inbox = inbox
-        let offsets = offsets
+        let checkpointer = checkpointer
         return Task {
             guard let highest = await sweep.sweep(partition) else { return }
             // Again after the sweep: by it the database has answered, which it may not have done before.
-            var durable: DurableProgress?
-            while let offsets, durable == nil {
-                durable = try? await offsets.read(topic: partition.topic, partitions: [partition.partition])
-                if durable == nil { await BlockingWork.pause(seconds: PipelineLimits.publishRetrySeconds) }
-                if Task.isCancelled { return }
+            while !Task.isCancelled {
+                let stored = try? await checkpointer.store.read(
+                    topic: partition.topic, partitions: [partition.partition])
+                if let stored {
+                    return inbox.post(
+                        .prepared(partition, assignment: assignment, highestDecided: highest.offset, stored))
+                }
+                await BlockingWork.pause(seconds: PipelineLimits.publishRetrySeconds)
             }
-            inbox.post(
-                .prepared(partition, assignment: assignment, highestDecided: highest.offset, durable: durable))
         }
     }
 
@@ -92,26 +99,22 @@ extension ConsumerLoop {
     }
 
     func prepared(
-        _ partition: TopicPartition, assignment: UInt64, highestDecided: Int64?, durable: DurableProgress?
+        _ partition: TopicPartition, assignment: UInt64, highestDecided: Int64?, _ stored: StoredCheckpoints
     ) {
         // What is on its way out begins nothing new.
         guard let state = partitions[partition], state.assignment == assignment, !leaving.contains(partition)
         else { return }
-        if let durable {
-            let offset = durable.offsets[partition.partition]
-            if let offset, let start = state.start, state.committed != nil, offset < start {
-                // Reading began too high, for the database did not answer in time. Nothing was admitted yet. Seeking
-                // could overtake librdkafka's own order to start fetching, as pausing could: joining again cannot.
-                lowerStarts[partition] = offset
-                return rejoin("the database answered late, with a lower offset")
-            }
-            // It may not have answered when the partition was assigned, or its last owner may have been late.
-            state.begin(departures: durable.departures[partition.partition] ?? 0)
-            if let offset { state.note.acquit(before: offset) }
-            if state.deathWasCounted { warnOfDeath(partition, state.note) }
-            if state.noted == nil { state.noted = offset }
-            state.history = durable.history
+        let row = stored.checkpoints[partition.partition]
+        if let restart = state.progress.rowWasRead(late: row) {
+            // Nothing was admitted yet. Seeking could overtake librdkafka's own order to start fetching, as pausing could:
+            // joining again cannot.
+            lowerStarts[partition] = row?.nextOffset ?? 0
+            return rejoin(restart)
         }
+        // The database may not have answered when the partition was assigned, or its last owner may have been late.
+        state.begin(departures: stored.departures[partition.partition] ?? 0)
+        if let row { state.note.acquit(before: row.nextOffset) }
+        if state.deathWasCounted { warnOfDeath(partition, state.note) }
         lowerStarts[partition] = nil
         updateCare()
         state.prepared(highestDecided: highestDecided)
@@ -124,10 +127,10 @@ extension ConsumerLoop {
         let started = WallClock.monotonicSeconds
         let limit = isStopping ? 0 : min(PipelineLimits.revocationDrainSeconds, settings.shutdownGraceSeconds)
         let left = lost ? 0 : drain(revoked, seconds: limit)
-        depart(revoked, seconds: PipelineLimits.finalNoteSeconds)
+        depart(revoked, seconds: PipelineLimits.finalCheckpointSeconds)
         if !lost {
             commitNow(
-                revoked, consumer, seconds: PipelineLimits.finalNoteSeconds + PipelineLimits.finalCommitSeconds)
+                revoked, consumer, seconds: PipelineLimits.finalCheckpointSeconds + PipelineLimits.finalCommitSeconds)
         }
         forget(revoked)
         logger.info(
@@ -143,7 +146,7 @@ extension ConsumerLoop {
         InFlightRecord.abandon(gone.flatMap { Array(partitions[$0]?.inFlight.values ?? [:].values) }, immediately: true)
         for partition in gone {
             guard let state = partitions.removeValue(forKey: partition) else { continue }
-            if PlantedFault.commitAfterRevoke.isPlanted { givenBack[partition] = state.end }
+            if PlantedFault.commitAfterRevoke.isPlanted { givenBack[partition] = state.progress.end }
             state.preparing?.cancel()
             for record in state.held { window.release(bytes: record.byteCount) }
             worker.metrics.all.consumerLag.remove(partition.topic, "\(partition.partition)")
@@ -180,12 +183,14 @@ extension ConsumerLoop {
         let all = Array(partitions.keys)
         let isAlone = all.contains { partitions[$0]?.note.isAlone ?? false }
         // Whoever was told to stop is killed if it takes too long: that death is not the record's.
-        depart(all, seconds: min(PipelineLimits.finalNoteSeconds, grace / 5))
+        depart(all, seconds: min(PipelineLimits.finalCheckpointSeconds, grace / 5))
         if isAlone { _ = commitNow(all, consumer, seconds: min(1, grace / 5)) }
         let drainEnd = started + grace - min(PipelineLimits.finalCommitSeconds, grace / 5)
         let left = drain(all, seconds: max(0, drainEnd - WallClock.monotonicSeconds))
         let isHeard = commitNow(all, consumer, seconds: max(1, started + grace - WallClock.monotonicSeconds))
-        let uncommitted = all.count { partitions[$0].map { $0.position != $0.committed?.offset } ?? false }
+        let uncommitted = all.count {
+            partitions[$0].map { $0.progress.position != $0.progress.committed?.offset } ?? false
+        }
         // Closing calls the revoke handler, which has nothing left to wait for.
         forget(all)
         // It waits for the commit that is still under way, for as long as a session. Nobody hears us leave then anyway.

@@ -10,8 +10,7 @@ final class ConsumerLoop {
     let settings: PipelineSettings
     let worker: SubmissionWorker
     let unpublished: any UnpublishedEvents
-    /// Nil: Kafka's committed offsets are the only ones.
-    let offsets: (any DurableOffsets)?
+    let checkpointer: OffsetCheckpointer
     let inbox: Inbox
     let health: Health
     let logger: Logger
@@ -33,10 +32,9 @@ final class ConsumerLoop {
     var rejoinReason: String?
     /// Where partitions are to start that were found to have started too high.
     var lowerStarts: [TopicPartition: Int64] = [:]
-    var isNoting = false
-    var notesUnderWay = 0
-    var nextCheck = 0.0
-    /// The database has noted what Kafka has not.
+    var checkpointsUnderWay = 0
+    var nextLook = 0.0
+    /// The database has checkpoints that Kafka has not.
     var mayCommit = false
     /// When the commit was sent whose outcome is not known yet, in monotonic seconds.
     var commitSentAt: Double?
@@ -51,12 +49,12 @@ final class ConsumerLoop {
 
     init(
         settings: PipelineSettings, worker: SubmissionWorker, unpublished: any UnpublishedEvents,
-        offsets: (any DurableOffsets)?, inbox: Inbox, health: Health, logger: Logger
+        checkpoints: any OffsetCheckpoints, inbox: Inbox, health: Health, logger: Logger
     ) {
         self.settings = settings
         self.worker = worker
         self.unpublished = unpublished
-        self.offsets = offsets
+        checkpointer = OffsetCheckpointer(store: checkpoints, topic: settings.submissionsTopic)
         self.inbox = inbox
         self.health = health
         self.logger = logger
@@ -111,7 +109,7 @@ final class ConsumerLoop {
 
     private func bury(_ consumer: KafkaConsumer) {
         // It can commit nothing: as if its partitions were lost. First, so that closing finds nothing to wait for.
-        depart(Array(partitions.keys), seconds: PipelineLimits.finalNoteSeconds)
+        depart(Array(partitions.keys), seconds: PipelineLimits.finalCheckpointSeconds)
         forget(Array(partitions.keys))
         consumer.close()
         fullSince = nil
@@ -216,7 +214,7 @@ final class ConsumerLoop {
     private func reportLag(_ consumer: KafkaConsumer) {
         for (partition, state) in partitions {
             guard let marks = consumer.cachedWatermarks(partition), marks.high >= 0 else { continue }
-            let next = state.committable ?? state.committed?.offset ?? max(marks.low, 0)
+            let next = state.progress.position ?? state.progress.committed?.offset ?? max(marks.low, 0)
             worker.metrics.all.consumerLag.with(partition.topic, "\(partition.partition)")
                 .set(Double(max(0, marks.high - next)))
         }

@@ -15,7 +15,7 @@ final class InFlightRecord: Sendable {
     /// Counts assignments: what was admitted under an older one no longer moves offsets.
     let assignment: UInt64
     /// Counts how often offsets had fallen back under this assignment.
-    let lap: Int
+    let epoch: Int
     /// What it holds in memory, about.
     let byteCount: Int
     /// False where the record's offset lies above all that were ever decided in its partition.
@@ -33,13 +33,14 @@ final class InFlightRecord: Sendable {
         var tries: [AppleTry] = []
         /// How many were ever noted.
         var triesNoted = 0
+        var decidedIn: DatabaseHistory?
     }
 
     private let state = Mutex(State())
 
     init(
         record: ConsumerRecord, position: RecordPosition, decoded: SubmissionDecoder.Decoded,
-        ticket: PlayerLanes.Ticket?, assignment: UInt64, lap: Int = 0, mayBeRedelivered: Bool,
+        ticket: PlayerLanes.Ticket?, assignment: UInt64, epoch: Int = 0, mayBeRedelivered: Bool,
         parked: ParkedWork? = nil
     ) {
         // A submission holds all of it; of what becomes a dead letter nothing else does.
@@ -48,7 +49,7 @@ final class InFlightRecord: Sendable {
         self.decoded = decoded
         self.ticket = ticket
         self.assignment = assignment
-        self.lap = lap
+        self.epoch = epoch
         byteCount = record.byteCount
         self.mayBeRedelivered = mayBeRedelivered
         self.parked = parked
@@ -109,6 +110,14 @@ final class InFlightRecord: Sendable {
             state.triesNoted += 1
         }
     }
+
+    /// Its outcome is durable in a database of this history.
+    func wasDecided(in history: DatabaseHistory) {
+        state.withLock { $0.decidedIn = history }
+    }
+
+    /// Nil where no database was needed.
+    var decidedIn: DatabaseHistory? { state.withLock { $0.decidedIn } }
 
     /// The last tries at Apple, those before it was parked too.
     var tries: [AppleTry] {

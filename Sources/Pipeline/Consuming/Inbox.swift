@@ -9,10 +9,11 @@ final class Inbox: @unchecked Sendable {
     enum Message: Sendable {
         /// The record's outcome is durable (`isDone`), or its work was given up.
         case ended(InFlightRecord, isDone: Bool)
-        /// The partition's outbox is swept: its records may be dispatched. `durable` is nil where nobody keeps offsets.
-        case prepared(TopicPartition, assignment: UInt64, highestDecided: Int64?, durable: DurableProgress?)
-        /// The database was given offsets to note.
-        case noted(OffsetNote, OffsetNote.Outcome)
+        /// The partition's outbox is swept, and its checkpoint is read: its records may be dispatched.
+        case prepared(TopicPartition, assignment: UInt64, highestDecided: Int64?, StoredCheckpoints)
+        /// Nil: the database did not answer.
+        case checkpointed(CheckpointBatch, CheckpointResult?)
+        case looked(CheckpointLook, StoredCheckpoints)
         case stop
     }
 

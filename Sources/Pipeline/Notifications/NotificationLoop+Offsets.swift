@@ -3,57 +3,67 @@ import Kafka
 import Logging
 import Operations
 
-/// Offsets, as the main loop keeps them: noted in the database first, then committed in Kafka, and read from both, so
-/// that a database that fell back gets again what it has forgotten.
+/// A partition of the notifications topic while it is assigned.
+final class NotificationPartition: ProgressOwner {
+    var progress: PartitionProgress
+
+    init(progress: PartitionProgress) { self.progress = progress }
+}
+
+/// Offsets, by the same rules as the main loop's: `PartitionProgress` decides, and whatever says that decisions may be lost
+/// lets the loop join the group again.
 extension NotificationLoop {
     /// Within `poll`, before fetching begins. What is not returned starts where Kafka's commit says.
-    func assigned(_ partitions: [TopicPartition], _ consumer: KafkaConsumer) -> [TopicPartition: Int64] {
-        assigned = Set(partitions)
+    func assigned(_ assigned: [TopicPartition], _ consumer: KafkaConsumer) -> [TopicPartition: Int64] {
         logger.info(
             "partitions of notifications assigned",
-            [.topic: "\(worker.source.topic)", .count: .stringConvertible(partitions.count)])
-        guard !partitions.isEmpty, let offsets else { return [:] }
+            [.topic: "\(worker.source.topic)", .count: .stringConvertible(assigned.count)])
+        guard !assigned.isEmpty else { return [:] }
+        // Without the database nothing could be done either.
         guard
-            let known = try? consumer.committed(
-                partitions, timeoutMilliseconds: NotificationLimits.committedMilliseconds)
+            let committed = try? consumer.committedMarks(
+                assigned, timeoutMilliseconds: NotificationLimits.committedMilliseconds),
+            let stored = checkpointer.read(assigned, seconds: PipelineLimits.durableReadSeconds)
         else {
             mustRejoin = true
             return [:]
         }
-        committed = known
-        // A new group begins at the earliest record. It is noted too: a database that never heard of the partition could
-        // not be told from one that has forgotten it.
+        nextLook = WallClock.monotonicSeconds
         let deadline = WallClock.monotonicSeconds + PipelineLimits.offsetCheckSeconds
-        for partition in partitions where known[partition] == nil && WallClock.monotonicSeconds < deadline {
-            let marks = try? consumer.watermarks(
-                partition, timeoutMilliseconds: NotificationLimits.watermarkMilliseconds)
-            committed[partition] = marks?.low
-        }
-        nextCheck = 0
-        let topic = worker.source.topic
-        let durable = BlockingWork.wait(seconds: PipelineLimits.durableReadSeconds) {
-            try await offsets.read(topic: topic, partitions: partitions.map(\.partition))
-        }
-        // Without the database nothing could be done either.
-        guard let durable else {
-            mustRejoin = true
-            return [:]
-        }
-        history = durable.history
         var starts: [TopicPartition: Int64] = [:]
-        for (partition, offset) in known {
-            guard let noted = durable.offsets[partition.partition], noted < offset else { continue }
-            starts[partition] = noted
-            committed[partition] = noted
-            worker.metrics.all.databaseFallbacks.increment()
-            logger.warning(
-                "the database lacks what Kafka has committed: notifications are read again",
-                [
-                    .topic: "\(topic)", .partition: .stringConvertible(partition.partition),
-                    .offset: .stringConvertible(noted), .count: .stringConvertible(offset - noted),
-                ])
+        for partition in assigned {
+            let mark = committed[partition]
+            let row = stored.checkpoints[partition.partition]
+            // A new group begins at the earliest record. That is checkpointed too: a database that never heard of the
+            // partition could not be told from one that has forgotten it.
+            var start = mark?.offset
+            if mark == nil, WallClock.monotonicSeconds < deadline {
+                start = try? consumer.watermarks(
+                    partition, timeoutMilliseconds: NotificationLimits.watermarkMilliseconds
+                ).low
+            }
+            // Nothing is committed without a checkpoint: where there is none, the database is from before the first.
+            let checkpoint = row?.nextOffset ?? 0
+            if let mark, checkpoint < mark.offset {
+                start = checkpoint
+                starts[partition] = checkpoint
+                warnOfFallback(partition, from: mark.offset, to: checkpoint)
+            }
+            partitions[partition] = NotificationPartition(
+                progress: PartitionProgress(
+                    start: start, committed: mark, row: .some(row), writer: .random(in: 1...(.max))))
         }
         return starts
+    }
+
+    private func warnOfFallback(_ partition: TopicPartition, from committed: Int64, to start: Int64) {
+        worker.metrics.all.databaseFallbacks.increment()
+        logger.warning(
+            "the database lacks what Kafka has committed: notifications are read again",
+            [
+                .topic: "\(partition.topic)", .partition: .stringConvertible(partition.partition),
+                .offset: .stringConvertible(start), .count: .stringConvertible(committed - start),
+            ])
     }
 
     /// Within `poll` or `close`: the last place to commit.
@@ -62,52 +72,60 @@ extension NotificationLoop {
         forget(partitions)
     }
 
-    func forget(_ partitions: [TopicPartition]) {
-        for partition in partitions {
-            assigned.remove(partition)
-            done[partition] = nil
-            committed[partition] = nil
+    func forget(_ revoked: [TopicPartition]) {
+        for partition in revoked {
+            partitions[partition] = nil
             worker.metrics.all.consumerLag.remove(partition.topic, "\(partition.partition)")
         }
     }
 
-    /// Now and then also what the database has: only by that is it seen to fall back while nothing comes.
-    func checkHistory() {
-        let now = WallClock.monotonicSeconds
-        guard now >= nextCheck else { return }
-        nextCheck = now + PipelineLimits.historyCheckSeconds
-        let known = committed.merging(done) { _, done in done }.filter { assigned.contains($0.key) }
-        note(known)
+    /// The batch is durable. Records come in the order of their offsets, and one batch is done before the next.
+    func finished(_ batch: [ConsumerRecord], decidedIn history: DatabaseHistory?) {
+        for record in batch {
+            guard let partition = partitions[record.topicPartition] else { continue }
+            _ = partition.progress.beginsNewEpoch(at: record.offset)
+            partition.progress.admit(record.offset)
+            let epoch = partition.progress.epoch
+            if let restart = partition.progress.finish(record.offset, epoch: epoch, decidedIn: history) {
+                rejoin(restart)
+            }
+        }
     }
 
-    /// Notes and commits what is done. What cannot be comes again to whoever is next, and changes nothing then.
-    func commit(_ consumer: KafkaConsumer, _ partitions: [TopicPartition]) {
-        let due = done.filter { partitions.contains($0.key) && committed[$0.key] != $0.value }
-        guard !due.isEmpty, !mustRejoin else { return }
-        guard note(due) else { return }
-        let marks = due.mapValues { CommitMark(offset: $0) }
+    /// Now and then also where nothing comes: a start that has no checkpoint gets it, and a database that fell back is
+    /// noticed.
+    func lookAtCheckpoints(_ consumer: KafkaConsumer) {
+        let now = WallClock.monotonicSeconds
+        guard now >= nextLook, !partitions.isEmpty else { return }
+        nextLook = now + PipelineLimits.historyCheckSeconds
+        commit(consumer, Array(partitions.keys))
+        guard let look = checkpointer.beginLook(partitions) else { return }
+        let found = BlockingWork.wait(seconds: PipelineLimits.finalCheckpointSeconds) { [store = checkpointer.store] in
+            try await look.read(from: store)
+        }
+        if let found, let restart = checkpointer.end(look, found, partitions) { rejoin(restart) }
+    }
+
+    /// Checkpoints and commits what is done. What cannot be comes again to whoever is next, and changes nothing then.
+    func commit(_ consumer: KafkaConsumer, _ candidates: [TopicPartition]) {
+        guard !mustRejoin else { return }
+        let owners = partitions.filter { candidates.contains($0.key) }
+        if let restart = checkpointer.writeNow(owners, seconds: PipelineLimits.finalCheckpointSeconds) {
+            return rejoin(restart)
+        }
+        let due = owners.compactMapValues { $0.progress.commitDue { _ in "" } }
+        guard !due.isEmpty else { return }
         do throws(KafkaError) {
             let milliseconds = Int32(NotificationLimits.commitSeconds * 1000)
-            try consumer.commit(marks, timeoutMilliseconds: milliseconds)
-            committed.merge(due) { _, new in new }
+            try consumer.commit(due, timeoutMilliseconds: milliseconds)
+            for (partition, mark) in due { owners[partition]?.progress.commitSucceeded(mark) }
         } catch {
             logger.debug("offsets of notifications could not be committed yet", [.error: "\(error.name)"])
         }
     }
 
-    /// False where the database did not take it, or does not remember what was done: then the group is joined again.
-    @discardableResult
-    private func note(_ places: [TopicPartition: Int64]) -> Bool {
-        guard let offsets, let history, !places.isEmpty else { return true }
-        let noted = Dictionary(uniqueKeysWithValues: places.map { ($0.key.partition, $0.value) })
-        let topic = worker.source.topic
-        let isNoted = BlockingWork.wait(seconds: PipelineLimits.finalNoteSeconds) {
-            try await offsets.note(noted, topic: topic, in: history)
-        }
-        if isNoted == false {
-            logger.warning("the database fell back, or is another one: notifications are read again", [:])
-            mustRejoin = true
-        }
-        return isNoted == true
+    func rejoin(_ restart: PartitionProgress.Restart) {
+        if !mustRejoin { logger.warning("notifications are read again", [.reason: "\(restart.rawValue)"]) }
+        mustRejoin = true
     }
 }

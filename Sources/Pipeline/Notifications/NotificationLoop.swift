@@ -15,26 +15,21 @@ import Synchronization
 /// `@unchecked Sendable`: all but `isStopping`, which is atomic, belongs to the loop's thread.
 final class NotificationLoop: @unchecked Sendable {
     let worker: NotificationWorker
-    let offsets: (any DurableOffsets)?
+    let checkpointer: OffsetCheckpointer
     let health: Health
     let logger: Logger
     private let isStopping = Atomic(false)
-    /// The next offset of each assigned partition that gave anything, and whether it is committed.
-    var done: [TopicPartition: Int64] = [:]
-    var committed: [TopicPartition: Int64] = [:]
-    var assigned: Set<TopicPartition> = []
-    /// Of the database that the assigned partitions' offsets were read from; nil where it was out of reach.
-    var history: DatabaseHistory?
+    var partitions: [TopicPartition: NotificationPartition] = [:]
     /// The group is to be left and joined again.
     var mustRejoin = false
     private var fatal: KafkaError?
     private var warned: [String: Double] = [:]
     private var nextLag = 0.0
-    var nextCheck = 0.0
+    var nextLook = 0.0
 
-    init(worker: NotificationWorker, offsets: (any DurableOffsets)?, health: Health, logger: Logger) {
+    init(worker: NotificationWorker, checkpoints: any OffsetCheckpoints, health: Health, logger: Logger) {
         self.worker = worker
-        self.offsets = offsets
+        checkpointer = OffsetCheckpointer(store: checkpoints, topic: worker.source.topic)
         self.health = health
         self.logger = logger
     }
@@ -69,13 +64,12 @@ final class NotificationLoop: @unchecked Sendable {
                 assigned: { [unowned self, unowned consumer] in self.assigned($0, consumer) },
                 revoked: { [unowned self, unowned consumer] in self.revoked($0, lost: $1, consumer) }))
         (mustRejoin, fatal) = (false, nil)
-        nextCheck = WallClock.monotonicSeconds + PipelineLimits.historyCheckSeconds
         while !isStopped, !mustRejoin, fatal == nil {
             health.beat(.notificationLoop)
             let batch = poll(consumer)
             if mustRejoin || fatal != nil { break }
             if !batch.isEmpty { work(on: batch, consumer) }
-            checkHistory()
+            lookAtCheckpoints(consumer)
             if WallClock.monotonicSeconds >= nextLag {
                 nextLag = WallClock.monotonicSeconds + 1
                 reportLag(consumer)
@@ -83,7 +77,7 @@ final class NotificationLoop: @unchecked Sendable {
             }
         }
         consumer.close()
-        forget(Array(assigned))
+        forget(Array(partitions.keys))
     }
 
     private func poll(_ consumer: KafkaConsumer) -> [ConsumerRecord] {
@@ -98,7 +92,7 @@ final class NotificationLoop: @unchecked Sendable {
             }
         }
         // A rebalance within `poll` may have taken some away.
-        return batch.filter { assigned.contains($0.topicPartition) }
+        return batch.filter { partitions[$0.topicPartition] != nil }
     }
 
     /// A topic that is not there is not read: notifications are optional. librdkafka looks for it now and then.
@@ -124,8 +118,8 @@ final class NotificationLoop: @unchecked Sendable {
             if !isStopped { mustRejoin = true }
             return
         }
-        for record in batch { done[record.topicPartition] = record.offset + 1 }
-        commit(consumer, Array(assigned))
+        finished(batch, decidedIn: nil)
+        commit(consumer, Array(partitions.keys))
     }
 
     /// Blocks until all of the batch is durable. False where that did not come about in time.
@@ -165,9 +159,9 @@ final class NotificationLoop: @unchecked Sendable {
     }
 
     private func reportLag(_ consumer: KafkaConsumer) {
-        for partition in assigned {
+        for (partition, state) in partitions {
             guard let marks = consumer.cachedWatermarks(partition), marks.high >= 0 else { continue }
-            let next = done[partition] ?? committed[partition] ?? max(marks.low, 0)
+            let next = state.progress.position ?? max(marks.low, 0)
             worker.metrics.all.consumerLag.with(partition.topic, "\(partition.partition)")
                 .set(Double(max(0, marks.high - next)))
         }

@@ -7,7 +7,7 @@ struct OffsetRewind {
     private static let timeoutMilliseconds: Int32 = 20_000
 
     let kafka: KafkaSettings
-    let offsets: any DurableOffsets
+    let checkpoints: any OffsetCheckpoints
 
     /// One partition's way.
     struct Move: Sendable, Equatable, CustomStringConvertible {
@@ -76,10 +76,18 @@ struct OffsetRewind {
             }
         }
         let numbers = marks.keys.map(\.partition)
-        let history = try await offsets.read(topic: kafka.submissionsTopic, partitions: numbers).history
-        var next: [Int32: Int64] = [:]
-        for (partition, mark) in marks { next[partition.partition] = mark.offset }
-        _ = try await offsets.note(next, topic: kafka.submissionsTopic, in: history)
+        let stored = try await checkpoints.read(topic: kafka.submissionsTopic, partitions: numbers)
+        let writer = Int64.random(in: 1...(.max))
+        var writes: [Int32: CheckpointWrite] = [:]
+        for (partition, mark) in marks {
+            let row = stored.checkpoints[partition.partition]
+            let new = OffsetCheckpoint(nextOffset: mark.offset, writer: writer, version: (row?.version ?? 0) + 1)
+            writes[partition.partition] = CheckpointWrite(expected: row, new: new)
+        }
+        let result = try await checkpoints.write(writes, topic: kafka.submissionsTopic, in: nil)
+        guard result.refused.isEmpty else {
+            throw CommandFailure("a worker has begun meanwhile: stop all of the group's workers first", code: 1)
+        }
     }
 
     /// What a broker says to an outsider's commit while there are members.

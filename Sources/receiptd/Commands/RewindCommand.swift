@@ -26,7 +26,8 @@ struct RewindCommand: AsyncParsableCommand {
             guard let time = Timestamp(rfc3339: to) else { return }
             try await withDatabase(settings) { pool in
                 try await requireSchema(pool)
-                let rewind = OffsetRewind(kafka: settings.kafka, offsets: PostgresOffsets(pool: pool))
+                let rewind = OffsetRewind(
+                    kafka: settings.kafka, checkpoints: PostgresCheckpoints(pool: pool, group: settings.kafka.groupID))
                 let moves = try await rewind.plan(to: time)
                 print(moves.map(\.description).joined(separator: "\n"))
                 if dryRun { return print("nothing was done") }

@@ -80,7 +80,8 @@ struct WorkerService: Service {
                 topic: settings.kafka.notificationsTopic,
                 consumerProperties: KafkaClientProperties(settings: settings.kafka).notificationsConsumer,
                 parser: ProofReader(roots: settings.apple.roots), refunds: PostgresRefunds(pool: pool)),
-            offsets: PostgresOffsets(pool: pool), metrics: metrics, health: health, logger: logger)
+            checkpoints: PostgresCheckpoints(pool: pool, group: settings.kafka.groupID), metrics: metrics,
+            health: health, logger: logger)
         let upkeep = Upkeep(
             pool: pool, retention: OutcomeRetention(pool: pool, days: settings.outcomeRetentionDays),
             metrics: metrics, health: health, logger: logger)

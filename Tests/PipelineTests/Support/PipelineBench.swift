@@ -17,7 +17,7 @@ final class PipelineBench: Sendable {
     let proofs = ScriptedProofs()
     let catalog = Shared<Catalog?>(Sample.catalog)
     let collector: Collector
-    private let offsets: KeptOffsets?
+    private let checkpoints: KeptCheckpoints
     private let producer: KafkaProducer
     private let adjust: @Sendable (inout PipelineSettings) -> Void
 
@@ -44,9 +44,10 @@ final class PipelineBench: Sendable {
     }
 
     init(
-        offsets: KeptOffsets? = nil, adjust: @escaping @Sendable (inout PipelineSettings) -> Void = { _ in }
+        checkpoints: KeptCheckpoints = KeptCheckpoints(),
+        adjust: @escaping @Sendable (inout PipelineSettings) -> Void = { _ in }
     ) throws {
-        self.offsets = offsets
+        self.checkpoints = checkpoints
         cluster = try MockCluster(topics: [
             Sample.submissions: Self.submissionPartitions, Sample.outcomes: 2, Sample.deadLetters: 1,
         ])
@@ -83,7 +84,7 @@ final class PipelineBench: Sendable {
         let catalog = catalog
         let pipeline = try Pipeline(
             settings: settings, catalog: { catalog.value }, parser: proofs, verifier: verifier, ledger: ledger,
-            unpublished: ledger, offsets: offsets, metrics: metrics, health: health,
+            unpublished: ledger, checkpoints: checkpoints, metrics: metrics, health: health,
             logger: Logger(label: "test") { _ in log })
         return Running(pipeline, metrics, health, log)
     }

@@ -67,13 +67,13 @@ enum Sample {
     }
 
     static func inFlight(
-        offset: Int64 = 0, assignment: UInt64 = 1, lap: Int = 0, record: ConsumerRecord? = nil
+        offset: Int64 = 0, assignment: UInt64 = 1, epoch: Int = 0, record: ConsumerRecord? = nil
     ) -> InFlightRecord {
         let record = record ?? Self.record(offset: offset)
         return InFlightRecord(
             record: record, position: position(record),
             decoded: .deadLetter(DeadLetter(reason: .malformedMessage, detail: "a test's")), ticket: nil,
-            assignment: assignment, lap: lap, mayBeRedelivered: false)
+            assignment: assignment, epoch: epoch, mayBeRedelivered: false)
     }
 
     /// An event of its own, whose value has about as many bytes as asked for.

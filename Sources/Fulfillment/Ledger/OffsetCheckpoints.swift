@@ -1,0 +1,86 @@
+/// Tells one life of a database from another: it changes with every start of the server, with every fail-over and with
+/// every restore. What was decided in one history may be missing in the next.
+public struct DatabaseHistory: Hashable, Sendable {
+    public let text: String
+
+    public init(_ text: String) {
+        self.text = text
+    }
+}
+
+/// The row that the database keeps for a partition of a topic, for one consumer group.
+public struct OffsetCheckpoint: Hashable, Sendable {
+    /// Every record before it is decided, as far as this database has to know.
+    public var nextOffset: Int64
+    /// Drawn at random by each owner of the partition.
+    public var writer: Int64
+    /// Counts the writes of all owners. A row that went back to an earlier version was put back with its database.
+    public var version: Int64
+
+    public init(nextOffset: Int64, writer: Int64, version: Int64) {
+        self.nextOffset = nextOffset
+        self.writer = writer
+        self.version = version
+    }
+}
+
+/// A compare-and-set of one partition's checkpoint.
+public struct CheckpointWrite: Hashable, Sendable {
+    /// What the row must hold for the write to happen; nil: there must be no row.
+    public var expected: OffsetCheckpoint?
+    public var new: OffsetCheckpoint
+
+    public init(expected: OffsetCheckpoint?, new: OffsetCheckpoint) {
+        self.expected = expected
+        self.new = new
+    }
+}
+
+public struct StoredCheckpoints: Sendable, Equatable {
+    public var history: DatabaseHistory
+    /// By partition. One that was never written has none.
+    public var checkpoints: [Int32: OffsetCheckpoint]
+    /// By partition: how many of its owners have left in order.
+    public var departures: [Int32: Int64]
+
+    public init(history: DatabaseHistory, checkpoints: [Int32: OffsetCheckpoint], departures: [Int32: Int64]) {
+        self.history = history
+        self.checkpoints = checkpoints
+        self.departures = departures
+    }
+}
+
+public struct CheckpointResult: Sendable, Equatable {
+    /// Of the database that was asked. Where it is not the one asked for, nothing was written.
+    public var history: DatabaseHistory
+    /// By partition: rows that held something else than expected, as they are now (nil: no row). Nothing was written for
+    /// these.
+    public var refused: [Int32: OffsetCheckpoint?]
+
+    public init(history: DatabaseHistory, refused: [Int32: OffsetCheckpoint?] = [:]) {
+        self.history = history
+        self.refused = refused
+    }
+}
+
+/// How far partitions are decided, kept in the database that the decisions are in. A database that fell back to an earlier
+/// state fell back with its checkpoints, so that the records whose decisions it has lost are known.
+///
+/// Of one consumer group: groups that share a database do not see each other's.
+public protocol OffsetCheckpoints: Sendable {
+    /// Throws where the database is out of reach.
+    func read(topic: String, partitions: [Int32]) async throws -> StoredCheckpoints
+
+    /// To be called when everything before the new offsets is decided: behind those decisions, so that no state of the
+    /// database has the checkpoint without them. Offsets may go down: a topic made anew begins again at 0.
+    ///
+    /// - Parameter history: where the decisions were made that the checkpoints cover; nil: there are none since the last.
+    ///
+    /// Throws where the database is out of reach; the checkpoints may have been written then.
+    func write(_ writes: [Int32: CheckpointWrite], topic: String, in history: DatabaseHistory?) async throws
+        -> CheckpointResult
+
+    /// Counts a departure of each partition's owner, and returns their numbers. Partitions that never had a checkpoint have
+    /// none. Throws where the database is out of reach.
+    func countDepartures(_ partitions: [Int32], topic: String) async throws -> [Int32: Int64]
+}

@@ -1,0 +1,227 @@
+import Fulfillment
+import Kafka
+import PlantedFaults
+
+/// **When is an offset committed?** This file answers; nothing else decides it.
+///
+/// An offset is committed in Kafka only up to the lowest of
+///
+/// 1. what this owner has read and has *finished*: no record before it is still in flight, and
+/// 2. what this owner has *checkpointed* in the database since: by a compare-and-set on the partition's row, in the same
+///    history of the database in which those records were decided. A row that somebody else wrote never counts.
+///
+/// A row that does not hold what this owner wrote there last, or a decision that was committed in another history than its
+/// checkpoint, says that decisions may be lost: then the partition *restarts* at the lower of Kafka's committed offset and
+/// the database's checkpoint. Where a partition starts may always be committed again, for everything before it was
+/// committed by an owner before.
+///
+/// A value: the consumer's thread hands events in, and does what is returned.
+struct PartitionProgress: Sendable {
+    /// Why the partition is to be read again from the lower of the two offsets.
+    enum Restart: String, Sendable {
+        case databaseFellBack = "the database fell back to an earlier state"
+        case otherHistory = "decisions and their checkpoint are of different lives of the database"
+        case otherOwner = "another worker has written this partition's checkpoint"
+        case lowerCheckpoint = "the database answered late, with a lower offset"
+    }
+
+    /// A checkpoint on its way to the database.
+    private struct PendingWrite {
+        let write: CheckpointWrite
+        let epoch: Int
+        /// Where the decisions were made that it covers.
+        let decidedIn: DatabaseHistory?
+    }
+
+    /// Where reading began; nil where nobody knows.
+    let start: Int64?
+    /// Counts how often offsets fell back under this owner. Records of an earlier epoch finish for themselves.
+    private(set) var epoch = 0
+
+    private var tracker = OffsetTracker()
+    /// Records of earlier epochs that are not finished.
+    private var unfinishedOfEarlierEpochs = 0
+
+    private let writer: Int64
+    /// The row as this owner knows it: outer nil, the database has not answered yet; inner nil, there is no row.
+    private var row: OffsetCheckpoint??
+    /// What this owner has checkpointed in this epoch.
+    private(set) var checkpointed: Int64?
+    /// The database's history in which records were decided since the last checkpoint was sent; nil: none was.
+    private var decidedIn: DatabaseHistory?
+    private var pendingWrite: PendingWrite?
+
+    /// What Kafka is known to have.
+    private(set) var committed: CommitMark?
+    /// The commit on its way.
+    private(set) var pendingCommit: CommitMark?
+
+    /// The group had committed an offset before this owner came.
+    private let hadCommitted: Bool
+
+    /// - Parameters:
+    ///   - row: as it was read when the partition was assigned; outer nil where the database did not answer.
+    ///   - writer: a random number of this owner's own.
+    init(start: Int64?, committed: CommitMark?, row: OffsetCheckpoint??, writer: Int64) {
+        self.start = start
+        self.committed = committed
+        hadCommitted = committed != nil
+        self.row = row
+        self.writer = writer
+    }
+}
+
+// MARK: - Records
+
+extension PartitionProgress {
+    /// The offset behind the last record admitted, finished or not.
+    var end: Int64? { tracker.end }
+
+    /// To be called before a record is admitted. True where offsets fell back: the topic was made anew or cut off under us,
+    /// or librdkafka hands records out a second time. Tracking begins anew, and nothing is committed until what was
+    /// admitted before is finished, for it may not come again.
+    mutating func beginsNewEpoch(at offset: Int64) -> Bool {
+        guard let end = tracker.end, offset < end else { return false }
+        unfinishedOfEarlierEpochs += tracker.unfinishedCount
+        tracker = OffsetTracker()
+        epoch += 1
+        checkpointed = nil
+        return true
+    }
+
+    mutating func admit(_ offset: Int64) { tracker.admit(offset) }
+
+    /// The record's outcome is durable. A record that is given up never finishes, so that its offset is never passed.
+    /// - Parameter decidedIn: the history of the database whose COMMIT made it so; nil where it was the broker that
+    ///   acknowledged it.
+    mutating func finish(_ offset: Int64, epoch: Int, decidedIn history: DatabaseHistory?) -> Restart? {
+        if epoch == self.epoch { tracker.finish(offset) } else { unfinishedOfEarlierEpochs -= 1 }
+        return note(decidedIn: history)
+    }
+
+    /// The next offset to read after a crash: everything before it is finished. Nil where that is not known.
+    var position: Int64? {
+        if PlantedFault.commitAhead.isPlanted, let end = tracker.end { return end }
+        if unfinishedOfEarlierEpochs == 0, let committable = tracker.committable { return committable }
+        return epoch == 0 && tracker.end == nil ? start : nil
+    }
+
+    private mutating func note(decidedIn history: DatabaseHistory?) -> Restart? {
+        guard let history else { return nil }
+        if let decidedIn, decidedIn != history { return .otherHistory }
+        decidedIn = history
+        return nil
+    }
+}
+
+// MARK: - The database's checkpoint
+
+extension PartitionProgress {
+    /// The database has answered with the partition's row, as others left it.
+    var isRowKnown: Bool { row != nil }
+
+    /// Takes the row where the database had not answered when the partition was assigned. Before the first record is
+    /// admitted.
+    mutating func rowWasRead(late found: OffsetCheckpoint?) -> Restart? {
+        guard row == nil else { return nil }
+        row = .some(found)
+        // A group that had committed nothing began at the earliest record, whatever the row says.
+        guard let start, hadCommitted else { return nil }
+        return found.map { $0.nextOffset < start } ?? (start > 0) ? .lowerCheckpoint : nil
+    }
+
+    /// What is to be written now; nil where the row has it, where a write is on its way, or where nothing is known.
+    mutating func beginCheckpoint() -> (write: CheckpointWrite, decidedIn: DatabaseHistory?)? {
+        guard pendingWrite == nil, let row, let position, position != secured else { return nil }
+        let write = CheckpointWrite(
+            expected: row,
+            new: OffsetCheckpoint(nextOffset: position, writer: writer, version: (row?.version ?? 0) + 1))
+        pendingWrite = PendingWrite(write: write, epoch: epoch, decidedIn: decidedIn)
+        defer { decidedIn = nil }
+        return (write, decidedIn)
+    }
+
+    /// Up to where the row covers this owner's position without another write.
+    private var secured: Int64? {
+        if let checkpointed { return checkpointed }
+        guard epoch == 0, let start, case .some(.some(let row)) = row, row.nextOffset == start else { return nil }
+        return start
+    }
+
+    /// - Parameter result: nil where the database did not answer: it may have been written.
+    mutating func endCheckpoint(_ write: CheckpointWrite, partition: Int32, _ result: CheckpointResult?) -> Restart? {
+        guard let pending = pendingWrite, pending.write == write else { return nil }
+        pendingWrite = nil
+        guard let result else { return note(decidedIn: pending.decidedIn) }
+        if let decided = pending.decidedIn, decided != result.history { return .otherHistory }
+        if let found = result.refused[partition] {
+            // What it was to cover is not covered.
+            return note(decidedIn: pending.decidedIn) ?? reconcile(with: found)
+        }
+        row = .some(write.new)
+        if pending.epoch == epoch { checkpointed = write.new.nextOffset }
+        return nil
+    }
+
+    /// What a look at the row is to be compared with: nil where a write is on its way, or nothing is known.
+    var verifiableRow: OffsetCheckpoint?? { pendingWrite == nil ? row : nil }
+
+    /// Now and then, so that a database that fell back is noticed also while nothing comes.
+    /// - Parameter asked: `verifiableRow` before the database was asked. Where it has changed since, the look says nothing.
+    mutating func verify(
+        _ found: OffsetCheckpoint?, in history: DatabaseHistory, asked: OffsetCheckpoint?
+    ) -> Restart? {
+        guard case .some(let row) = verifiableRow, row == asked else { return nil }
+        if let decidedIn, decidedIn != history { return .otherHistory }
+        return reconcile(with: found)
+    }
+
+    /// - Parameter found: what the row holds in truth.
+    private mutating func reconcile(with found: OffsetCheckpoint?) -> Restart? {
+        guard case .some(let expected) = row, found != expected else { return nil }
+        guard let found, found.version > expected?.version ?? 0 else { return .databaseFellBack }
+        // Our own write whose outcome was never told, or the last one of the owner before us that came after we had read.
+        let isOwn = found.writer == writer
+        let isPredecessors = expected?.writer != writer && (expected == nil || found.writer == expected?.writer)
+        guard isOwn || isPredecessors else { return .otherOwner }
+        row = .some(found)
+        return nil
+    }
+}
+
+// MARK: - Kafka's commit
+
+extension PartitionProgress {
+    /// The offset that may be committed now. Downwards too: a topic made anew begins at 0.
+    var committable: Int64? {
+        guard let position, let secured = checkpointed ?? (epoch == 0 ? start : nil) else { return nil }
+        return min(position, secured)
+    }
+
+    /// Kafka has progress of this owner, or of whoever had the partition before it.
+    var hasCommittedProgress: Bool { committed.map { $0.offset != start } ?? false }
+
+    /// What is to be committed, nil where Kafka has it already.
+    /// - Parameter metadata: for the partition's next owner, by the offset that is committed.
+    func commitDue(metadata: (_ hasMoved: Bool) -> String) -> CommitMark? {
+        guard let offset = committable else { return nil }
+        let mark = CommitMark(offset: offset, metadata: metadata(offset != start))
+        return mark == committed ? nil : mark
+    }
+
+    mutating func commitWasSent(_ mark: CommitMark) { pendingCommit = mark }
+
+    /// True where it is the one that was on its way.
+    mutating func commitSucceeded(at offset: Int64) -> Bool {
+        guard let mark = pendingCommit, mark.offset == offset else { return false }
+        commitSucceeded(mark)
+        return true
+    }
+
+    mutating func commitSucceeded(_ mark: CommitMark) {
+        committed = mark
+        pendingCommit = nil
+    }
+
+    mutating func commitFailed() { pendingCommit = nil }
+}

@@ -1,0 +1,86 @@
+import Fulfillment
+import Synchronization
+
+/// A database that keeps checkpoints, and falls back or goes away when told to.
+final class KeptCheckpoints: OffsetCheckpoints {
+    private struct State {
+        var history = DatabaseHistory("first")
+        var rows: [String: [Int32: OffsetCheckpoint]] = [:]
+        var departures: [String: [Int32: Int64]] = [:]
+        var isAway = false
+        /// Reads, and writes, that are left to fail.
+        var failingReads = 0
+        var failingWrites = 0
+    }
+
+    private struct OutOfReach: Error {}
+
+    private let state = Mutex(State())
+
+    /// The next offset of a partition of the submissions topic.
+    subscript(partition: Int32) -> Int64? { state.withLock { $0.rows[Sample.submissions]?[partition]?.nextOffset } }
+
+    var rows: [Int32: OffsetCheckpoint] { state.withLock { $0.rows[Sample.submissions] ?? [:] } }
+
+    func departures(from partition: Int32) -> Int64 {
+        state.withLock { $0.departures[Sample.submissions]?[partition] ?? 0 }
+    }
+
+    func setAway(_ isAway: Bool) { state.withLock { $0.isAway = isAway } }
+
+    func failNextReads(_ count: Int) { state.withLock { $0.failingReads = count } }
+    func failNextWrites(_ count: Int) { state.withLock { $0.failingWrites = count } }
+
+    /// Its rows are these from now on.
+    /// - Parameter isNoticeable: the server was started for it, or has a new timeline.
+    func fallBack(to rows: [Int32: OffsetCheckpoint], isNoticeable: Bool = true) {
+        state.withLock { state in
+            if isNoticeable { state.history = DatabaseHistory(state.history.text + "'") }
+            state.rows[Sample.submissions] = rows
+        }
+    }
+
+    func read(topic: String, partitions: [Int32]) async throws -> StoredCheckpoints {
+        try state.withLock { state in
+            if state.failingReads > 0 || state.isAway {
+                state.failingReads -= state.isAway ? 0 : 1
+                throw OutOfReach()
+            }
+            return StoredCheckpoints(
+                history: state.history, checkpoints: (state.rows[topic] ?? [:]).filter { partitions.contains($0.key) },
+                departures: (state.departures[topic] ?? [:]).filter { partitions.contains($0.key) })
+        }
+    }
+
+    func write(
+        _ writes: [Int32: CheckpointWrite], topic: String, in history: DatabaseHistory?
+    ) async throws -> CheckpointResult {
+        try state.withLock { state in
+            if state.failingWrites > 0 || state.isAway {
+                state.failingWrites -= state.isAway ? 0 : 1
+                throw OutOfReach()
+            }
+            guard history == nil || history == state.history else { return CheckpointResult(history: state.history) }
+            var result = CheckpointResult(history: state.history)
+            for (partition, write) in writes {
+                let found = state.rows[topic]?[partition]
+                if found == write.expected {
+                    state.rows[topic, default: [:]][partition] = write.new
+                } else {
+                    result.refused[partition] = .some(found)
+                }
+            }
+            return result
+        }
+    }
+
+    func countDepartures(_ partitions: [Int32], topic: String) async throws -> [Int32: Int64] {
+        try state.withLock { state in
+            if state.isAway { throw OutOfReach() }
+            for partition in partitions where state.rows[topic]?[partition] != nil {
+                state.departures[topic, default: [:]][partition, default: 0] += 1
+            }
+            return (state.departures[topic] ?? [:]).filter { partitions.contains($0.key) }
+        }
+    }
+}
