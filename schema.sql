@@ -499,6 +499,6 @@ CREATE INDEX IF NOT EXISTS refund_notices_transactions ON refund_notices (transa
 COMMENT ON TABLE refund_notices IS
     'Apple''s notifications of refunds and their reversals that were taken, by Apple''s id: one that comes again changes nothing, whatever came between. Never deleted.';
 
-INSERT INTO schema_version AS known (version) VALUES (3)
+INSERT INTO schema_version AS known (version) VALUES (4)
 ON CONFLICT (only_row) DO UPDATE SET version = excluded.version, applied_at = now()
     WHERE known.version < excluded.version;
