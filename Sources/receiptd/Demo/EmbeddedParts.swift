@@ -121,7 +121,8 @@ final class EmbeddedParts: Sendable {
         let topic = notificationsTopic
         return try await pool.run { session in
             try session.execute(
-                PostgresStatement("SELECT coalesce(sum(next_offset), 0)::int8 FROM offset_checkpoints WHERE topic = $1"),
+                PostgresStatement(
+                    "SELECT coalesce(sum(next_offset), 0)::int8 FROM offset_checkpoints WHERE topic = $1"),
                 [.text(topic)]
             ).int8(0, 0) ?? 0
         }
