@@ -9,6 +9,7 @@ extension ConsumerLoop {
     func assigned(_ assigned: [TopicPartition], _ consumer: KafkaConsumer) -> [TopicPartition: Int64] {
         worker.metrics.all.rebalances.increment()
         health.set(.joinedGroup, unmet: nil)
+        gauges.assign(assigned.map { ($0.topic, $0.partition) })
         logger.info("partitions assigned", [.count: .stringConvertible(assigned.count)])
         guard let committed = try? consumer.committedMarks(assigned, timeoutMilliseconds: 5000) else {
             for partition in assigned { partitions[partition] = AssignedPartition(assignment: nextAssignment()) }
@@ -129,7 +130,8 @@ extension ConsumerLoop {
             commitNow(
                 revoked, consumer, seconds: PipelineLimits.finalNoteSeconds + PipelineLimits.finalCommitSeconds)
         }
-        forget(revoked)
+        forget(revoked, lost: lost)
+        if lost { health.set(.joinedGroup, unmet: "the consumer group's partitions were lost: Kafka does not answer") }
         logger.info(
             "partitions given back",
             [
@@ -139,14 +141,14 @@ extension ConsumerLoop {
     }
 
     /// What is still under way goes on for as long as it cannot be cancelled, and moves no offset any more.
-    func forget(_ gone: [TopicPartition]) {
+    func forget(_ gone: [TopicPartition], lost: Bool = false) {
         InFlightRecord.abandon(gone.flatMap { Array(partitions[$0]?.inFlight.values ?? [:].values) }, immediately: true)
         for partition in gone {
             guard let state = partitions.removeValue(forKey: partition) else { continue }
             if PlantedFault.commitAfterRevoke.isPlanted { givenBack[partition] = state.end }
             state.preparing?.cancel()
             for record in state.held { window.release(bytes: record.byteCount) }
-            worker.metrics.all.consumerLag.remove(partition.topic, "\(partition.partition)")
+            gauges.giveBack(topic: partition.topic, partition: partition.partition, isLost: lost)
         }
         updateCare()
     }

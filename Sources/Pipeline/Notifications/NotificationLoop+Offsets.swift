@@ -9,6 +9,7 @@ extension NotificationLoop {
     /// Within `poll`, before fetching begins. What is not returned starts where Kafka's commit says.
     func assigned(_ partitions: [TopicPartition], _ consumer: KafkaConsumer) -> [TopicPartition: Int64] {
         assigned = Set(partitions)
+        gauges.assign(partitions.map { ($0.topic, $0.partition) })
         logger.info(
             "partitions of notifications assigned",
             [.topic: "\(worker.source.topic)", .count: .stringConvertible(partitions.count)])
@@ -31,7 +32,10 @@ extension NotificationLoop {
         }
         nextCheck = 0
         let topic = worker.source.topic
-        let durable = BlockingWork.wait(seconds: PipelineLimits.durableReadSeconds) {
+        let durable = BlockingWork.wait(
+            seconds: PipelineLimits.durableReadSeconds,
+            failed: { [failures = health.failures] in failures.report($0, of: .offsets) }
+        ) {
             try await offsets.read(topic: topic, partitions: partitions.map(\.partition))
         }
         // Without the database nothing could be done either.
@@ -59,15 +63,15 @@ extension NotificationLoop {
     /// Within `poll` or `close`: the last place to commit.
     func revoked(_ partitions: [TopicPartition], lost: Bool, _ consumer: KafkaConsumer) {
         if !lost { commit(consumer, partitions) }
-        forget(partitions)
+        forget(partitions, lost: lost)
     }
 
-    func forget(_ partitions: [TopicPartition]) {
+    func forget(_ partitions: [TopicPartition], lost: Bool) {
         for partition in partitions {
             assigned.remove(partition)
             done[partition] = nil
             committed[partition] = nil
-            worker.metrics.all.consumerLag.remove(partition.topic, "\(partition.partition)")
+            gauges.giveBack(topic: partition.topic, partition: partition.partition, isLost: lost)
         }
     }
 
@@ -90,8 +94,9 @@ extension NotificationLoop {
             let milliseconds = Int32(NotificationLimits.commitSeconds * 1000)
             try consumer.commit(marks, timeoutMilliseconds: milliseconds)
             committed.merge(due) { _, new in new }
+            health.failures.recovered(.commits)
         } catch {
-            logger.debug("offsets of notifications could not be committed yet", [.error: "\(error.name)"])
+            health.failures.report(error, of: .commits)
         }
     }
 
@@ -101,9 +106,13 @@ extension NotificationLoop {
         guard let offsets, let history, !places.isEmpty else { return true }
         let noted = Dictionary(uniqueKeysWithValues: places.map { ($0.key.partition, $0.value) })
         let topic = worker.source.topic
-        let isNoted = BlockingWork.wait(seconds: PipelineLimits.finalNoteSeconds) {
+        let isNoted = BlockingWork.wait(
+            seconds: PipelineLimits.finalNoteSeconds,
+            failed: { [failures = health.failures] in failures.report($0, of: .offsets) }
+        ) {
             try await offsets.note(noted, topic: topic, in: history)
         }
+        if isNoted != nil { health.failures.recovered(.offsets) }
         if isNoted == false {
             logger.warning("the database fell back, or is another one: notifications are read again", [:])
             mustRejoin = true

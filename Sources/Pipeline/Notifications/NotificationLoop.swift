@@ -31,12 +31,14 @@ final class NotificationLoop: @unchecked Sendable {
     private var warned: [String: Double] = [:]
     private var nextLag = 0.0
     var nextCheck = 0.0
+    var gauges: PartitionGauges
 
     init(worker: NotificationWorker, offsets: (any DurableOffsets)?, health: Health, logger: Logger) {
         self.worker = worker
         self.offsets = offsets
         self.health = health
         self.logger = logger
+        gauges = PartitionGauges(lag: worker.metrics.all.consumerLag)
     }
 
     /// Any thread, any number of times.
@@ -49,6 +51,7 @@ final class NotificationLoop: @unchecked Sendable {
         while !isStopped {
             do throws(KafkaError) { try consume() } catch {
                 warn("notifications cannot be read", error.name)
+                health.failures.report(error, of: .notifications)
             }
             let end = WallClock.monotonicSeconds + NotificationLimits.pauseSeconds
             while !isStopped, WallClock.monotonicSeconds < end {
@@ -83,7 +86,7 @@ final class NotificationLoop: @unchecked Sendable {
             }
         }
         consumer.close()
-        forget(Array(assigned))
+        forget(Array(assigned), lost: fatal != nil)
     }
 
     private func poll(_ consumer: KafkaConsumer) -> [ConsumerRecord] {
@@ -133,9 +136,11 @@ final class NotificationLoop: @unchecked Sendable {
         let deadline = WallClock.monotonicSeconds + NotificationLimits.batchSeconds
         while !isStopped {
             switch attempt(batch, until: deadline) {
-            case .success: return true
+            case .success:
+                health.failures.recovered(.notifications)
+                return true
             case .failure(let error):
-                logger.debug("notifications could not be entered yet", [.error: "\(type(of: error))"])
+                health.failures.report(error, of: .notifications)
                 if error is Abandoned || WallClock.monotonicSeconds >= deadline {
                     warn("notifications cannot be entered", "\(type(of: error))")
                     return false
@@ -168,8 +173,7 @@ final class NotificationLoop: @unchecked Sendable {
         for partition in assigned {
             guard let marks = consumer.cachedWatermarks(partition), marks.high >= 0 else { continue }
             let next = done[partition] ?? committed[partition] ?? max(marks.low, 0)
-            worker.metrics.all.consumerLag.with(partition.topic, "\(partition.partition)")
-                .set(Double(max(0, marks.high - next)))
+            gauges.set(lag: marks.high - next, topic: partition.topic, partition: partition.partition)
         }
     }
 }
