@@ -2,6 +2,14 @@ import Postgres
 
 /// What the ledger tells of itself. Called from any thread; must not block.
 public struct LedgerObserver: Sendable {
+    /// What it does again and again, and tries again when it fails.
+    public enum Part: Sendable {
+        case decisions, recall, acknowledgements, parking
+    }
+
+    public var succeeded: @Sendable (Part) -> Void
+    /// It will be tried again.
+    public var failed: @Sendable (Part, PostgresError) -> Void
     /// Submissions of a batch, and seconds from BEGIN to COMMIT with the wait for a connection.
     public var batchCommitted: @Sendable (_ submissions: Int, _ seconds: Double) -> Void
     public var recalled: @Sendable (_ queries: Int, _ seconds: Double) -> Void
@@ -14,6 +22,8 @@ public struct LedgerObserver: Sendable {
     public var disconnected: @Sendable (PostgresError) -> Void
 
     public init(
+        succeeded: @escaping @Sendable (Part) -> Void = { _ in },
+        failed: @escaping @Sendable (Part, PostgresError) -> Void = { _, _ in },
         batchCommitted: @escaping @Sendable (_ submissions: Int, _ seconds: Double) -> Void = { _, _ in },
         recalled: @escaping @Sendable (_ queries: Int, _ seconds: Double) -> Void = { _, _ in },
         trouble: @escaping @Sendable (LedgerTrouble) -> Void = { _ in },
@@ -22,6 +32,8 @@ public struct LedgerObserver: Sendable {
         connected: @escaping @Sendable () -> Void = {},
         disconnected: @escaping @Sendable (PostgresError) -> Void = { _ in }
     ) {
+        self.succeeded = succeeded
+        self.failed = failed
         self.batchCommitted = batchCommitted
         self.recalled = recalled
         self.trouble = trouble

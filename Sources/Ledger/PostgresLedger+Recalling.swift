@@ -17,18 +17,19 @@ extension PostgresLedger {
             let start = ContinuousClock.now
             do {
                 let answers = try await pool.run { try RecallBatch(queries: asked).run(in: $0) }
-                noteSuccess()
+                noteSuccess(of: .recall)
                 observer.recalled(entries.count, (ContinuousClock.now - start).inSeconds)
                 for (entry, answer) in zip(entries, answers) { entry.answer(answer) }
                 return
             } catch {
                 let error = PostgresError(caught: error)
-                note(error)
                 if error.kind == .data {
                     // What cannot be asked for was never stored.
+                    observer.trouble(.failed(error))
                     for entry in entries { entry.answer(.nothing) }
                     return
                 }
+                note(error, of: .recall)
             }
             await backoff.wait()
             if queries.isClosed {

@@ -52,7 +52,7 @@ extension PostgresLedger {
                 waiting = await park(waiting, for: error)
                 if !waiting.isEmpty { await backoff.wait() }
             case .failed(let error):
-                note(error)
+                note(error, of: .decisions)
                 await backoff.wait()
             }
             if decisions.isClosed {
@@ -68,7 +68,7 @@ extension PostgresLedger {
         let start = ContinuousClock.now
         do {
             let written = try await pool.run { try transaction.run(in: $0) }
-            noteSuccess()
+            noteSuccess(of: .decisions)
             for player in written.replaying { observer.replaying(player) }
             observer.batchCommitted(batch.decisions.count, (ContinuousClock.now - start).inSeconds)
             return .committed(written.events)
@@ -93,7 +93,7 @@ extension PostgresLedger {
                 return known
             }
         } catch {
-            note(PostgresError(caught: error))
+            note(PostgresError(caught: error), of: .decisions)
             return entries
         }
         var rest: Decisions = []
@@ -115,7 +115,7 @@ extension PostgresLedger {
                 }
             }
         } catch {
-            note(PostgresError(caught: error))
+            note(PostgresError(caught: error), of: .decisions)
             return entries
         }
         observer.parked(error)

@@ -101,7 +101,8 @@ extension PostgresLedger {
         if count >= limits.busyGroup { try? await Task.sleep(for: limits.gatheringDelay) }
     }
 
-    func noteSuccess() {
+    func noteSuccess(of part: LedgerObserver.Part) {
+        observer.succeeded(part)
         let wasConnected = isConnected.withLock { isConnected in
             defer { isConnected = true }
             return isConnected
@@ -109,7 +110,8 @@ extension PostgresLedger {
         if !wasConnected { observer.connected() }
     }
 
-    func note(_ error: PostgresError) {
+    func note(_ error: PostgresError, of part: LedgerObserver.Part) {
+        observer.failed(part, error)
         observer.trouble(.failed(error))
         guard error.kind == .connection || error.kind == .commitOutcomeUnknown else { return }
         let wasConnected = isConnected.withLock { isConnected in
@@ -134,10 +136,10 @@ extension PostgresLedger {
             if ids.isEmpty { return true }
             do {
                 try await pool.run { try DeleteAcknowledged.run(ids, in: $0) }
-                noteSuccess()
+                noteSuccess(of: .acknowledgements)
             } catch {
                 acknowledged.giveBack(ids)
-                note(PostgresError(caught: error))
+                note(PostgresError(caught: error), of: .acknowledgements)
                 return false
             }
         }

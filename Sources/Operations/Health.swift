@@ -24,9 +24,17 @@ public final class Health: Sendable {
         }
     }
 
-    /// What must hold for readiness. All but `notStopping` are unmet at first.
+    /// What must hold for readiness besides that no part fails without which nothing goes on (`FailingPart.isNeeded`).
+    /// Those of the start are unmet at first.
     public enum ReadinessCondition: Int, CaseIterable, Sendable {
-        case databaseReachable, schemaCurrent, catalogImported, joinedGroup, notStopping
+        /// Of the start: PostgreSQL has answered once. Later outages are `FailingPart.postgresql`.
+        case databaseReachable, schemaCurrent, catalogImported
+        case brokerReached, joinedGroup
+        /// Fetches of the submissions are answered.
+        case submissionsFetched
+        /// The last publication was acknowledged, or none is owed.
+        case outcomesAcknowledged
+        case notStopping
     }
 
     private struct State {
@@ -36,15 +44,22 @@ public final class Health: Sendable {
             .databaseReachable: "PostgreSQL has not been reached yet",
             .schemaCurrent: "the database schema has not been checked yet",
             .catalogImported: "the catalog has not been imported yet",
+            .brokerReached: "Kafka has not been reached yet",
             .joinedGroup: "the consumer group has not been joined yet",
         ]
     }
 
+    /// What fails of all that runs by itself.
+    public let failures: Failures
     private let now: @Sendable () -> UInt64
     private let state = Mutex(State())
 
     /// `now` tells monotonic nanoseconds.
-    public init(now: @escaping @Sendable () -> UInt64 = { DispatchTime.now().uptimeNanoseconds }) {
+    public init(
+        failures: Failures = Failures(),
+        now: @escaping @Sendable () -> UInt64 = { DispatchTime.now().uptimeNanoseconds }
+    ) {
+        self.failures = failures
         self.now = now
     }
 
@@ -87,14 +102,17 @@ public final class Health: Sendable {
     /// Why the process is not ready, in the order of start-up; empty when it is.
     public var unmet: [String] {
         let unmet = state.withLock { $0.unmet }
-        return ReadinessCondition.allCases.compactMap { unmet[$0] }
+        return ReadinessCondition.allCases.compactMap { unmet[$0] } + failures.unmet
     }
+
+    /// What fails although the process may be ready.
+    public var notes: [String] { failures.notes }
 
     public func livez() -> (ok: Bool, text: String) { Self.answer(stuck, well: "ok") }
 
-    public func readyz() -> (ok: Bool, text: String) { Self.answer(unmet, well: "ready") }
+    public func readyz() -> (ok: Bool, text: String) { Self.answer(unmet, well: "ready", notes) }
 
-    private static func answer(_ problems: [String], well: String) -> (ok: Bool, text: String) {
-        (problems.isEmpty, (problems.isEmpty ? [well] : problems).map { $0 + "\n" }.joined())
+    private static func answer(_ problems: [String], well: String, _ notes: [String] = []) -> (ok: Bool, text: String) {
+        (problems.isEmpty, ((problems.isEmpty ? [well] : problems) + notes).map { $0 + "\n" }.joined())
     }
 }

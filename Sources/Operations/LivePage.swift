@@ -89,9 +89,10 @@ enum LivePage {
           const key = r => [r.type, r.reason, r.endpoint, r.environment, r.result].join('|');
           const before = rows => { const m = new Map(rows.map(r => [key(r), r.count])); return r => m.get(key(r)) || 0; };
           $('version').textContent = now.version;
-          $('state').textContent = !now.live ? 'Stuck' : !now.ready ? 'Not ready' : now.paused ? 'Ready, paused' : 'Ready';
-          $('state').className = 'state ' + (!now.live || !now.ready ? 'bad' : now.paused ? 'warn' : 'good');
-          const problems = now.problems.concat(
+          $('state').textContent = !now.live ? 'Stuck' : !now.ready ? 'Not ready' : now.notes.length ? 'Ready, with failures'
+            : now.paused ? 'Ready, paused' : 'Ready';
+          $('state').className = 'state ' + (!now.live || !now.ready ? 'bad' : now.paused || now.notes.length ? 'warn' : 'good');
+          const problems = now.problems.concat(now.notes,
             now.misconfigured.map(id => id + ': waits for its settings to be mended'),
             now.apple.is_down ? ['Apple as a whole is down: submissions wait, Kafka keeps the backlog']
               : now.apple.open_circuits.map(id => id + ': requests held back after failures'));

@@ -18,8 +18,14 @@ public struct ReceiptdMetrics: Sendable {
     public let parked: Gauge
     public let held: Gauge
     public let outboxPending: Gauge
-    /// `topic`, `partition`: remove what is given back.
+    /// `topic`, `partition`. Told by ``PartitionGauges``.
     public let consumerLag: GaugeFamily
+    /// Of the submissions topic.
+    public let assignedPartitions: Gauge
+    /// 0 or 1, as `/readyz` says.
+    public let ready: Gauge
+    /// `part`: a ``FailingPart``.
+    public let failures: CounterFamily
     /// Seconds.
     public let submissionDuration: Histogram
     /// `bundle_id`: 0 or 1. Set by ``misconfiguration``.
@@ -27,6 +33,10 @@ public struct ReceiptdMetrics: Sendable {
     public let misconfiguration: Misconfiguration
 
     // What helps besides.
+    /// `part`: 0 or 1, a ``FailingPart`` that fails.
+    public let failing: GaugeFamily
+    /// `against`; seconds that the worker's clock is ahead.
+    public let clockSkew: GaugeFamily
     /// 0 or 1.
     public let appleDown: Gauge
     /// Seconds, of requests that had to wait.
@@ -88,6 +98,18 @@ public struct ReceiptdMetrics: Sendable {
         consumerLag = registry.gauge(
             "receiptd_consumer_lag", help: "Records in a partition behind the last one, from the next to be read.",
             labels: ["topic", "partition"])
+        assignedPartitions = registry.gauge(
+            "receiptd_assigned_partitions", help: "Partitions of the submissions topic that this replica reads."
+        ).with()
+        ready = registry.gauge("receiptd_ready", help: "1 while /readyz says ready.").with()
+        failures = registry.counter(
+            "receiptd_failures_total", help: "Failures of what runs by itself and tries again, by part.",
+            labels: ["part"])
+        failing = registry.gauge(
+            "receiptd_failing", help: "1 while a part fails, and until it has worked for a while.", labels: ["part"])
+        clockSkew = registry.gauge(
+            "receiptd_clock_skew_seconds", help: "Seconds that this process's clock is ahead of another.",
+            labels: ["against"])
         submissionDuration = registry.histogram(
             "receiptd_submission_duration_seconds", help: "From a record's timestamp to its published outcome.",
             buckets: Buckets.submission
@@ -164,6 +186,11 @@ public struct ReceiptdMetrics: Sendable {
         for signal in ["shared_device", "many_accounts", "small_purchases"] { _ = riskSignals.with(signal) }
         for reason in ["malformed_message", "bad_signature", "too_large", "crashed"] { _ = deadLetters.with(reason) }
         _ = parkings.with("crashed")
+        for part in FailingPart.allCases {
+            _ = failures.with(part.rawValue)
+            _ = failing.with(part.rawValue)
+        }
+        for clock in ["postgresql", "record"] { _ = clockSkew.with(clock) }
     }
 }
 

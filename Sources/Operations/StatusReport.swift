@@ -47,6 +47,8 @@ struct StatusReport: Encodable {
     let live: Bool
     let ready: Bool
     let problems: [String]
+    /// What fails and does not make the process unready.
+    let notes: [String]
     /// Monotonic, only to be subtracted.
     let clockSeconds: Double
     let submissions: Int
@@ -70,6 +72,7 @@ struct StatusReport: Encodable {
         live = stuck.isEmpty
         ready = unmet.isEmpty
         problems = stuck + unmet
+        notes = health.notes
         clockSeconds = Double(DispatchTime.now().uptimeNanoseconds) / 1e9
         submissions = metrics.submissionDuration.reading.count
         outcomes = metrics.outcomes.all().map {

@@ -1,4 +1,5 @@
 import Dispatch
+import Operations
 import Synchronization
 
 /// Threads for what must not block the cooperative pool, and pauses that a cancelled task still makes.
@@ -18,21 +19,38 @@ enum BlockingWork {
 
     /// Blocks the calling thread, which must be one that may block, until the body ends. Nil where it throws or takes
     /// longer; then it goes on by itself.
+    /// - Parameter failed: is told why there is no value, on this thread.
     static func wait<Value: Sendable>(
-        seconds: Double, _ body: @escaping @Sendable () async throws -> Value
+        seconds: Double, failed: (any Error) -> Void = { _ in }, _ body: @escaping @Sendable () async throws -> Value
     ) -> Value? {
         let answer = Answer<Value>()
         let ended = DispatchSemaphore(value: 0)
         Task {
-            let value = try? await body()
-            answer.value.withLock { $0 = value }
+            let result: Result<Value, any Error>
+            do { result = .success(try await body()) } catch { result = .failure(error) }
+            answer.result.withLock { $0 = result }
             ended.signal()
         }
-        guard ended.wait(timeout: .now() + max(0, seconds)) == .success else { return nil }
-        return answer.value.withLock { $0 }
+        guard ended.wait(timeout: .now() + max(0, seconds)) == .success, let result = answer.result.withLock({ $0 })
+        else {
+            failed(TimedOut(seconds: seconds))
+            return nil
+        }
+        switch result {
+        case .success(let value): return value
+        case .failure(let error):
+            failed(error)
+            return nil
+        }
+    }
+
+    /// What was waited for had not ended by then.
+    struct TimedOut: DescribedError {
+        let seconds: Double
+        var failureWords: String { "no answer within \(seconds) s" }
     }
 
     private final class Answer<Value: Sendable>: Sendable {
-        let value = Mutex<Value?>(nil)
+        let result = Mutex<Result<Value, any Error>?>(nil)
     }
 }

@@ -43,12 +43,13 @@ public struct Pipeline: Sendable {
             NotificationLoop(
                 worker: NotificationWorker(
                     source: source, catalog: catalog, publisher: publisher, ledger: ledger,
-                    metrics: PipelineMetrics(metrics), logger: logger),
+                    metrics: PipelineMetrics(metrics, failures: health.failures), logger: logger),
                 checkpoints: checkpoints, health: health, logger: logger)
         }
         worker = SubmissionWorker(
             catalog: catalog, parser: parser, verifier: verifier, ledger: ledger, publisher: publisher,
-            lanes: PlayerLanes(), retry: settings.retry, metrics: PipelineMetrics(metrics), logger: logger,
+            lanes: PlayerLanes(), retry: settings.retry, metrics: PipelineMetrics(metrics, failures: health.failures),
+            logger: logger,
             parking: parked.map { ParkingDesk(store: $0.store, apple: $0.apple, settings: settings) })
     }
 
@@ -56,6 +57,7 @@ public struct Pipeline: Sendable {
     /// committed and the group is left. Throws where librdkafka does not take the settings.
     public func run() async throws {
         let sweeper = Task { await sweepOrphans() }
+        let broker = Task { [publisher, health] in await BrokerWatch(publisher: publisher, health: health).run() }
         let revisit = Revisit(worker: worker, health: health, logger: logger)
         revisit?.start()
         let holds = held.flatMap { HoldRevisit(worker: worker, holds: $0, health: health, logger: logger) }
@@ -65,6 +67,7 @@ public struct Pipeline: Sendable {
         notifications?.stop()
         await notified
         sweeper.cancel()
+        broker.cancel()
         // Both at once: each waits a while for what is in the database.
         holds?.cancel()
         await revisit?.stop()
@@ -122,8 +125,9 @@ public struct Pipeline: Sendable {
             guard (try? await Task.sleep(for: .seconds(seconds))) != nil else { return }
             do {
                 while try await sweep.sweepOrphans() == PipelineLimits.sweepBatch {}
+                health.failures.recovered(.outbox)
             } catch {
-                logger.debug("the outbox could not be swept", [.error: "\(type(of: error))"])
+                health.failures.report(error, of: .outbox)
             }
         }
     }

@@ -51,9 +51,10 @@ struct HealthTests {
     func readiness() {
         let health = Health()
         #expect(!health.readyz().ok)
-        #expect(health.unmet.count == 4)
+        #expect(health.unmet.count == 5)
         health.set(.schemaCurrent, unmet: nil)
         health.set(.catalogImported, unmet: nil)
+        health.set(.brokerReached, unmet: nil)
         health.set(.joinedGroup, unmet: "no answer from Kafka")
         health.set(.databaseReachable, unmet: "connection refused")
         #expect(health.readyz().text == "connection refused\nno answer from Kafka\n")

@@ -128,6 +128,7 @@ extension AppleLimits: AppleState {
         while !Task.isCancelled {
             do {
                 let holds = try await budget.holds()
+                observer?.budgetAnswered()
                 let now = now()
                 for (scope, seconds) in holds {
                     let isNews = state.withLock { state in
@@ -143,7 +144,7 @@ extension AppleLimits: AppleState {
                     look(at: scope)
                 }
             } catch {
-                observer?.budgetOutOfReach()
+                observer?.budgetFailed(error)
             }
             guard (try? await Task.sleep(for: .seconds(Self.pollSeconds))) != nil else { return }
         }

@@ -183,7 +183,7 @@ extension AppleLimits {
                     $0.scopes[scope]?.limits.budget?.leased(lease, now: now(), jitter: .random(in: 0..<1))
                 }
             } catch {
-                observer?.budgetOutOfReach()
+                observer?.budgetFailed(error)
                 state.withLock { $0.scopes[scope]?.limits.budget?.failed(now: now(), jitter: .random(in: 0..<1)) }
             }
             look(at: scope)

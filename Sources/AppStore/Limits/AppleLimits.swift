@@ -203,7 +203,7 @@ public final class AppleLimits: Sendable {
                     if left > 0 { try await budget.hold(scope, seconds: left) }
                     return
                 } catch {
-                    observer?.budgetOutOfReach()
+                    observer?.budgetFailed(error)
                     guard (try? await Task.sleep(for: .seconds(pause))) != nil else { return }
                 }
             }

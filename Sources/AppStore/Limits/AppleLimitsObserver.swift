@@ -14,6 +14,8 @@ public protocol AppleLimitsObserver: Sendable {
     func apple(isDown: Bool, afterSeconds seconds: Double)
     /// A request had to wait so long for a circuit, a `Retry-After` or the budget.
     func waited(seconds: Double)
-    /// The budget that all replicas share is out of reach: requests that need it wait.
-    func budgetOutOfReach()
+    /// The budget that all replicas share cannot be used: requests that need it wait.
+    func budgetFailed(_ error: any Error)
+    /// It answered.
+    func budgetAnswered()
 }

@@ -135,6 +135,7 @@ extension PostgresParking {
             let given = entries.map(\.request)
             do {
                 try await pool.run { try Park.run(given, in: $0) }
+                observer.succeeded(.parking)
                 for entry in entries { entry.answer(Parked()) }
                 return
             } catch {
@@ -149,6 +150,7 @@ extension PostgresParking {
                     entries[0].answer(Parked())
                     return
                 }
+                observer.failed(.parking, error)
             }
             await backoff.wait()
             if queue.isClosed {

@@ -32,15 +32,17 @@ extension ConsumerLoop {
         let batches = checkpointer.begin(partitions)
         checkpointsUnderWay = batches.count
         for batch in batches {
-            Task { [inbox, store = checkpointer.store] in
-                inbox.post(.checkpointed(batch, try? await batch.write(to: store)))
+            Task { [inbox, checkpointer] in
+                let result = await checkpointer.reporting { try await batch.write(to: checkpointer.store) }
+                inbox.post(.checkpointed(batch, result))
             }
         }
         // Only by that is a database seen to fall back while nothing comes.
         guard now >= nextLook, let look = checkpointer.beginLook(partitions) else { return }
         nextLook = now + PipelineLimits.historyCheckSeconds
-        Task { [inbox, store = checkpointer.store] in
-            if let found = try? await look.read(from: store) { inbox.post(.looked(look, found)) }
+        Task { [inbox, checkpointer] in
+            let found = await checkpointer.reporting { try await look.read(from: checkpointer.store) }
+            if let found { inbox.post(.looked(look, found)) }
         }
     }
 
@@ -52,9 +54,6 @@ extension ConsumerLoop {
 
     func checkpointed(_ batch: CheckpointBatch, _ result: CheckpointResult?) {
         checkpointsUnderWay -= 1
-        if result == nil {
-            logger.debug("offsets could not be checkpointed yet", [.count: .stringConvertible(batch.writes.count)])
-        }
         if let restart = checkpointer.end(batch, result, partitions) { return rejoin(restart) }
         mayCommit = true
     }
@@ -65,7 +64,7 @@ extension ConsumerLoop {
         let told = leaving.filter { partitions[$0]?.hasToldOfItself ?? false }
         var departures: [Int32: Int64] = [:]
         if !told.isEmpty {
-            let counted = BlockingWork.wait(seconds: seconds) { [store = checkpointer.store, checkpointer] in
+            let counted = checkpointer.wait(seconds: seconds) { [store = checkpointer.store, checkpointer] in
                 try await store.countDepartures(told.map(\.partition), topic: checkpointer.topic)
             }
             departures = counted ?? [:]

@@ -29,7 +29,7 @@ extension ConsumerLoop {
             for (partition, mark) in due { partitions[partition]?.progress.commitWasSent(mark) }
         } catch {
             startsAreKnown(Array(due.keys))
-            logger.debug("a commit could not be sent", [.error: "\(error.name)"])
+            health.failures.report(error, of: .commits)
         }
     }
 
@@ -38,6 +38,7 @@ extension ConsumerLoop {
         commitSentAt = nil
         switch result {
         case .success(let offsets):
+            health.failures.recovered(.commits)
             var hasMoved = false
             for (partition, offset) in offsets {
                 guard let state = partitions[partition], state.progress.commitSucceeded(at: offset) else { continue }
@@ -48,7 +49,7 @@ extension ConsumerLoop {
         case .failure(let error):
             for partition in partitions.values { partition.progress.commitFailed() }
             startsAreKnown(Array(partitions.keys))
-            logger.debug("a commit failed and will be sent again", [.error: "\(error.name)"])
+            health.failures.report(error, of: .commits)
         }
     }
 

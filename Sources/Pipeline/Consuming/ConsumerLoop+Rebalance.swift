@@ -9,6 +9,7 @@ extension ConsumerLoop {
     func assigned(_ assigned: [TopicPartition], _ consumer: KafkaConsumer) -> [TopicPartition: Int64] {
         worker.metrics.all.rebalances.increment()
         health.set(.joinedGroup, unmet: nil)
+        gauges.assign(assigned.map { ($0.topic, $0.partition) })
         logger.info("partitions assigned", [.count: .stringConvertible(assigned.count)])
         guard let committed = try? consumer.committedMarks(assigned, timeoutMilliseconds: 5000) else {
             for partition in assigned {
@@ -78,8 +79,9 @@ extension ConsumerLoop {
             guard let highest = await sweep.sweep(partition) else { return }
             // Again after the sweep: by it the database has answered, which it may not have done before.
             while !Task.isCancelled {
-                let stored = try? await checkpointer.store.read(
-                    topic: partition.topic, partitions: [partition.partition])
+                let stored = await checkpointer.reporting {
+                    try await checkpointer.store.read(topic: partition.topic, partitions: [partition.partition])
+                }
                 if let stored {
                     return inbox.post(
                         .prepared(partition, assignment: assignment, highestDecided: highest.offset, stored))
@@ -132,7 +134,8 @@ extension ConsumerLoop {
             commitNow(
                 revoked, consumer, seconds: PipelineLimits.finalCheckpointSeconds + PipelineLimits.finalCommitSeconds)
         }
-        forget(revoked)
+        forget(revoked, lost: lost)
+        if lost { health.set(.joinedGroup, unmet: "the consumer group's partitions were lost: Kafka does not answer") }
         logger.info(
             "partitions given back",
             [
@@ -142,14 +145,14 @@ extension ConsumerLoop {
     }
 
     /// What is still under way goes on for as long as it cannot be cancelled, and moves no offset any more.
-    func forget(_ gone: [TopicPartition]) {
+    func forget(_ gone: [TopicPartition], lost: Bool = false) {
         InFlightRecord.abandon(gone.flatMap { Array(partitions[$0]?.inFlight.values ?? [:].values) }, immediately: true)
         for partition in gone {
             guard let state = partitions.removeValue(forKey: partition) else { continue }
             if PlantedFault.commitAfterRevoke.isPlanted { givenBack[partition] = state.progress.end }
             state.preparing?.cancel()
             for record in state.held { window.release(bytes: record.byteCount) }
-            worker.metrics.all.consumerLag.remove(partition.topic, "\(partition.partition)")
+            gauges.giveBack(topic: partition.topic, partition: partition.partition, isLost: lost)
         }
         updateCare()
     }

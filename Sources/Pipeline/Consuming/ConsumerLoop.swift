@@ -46,6 +46,7 @@ final class ConsumerLoop {
     private var fatal: KafkaError?
     var nextCommit = 0.0
     private var nextBeat = 0.0
+    var gauges: PartitionGauges
 
     init(
         settings: PipelineSettings, worker: SubmissionWorker, unpublished: any UnpublishedEvents,
@@ -54,12 +55,15 @@ final class ConsumerLoop {
         self.settings = settings
         self.worker = worker
         self.unpublished = unpublished
-        checkpointer = OffsetCheckpointer(store: checkpoints, topic: settings.submissionsTopic)
+        checkpointer = OffsetCheckpointer(
+            store: checkpoints, topic: settings.submissionsTopic, failures: health.failures)
         self.inbox = inbox
         self.health = health
         self.logger = logger
         decoder = SubmissionDecoder(signature: SubmissionSignature(keys: settings.signingKeys))
         window = IntakeWindow(maximumRecords: settings.maximumInFlight)
+        gauges = PartitionGauges(
+            lag: worker.metrics.all.consumerLag, count: worker.metrics.all.assignedPartitions)
     }
 
     /// Runs until the inbox says stop. A consumer that can never go on (its static member id was taken by another, say)
@@ -110,7 +114,7 @@ final class ConsumerLoop {
     private func bury(_ consumer: KafkaConsumer) {
         // It can commit nothing: as if its partitions were lost. First, so that closing finds nothing to wait for.
         depart(Array(partitions.keys), seconds: PipelineLimits.finalCheckpointSeconds)
-        forget(Array(partitions.keys))
+        forget(Array(partitions.keys), lost: true)
         consumer.close()
         fullSince = nil
         notePaused(false)
@@ -215,8 +219,7 @@ final class ConsumerLoop {
         for (partition, state) in partitions {
             guard let marks = consumer.cachedWatermarks(partition), marks.high >= 0 else { continue }
             let next = state.progress.position ?? state.progress.committed?.offset ?? max(marks.low, 0)
-            worker.metrics.all.consumerLag.with(partition.topic, "\(partition.partition)")
-                .set(Double(max(0, marks.high - next)))
+            gauges.set(lag: marks.high - next, topic: partition.topic, partition: partition.partition)
         }
     }
 

@@ -1,5 +1,6 @@
 import Fulfillment
 import Kafka
+import Operations
 
 /// Whoever keeps a partition's progress while it is assigned. Confined to its consumer's thread.
 protocol ProgressOwner: AnyObject {
@@ -34,12 +35,32 @@ struct CheckpointLook: Sendable {
 struct OffsetCheckpointer: Sendable {
     let store: any OffsetCheckpoints
     let topic: String
+    let failures: Failures
 
     /// Blocks for a bounded time; nil where the database does not answer within it.
     func read(_ partitions: [TopicPartition], seconds: Double) -> StoredCheckpoints? {
-        BlockingWork.wait(seconds: seconds) { [store, topic] in
+        wait(seconds: seconds) { [store, topic] in
             try await store.read(topic: topic, partitions: partitions.map(\.partition))
         }
+    }
+
+    /// Nil where the database does not answer, which is reported.
+    func reporting<Value: Sendable>(_ body: () async throws -> Value) async -> Value? {
+        do {
+            let value = try await body()
+            failures.recovered(.offsets)
+            return value
+        } catch {
+            failures.report(error, of: .offsets)
+            return nil
+        }
+    }
+
+    /// The same on a thread that may block, for a bounded time.
+    func wait<Value: Sendable>(seconds: Double, _ body: @escaping @Sendable () async throws -> Value) -> Value? {
+        let value = BlockingWork.wait(seconds: seconds, failed: { failures.report($0, of: .offsets) }, body)
+        if value != nil { failures.recovered(.offsets) }
+        return value
     }
 
     /// What is due, a batch for each history that decisions were made in.
@@ -71,7 +92,7 @@ struct OffsetCheckpointer: Sendable {
         let deadline = WallClock.monotonicSeconds + seconds
         var restart: PartitionProgress.Restart?
         for batch in begin(owners) {
-            let result = BlockingWork.wait(seconds: deadline - WallClock.monotonicSeconds) { [store] in
+            let result = wait(seconds: deadline - WallClock.monotonicSeconds) { [store] in
                 try await batch.write(to: store)
             }
             restart = end(batch, result, owners) ?? restart
@@ -86,6 +107,11 @@ struct OffsetCheckpointer: Sendable {
             if case .some(let row) = owner.progress.verifiableRow { look.asked[partition] = .some(row) }
         }
         return look.asked.isEmpty ? nil : look
+    }
+
+    /// Blocks for a bounded time.
+    func finish(_ look: CheckpointLook, seconds: Double) -> StoredCheckpoints? {
+        wait(seconds: seconds) { [store] in try await look.read(from: store) }
     }
 
     func end(

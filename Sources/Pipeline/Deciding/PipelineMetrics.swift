@@ -4,12 +4,15 @@ import Operations
 /// The metrics that the pipeline moves, with the children of the hot path looked up once.
 struct PipelineMetrics: Sendable {
     let all: ReceiptdMetrics
+    /// Where what runs by itself reports that it failed.
+    let failures: Failures
     let stages: [Stage: Histogram]
     private let classes: [TrafficClass: Counter]
     private let outcomes: [OutcomeEvent.Kind: [Reason?: Counter]]
 
-    init(_ metrics: ReceiptdMetrics) {
+    init(_ metrics: ReceiptdMetrics, failures: Failures = Failures()) {
         all = metrics
+        self.failures = failures
         stages = Dictionary(
             uniqueKeysWithValues: Stage.allCases.map { ($0, metrics.stageDuration.with($0.rawValue)) })
         classes = Dictionary(

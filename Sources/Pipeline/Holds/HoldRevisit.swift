@@ -87,13 +87,14 @@ final class HoldRevisit: Sendable {
                 }
             }
             if !staying.isEmpty { try await holds.keep(staying, catalogVersion: catalog.version) }
+            health.failures.recovered(.holds)
             desk.load.parkedBegan(open.count)
             underWay.add(open.count, ordering: .sequentiallyConsistent)
             // With few places, only what took none of them calls for haste.
             let isFull = leased.count == limit && (limit == PipelineLimits.holdBatch || !staying.isEmpty)
             return Taken(proofs: grouped(open), isFull: isFull)
         } catch {
-            logger.debug("held transactions could not be taken up", [.error: "\(type(of: error))"])
+            health.failures.report(error, of: .holds)
             return Taken()
         }
     }
@@ -126,7 +127,7 @@ final class HoldRevisit: Sendable {
                 }
                 try await worker.revisit(work, of: holds)
             } catch {
-                logger.debug("a held transaction could not be decided", [.error: "\(type(of: error))"])
+                health.failures.report(error, of: .holds)
                 // Nothing where its lease is over, or the database away: then the lease ends by itself.
                 try? await holds.putBack(work.hold, dueAfterSeconds: PipelineLimits.holdFailureSeconds)
             }

@@ -15,6 +15,7 @@ final class NotificationPartition: ProgressOwner {
 extension NotificationLoop {
     /// Within `poll`, before fetching begins. What is not returned starts where Kafka's commit says.
     func assigned(_ assigned: [TopicPartition], _ consumer: KafkaConsumer) -> [TopicPartition: Int64] {
+        gauges.assign(assigned.map { ($0.topic, $0.partition) })
         logger.info(
             "partitions of notifications assigned",
             [.topic: "\(worker.source.topic)", .count: .stringConvertible(assigned.count)])
@@ -69,13 +70,13 @@ extension NotificationLoop {
     /// Within `poll` or `close`: the last place to commit.
     func revoked(_ partitions: [TopicPartition], lost: Bool, _ consumer: KafkaConsumer) {
         if !lost { commit(consumer, partitions) }
-        forget(partitions)
+        forget(partitions, lost: lost)
     }
 
-    func forget(_ revoked: [TopicPartition]) {
+    func forget(_ revoked: [TopicPartition], lost: Bool) {
         for partition in revoked {
             partitions[partition] = nil
-            worker.metrics.all.consumerLag.remove(partition.topic, "\(partition.partition)")
+            gauges.giveBack(topic: partition.topic, partition: partition.partition, isLost: lost)
         }
     }
 
@@ -100,9 +101,7 @@ extension NotificationLoop {
         nextLook = now + PipelineLimits.historyCheckSeconds
         commit(consumer, Array(partitions.keys))
         guard let look = checkpointer.beginLook(partitions) else { return }
-        let found = BlockingWork.wait(seconds: PipelineLimits.finalCheckpointSeconds) { [store = checkpointer.store] in
-            try await look.read(from: store)
-        }
+        let found = checkpointer.finish(look, seconds: PipelineLimits.finalCheckpointSeconds)
         if let found, let restart = checkpointer.end(look, found, partitions) { rejoin(restart) }
     }
 
@@ -119,8 +118,9 @@ extension NotificationLoop {
             let milliseconds = Int32(NotificationLimits.commitSeconds * 1000)
             try consumer.commit(due, timeoutMilliseconds: milliseconds)
             for (partition, mark) in due { owners[partition]?.progress.commitSucceeded(mark) }
+            health.failures.recovered(.commits)
         } catch {
-            logger.debug("offsets of notifications could not be committed yet", [.error: "\(error.name)"])
+            health.failures.report(error, of: .commits)
         }
     }
 

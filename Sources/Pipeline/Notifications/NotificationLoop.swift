@@ -26,12 +26,15 @@ final class NotificationLoop: @unchecked Sendable {
     private var warned: [String: Double] = [:]
     private var nextLag = 0.0
     var nextLook = 0.0
+    var gauges: PartitionGauges
 
     init(worker: NotificationWorker, checkpoints: any OffsetCheckpoints, health: Health, logger: Logger) {
         self.worker = worker
-        checkpointer = OffsetCheckpointer(store: checkpoints, topic: worker.source.topic)
+        checkpointer = OffsetCheckpointer(
+            store: checkpoints, topic: worker.source.topic, failures: health.failures)
         self.health = health
         self.logger = logger
+        gauges = PartitionGauges(lag: worker.metrics.all.consumerLag)
     }
 
     /// Any thread, any number of times.
@@ -44,6 +47,7 @@ final class NotificationLoop: @unchecked Sendable {
         while !isStopped {
             do throws(KafkaError) { try consume() } catch {
                 warn("notifications cannot be read", error.name)
+                health.failures.report(error, of: .notifications)
             }
             let end = WallClock.monotonicSeconds + NotificationLimits.pauseSeconds
             while !isStopped, WallClock.monotonicSeconds < end {
@@ -77,7 +81,7 @@ final class NotificationLoop: @unchecked Sendable {
             }
         }
         consumer.close()
-        forget(Array(partitions.keys))
+        forget(Array(partitions.keys), lost: fatal != nil)
     }
 
     private func poll(_ consumer: KafkaConsumer) -> [ConsumerRecord] {
@@ -127,9 +131,11 @@ final class NotificationLoop: @unchecked Sendable {
         let deadline = WallClock.monotonicSeconds + NotificationLimits.batchSeconds
         while !isStopped {
             switch attempt(batch, until: deadline) {
-            case .success: return true
+            case .success:
+                health.failures.recovered(.notifications)
+                return true
             case .failure(let error):
-                logger.debug("notifications could not be entered yet", [.error: "\(type(of: error))"])
+                health.failures.report(error, of: .notifications)
                 if error is Abandoned || WallClock.monotonicSeconds >= deadline {
                     warn("notifications cannot be entered", "\(type(of: error))")
                     return false
@@ -162,8 +168,7 @@ final class NotificationLoop: @unchecked Sendable {
         for (partition, state) in partitions {
             guard let marks = consumer.cachedWatermarks(partition), marks.high >= 0 else { continue }
             let next = state.progress.position ?? max(marks.low, 0)
-            worker.metrics.all.consumerLag.with(partition.topic, "\(partition.partition)")
-                .set(Double(max(0, marks.high - next)))
+            gauges.set(lag: marks.high - next, topic: partition.topic, partition: partition.partition)
         }
     }
 }

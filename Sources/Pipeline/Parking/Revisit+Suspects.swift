@@ -11,7 +11,10 @@ extension Revisit {
     func hasSuspect() async -> Bool {
         // An outage is no time to accuse anyone: tries last long and are cut off.
         guard !desk.apple.isDown else { return false }
-        return (try? await desk.store.hasSuspect()) ?? false
+        do { return try await desk.store.hasSuspect() } catch {
+            failures.report(error, of: .parked)
+            return false
+        }
     }
 
     /// Returns when the suspect's try is over, or has lasted so long that others may be taken up beside it. To be called
@@ -21,7 +24,7 @@ extension Revisit {
         let taken: SuspectTaken
         do { taken = try await desk.store.takeSuspect() } catch {
             desk.load.endTaking()
-            return logger.debug("a parked submission could not be taken alone", [.error: "\(type(of: error))"])
+            return failures.report(error, of: .parked)
         }
         if case .alone = taken { desk.load.parkedBegan(1) }
         desk.load.endTaking()

@@ -9,6 +9,7 @@ final class Revisit: Sendable {
     let desk: ParkingDesk
     private let health: Health
     let logger: Logger
+    var failures: Failures { health.failures }
     private let task = Mutex<Task<Void, Never>?>(nil)
     /// While leases are being taken: what comes of it is not counted yet.
     private let isTaking = Atomic(false)
@@ -88,9 +89,10 @@ final class Revisit: Sendable {
         // Until the next turn: how long the database takes is not this loop's doing.
         health.retire(.revisitLoop)
         do { leased = try await desk.store.takeDue(limit: limit) } catch {
-            logger.debug("parked submissions could not be read", [.error: "\(type(of: error))"])
+            failures.report(error, of: .parked)
             return Taken()
         }
+        failures.recovered(.parked)
         desk.load.parkedBegan(leased.count)
         var answers: [SharedAnswers.Key: Int] = [:]
         var proofs: [[ParkedWork]] = []
@@ -119,7 +121,8 @@ final class Revisit: Sendable {
             // Answered, by this try or an earlier one. Where it was parked again, the lease is over and the row stays.
             try await desk.store.remove(work.leased)
         } catch {
-            logger.debug("a parked submission's lease is left to end", [.error: "\(type(of: error))"])
+            // Its lease is left to end.
+            failures.report(error, of: .parked)
         }
     }
 }

@@ -79,7 +79,7 @@ extension SubmissionWorker {
             }
         } catch {
             // Not as if it were answered: its row must stay. Only this try is forgotten.
-            logger.debug("a parked submission could not be given back", [.error: "\(type(of: error))"])
+            metrics.failures.report(error, of: .parked)
             throw Abandoned()
         }
     }
@@ -141,10 +141,8 @@ extension SubmissionWorker {
     }
 
     private func wake(_ bundleID: BundleID, for reasons: [ParkingReason], on desk: ParkingDesk) {
-        Task { [store = desk.store, logger] in
-            do { try await store.wakeBlocked(bundleID, for: reasons) } catch {
-                logger.debug("parked submissions could not be woken", [.error: "\(type(of: error))"])
-            }
+        Task { [store = desk.store, failures = metrics.failures] in
+            do { try await store.wakeBlocked(bundleID, for: reasons) } catch { failures.report(error, of: .parked) }
         }
     }
 }

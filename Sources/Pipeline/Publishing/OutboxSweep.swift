@@ -26,6 +26,7 @@ struct OutboxSweep: Sendable {
                 guard highest != nil else { return Swept(offset: nil) }
                 let events = try await unpublished.unpublished(
                     topic: partition.topic, partition: partition.partition, limit: Self.partitionLimit)
+                publisher.failures.recovered(.outbox)
                 try await publish(events)
                 return Swept(offset: highest)
             } catch is Abandoned {
@@ -33,7 +34,7 @@ struct OutboxSweep: Sendable {
             } catch is LedgerClosed {
                 return nil
             } catch {
-                logger.debug("a partition's outbox could not be read yet", [.partition: "\(partition.partition)"])
+                publisher.failures.report(error, of: .outbox)
                 await BlockingWork.pause(seconds: seconds)
                 seconds = min(seconds * 2, 2)
             }

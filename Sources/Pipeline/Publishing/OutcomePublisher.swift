@@ -15,6 +15,7 @@ public final class OutcomePublisher: Sendable {
     private let outcomesTopic: String
     private let deadLettersTopic: String
     private let pulse: Pulse
+    let failures: Failures
     private let logger: Logger
     private let producer: Mutex<KafkaProducer>
     private let isClosed = Atomic(false)
@@ -32,6 +33,7 @@ public final class OutcomePublisher: Sendable {
     ) throws(KafkaError) {
         self.now = now
         pulse = Pulse(health)
+        failures = health.failures
         properties = settings.producerProperties
         outcomesTopic = settings.outcomesTopic
         deadLettersTopic = settings.deadLettersTopic
@@ -70,7 +72,9 @@ public final class OutcomePublisher: Sendable {
         var backoff = PublishBackoff()
         while true {
             let failures = await sendAll(remaining)
-            guard let first = failures.keys.min(), let error = failures[first] else { return }
+            guard let first = failures.keys.min(), let error = failures[first] else {
+                return self.failures.recovered(.publisher)
+            }
             report(error, remaining[first])
             // From the first failure on, again in order: a consumer sees duplicates, never one overtaking another.
             remaining = remaining[first...]
@@ -84,7 +88,7 @@ public final class OutcomePublisher: Sendable {
         while true {
             do {
                 _ = try await current.send(record)
-                return
+                return failures.recovered(.publisher)
             } catch {
                 report(error, record)
                 try await pause(&backoff)
@@ -106,7 +110,10 @@ public final class OutcomePublisher: Sendable {
                 report(error, records[index])
                 refused.insert(index)
             }
-            guard let first = failures.filter({ !$0.value.isMessageTooLarge }).keys.min() else { break }
+            guard let first = failures.filter({ !$0.value.isMessageTooLarge }).keys.min() else {
+                if refused.isEmpty { self.failures.recovered(.publisher) }
+                break
+            }
             report(failures[first], records[first])
             remaining = remaining[first...]
             try await pause(&backoff)
@@ -122,7 +129,7 @@ public final class OutcomePublisher: Sendable {
         while true {
             do {
                 _ = try await current.send(outgoing)
-                return
+                return failures.recovered(.publisher)
             } catch {
                 if error.isMessageTooLarge, !isExcerpt {
                     isExcerpt = true
@@ -134,6 +141,11 @@ public final class OutcomePublisher: Sendable {
             }
             try await pause(&backoff)
         }
+    }
+
+    /// Blocking: returns when a broker has answered.
+    func askBroker(timeoutMilliseconds: Int32) throws(KafkaError) {
+        _ = try current.metadata(topic: outcomesTopic, timeoutMilliseconds: timeoutMilliseconds)
     }
 
     /// Blocking: delivers what is under way, then ends the producer's thread.
@@ -193,6 +205,7 @@ public final class OutcomePublisher: Sendable {
 
     private func report(_ error: KafkaError?, _ record: ProducerRecord) {
         guard let error, !isClosed.load(ordering: .sequentiallyConsistent) else { return }
+        failures.report(error, of: .publisher)
         let now = now()
         let isNews = warned.withLock { warned in
             let key = "\(record.topic) \(error.name)"

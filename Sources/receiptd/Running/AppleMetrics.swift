@@ -7,6 +7,7 @@ import Operations
 struct AppleMetrics: AppleObserver {
     let metrics: ReceiptdMetrics
     let logger: Logger
+    let failures: Failures
 
     func requestEnded(endpoint: String, environment: StoreEnvironment, result: String, seconds: Double) {
         metrics.appleRequests.with(endpoint, environment.rawValue, result).increment()
@@ -61,7 +62,7 @@ extension AppleMetrics: AppleLimitsObserver {
 
     func waited(seconds: Double) { metrics.appleWait.observe(seconds) }
 
-    func budgetOutOfReach() {
-        logger.debug("the budget of requests to Apple is out of reach", [:])
-    }
+    func budgetFailed(_ error: any Error) { failures.failed(.appleBudget, error) }
+
+    func budgetAnswered() { failures.recovered(.appleBudget) }
 }

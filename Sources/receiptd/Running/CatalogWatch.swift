@@ -11,13 +11,18 @@ final class CatalogWatch: Sendable {
 
     private let store: CatalogStore
     private let logger: Logger
+    private let failures: Failures
     private let inForce: @Sendable (Catalog) -> Void
     private let newest = Mutex<Catalog?>(nil)
 
     /// - Parameter inForce: told of each catalog as it comes into force.
-    init(store: CatalogStore, logger: Logger, inForce: @escaping @Sendable (Catalog) -> Void = { _ in }) {
+    init(
+        store: CatalogStore, logger: Logger, failures: Failures = Failures(),
+        inForce: @escaping @Sendable (Catalog) -> Void = { _ in }
+    ) {
         self.store = store
         self.logger = logger
+        self.failures = failures
         self.inForce = inForce
     }
 
@@ -47,8 +52,11 @@ final class CatalogWatch: Sendable {
     func follow() async {
         while !Task.isCancelled {
             guard (try? await Task.sleep(for: .seconds(Self.pollSeconds))) != nil else { return }
-            do { try await refresh() } catch {
-                logger.debug("the catalog could not be looked up", [.error: "\(error)"])
+            do {
+                try await refresh()
+                failures.recovered(.catalog)
+            } catch {
+                failures.failed(.catalog, error)
             }
         }
     }

@@ -5,7 +5,10 @@ import Postgres
 
 extension LedgerObserver {
     static func reporting(to metrics: ReceiptdMetrics, _ health: Health, _ logger: Logger) -> LedgerObserver {
-        LedgerObserver(
+        let failures = health.failures
+        return LedgerObserver(
+            succeeded: { failures.recovered($0.failingPart) },
+            failed: { failures.failed($0.failingPart, $1) },
             batchCommitted: { submissions, seconds in
                 metrics.databaseBatchRows.observe(Double(submissions))
                 metrics.databaseCommitDuration.observe(seconds)
@@ -13,7 +16,7 @@ extension LedgerObserver {
             trouble: { trouble in
                 switch trouble {
                 case .failed(let error):
-                    logger.warning(
+                    logger.debug(
                         "a database transaction is run again",
                         [.sqlState: "\(error.sqlState ?? "none")", .error: "\(error.message)"])
                 case .unknownGrant: logger.info("a grant stood there without its claim")
@@ -33,9 +36,31 @@ extension LedgerObserver {
                         .playerID: "\(player.playerID)", .bundleID: "\(player.bundleID)",
                         .count: .stringConvertible(player.submissions),
                     ])
-            },
-            connected: { health.set(.databaseReachable, unmet: nil) },
-            disconnected: { _ in health.set(.databaseReachable, unmet: "PostgreSQL is out of reach") })
+            })
+    }
+}
+
+extension LedgerObserver.Part {
+    fileprivate var failingPart: FailingPart {
+        switch self {
+        case .decisions: .decisions
+        case .recall: .recall
+        case .acknowledgements: .acknowledgements
+        case .parking: .parking
+        }
+    }
+}
+
+extension PostgresError: DescribedError {
+    public var failureCode: String? { sqlState }
+    public var failureCodeKey: LogKey { .sqlState }
+    public var failureWords: String { message }
+
+    public var failedDependency: FailingPart? {
+        switch kind {
+        case .connection, .commitOutcomeUnknown: .postgresql
+        case .data, .retriable, .other: nil
+        }
     }
 }
 

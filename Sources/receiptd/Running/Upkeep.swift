@@ -19,20 +19,27 @@ struct Upkeep: Sendable {
     func run() async {
         var round = 0
         while !Task.isCancelled {
+            if round % Self.roundsBetweenMaintenance == 0 { await maintain() }
+            round += 1
             do {
-                if round % Self.roundsBetweenMaintenance == 0 { _ = try await retention.run() }
                 let counted = try await LedgerCounts.read(from: pool)
                 metrics.parked.set(counted.parked)
                 metrics.held.set(counted.held)
                 metrics.outboxPending.set(counted.outboxPending)
-                health.set(.databaseReachable, unmet: nil)
-                round += 1
+                health.failures.recovered(.counts)
             } catch {
-                if health.set(.databaseReachable, unmet: "PostgreSQL is out of reach") {
-                    logger.warning("PostgreSQL is out of reach: submissions wait", [.error: "\(error)"])
-                }
+                health.failures.failed(.counts, error)
             }
             guard (try? await Task.sleep(for: .seconds(Self.countSeconds))) != nil else { return }
+        }
+    }
+
+    private func maintain() async {
+        do {
+            _ = try await retention.run()
+            health.failures.recovered(.maintenance)
+        } catch {
+            health.failures.failed(.maintenance, error)
         }
     }
 }

@@ -16,7 +16,8 @@ struct WorkerRunner {
 
     func run() async throws {
         let metrics = ReceiptdMetrics(version: Self.version)
-        let health = Health()
+        let health = Health(failures: Failures(metrics: metrics, logger: logger))
+        metrics.registry.onScrape { metrics.ready.set(health.unmet.isEmpty) }
         let server = OperationsServer(
             host: settings.http.host, port: settings.http.port, metrics: metrics, health: health, logger: logger,
             onBound: onBound)
@@ -37,6 +38,7 @@ struct WorkerRunner {
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }
             tasks.addTask { await stop(group, on: signals, stopping) }
+            tasks.addTask { await health.failures.run() }
             try await tasks.next()
             tasks.cancelAll()
         }

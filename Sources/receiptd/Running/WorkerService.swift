@@ -29,8 +29,10 @@ struct WorkerService: Service {
         let budgetPool = PostgresPool(configuration: settings.database.workerConfiguration, size: 1)
         let limits = AppleLimits(
             maxConcurrency: settings.apple.maxConcurrency, maxRequestsPerSecond: settings.apple.maxRequestsPerSecond,
-            budget: PostgresAppleBudget(pool: budgetPool), observer: AppleMetrics(metrics: metrics, logger: logger))
-        let catalog = CatalogWatch(store: CatalogStore(pool: pool), logger: logger) { catalog in
+            budget: PostgresAppleBudget(pool: budgetPool), observer: appleMetrics)
+        let catalog = CatalogWatch(
+            store: CatalogStore(pool: pool), logger: logger, failures: health.failures
+        ) { catalog in
             let apps = catalog.apps.values.filter { $0.serverAPI != nil }.map(\.bundleID)
             limits.keepCredentials(of: Set(apps), endpoint: ServerAPIClient.endpoint)
         }
@@ -56,9 +58,13 @@ struct WorkerService: Service {
         await pool.close()
     }
 
+    private var appleMetrics: AppleMetrics {
+        AppleMetrics(metrics: metrics, logger: logger, failures: health.failures)
+    }
+
     private func client(_ limits: AppleLimits) throws -> AppStoreClient {
         let secret: @Sendable (String) -> String? = { [secrets] in secrets.secret(named: $0) }
-        let observer = AppleMetrics(metrics: metrics, logger: logger)
+        let observer = appleMetrics
         return AppStoreClient(
             receipts: try VerifyReceiptClient(
                 settings: settings.apple.client, secrets: secret, limits: limits, observer: observer),
@@ -99,14 +105,19 @@ struct WorkerService: Service {
         }
     }
 
+    /// Between two lines that say the same.
+    private static let waitingLinePause = Duration.seconds(60)
+
     /// Exits for nothing that may come back: it says what is missing, and keeps trying.
     private func waitUntilReady(_ pool: PostgresPool, _ catalog: CatalogWatch) async throws {
-        var lastReason: String?
+        var told: (reason: String, at: ContinuousClock.Instant)?
         while true {
             let reason = await unreadiness(pool, catalog)
             guard let reason else { return }
-            if reason != lastReason { logger.warning("waiting", [.reason: "\(reason)"]) }
-            lastReason = reason
+            if told?.reason != reason || told.map({ .now - $0.at > Self.waitingLinePause }) ?? true {
+                logger.warning("waiting", [.reason: "\(reason)"])
+                told = (reason, .now)
+            }
             try await Task.sleep(for: .seconds(1))
         }
     }
@@ -120,16 +131,29 @@ struct WorkerService: Service {
                 return reason
             }
             health.set(.schemaCurrent, unmet: nil)
-            _ = try await OutcomeRetention(pool: pool, days: settings.outcomeRetentionDays).run()
             try await catalog.refresh()
         } catch {
-            let reason = "PostgreSQL is out of reach"
+            health.failures.count(.postgresql)
+            let reason = Self.reason(error)
             health.set(.databaseReachable, unmet: reason)
-            logger.debug("the database does not answer", [.error: "\(error)"])
             return reason
         }
+        // Upkeep reports what fails of it. Without a partition of its day an outcome goes to the default one.
+        _ = try? await OutcomeRetention(pool: pool, days: settings.outcomeRetentionDays).run()
         let reason = catalog.catalog == nil ? "no catalog yet: run `receiptd catalog import FILE`" : nil
         health.set(.catalogImported, unmet: reason)
         return reason
+    }
+
+    /// In PostgreSQL's words, with what mends it. A password may be in rotation: that too is waited for.
+    private static func reason(_ error: any Error) -> String {
+        guard let error = error as? PostgresError else { return "PostgreSQL cannot be used: \(type(of: error))" }
+        return switch error.kind {
+        case .connection, .commitOutcomeUnknown:
+            "PostgreSQL is out of reach: \(error.message): `receiptd check` tries DATABASE_URL"
+        case .data, .retriable, .other:
+            "PostgreSQL refuses what a worker does: \(error.sqlState ?? "") \(error.message): "
+                + "`receiptd check` names what is missing"
+        }
     }
 }

@@ -102,5 +102,6 @@ final class RecordingLimits: AppleLimitsObserver {
 
     func waited(seconds: Double) { hear { $0.waits += 1 } }
 
-    func budgetOutOfReach() {}
+    func budgetFailed(_ error: any Error) {}
+    func budgetAnswered() {}
 }

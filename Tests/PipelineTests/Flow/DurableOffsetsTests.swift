@@ -17,7 +17,7 @@ struct DurableOffsetsTests {
         checkpoints.setAway(true)
         try await bench.submit("b", player: "b", partition: 0)
         try await eventually { bench.answers("b").count == 1 }
-        try await eventually { running.log.lines.contains { $0.hasSuffix("offsets could not be checkpointed yet") } }
+        try await eventually { running.fails("offsets cannot be checkpointed") }
         #expect(try await bench.committed()[0] == 1)
         checkpoints.setAway(false)
         try await eventually { try await bench.committed()[0] == 2 }

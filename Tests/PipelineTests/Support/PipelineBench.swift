@@ -37,6 +37,11 @@ final class PipelineBench: Sendable {
             task = Task { try await pipeline.run() }
         }
 
+        /// A part of it fails, or did a moment ago.
+        func fails(_ complaint: String) -> Bool {
+            (health.failures.unmet + health.failures.notes).contains { $0.contains(complaint) }
+        }
+
         func stop() async throws {
             pipeline.stop()
             try await task.value

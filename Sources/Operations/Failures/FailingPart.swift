@@ -1,0 +1,59 @@
+/// What runs by itself and can fail: the `part` of log lines and of `receiptd_failures_total`.
+public enum FailingPart: String, CaseIterable, Sendable {
+    // What others depend on. A lost connection is told once, under one of these names, whoever noticed it.
+    case postgresql, kafka
+
+    // What the ledger's writers and its reader do.
+    case decisions, recall, acknowledgements, parking
+    // The loops.
+    case parked, holds, outbox, offsets, commits, consumer, publisher, notifications, catalog, counts, maintenance
+    case appleBudget = "apple_budget"
+    /// They are compared: a failure is a difference.
+    case clocks
+
+    /// What an error of this part means, for people.
+    public var complaint: String {
+        switch self {
+        case .postgresql: "PostgreSQL is out of reach"
+        case .kafka: "Kafka is out of reach"
+        case .decisions: "decisions cannot be written to PostgreSQL"
+        case .recall: "earlier outcomes cannot be looked up"
+        case .acknowledgements: "published events cannot be taken out of the outbox"
+        case .parking: "submissions cannot be parked"
+        case .parked: "parked submissions cannot be taken up"
+        case .holds: "held transactions cannot be taken up"
+        case .outbox: "the outbox cannot be swept"
+        case .offsets: "offsets cannot be checkpointed in PostgreSQL"
+        case .commits: "offsets cannot be committed in Kafka"
+        case .consumer: "submissions cannot be read"
+        case .publisher: "events cannot be published"
+        case .notifications: "notifications cannot be taken"
+        case .catalog: "the catalog cannot be looked up"
+        case .counts: "the fleet's backlog cannot be counted"
+        case .maintenance: "the tables cannot be maintained"
+        case .appleBudget: "the shared budget of requests to Apple cannot be used"
+        case .clocks: "clocks disagree"
+        }
+    }
+
+    /// Without it the process is not ready. Of the others it only says that they fail.
+    public var isNeeded: Bool {
+        switch self {
+        case .postgresql, .kafka, .decisions, .recall, .parking, .offsets, .publisher: true
+        case .acknowledgements, .parked, .holds, .outbox, .commits, .consumer, .notifications, .catalog, .counts,
+            .maintenance, .appleBudget, .clocks:
+            false
+        }
+    }
+
+    /// What a success of this part shows to be in reach.
+    var dependency: FailingPart? {
+        switch self {
+        case .postgresql, .kafka, .clocks: nil
+        case .decisions, .recall, .acknowledgements, .parking, .parked, .holds, .outbox, .offsets, .notifications,
+            .catalog, .counts, .maintenance, .appleBudget:
+            .postgresql
+        case .commits, .consumer, .publisher: .kafka
+        }
+    }
+}

@@ -1,0 +1,96 @@
+/// Which parts fail, since when, and what is to be said of it: at the first failure, each minute while it lasts, and when
+/// it is over. A value: times are monotonic seconds given by the caller.
+struct FailureStates {
+    /// Between two lines of one failure that lasts.
+    static let repeatSeconds = 60.0
+    /// Without another failure, before it is called over: a part that fails now and then would else fill the log.
+    static let quietSeconds = 10.0
+    /// Without a success, before a failing part makes the process unready: a deadlock is tried again at once.
+    static let unreadySeconds = 5.0
+
+    /// From a first failure until there was none for `quietSeconds` after a success.
+    struct Episode: Equatable {
+        let began: Double
+        var count = 0
+        var latest: FailureDescription
+        var latestAt: Double
+        /// The first failure after the last success; nil where a success was the last.
+        var failingSince: Double?
+        var toldAt: Double
+    }
+
+    struct Notice: Equatable {
+        enum Kind {
+            case began, lasts, over
+        }
+
+        let kind: Kind
+        let part: FailingPart
+        let failure: FailureDescription
+        let seconds: Double
+        let count: Int
+    }
+
+    private(set) var episodes: [FailingPart: Episode] = [:]
+
+    mutating func failed(_ part: FailingPart, _ failure: FailureDescription, now: Double) -> Notice? {
+        let isNew = episodes[part] == nil
+        var episode = episodes[part] ?? Episode(began: now, latest: failure, latestAt: now, toldAt: now)
+        episode.count += 1
+        episode.latest = failure
+        episode.latestAt = now
+        episode.failingSince = episode.failingSince ?? now
+        episodes[part] = episode
+        return isNew ? notice(.began, part, episode, until: now) : nil
+    }
+
+    mutating func recovered(_ part: FailingPart) {
+        episodes[part]?.failingSince = nil
+    }
+
+    /// What is to be said now. To be called every second or so.
+    mutating func notices(now: Double) -> [Notice] {
+        var notices: [Notice] = []
+        for part in FailingPart.allCases {
+            guard let episode = episodes[part] else { continue }
+            if episode.failingSince == nil {
+                guard now - episode.latestAt >= Self.quietSeconds else { continue }
+                episodes[part] = nil
+                notices.append(notice(.over, part, episode, until: episode.latestAt))
+            } else if now - episode.toldAt >= Self.repeatSeconds {
+                episodes[part]?.toldAt = now
+                notices.append(notice(.lasts, part, episode, until: now))
+            }
+        }
+        return notices
+    }
+
+    private func notice(
+        _ kind: Notice.Kind, _ part: FailingPart, _ episode: Episode, until end: Double
+    ) -> Notice {
+        Notice(kind: kind, part: part, failure: episode.latest, seconds: end - episode.began, count: episode.count)
+    }
+
+    /// Why the process is not ready, one clause for each part.
+    func unmet(now: Double) -> [String] {
+        clauses(now: now) { part, episode in
+            part.isNeeded && episode.failingSince.map { now - $0 >= Self.unreadySeconds } ?? false
+        }
+    }
+
+    /// What fails and does not make the process unready, or not yet.
+    func notes(now: Double) -> [String] {
+        clauses(now: now) { part, episode in
+            !part.isNeeded || episode.failingSince.map { now - $0 < Self.unreadySeconds } ?? true
+        }
+    }
+
+    private func clauses(now: Double, where isWanted: (FailingPart, Episode) -> Bool) -> [String] {
+        FailingPart.allCases.compactMap { part in
+            guard let episode = episodes[part], isWanted(part, episode) else { return nil }
+            let seconds = Int(now - episode.began)
+            let times = episode.count == 1 ? "once" : "\(episode.count) times"
+            return "\(part.complaint): \(episode.latest.text) (\(part.rawValue), for \(seconds) s, \(times))"
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import Dispatch
+public import Logging
+import Synchronization
+
+/// The one place to which everything that runs by itself reports that it failed, and that it works again. It logs, counts,
+/// and tells readiness and the live page.
+///
+/// Any thread. Reporting a success costs a load of one atomic while nothing fails.
+public final class Failures: Sendable {
+    private static let tickSeconds = 1.0
+
+    private let metrics: ReceiptdMetrics?
+    private let logger: Logger?
+    private let now: @Sendable () -> Double
+    private let states = Mutex(FailureStates())
+    /// A bit for each part that has failed and is not over.
+    private let ongoing = Atomic<UInt64>(0)
+
+    /// - Parameters:
+    ///   - metrics: nil where nobody counts.
+    ///   - logger: nil where nobody listens.
+    ///   - now: monotonic seconds.
+    public init(
+        metrics: ReceiptdMetrics? = nil, logger: Logger? = nil,
+        now: @escaping @Sendable () -> Double = { Double(DispatchTime.now().uptimeNanoseconds) / 1e9 }
+    ) {
+        self.metrics = metrics
+        self.logger = logger
+        self.now = now
+    }
+
+    /// `part` failed, and will try again by itself. A task's cancellation is no failure.
+    public func failed(_ part: FailingPart, _ error: any Error) {
+        guard !(error is CancellationError) else { return }
+        let dependency = (error as? any DescribedError)?.failedDependency
+        failed(part, FailureDescription(error), asOneOf: dependency)
+    }
+
+    public func failed(_ part: FailingPart, code: String? = nil, _ words: String) {
+        failed(part, FailureDescription(code: code, words: words), asOneOf: nil)
+    }
+
+    /// `part` failed where the caller itself tells of it.
+    public func count(_ part: FailingPart) { metrics?.failures.with(part.rawValue).increment() }
+
+    private func failed(_ part: FailingPart, _ failure: FailureDescription, asOneOf dependency: FailingPart?) {
+        metrics?.failures.with(part.rawValue).increment()
+        let told = dependency ?? part
+        if told != part { metrics?.failures.with(told.rawValue).increment() }
+        let now = now()
+        let notice = states.withLock { states in
+            let notice = states.failed(told, failure, now: now)
+            _ = ongoing.bitwiseOr(told.bit, ordering: .sequentiallyConsistent)
+            return notice
+        }
+        metrics?.failing.with(told.rawValue).set(true)
+        if let notice { tell(notice) }
+    }
+
+    /// `part` did what it is to do. To be called after every success.
+    public func recovered(_ part: FailingPart) {
+        let bits = part.bit | (part.dependency?.bit ?? 0)
+        guard ongoing.load(ordering: .relaxed) & bits != 0 else { return }
+        states.withLock { states in
+            states.recovered(part)
+            if let dependency = part.dependency { states.recovered(dependency) }
+        }
+    }
+
+    /// Says what is due, until it is cancelled.
+    public func run() async {
+        while !Task.isCancelled {
+            tick()
+            guard (try? await Task.sleep(for: .seconds(Self.tickSeconds))) != nil else { return }
+        }
+    }
+
+    func tick() {
+        guard ongoing.load(ordering: .relaxed) != 0 else { return }
+        let now = now()
+        let notices = states.withLock { states in
+            let notices = states.notices(now: now)
+            for notice in notices where notice.kind == .over {
+                _ = ongoing.bitwiseAnd(~notice.part.bit, ordering: .sequentiallyConsistent)
+                metrics?.failing.with(notice.part.rawValue).set(false)
+            }
+            return notices
+        }
+        for notice in notices { tell(notice) }
+    }
+
+    private func tell(_ notice: FailureStates.Notice) {
+        guard let logger else { return }
+        var fields: Logger.Fields = [.part: "\(notice.part.rawValue)", .detail: "\(notice.part.complaint)"]
+        if notice.kind != .began {
+            fields[.durationSeconds] = .stringConvertible(notice.seconds)
+            fields[.count] = .stringConvertible(notice.count)
+        }
+        if notice.kind != .over { fields.merge(notice.failure.fields) { own, _ in own } }
+        switch notice.kind {
+        case .began: logger.warning("a part of the process fails", fields)
+        case .lasts: logger.warning("a part of the process still fails", fields)
+        case .over: logger.notice("a part of the process works again", fields)
+        }
+    }
+
+    /// Why the process is not ready.
+    public var unmet: [String] {
+        guard ongoing.load(ordering: .relaxed) != 0 else { return [] }
+        let now = now()
+        return states.withLock { $0.unmet(now: now) }
+    }
+
+    /// What fails although the process is ready.
+    public var notes: [String] {
+        guard ongoing.load(ordering: .relaxed) != 0 else { return [] }
+        let now = now()
+        return states.withLock { $0.notes(now: now) }
+    }
+}
+
+extension FailingPart {
+    fileprivate var bit: UInt64 {
+        // There are fewer than 64, and each is its own case.
+        1 << UInt64(Self.allCases.firstIndex(of: self) ?? 63)
+    }
+}

@@ -1,0 +1,43 @@
+/// The gauges of the partitions of one topic. A series that exists stays: what was given back has no lag, for another
+/// replica tells of it; what was lost keeps what was last known, for nobody may have it while Kafka is away.
+///
+/// One owner: the thread of the topic's consumer.
+public struct PartitionGauges {
+    private let lag: GaugeFamily
+    /// Nil where nobody asks how many there are.
+    private let count: Gauge?
+    private var assigned: Set<Place> = []
+    private var lost: Set<Place> = []
+
+    private struct Place: Hashable {
+        let topic: String
+        let partition: Int32
+    }
+
+    public init(lag: GaugeFamily, count: Gauge? = nil) {
+        self.lag = lag
+        self.count = count
+    }
+
+    /// The consumer was given these, besides those that it has.
+    public mutating func assign(_ partitions: [(topic: String, partition: Int32)]) {
+        assigned.formUnion(partitions.map { Place(topic: $0.topic, partition: $0.partition) })
+        // Whoever is assigned partitions has joined the group: what it is not given is another's now.
+        for place in lost.subtracting(assigned) { gauge(place).set(0) }
+        lost = []
+        count?.set(assigned.count)
+    }
+
+    public mutating func giveBack(topic: String, partition: Int32, isLost: Bool) {
+        let place = Place(topic: topic, partition: partition)
+        guard assigned.remove(place) != nil else { return }
+        if isLost { lost.insert(place) } else { gauge(place).set(0) }
+        count?.set(assigned.count)
+    }
+
+    public func set(lag records: Int64, topic: String, partition: Int32) {
+        gauge(Place(topic: topic, partition: partition)).set(Double(max(0, records)))
+    }
+
+    private func gauge(_ place: Place) -> Gauge { lag.with(place.topic, "\(place.partition)") }
+}

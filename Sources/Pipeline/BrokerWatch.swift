@@ -1,0 +1,47 @@
+import Kafka
+import Operations
+
+/// Asks Kafka every few seconds whether it is there: librdkafka tells that brokers went, and not that they are back.
+struct BrokerWatch: Sendable {
+    private static let pauseSeconds = 5.0
+    /// After a failure, so that one answer that is late makes nobody unready.
+    private static let retrySeconds = 2.0
+    private static let timeoutMilliseconds: Int32 = 3_000
+
+    let publisher: OutcomePublisher
+    let health: Health
+
+    /// Until it is cancelled.
+    func run() async {
+        while !Task.isCancelled {
+            var seconds = Self.pauseSeconds
+            if let error = await failure() {
+                health.failures.report(error, of: .kafka)
+                seconds = Self.retrySeconds
+            } else {
+                health.set(.brokerReached, unmet: nil)
+                health.failures.recovered(.kafka)
+            }
+            guard (try? await Task.sleep(for: .seconds(seconds))) != nil else { return }
+        }
+    }
+
+    /// Nil where a broker answered, whatever it said.
+    private func failure() async -> KafkaError? {
+        await withCheckedContinuation { continuation in
+            BlockingWork.run { [publisher] in
+                do throws(KafkaError) {
+                    try publisher.askBroker(timeoutMilliseconds: Self.timeoutMilliseconds)
+                    continuation.resume(returning: nil)
+                } catch {
+                    continuation.resume(returning: error.isBrokersAnswer ? nil : error)
+                }
+            }
+        }
+    }
+}
+
+extension KafkaError {
+    /// Positive codes are a broker's, negative ones librdkafka's own.
+    fileprivate var isBrokersAnswer: Bool { code > 0 }
+}

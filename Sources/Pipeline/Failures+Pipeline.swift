@@ -1,0 +1,23 @@
+import Fulfillment
+import Kafka
+import Operations
+
+extension Failures {
+    /// `part` failed, unless the error only says that the process is ending or that a record is to come again.
+    func report(_ error: any Error, of part: FailingPart) {
+        if error is Abandoned || error is LedgerClosed { return }
+        failed(part, error)
+    }
+}
+
+extension KafkaError: DescribedError {
+    public var failureCode: String? { name }
+    public var failureWords: String { message }
+
+    public var failedDependency: FailingPart? {
+        switch code {
+        case Code.allBrokersDown, Code.transport: .kafka
+        default: nil
+        }
+    }
+}
