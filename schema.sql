@@ -347,6 +347,34 @@ CREATE TABLE IF NOT EXISTS partition_progress (
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE partition_progress IS 'The highest offset ever decided in each partition of the submissions topic.';
 
+-- Since version 4.
+CREATE OR REPLACE FUNCTION database_history() RETURNS text LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    timeline text;
+    forgetful numeric;
+BEGIN
+    -- A server that acknowledges commits before they are on its disk may forget some when it crashes: then each of its
+    -- lives counts as a history.
+    IF 'off' IN (current_setting('synchronous_commit'), current_setting('fsync')) THEN
+        forgetful := extract(epoch FROM pg_postmaster_start_time());
+    END IF;
+    IF pg_is_in_recovery() THEN
+        timeline := 'standby';
+    ELSE
+        BEGIN
+            timeline := substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8);
+        EXCEPTION WHEN OTHERS THEN
+            -- Some services let nobody look at the write-ahead log: every restart counts as another history.
+            timeline := 'hidden';
+            forgetful := extract(epoch FROM pg_postmaster_start_time());
+        END;
+    END IF;
+    RETURN concat_ws('/', timeline, (SELECT oid FROM pg_database WHERE datname = current_database()), forgetful);
+END
+$$;
+COMMENT ON FUNCTION database_history IS
+    'Tells this database from one that has forgotten: a promoted replica has a new timeline, a restored dump is another database.';
+
 CREATE TABLE IF NOT EXISTS durable_offsets (
     topic text COLLATE "C" NOT NULL,
     partition integer NOT NULL,
@@ -480,6 +508,6 @@ CREATE INDEX IF NOT EXISTS refund_notices_transactions ON refund_notices (transa
 COMMENT ON TABLE refund_notices IS
     'Apple''s notifications of refunds and their reversals that were taken, by Apple''s id: one that comes again changes nothing, whatever came between. Never deleted.';
 
-INSERT INTO schema_version AS known (version) VALUES (3)
+INSERT INTO schema_version AS known (version) VALUES (4)
 ON CONFLICT (only_row) DO UPDATE SET version = excluded.version, applied_at = now()
     WHERE known.version < excluded.version;

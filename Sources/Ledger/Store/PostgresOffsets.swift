@@ -1,6 +1,5 @@
 import Fulfillment
 import Postgres
-import Synchronization
 
 /// The offsets in PostgreSQL. A replica has its primary's log from the beginning up to some place: with a note it also
 /// has every decision that was committed before it.
@@ -9,12 +8,8 @@ public final class PostgresOffsets: DurableOffsets {
     private static let noting = LedgerSQL.statement(PackageResources.note_durable_offsets_sql)
     private static let departing = LedgerSQL.statement(PackageResources.note_departures_sql)
     private static let waitingForDisk = LedgerSQL.statement(PackageResources.wait_for_disk_sql)
-    private static let history = LedgerSQL.statement(PackageResources.database_history_sql)
-    private static let historyWithoutLog = LedgerSQL.statement(PackageResources.database_history_without_log_sql)
 
     private let pool: PostgresPool
-    /// Some services let nobody look at the log.
-    private let isLogHidden = Atomic(false)
 
     public init(pool: PostgresPool) {
         self.pool = pool
@@ -22,8 +17,8 @@ public final class PostgresOffsets: DurableOffsets {
 
     /// Throws a `PostgresError`.
     public func read(topic: String, partitions: [Int32]) async throws -> DurableProgress {
-        try await pool.run { [self] session in
-            let history = try findHistory(in: session)
+        try await pool.run { session in
+            let history = try DatabaseHistory.read(in: session)
             let rows = try session.execute(Self.reading, [.text(topic), .int4Array(partitions)])
             return DurableProgress(
                 history: history, offsets: Self.byPartition(rows, 1), departures: Self.byPartition(rows, 2))
@@ -33,9 +28,9 @@ public final class PostgresOffsets: DurableOffsets {
     /// Throws a `PostgresError`.
     public func note(_ offsets: [Int32: Int64], topic: String, in history: DatabaseHistory) async throws -> Bool {
         let sorted = offsets.sorted { $0.key < $1.key }
-        return try await pool.run { [self] session in
+        return try await pool.run { session in
             try session.transaction { session in
-                guard try self.history(in: session) == history else { return false }
+                guard try DatabaseHistory.read(in: session) == history else { return false }
                 try session.execute(Self.waitingForDisk)
                 try session.execute(
                     Self.noting,
@@ -60,24 +55,5 @@ public final class PostgresOffsets: DurableOffsets {
             values[Int32(truncatingIfNeeded: partition)] = value
         }
         return values
-    }
-
-    /// Outside of a transaction: one statement may fail.
-    private func findHistory(in session: PostgresSession) throws -> DatabaseHistory {
-        do {
-            return try history(in: session)
-        } catch let error as PostgresError where error.kind == .other {
-            isLogHidden.store(true, ordering: .sequentiallyConsistent)
-            return try history(in: session)
-        }
-    }
-
-    private func history(in session: PostgresSession) throws -> DatabaseHistory {
-        let isLogHidden = isLogHidden.load(ordering: .sequentiallyConsistent)
-        let rows = try session.execute(isLogHidden ? Self.historyWithoutLog : Self.history)
-        guard let text = rows.text(0, 0) else {
-            throw PostgresError(sqlState: nil, message: "the database has no history", kind: .other)
-        }
-        return DatabaseHistory(text)
     }
 }

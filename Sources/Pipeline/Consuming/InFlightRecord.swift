@@ -33,6 +33,7 @@ final class InFlightRecord: Sendable {
         var tries: [AppleTry] = []
         /// How many were ever noted.
         var triesNoted = 0
+        var decidedIn: DatabaseHistory?
     }
 
     private let state = Mutex(State())
@@ -109,6 +110,14 @@ final class InFlightRecord: Sendable {
             state.triesNoted += 1
         }
     }
+
+    /// Its outcome is durable in a database of this history.
+    func wasDecided(in history: DatabaseHistory) {
+        state.withLock { $0.decidedIn = history }
+    }
+
+    /// Nil where no database was needed.
+    var decidedIn: DatabaseHistory? { state.withLock { $0.decidedIn } }
 
     /// The last tries at Apple, those before it was parked too.
     var tries: [AppleTry] {

@@ -33,7 +33,7 @@ struct NotificationWorker: Sendable {
                     ))
             }
         }
-        let applied = try await source.refunds.apply(notices.map(\.received), catalog: catalog)
+        let applied = try await source.refunds.apply(notices.map(\.received), catalog: catalog).value
         CrashPoint.refunded.reached()
         for (one, outcome) in zip(notices, applied) {
             switch outcome {
