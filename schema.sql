@@ -347,6 +347,27 @@ CREATE TABLE IF NOT EXISTS partition_progress (
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE partition_progress IS 'The highest offset ever decided in each partition of the submissions topic.';
 
+-- Since version 4.
+CREATE OR REPLACE FUNCTION database_history() RETURNS text LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    timeline text := 'standby';
+BEGIN
+    IF NOT pg_is_in_recovery() THEN
+        BEGIN
+            timeline := substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8);
+        EXCEPTION WHEN OTHERS THEN
+            -- Some services let nobody look at the write-ahead log.
+            timeline := 'hidden';
+        END;
+    END IF;
+    -- A data directory that is put back has the timeline and the database of before: but its server was started.
+    RETURN concat_ws('/', timeline, (SELECT oid FROM pg_database WHERE datname = current_database()),
+        extract(epoch FROM pg_postmaster_start_time()));
+END
+$$;
+COMMENT ON FUNCTION database_history IS
+    'Tells one life of a database from another, which may have forgotten: a promoted replica has a new timeline, a restored dump is another database, a data directory that was put back is another start of the server.';
+
 CREATE TABLE IF NOT EXISTS durable_offsets (
     topic text COLLATE "C" NOT NULL,
     partition integer NOT NULL,

@@ -139,7 +139,12 @@ public final class EmbeddedPostgres: Sendable {
         while process.exit.current == nil, Date() < limit {
             let text = (try? String(contentsOfFile: data + "/postmaster.pid", encoding: .utf8)) ?? ""
             let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-            if lines.count > 7, lines[0] == "\(process.processID)", lines[7].hasPrefix("ready") { return }
+            // A standby that may be read says so.
+            if lines.count > 7, lines[0] == "\(process.processID)",
+                lines[7].hasPrefix("ready") || lines[7].hasPrefix("standby")
+            {
+                return
+            }
             _ = process.exit.wait(seconds: 0.005)
         }
         throw EmbeddedPostgresError(description: "the server did not start: \(ChildProcess.tail(of: log))")

@@ -15,7 +15,11 @@ public final class InMemoryLedger: PurchaseLedger {
 
     public init() {}
 
-    public func recall(_ query: RecallQuery) async throws(LedgerClosed) -> Recollection {
+    public func recollect(_ query: RecallQuery) async throws(LedgerClosed) -> Durable<Recollection> {
+        Durable(recall(query), in: nil)
+    }
+
+    private func recall(_ query: RecallQuery) -> Recollection {
         state.withLock { state in
             if query.mayBeRedelivered, let events = state.outcomes[OutcomeKey(query.position)] {
                 return .answered(events)
@@ -26,7 +30,11 @@ public final class InMemoryLedger: PurchaseLedger {
         }
     }
 
-    public func record(_ decision: PendingDecision) async throws(LedgerClosed) -> RecordedOutcome {
+    public func settle(_ decision: PendingDecision) async throws(LedgerClosed) -> Durable<RecordedOutcome> {
+        Durable(record(decision), in: nil)
+    }
+
+    private func record(_ decision: PendingDecision) -> RecordedOutcome {
         state.withLock { state in
             let key = OutcomeKey(decision.position)
             if let events = state.outcomes[key] { return .events(events) }

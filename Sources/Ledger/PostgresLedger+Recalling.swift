@@ -10,7 +10,7 @@ extension PostgresLedger {
         }
     }
 
-    private func answer(_ entries: [GroupQueue<RecallQuery, Recollection>.Entry]) async {
+    private func answer(_ entries: [GroupQueue<RecallQuery, Durable<Recollection>>.Entry]) async {
         let asked = entries.map(\.request)
         var backoff = Backoff()
         while true {
@@ -26,7 +26,7 @@ extension PostgresLedger {
                 if error.kind == .data {
                     // What cannot be asked for was never stored.
                     observer.trouble(.failed(error))
-                    for entry in entries { entry.answer(.nothing) }
+                    for entry in entries { entry.answer(Durable(.nothing, in: nil)) }
                     return
                 }
                 note(error, of: .recall)

@@ -2,10 +2,10 @@ import Fulfillment
 import Postgres
 
 extension PostgresLedger {
-    typealias Decisions = [GroupQueue<PendingDecision, RecordedOutcome>.Entry]
+    typealias Decisions = [GroupQueue<PendingDecision, Durable<RecordedOutcome>>.Entry]
 
     private enum Attempt: Sendable {
-        case committed([[OutcomeEvent]])
+        case committed([[OutcomeEvent]], in: DatabaseHistory?)
         case undone(BatchTransaction.Undone)
         case failed(PostgresError)
     }
@@ -29,8 +29,10 @@ extension PostgresLedger {
         while !waiting.isEmpty {
             let batch = DecisionBatch(waiting.map(\.request))
             switch await attempt(batch, lookUp: lookUp, writer: writer) {
-            case .committed(let events):
-                for (entry, slot) in zip(waiting, batch.slots) { entry.answer(.events(events[slot])) }
+            case .committed(let events, let history):
+                for (entry, slot) in zip(waiting, batch.slots) {
+                    entry.answer(Durable(.events(events[slot]), in: history))
+                }
                 return
             case .undone(.unknownGrant):
                 observer.trouble(.unknownGrant)
@@ -71,11 +73,11 @@ extension PostgresLedger {
             noteSuccess(of: .decisions)
             for player in written.replaying { observer.replaying(player) }
             observer.batchCommitted(batch.decisions.count, (ContinuousClock.now - start).inSeconds)
-            return .committed(written.events)
+            return .committed(written.events, in: written.history)
         } catch {
             acknowledged.giveBack(transaction.acknowledged)
             if let undone = error as? BatchTransaction.Undone { return .undone(undone) }
-            if let planted = error as? BatchTransaction.Unwritten { return .committed(planted.events) }
+            if let planted = error as? BatchTransaction.Unwritten { return .committed(planted.events, in: nil) }
             return .failed(PostgresError(caught: error))
         }
     }
@@ -84,12 +86,12 @@ extension PostgresLedger {
     private func answerDecided(_ entries: Decisions) async -> Decisions {
         let keys = entries.map { OutcomeKey($0.request.position) }
         let parked = entries.map(\.request.parkedID)
-        let known: [Int: [OutcomeEvent]]
+        let known: RecallOutcomes.Answers
         do {
             known = try await pool.run { session in
                 let known = try RecallOutcomes.run(keys, in: session)
                 // Their answers are durable: nothing waits for one any more.
-                try DeleteParked.run(known.keys.compactMap { parked[$0] }, in: session)
+                try DeleteParked.run(known.events.keys.compactMap { parked[$0] }, in: session)
                 return known
             }
         } catch {
@@ -98,7 +100,11 @@ extension PostgresLedger {
         }
         var rest: Decisions = []
         for (index, entry) in entries.enumerated() {
-            if let events = known[index] { entry.answer(.events(events)) } else { rest.append(entry) }
+            if let events = known.events[index] {
+                entry.answer(Durable(.events(events), in: known.history))
+            } else {
+                rest.append(entry)
+            }
         }
         return rest
     }
@@ -106,20 +112,23 @@ extension PostgresLedger {
     /// Returns those that could not be parked either: all of them, or none.
     private func park(_ entries: Decisions, for error: PostgresError) async -> Decisions {
         let refused = entries.map(\.request)
+        let history: DatabaseHistory?
         do {
-            try await pool.run { session in
+            history = try await pool.run { session in
+                var history: DatabaseHistory?
                 for decision in refused {
-                    try ParkRefused.run(
+                    history = try ParkRefused.run(
                         decision.submission, decision.position, proof: decision.proof,
                         traceparent: decision.traceparent, for: error, in: session)
                 }
+                return history
             }
         } catch {
             note(PostgresError(caught: error), of: .decisions)
             return entries
         }
         observer.parked(error)
-        for entry in entries { entry.answer(.parked) }
+        for entry in entries { entry.answer(Durable(.parked, in: history)) }
         return []
     }
 }

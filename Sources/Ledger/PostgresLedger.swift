@@ -36,8 +36,8 @@ public final class PostgresLedger: PurchaseLedger {
     let pool: PostgresPool
     let limits: Limits
     let observer: LedgerObserver
-    let decisions = GroupQueue<PendingDecision, RecordedOutcome>()
-    let queries = GroupQueue<RecallQuery, Recollection>()
+    let decisions = GroupQueue<PendingDecision, Durable<RecordedOutcome>>()
+    let queries = GroupQueue<RecallQuery, Durable<Recollection>>()
     let acknowledged = AcknowledgedEvents()
     private let isConnected = Mutex(false)
     private let loops = Mutex(Loops())
@@ -60,11 +60,11 @@ public final class PostgresLedger: PurchaseLedger {
         loops.withLock { $0.writersAndReader = writers + [reader] }
     }
 
-    public func recall(_ query: RecallQuery) async throws(LedgerClosed) -> Recollection {
+    public func recollect(_ query: RecallQuery) async throws(LedgerClosed) -> Durable<Recollection> {
         try await queries.ask(query, size: 1)
     }
 
-    public func record(_ decision: PendingDecision) async throws(LedgerClosed) -> RecordedOutcome {
+    public func settle(_ decision: PendingDecision) async throws(LedgerClosed) -> Durable<RecordedOutcome> {
         try await decisions.ask(decision, size: decision.approximateSize)
     }
 

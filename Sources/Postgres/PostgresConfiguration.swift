@@ -77,7 +77,9 @@ public struct PostgresConfiguration: Sendable {
     /// For a session with prepared statements, as SQL. Never as startup options: PgBouncer refuses those it does not know.
     /// - Parameter options: of the URI, which has the last word.
     func sessionStatements(unlessIn options: String) -> String {
-        let settings = timeouts + preparedSessionSettings.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        // For statements outside of a transaction. Each transaction says its own level.
+        let level = [("default_transaction_isolation", "read committed")]
+        let settings = level + timeouts + preparedSessionSettings.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
         return settings.filter { !options.contains($0.0) }
             .map { "SET \($0.0) = '\($0.1)'" }
             .joined(separator: "; ")

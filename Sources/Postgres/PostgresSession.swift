@@ -79,9 +79,12 @@ public final class PostgresSession {
         }
     }
 
+    /// Each transaction says its own level, in the words that begin it: what is decided under a lock must see what was
+    /// committed before the lock was had, whatever the database or the role has for a default. Whether it may write is left
+    /// to the server, for whoever made that read-only wants it so.
     private var beginning: String {
-        if configuration.preparedStatements { return "BEGIN" }
-        return "BEGIN; " + configuration.transactionStatements
+        let words = "BEGIN ISOLATION LEVEL READ COMMITTED"
+        return configuration.preparedStatements ? words : words + "; " + configuration.transactionStatements
     }
 
     private func commit() throws(PostgresError) {

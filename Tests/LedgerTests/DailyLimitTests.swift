@@ -1,5 +1,6 @@
 import Fulfillment
 import Ledger
+import Postgres
 import Testing
 
 @Suite("Daily limits in PostgreSQL")
@@ -26,6 +27,47 @@ struct DailyLimitTests {
         #expect(outcomes.filter { $0.reason == .dailyLimit }.count == 30)
         #expect(
             try await database.number("SELECT count(*) FROM grants GROUP BY player_id ORDER BY 1 DESC LIMIT 1") == 5)
+        for ledger in ledgers { await ledger.close() }
+    }
+
+    /// Both look at the day before either has committed: the second waits for the first one's lock, and counts after that.
+    @Test(
+        "a limit holds across replicas whatever the database's default isolation is",
+        arguments: ["read committed", "repeatable read", "serializable"])
+    func isolation(level: String) async throws {
+        let database = try await LedgerDatabase()
+        try await database.run(
+            """
+            DO $$ BEGIN
+                EXECUTE format('ALTER DATABASE %I SET default_transaction_isolation = %L', current_database(), '\(level)');
+            END $$
+            """)
+        let ledgers = [database.ledger(), database.ledger()]
+        /// Until so many sessions wait for a lock.
+        func waiting(_ sessions: Int) async throws {
+            let count = """
+                SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+                """
+            while try await database.number(count) < sessions { await Task.yield() }
+        }
+        // A reader that is in the way of everyone's INSERT, until the test's session lets it go.
+        try await database.run("SELECT pg_advisory_lock(1)")
+        async let lock: Void = LedgerDatabase.pool(database.uri, size: 1).run { session in
+            try session.run(
+                script: """
+                    SET lock_timeout = 0; SET statement_timeout = 0;
+                    BEGIN; LOCK TABLE grants IN SHARE MODE; SELECT pg_advisory_xact_lock(1); COMMIT
+                    """)
+        }
+        try await waiting(1)
+        async let first = ledgers[0].record(Sample.decision([limited("1", limit: 1)], offset: 1))
+        async let second = ledgers[1].record(Sample.decision([limited("2", limit: 1)], offset: 2))
+        try await waiting(3)
+        try await database.run("SELECT pg_advisory_unlock(1)")
+        try await lock
+        let outcomes = try await [first, second]
+        #expect(outcomes.flatMap(\.granted).count == 1)
+        #expect(outcomes.filter { $0.reason == .dailyLimit }.count == 1)
         for ledger in ledgers { await ledger.close() }
     }
 

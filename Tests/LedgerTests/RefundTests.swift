@@ -34,7 +34,7 @@ struct RefundTests {
     }
 
     private func apply(_ received: ReceivedNotice..., in database: LedgerDatabase) async throws -> [String] {
-        let applied = try await PostgresRefunds(pool: database.pool).apply(received, catalog: Self.catalog)
+        let applied = try await PostgresRefunds(pool: database.pool).apply(received, catalog: Self.catalog).value
         return applied.map { if case .applied(let effect) = $0 { effect.name } else { "refused" } }
     }
 
@@ -227,7 +227,7 @@ struct RefundTests {
                                     received(.refund, of: id, id: "\(id) refund"),
                                     received(.refund, of: String(10_000 + (number * 7) % count)),
                                 ], catalog: Self.catalog)
-                        }.compactMap { if case .applied(.published(let event)) = $0 { event } else { nil } }
+                        }.value.compactMap { if case .applied(.published(let event)) = $0 { event } else { nil } }
                     }
                 }
             }

@@ -4,6 +4,28 @@ import Testing
 
 @Suite("A session")
 struct SessionTests {
+    @Test(
+        "each transaction is read committed, whatever the database's default is", arguments: [true, false])
+    func isolation(prepared: Bool) async throws {
+        let database = try TestDatabase(preparedStatements: prepared)
+        try await TestDatabase.pool(database.uri).run { session in
+            try session.run(
+                script: """
+                    DO $$ BEGIN
+                        EXECUTE format(
+                            'ALTER DATABASE %I SET default_transaction_isolation = serializable', current_database());
+                    END $$
+                    """)
+        }
+        let show = PostgresStatement("SELECT current_setting('transaction_isolation')")
+        let levels = try await database.pool.run { session in
+            let inside = try session.transaction { try $0.execute(show).text(0, 0) }
+            return [inside, try session.execute(show).text(0, 0)]
+        }
+        // Behind a pooler nothing can be set for a session.
+        #expect(levels == ["read committed", prepared ? "read committed" : "serializable"])
+    }
+
     @Test("is set up as configured, and the URI has the last word", arguments: [true, false])
     func setUp(prepared: Bool) async throws {
         let database = try TestDatabase(preparedStatements: prepared)

@@ -2,14 +2,27 @@
 public protocol PurchaseLedger: Sendable {
     /// What is known of a record and of its proof, before Apple is asked. Many callers share one round trip.
     /// Waits while the database is out of reach; throws only `LedgerClosed`.
-    func recall(_ query: RecallQuery) async throws(LedgerClosed) -> Recollection
+    func recollect(_ query: RecallQuery) async throws(LedgerClosed) -> Durable<Recollection>
 
     /// Settles a decision against the ledger and makes it durable, with its events, in one SQL transaction shared with
     /// others. Returns after COMMIT. Waits while the database is out of reach; throws only `LedgerClosed`.
-    func record(_ decision: PendingDecision) async throws(LedgerClosed) -> RecordedOutcome
+    func settle(_ decision: PendingDecision) async throws(LedgerClosed) -> Durable<RecordedOutcome>
 
     /// The events were acknowledged by the broker: their outbox rows go with the next transaction.
     func published(_ eventIDs: [NameBasedUUID])
+}
+
+/// What a database answered, with the history of the very database that wrote or found it. After a fail-over a session may
+/// still be on the old primary: what stands there counts only for those who know its history.
+public struct Durable<Value: Sendable>: Sendable {
+    public let value: Value
+    /// Nil where there is no database that could fall back, or where the answer rests on nothing that stands there.
+    public let history: DatabaseHistory?
+
+    public init(_ value: Value, in history: DatabaseHistory?) {
+        self.value = value
+        self.history = history
+    }
 }
 
 /// The ledger is shutting down: the work is left undone, and its record will come again.

@@ -2,7 +2,7 @@
 public protocol RefundLedger: Sendable {
     /// Makes the notices durable in their order, with the events that they yield, in one SQL transaction. Throws where
     /// the database is out of reach; any may be given again then.
-    func apply(_ notices: [ReceivedNotice], catalog: Catalog) async throws -> [AppliedNotice]
+    func apply(_ notices: [ReceivedNotice], catalog: Catalog) async throws -> Durable<[AppliedNotice]>
 }
 
 public struct ReceivedNotice: Sendable {

@@ -86,7 +86,10 @@ public struct SetAsideSubmission: Sendable, Equatable {
 public protocol ParkedSubmissions: Sendable {
     /// Returns once the submission waits there durably; one that does already keeps its first row. Waits while the
     /// database is out of reach; throws only `LedgerClosed`.
-    func park(_ submission: ParkingSubmission) async throws(LedgerClosed)
+    ///
+    /// Returns the history of the database that it waits in, nil where that cannot fall back.
+    @discardableResult
+    func park(_ submission: ParkingSubmission) async throws(LedgerClosed) -> DatabaseHistory?
 
     /// Leases up to `limit` that are due, oldest first, each with others of the same app and proof behind it. None that
     /// was taken three times without being given back: those are suspects. Throws where the database is out of reach.

@@ -32,6 +32,8 @@ struct BatchTransaction: Sendable {
         /// Each decision's, in publishing order, by `batch.decisions`.
         let events: [[OutcomeEvent]]
         let replaying: [ReplayingPlayer]
+        /// Of the database that committed it.
+        let history: DatabaseHistory?
     }
 
     func run(in session: PostgresSession) throws -> Written {
@@ -47,11 +49,10 @@ struct BatchTransaction: Sendable {
             try DeleteParked.run(batch.decisions.compactMap(\.parkedID), in: session)
             let replaying = try NoteReplays.run(batch.decisions, settlements, in: session)
             let (outcomes, events) = outcomes(of: settlements, in: view)
-            guard try outcomes.run(writer: writer, in: session) == batch.decisions.count else {
-                throw Undone.decidedBefore
-            }
+            let inserted = try outcomes.run(writer: writer, in: session)
+            guard inserted.count == batch.decisions.count else { throw Undone.decidedBefore }
             if PlantedFault.eventBeforeCommit.isPlanted, batch.decisions.count > 1 { throw Unwritten(events: events) }
-            return Written(events: events, replaying: replaying)
+            return Written(events: events, replaying: replaying, history: inserted.history)
         }
     }
 

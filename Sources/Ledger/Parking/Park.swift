@@ -8,7 +8,8 @@ enum Park {
 
     private static let statement = LedgerSQL.statement(PackageResources.park_sql)
 
-    static func run(_ rows: [ParkingSubmission], in session: PostgresSession) throws {
+    /// Returns where they wait now.
+    static func run(_ rows: [ParkingSubmission], in session: PostgresSession) throws -> DatabaseHistory? {
         try session.execute(
             statement,
             [
@@ -35,6 +36,7 @@ enum Park {
                 .int8(Int64(ParkingPolicy.parkedOfPlayer)), .float8(ParkingPolicy.longestSeconds),
                 .float8(shareSpacing),
                 .textArray(rows.map(\.history.tries.storedText)),
-            ])
+            ]
+        ).history(0, 0)
     }
 }

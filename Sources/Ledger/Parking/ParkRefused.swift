@@ -11,7 +11,7 @@ enum ParkRefused {
     static func run(
         _ submission: Submission, _ position: RecordPosition, proof: Digest256, traceparent: String?,
         for error: PostgresError, in session: PostgresSession
-    ) throws {
+    ) throws -> DatabaseHistory? {
         try session.execute(
             statement,
             [
@@ -22,7 +22,8 @@ enum ParkRefused {
                 .text(ParkingReason.databaseRefused.rawValue), .text(error.sqlState.map(shown)),
                 .text(shown(error.message)), .bytea(position.content.bytes), .text(traceparent.map(shown)),
                 .bytea(submission.storedBytes),
-            ])
+            ]
+        ).history(0, 0)
     }
 
     /// Control characters as `\u{…}`: NUL is what PostgreSQL's text cannot hold.

@@ -24,12 +24,10 @@ public final class PostgresParking: ParkedSubmissions {
     private static let removing = LedgerSQL.statement(PackageResources.remove_parked_sql)
     private static let waking = LedgerSQL.statement(PackageResources.wake_parked_sql)
 
-    private struct Parked: Sendable {}
-
     private let pool: PostgresPool
     private let observer: LedgerObserver
     private let leaseSeconds: Double
-    private let queue = GroupQueue<ParkingSubmission, Parked>()
+    private let queue = GroupQueue<ParkingSubmission, DatabaseHistory?>()
     private let writer = Mutex<Task<Void, Never>?>(nil)
 
     /// Starts at once, and connects when there is work.
@@ -44,8 +42,9 @@ public final class PostgresParking: ParkedSubmissions {
         writer.withLock { $0 = task }
     }
 
-    public func park(_ submission: ParkingSubmission) async throws(LedgerClosed) {
-        _ = try await queue.ask(submission, size: 1024 + submission.submission.proof.length)
+    @discardableResult
+    public func park(_ submission: ParkingSubmission) async throws(LedgerClosed) -> DatabaseHistory? {
+        try await queue.ask(submission, size: 1024 + submission.submission.proof.length)
     }
 
     public func takeDue(limit: Int) async throws -> [LeasedSubmission] {
@@ -120,7 +119,7 @@ public final class PostgresParking: ParkedSubmissions {
 }
 
 extension PostgresParking {
-    private typealias Entries = [GroupQueue<ParkingSubmission, Parked>.Entry]
+    private typealias Entries = [GroupQueue<ParkingSubmission, DatabaseHistory?>.Entry]
 
     private func write() async {
         while let entries = await queue.next(maximum: Self.maximumBatch, bytes: Self.maximumBatchBytes) {
@@ -134,9 +133,9 @@ extension PostgresParking {
         while true {
             let given = entries.map(\.request)
             do {
-                try await pool.run { try Park.run(given, in: $0) }
+                let history = try await pool.run { try Park.run(given, in: $0) }
                 observer.succeeded(.parking)
-                for entry in entries { entry.answer(Parked()) }
+                for entry in entries { entry.answer(history) }
                 return
             } catch {
                 let error = PostgresError(caught: error)
@@ -146,8 +145,10 @@ extension PostgresParking {
                     await park(Array(entries[..<middle]))
                     return await park(Array(entries[middle...]))
                 }
-                if error.kind == .data, let refused = given.first, await parkRefused(refused, for: error) {
-                    entries[0].answer(Parked())
+                if error.kind == .data, let refused = given.first,
+                    let stored = await parkRefused(refused, for: error)
+                {
+                    entries[0].answer(stored.history)
                     return
                 }
                 observer.failed(.parking, error)
@@ -160,18 +161,19 @@ extension PostgresParking {
         }
     }
 
-    private func parkRefused(_ refused: ParkingSubmission, for error: PostgresError) async -> Bool {
+    /// Nil where it could not be parked.
+    private func parkRefused(_ refused: ParkingSubmission, for error: PostgresError) async -> Durable<Void>? {
         do {
-            try await pool.run {
+            let history = try await pool.run {
                 try ParkRefused.run(
                     refused.submission, refused.position, proof: refused.proof, traceparent: refused.traceparent,
                     for: error, in: $0)
             }
             observer.parked(error)
-            return true
+            return Durable((), in: history)
         } catch {
             observer.trouble(.failed(PostgresError(caught: error)))
-            return false
+            return nil
         }
     }
 }

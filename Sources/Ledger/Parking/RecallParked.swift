@@ -4,10 +4,18 @@ import Postgres
 enum RecallParked {
     private static let statement = LedgerSQL.statement(PackageResources.recall_parked_sql)
 
+    struct Waiting {
+        var ids: Set<NameBasedUUID> = []
+        /// Where they wait; nil where none does.
+        var history: DatabaseHistory?
+    }
+
     /// Those of `ids` that wait.
-    static func run(_ ids: [NameBasedUUID], in session: PostgresSession) throws -> Set<NameBasedUUID> {
-        guard !ids.isEmpty else { return [] }
+    static func run(_ ids: [NameBasedUUID], in session: PostgresSession) throws -> Waiting {
+        guard !ids.isEmpty else { return Waiting() }
         let rows = try session.execute(statement, [.uuids(ids)])
-        return Set((0..<rows.count).compactMap { rows.uuid($0, 0)?.nameBased })
+        return Waiting(
+            ids: Set((0..<rows.count).compactMap { rows.uuid($0, 0)?.nameBased }),
+            history: rows.count > 0 ? rows.history(0, 1) : nil)
     }
 }

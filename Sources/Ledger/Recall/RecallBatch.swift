@@ -6,15 +6,22 @@ import Postgres
 struct RecallBatch: Sendable {
     let queries: [RecallQuery]
 
-    func run(in session: PostgresSession) throws -> [Recollection] {
+    func run(in session: PostgresSession) throws -> [Durable<Recollection>] {
         var answers = [Recollection](repeating: .nothing, count: queries.count)
+        var histories = [DatabaseHistory?](repeating: nil, count: queries.count)
         let doubtful = queries.indices.filter { queries[$0].mayBeRedelivered }
         let outcomes = try RecallOutcomes.run(doubtful.map { OutcomeKey(queries[$0].position) }, in: session)
-        for (number, events) in outcomes { answers[doubtful[number]] = .answered(events) }
+        for (number, events) in outcomes.events {
+            answers[doubtful[number]] = .answered(events)
+            histories[doubtful[number]] = outcomes.history
+        }
         let mayWait = doubtful.filter { answers[$0] == .nothing && !queries[$0].isParked }
         let ids = mayWait.map { queries[$0].position.parkedID }
         let waiting = try RecallParked.run(ids, in: session)
-        for (index, id) in zip(mayWait, ids) where waiting.contains(id) { answers[index] = .parked }
+        for (index, id) in zip(mayWait, ids) where waiting.ids.contains(id) {
+            answers[index] = .parked
+            histories[index] = waiting.history
+        }
         let open = queries.indices.filter { answers[$0] == .nothing }
         let receipts = try RecallProofs.run(open.map { queries[$0].proof }, in: session)
         for (number, receipt) in receipts { answers[open[number]] = .provenBefore(receipt) }
@@ -22,6 +29,6 @@ struct RecallBatch: Sendable {
         for number in try RecallPurchases.run(proven.map(\.1), in: session) {
             if let evidence = proven[number].1 { answers[proven[number].0] = .provenBefore(evidence) }
         }
-        return answers
+        return zip(answers, histories).map { Durable($0, in: $1) }
     }
 }

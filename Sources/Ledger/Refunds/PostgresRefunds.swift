@@ -11,18 +11,29 @@ public struct PostgresRefunds: RefundLedger {
 
     /// Throws a `PostgresError`. Where one of the notices is refused for its data, each stands in a transaction of its
     /// own.
-    public func apply(_ notices: [ReceivedNotice], catalog: Catalog) async throws -> [AppliedNotice] {
-        guard !notices.isEmpty else { return [] }
+    public func apply(_ notices: [ReceivedNotice], catalog: Catalog) async throws -> Durable<[AppliedNotice]> {
+        guard !notices.isEmpty else { return Durable([], in: nil) }
         let transaction = RefundTransaction(received: notices, catalog: catalog)
         do {
-            return try await pool.run { try transaction.run(in: $0) }.map(AppliedNotice.applied)
+            let done = try await pool.run { try transaction.run(in: $0) }
+            return Durable(done.effects.map(AppliedNotice.applied), in: done.history)
         } catch {
             let failure = PostgresError(caught: error)
             guard failure.kind == .data else { throw failure }
         }
-        if notices.count == 1 { return [.refused] }
+        if notices.count == 1 { return Durable([.refused], in: nil) }
         var applied: [AppliedNotice] = []
-        for notice in notices { applied += try await apply([notice], catalog: catalog) }
-        return applied
+        var history: DatabaseHistory?
+        for notice in notices {
+            let one = try await apply([notice], catalog: catalog)
+            if let history, let other = one.history, history != other {
+                throw PostgresError(
+                    sqlState: nil, message: "the database became another one in the middle of a batch", kind: .retriable
+                )
+            }
+            history = history ?? one.history
+            applied += one.value
+        }
+        return Durable(applied, in: history)
     }
 }

@@ -13,7 +13,7 @@ struct RefundTransaction: Sendable {
     let catalog: Catalog
 
     /// One for each of `received`, after COMMIT.
-    func run(in session: PostgresSession) throws -> [RefundEffect] {
+    func run(in session: PostgresSession) throws -> (effects: [RefundEffect], history: DatabaseHistory?) {
         try session.transaction { session in
             let claims = try lockClaims(in: session)
             var view = try look(under: claims, in: session)
@@ -21,7 +21,7 @@ struct RefundTransaction: Sendable {
             let effects = received.map { $0.notice.settle(in: &view, at: $0.decidedAt, catalog: catalog) }
             let rows = RefundRows(received: received, effects: effects, before: before, after: view)
             try rows.write(in: session)
-            return effects
+            return (effects, try DatabaseHistory.read(in: session))
         }
     }
 

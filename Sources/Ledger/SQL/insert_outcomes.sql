@@ -37,4 +37,4 @@ WITH decided AS (
 ), acknowledged AS (
     DELETE FROM outbox WHERE event_id = ANY ($30::uuid[])
 )
-SELECT count(*) FROM decided;
+SELECT count(*), database_history() FROM decided;

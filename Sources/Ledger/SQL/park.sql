@@ -40,7 +40,9 @@ WITH given AS (
     FROM given GROUP BY source_topic, source_partition ORDER BY source_topic, source_partition
     ON CONFLICT (topic, partition, writer) DO UPDATE SET decided_offset = excluded.decided_offset
         WHERE known.decided_offset < excluded.decided_offset
+), stored AS (
+    INSERT INTO parked_submissions (id, content, traceparent, submission)
+    SELECT id, content, traceparent, submission FROM given JOIN fresh USING (id)
+    ON CONFLICT DO NOTHING
 )
-INSERT INTO parked_submissions (id, content, traceparent, submission)
-SELECT id, content, traceparent, submission FROM given JOIN fresh USING (id)
-ON CONFLICT DO NOTHING;
+SELECT database_history();

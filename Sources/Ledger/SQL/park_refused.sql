@@ -8,7 +8,9 @@ WITH row AS (
     SET reason = excluded.reason, sql_state = excluded.sql_state, detail = excluded.detail, due_at = NULL,
         leased_until = NULL
     RETURNING id
+), stored AS (
+    INSERT INTO parked_submissions (id, content, traceparent, submission)
+    SELECT id, $14, $15, $16 FROM row
+    ON CONFLICT DO NOTHING
 )
-INSERT INTO parked_submissions (id, content, traceparent, submission)
-SELECT id, $14, $15, $16 FROM row
-ON CONFLICT DO NOTHING;
+SELECT database_history();

@@ -1,6 +1,7 @@
 -- The answers to records that were decided before: a row for each granted event in order, or one with the answer alone.
 -- $1–$5 the outcomes' key; day comes along so that only its partition is searched.
-SELECT wanted.number, outcome.answer, known.event
+-- The history is read once, where there is a row at all.
+SELECT wanted.number, outcome.answer, known.event, (SELECT database_history())
 FROM unnest($1::date[], $2::int4[], $3::int8[], $4::text[], $5::bytea[])
     WITH ORDINALITY AS wanted (day, partition, position, topic, content, number)
 CROSS JOIN LATERAL (

@@ -1,2 +1,2 @@
 -- Which of $1 wait.
-SELECT id FROM parked WHERE id = ANY ($1::uuid[]);
+SELECT id, (SELECT database_history()) FROM parked WHERE id = ANY ($1::uuid[]);

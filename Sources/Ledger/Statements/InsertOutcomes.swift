@@ -68,11 +68,13 @@ struct InsertOutcomes {
     var progress: [ProgressRow] = []
     var acknowledged: [NameBasedUUID] = []
 
-    /// How many records had no outcome yet.
-    func run(writer: Int32, in session: PostgresSession) throws -> Int {
+    /// How many records had no outcome yet, and where.
+    func run(
+        writer: Int32, in session: PostgresSession
+    ) throws -> (count: Int, history: DatabaseHistory?) {
         let rows = try session.execute(
             Self.statement, outcomeColumns + outboxColumns + proofColumns + progressColumns(writer) + storyColumn)
-        return Int(rows.int8(0, 0) ?? 0)
+        return (Int(rows.int8(0, 0) ?? 0), rows.history(0, 1))
     }
 
     private var outcomeColumns: [PostgresParameter] {

@@ -4,9 +4,15 @@ import Postgres
 enum RecallOutcomes {
     private static let statement = LedgerSQL.statement(PackageResources.recall_outcomes_sql)
 
-    /// The stored answers, by the index of their key; nothing for records never decided.
-    static func run(_ keys: [OutcomeKey], in session: PostgresSession) throws -> [Int: [OutcomeEvent]] {
-        guard !keys.isEmpty else { return [:] }
+    struct Answers: Sendable {
+        /// By the index of their key; nothing for records never decided.
+        var events: [Int: [OutcomeEvent]] = [:]
+        /// Where they stand; nil where there are none.
+        var history: DatabaseHistory?
+    }
+
+    static func run(_ keys: [OutcomeKey], in session: PostgresSession) throws -> Answers {
+        guard !keys.isEmpty else { return Answers() }
         let rows = try session.execute(
             statement,
             [
@@ -26,6 +32,6 @@ enum RecallOutcomes {
             }
         }
         for (number, answer) in answers { events[number, default: []].append(answer) }
-        return events
+        return Answers(events: events, history: rows.count > 0 ? rows.history(0, 3) : nil)
     }
 }

@@ -1,6 +1,5 @@
 import Fulfillment
 import Postgres
-import Synchronization
 
 /// One consumer group's checkpoints in PostgreSQL. A replica has its primary's log from the beginning up to some place:
 /// with a checkpoint it also has every decision that was committed before it.
@@ -11,13 +10,9 @@ public final class PostgresCheckpoints: OffsetCheckpoints {
     private static let writing = LedgerSQL.statement(PackageResources.write_offset_checkpoints_sql)
     private static let departing = LedgerSQL.statement(PackageResources.count_departures_sql)
     private static let waitingForDisk = LedgerSQL.statement(PackageResources.wait_for_disk_sql)
-    private static let history = LedgerSQL.statement(PackageResources.database_history_sql)
-    private static let historyWithoutLog = LedgerSQL.statement(PackageResources.database_history_without_log_sql)
 
     private let pool: PostgresPool
     private let group: String
-    /// Some services let nobody look at the log.
-    private let isLogHidden = Atomic(false)
 
     /// - Parameter group: the consumer group's id.
     public init(pool: PostgresPool, group: String) {
@@ -28,7 +23,7 @@ public final class PostgresCheckpoints: OffsetCheckpoints {
     /// Throws a `PostgresError`.
     public func read(topic: String, partitions: [Int32]) async throws -> StoredCheckpoints {
         try await pool.run { [self] session in
-            let history = try findHistory(in: session)
+            let history = try DatabaseHistory.read(in: session)
             let parameters: [PostgresParameter] = [.text(group), .text(topic), .int4Array(partitions)]
             var rows = try session.execute(Self.reading, parameters)
             if rows.count < partitions.count {
@@ -46,7 +41,7 @@ public final class PostgresCheckpoints: OffsetCheckpoints {
     ) async throws -> CheckpointResult {
         try await pool.run { [self] session in
             try session.transaction { session in
-                let history = try self.history(in: session)
+                let history = try DatabaseHistory.read(in: session)
                 guard required == nil || history == required else { return CheckpointResult(history: history) }
                 try session.execute(Self.waitingForDisk)
                 return CheckpointResult(history: history, refused: try compareAndSet(writes, topic, in: session))
@@ -112,24 +107,5 @@ public final class PostgresCheckpoints: OffsetCheckpoints {
             values[Int32(truncatingIfNeeded: partition)] = value
         }
         return values
-    }
-
-    /// Outside of a transaction: one statement may fail.
-    private func findHistory(in session: PostgresSession) throws -> DatabaseHistory {
-        do {
-            return try history(in: session)
-        } catch let error as PostgresError where error.kind == .other {
-            isLogHidden.store(true, ordering: .sequentiallyConsistent)
-            return try history(in: session)
-        }
-    }
-
-    private func history(in session: PostgresSession) throws -> DatabaseHistory {
-        let isLogHidden = isLogHidden.load(ordering: .sequentiallyConsistent)
-        let rows = try session.execute(isLogHidden ? Self.historyWithoutLog : Self.history)
-        guard let text = rows.text(0, 0) else {
-            throw PostgresError(sqlState: nil, message: "the database has no history", kind: .other)
-        }
-        return DatabaseHistory(text)
     }
 }

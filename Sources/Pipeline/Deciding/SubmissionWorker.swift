@@ -59,7 +59,9 @@ public struct SubmissionWorker: Sendable {
             let query = RecallQuery(
                 position: item.position, proof: proof ?? item.position.content, mayBeRedelivered: true,
                 isParked: item.parked != nil)
-            let recalled = try await withLedger { () async throws(LedgerClosed) in try await ledger.recall(query) }
+            let recalled = try await withLedger(item) { () async throws(LedgerClosed) in
+                try await ledger.recollect(query)
+            }
             if case .answered(let events) = recalled { return try await publish(events, of: item) }
             if case .parked = recalled { return }
         }
@@ -106,7 +108,7 @@ public struct SubmissionWorker: Sendable {
                 clock.mark(.ask, in: metrics)
                 let decision = decision(
                     ruling, answer, submission, proof, terms, item, isRemembered: remembered != nil)
-                let events = try await record(decision)
+                let events = try await record(decision, of: item)
                 clock.mark(.record, in: metrics)
                 return events
             case let undecided:
@@ -118,7 +120,9 @@ public struct SubmissionWorker: Sendable {
 
     private func recall(_ proof: ParsedProof, _ item: InFlightRecord) async throws(Abandoned) -> Recollection {
         let query = recallQuery(proof, item)
-        let recalled = try await withLedger { () async throws(LedgerClosed) in try await ledger.recall(query) }
+        let recalled = try await withLedger(item) { () async throws(LedgerClosed) in
+            try await ledger.recollect(query)
+        }
         if recalled != .nothing { metrics.recalled.increment() }
         return recalled
     }
@@ -217,8 +221,10 @@ public struct SubmissionWorker: Sendable {
             parkedID: item.parked?.id, risk: terms.app.risk, story: story)
     }
 
-    private func record(_ decision: PendingDecision) async throws(Abandoned) -> [OutcomeEvent] {
-        switch try await withLedger({ () async throws(LedgerClosed) in try await ledger.record(decision) }) {
+    private func record(
+        _ decision: PendingDecision, of item: InFlightRecord
+    ) async throws(Abandoned) -> [OutcomeEvent] {
+        switch try await withLedger(item, { () async throws(LedgerClosed) in try await ledger.settle(decision) }) {
         case .events(let events):
             CrashPoint.recorded.reached()
             return events
@@ -262,9 +268,16 @@ public struct SubmissionWorker: Sendable {
         }
     }
 
+    /// What the ledger answers, after noting in which history of the database that stands.
     func withLedger<Value>(
-        _ body: () async throws(LedgerClosed) -> Value
+        _ item: InFlightRecord, _ body: () async throws(LedgerClosed) -> Durable<Value>
     ) async throws(Abandoned) -> Value {
-        do { return try await body() } catch { throw Abandoned() }
+        do {
+            let answer = try await body()
+            if let history = answer.history { item.wasDecided(in: history) }
+            return answer.value
+        } catch {
+            throw Abandoned()
+        }
     }
 }

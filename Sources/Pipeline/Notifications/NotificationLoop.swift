@@ -118,40 +118,39 @@ final class NotificationLoop: @unchecked Sendable {
     }
 
     private func work(on batch: [ConsumerRecord], _ consumer: KafkaConsumer) {
-        guard isDone(batch) else {
+        guard let effects = done(batch) else {
             if !isStopped { mustRejoin = true }
             return
         }
-        finished(batch, decidedIn: nil)
+        finished(batch, decidedIn: effects.history)
         commit(consumer, Array(partitions.keys))
     }
 
-    /// Blocks until all of the batch is durable. False where that did not come about in time.
-    private func isDone(_ batch: [ConsumerRecord]) -> Bool {
+    /// Blocks until all of the batch is durable. Nil where that did not come about in time.
+    private func done(_ batch: [ConsumerRecord]) -> BatchAttempt.Effects? {
         let deadline = WallClock.monotonicSeconds + NotificationLimits.batchSeconds
         while !isStopped {
             switch attempt(batch, until: deadline) {
-            case .success:
+            case .success(let effects):
                 health.failures.recovered(.notifications)
-                return true
+                return effects
             case .failure(let error):
                 health.failures.report(error, of: .notifications)
                 if error is Abandoned || WallClock.monotonicSeconds >= deadline {
                     warn("notifications cannot be entered", "\(type(of: error))")
-                    return false
+                    return nil
                 }
                 Thread.sleep(forTimeInterval: NotificationLimits.retrySeconds)
             }
         }
-        return false
+        return nil
     }
 
-    private func attempt(_ batch: [ConsumerRecord], until deadline: Double) -> Result<Void, any Error> {
+    private func attempt(_ batch: [ConsumerRecord], until deadline: Double) -> Result<BatchAttempt.Effects, any Error> {
         let attempt = BatchAttempt()
         Task { [worker] in
             do {
-                try await worker.work(on: batch)
-                attempt.end(.success(()))
+                attempt.end(.success(BatchAttempt.Effects(history: try await worker.work(on: batch))))
             } catch {
                 attempt.end(.failure(error))
             }

@@ -15,7 +15,9 @@ struct NotificationWorker: Sendable {
     /// Done when everything of the batch is durable: dead letters acknowledged, refunds committed. Their events are
     /// published here too, and stand in the outbox until that is acknowledged. Throws `Abandoned` where the publisher
     /// closes, and what the database throws while it is out of reach; the batch may be given again then.
-    func work(on records: [ConsumerRecord]) async throws {
+    ///
+    /// Returns the history of the database that holds its effects, nil where it has none there.
+    func work(on records: [ConsumerRecord]) async throws -> DatabaseHistory? {
         guard let catalog = catalog() else { throw Abandoned() }
         var notices: [(record: ConsumerRecord, type: String, received: ReceivedNotice)] = []
         for record in records {
@@ -35,7 +37,7 @@ struct NotificationWorker: Sendable {
         }
         let applied = try await source.refunds.apply(notices.map(\.received), catalog: catalog)
         CrashPoint.refunded.reached()
-        for (one, outcome) in zip(notices, applied) {
+        for (one, outcome) in zip(notices, applied.value) {
             switch outcome {
             case .refused:
                 let detail = "the database refuses its data"
@@ -49,6 +51,7 @@ struct NotificationWorker: Sendable {
                 ledger.published([event.eventID])
             }
         }
+        return applied.history
     }
 
     /// With the type as the metric names it.

@@ -17,7 +17,7 @@ extension SubmissionWorker {
     ) async throws(Abandoned) {
         if item.parked == nil, item.mayBeRedelivered {
             let query = RecallQuery(position: item.position, proof: proof.digest, mayBeRedelivered: true)
-            switch try await withLedger({ () async throws(LedgerClosed) in try await ledger.recall(query) }) {
+            switch try await withLedger(item, { () async throws(LedgerClosed) in try await ledger.recollect(query) }) {
             case .parked: return
             case .answered(let events):
                 try await publish(events, of: item)
@@ -53,7 +53,9 @@ extension SubmissionWorker {
         let parked = ParkingSubmission(
             submission: submission, position: item.position, proof: proof.digest, traceparent: item.traceparent,
             reason: reason, detail: detail, history: history, dueAfterSeconds: dueAfterSeconds)
-        try await withLedger { () async throws(LedgerClosed) in try await parking.store.park(parked) }
+        try await withLedger(item) { () async throws(LedgerClosed) in
+            Durable((), in: try await parking.store.park(parked))
+        }
         metrics.all.parkings.with(reason.rawValue).increment()
         logger.debug(
             "parked",

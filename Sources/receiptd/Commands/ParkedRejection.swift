@@ -94,7 +94,7 @@ struct ParkedRejection {
             submission: leased.submission, position: leased.position, proof: leased.proof,
             ruling: .whole(.refusedByOperator, []), environment: .production, evidence: nil, decidedAt: now,
             catalogVersion: 0, traceparent: leased.traceparent, parkedID: leased.id)
-        switch try await ledger.record(decision) {
+        switch try await ledger.settle(decision).value {
         case .events(let events): return events.last?.reason == .refusedByOperator ? .rejected : .answeredBefore
         case .parked: return .refused
         }

@@ -74,6 +74,14 @@ enum Sample {
     }
 }
 
+/// For tests that do not ask in which history of the database an answer stands.
+extension PurchaseLedger {
+    func recall(_ query: RecallQuery) async throws(LedgerClosed) -> Recollection { try await recollect(query).value }
+    func record(_ decision: PendingDecision) async throws(LedgerClosed) -> RecordedOutcome {
+        try await settle(decision).value
+    }
+}
+
 extension RecordedOutcome {
     var events: [OutcomeEvent] {
         if case .events(let events) = self { events } else { [] }

@@ -155,19 +155,20 @@ extension ParkingBench {
         var decisions: [PendingDecision] { state.withLock { $0.decisions } }
         func recollect(_ recollection: Recollection) { state.withLock { $0.recollection = recollection } }
 
-        func recall(_ query: RecallQuery) async throws(LedgerClosed) -> Recollection {
+        func recollect(_ query: RecallQuery) async throws(LedgerClosed) -> Durable<Recollection> {
             state.withLock { state in
                 state.queries.append(query)
-                return state.recollection
+                return Durable(state.recollection, in: nil)
             }
         }
 
-        func record(_ decision: PendingDecision) async throws(LedgerClosed) -> RecordedOutcome {
+        func settle(_ decision: PendingDecision) async throws(LedgerClosed) -> Durable<RecordedOutcome> {
             state.withLock { $0.decisions.append(decision) }
-            return .events([
+            let events = RecordedOutcome.events([
                 .rejectedLocally(
                     .noPurchase, submission: decision.submission, proof: decision.proof, position: decision.position)
             ])
+            return Durable(events, in: nil)
         }
 
         func published(_ eventIDs: [NameBasedUUID]) {}
@@ -201,8 +202,9 @@ extension ParkingBench {
         func addSuspects(_ suspects: SuspectTaken...) { state.withLock { $0.suspects += suspects } }
         func refusePutBack() { state.withLock { $0.refusesPutBack = true } }
 
-        func park(_ submission: ParkingSubmission) async throws(LedgerClosed) {
+        func park(_ submission: ParkingSubmission) async throws(LedgerClosed) -> DatabaseHistory? {
             state.withLock { $0.parked.append(submission) }
+            return nil
         }
 
         func takeDue(limit: Int) async throws -> [LeasedSubmission] {

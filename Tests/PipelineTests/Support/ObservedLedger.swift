@@ -16,15 +16,17 @@ final class ObservedLedger: PurchaseLedger, UnpublishedEvents {
     private let ledger = InMemoryLedger()
     private let state = Mutex(State())
 
-    func recall(_ query: RecallQuery) async throws(LedgerClosed) -> Recollection { try await ledger.recall(query) }
+    func recollect(_ query: RecallQuery) async throws(LedgerClosed) -> Durable<Recollection> {
+        try await ledger.recollect(query)
+    }
 
-    func record(_ decision: PendingDecision) async throws(LedgerClosed) -> RecordedOutcome {
+    func settle(_ decision: PendingDecision) async throws(LedgerClosed) -> Durable<RecordedOutcome> {
         state.withLock { state in
             state.recorded.append(decision)
             let position = decision.position
             state.highest[position.partition] = max(position.offset, state.highest[position.partition] ?? -1)
         }
-        return try await ledger.record(decision)
+        return try await ledger.settle(decision)
     }
 
     func published(_ eventIDs: [NameBasedUUID]) {
