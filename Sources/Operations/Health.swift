@@ -24,9 +24,11 @@ public final class Health: Sendable {
         }
     }
 
-    /// What must hold for readiness. All but `notStopping` are unmet at first.
+    /// What must hold for readiness. Those that are met at first: nothing is owed yet, and
+    /// nobody has told the process to stop.
     public enum ReadinessCondition: Int, CaseIterable, Sendable {
-        case databaseReachable, schemaCurrent, catalogImported, joinedGroup, notStopping
+        case databaseReachable, schemaCurrent, catalogImported, joinedGroup, submissionsFetched, outcomesAcknowledged,
+            notStopping
     }
 
     private struct State {

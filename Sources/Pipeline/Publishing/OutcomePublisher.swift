@@ -15,6 +15,8 @@ public final class OutcomePublisher: Sendable {
     private let outcomesTopic: String
     private let deadLettersTopic: String
     private let pulse: Pulse
+    private let trouble: PublicationTrouble
+    private let voice: KafkaVoice
     private let logger: Logger
     private let producer: Mutex<KafkaProducer>
     private let isClosed = Atomic(false)
@@ -32,18 +34,21 @@ public final class OutcomePublisher: Sendable {
     ) throws(KafkaError) {
         self.now = now
         pulse = Pulse(health)
+        trouble = PublicationTrouble(health)
+        voice = settings.kafkaVoice
         properties = settings.producerProperties
         outcomesTopic = settings.outcomesTopic
         deadLettersTopic = settings.deadLettersTopic
         self.logger = logger
-        producer = Mutex(try Self.producer(properties, for: outcomesTopic, pulse, logger))
+        producer = Mutex(try Self.producer(properties, for: outcomesTopic, pulse, logger, voice))
     }
 
     private static func producer(
-        _ properties: KafkaProperties, for topic: String, _ pulse: Pulse, _ logger: Logger
+        _ properties: KafkaProperties, for topic: String, _ pulse: Pulse, _ logger: Logger, _ voice: KafkaVoice
     ) throws(KafkaError) -> KafkaProducer {
         try KafkaProducer(
-            properties: properties, topics: [topic], log: KafkaLog.forward(to: logger), progress: { pulse.beat() })
+            properties: properties, topics: [topic], log: KafkaLog.forward(to: logger, folding: voice),
+            progress: { pulse.beat() })
     }
 
     /// The beats of all its producers: one that is replaced ends by itself, perhaps after the publisher.
@@ -68,10 +73,11 @@ public final class OutcomePublisher: Sendable {
         if events.count == 1 { return try await publish(events[0], traceparent: traceparent) }
         var remaining = events.map { record(for: $0, traceparent: traceparent) }[...]
         var backoff = PublishBackoff()
+        var owed: PublicationTrouble.Owed?
         while true {
             let failures = await sendAll(remaining)
             guard let first = failures.keys.min(), let error = failures[first] else { return }
-            report(error, remaining[first])
+            owed = report(error, remaining[first], owed)
             // From the first failure on, again in order: a consumer sees duplicates, never one overtaking another.
             remaining = remaining[first...]
             try await pause(&backoff)
@@ -81,12 +87,13 @@ public final class OutcomePublisher: Sendable {
     func publish(_ event: OutcomeEvent, traceparent: String?) async throws(Abandoned) {
         let record = record(for: event, traceparent: traceparent)
         var backoff = PublishBackoff()
+        var owed: PublicationTrouble.Owed?
         while true {
             do {
                 _ = try await current.send(record)
                 return
             } catch {
-                report(error, record)
+                owed = report(error, record, owed)
                 try await pause(&backoff)
             }
         }
@@ -100,14 +107,15 @@ public final class OutcomePublisher: Sendable {
         var refused: Set<Int> = []
         var remaining = records[...]
         var backoff = PublishBackoff()
+        var owed: PublicationTrouble.Owed?
         while true {
             let failures = await sendAll(remaining)
             for (index, error) in failures where error.isMessageTooLarge {
-                report(error, records[index])
+                say(error, records[index])
                 refused.insert(index)
             }
             guard let first = failures.filter({ !$0.value.isMessageTooLarge }).keys.min() else { break }
-            report(failures[first], records[first])
+            if let error = failures[first] { owed = report(error, records[first], owed) }
             remaining = remaining[first...]
             try await pause(&backoff)
         }
@@ -119,6 +127,7 @@ public final class OutcomePublisher: Sendable {
         var outgoing = DeadLetterRecord.make(letter, of: record, position: position, topic: deadLettersTopic)
         var isExcerpt = false
         var backoff = PublishBackoff()
+        var owed: PublicationTrouble.Owed?
         while true {
             do {
                 _ = try await current.send(outgoing)
@@ -130,7 +139,7 @@ public final class OutcomePublisher: Sendable {
                         letter, of: record, position: position, topic: deadLettersTopic)
                     continue
                 }
-                report(error, outgoing)
+                owed = report(error, outgoing, owed)
             }
             try await pause(&backoff)
         }
@@ -147,7 +156,7 @@ public final class OutcomePublisher: Sendable {
         // An idempotent producer that lost its sequence is dead for good: a new one takes its place.
         producer.withLock { producer in
             guard producer.fatalError != nil, !isClosed.load(ordering: .sequentiallyConsistent) else { return producer }
-            let fresh = try? Self.producer(properties, for: outcomesTopic, pulse, logger)
+            let fresh = try? Self.producer(properties, for: outcomesTopic, pulse, logger, voice)
             if let fresh {
                 let dead = producer
                 producer = fresh
@@ -191,8 +200,17 @@ public final class OutcomePublisher: Sendable {
             timestampMilliseconds: nil)
     }
 
-    private func report(_ error: KafkaError?, _ record: ProducerRecord) {
-        guard let error, !isClosed.load(ordering: .sequentiallyConsistent) else { return }
+    /// To be kept until the publication has ended: so long the process is not ready.
+    private func report(
+        _ error: KafkaError, _ record: ProducerRecord, _ owed: PublicationTrouble.Owed?
+    ) -> PublicationTrouble.Owed? {
+        guard !isClosed.load(ordering: .sequentiallyConsistent) else { return owed }
+        say(error, record)
+        return trouble.failed(error, topic: record.topic, owed: owed)
+    }
+
+    private func say(_ error: KafkaError, _ record: ProducerRecord) {
+        guard !isClosed.load(ordering: .sequentiallyConsistent) else { return }
         let now = now()
         let isNews = warned.withLock { warned in
             let key = "\(record.topic) \(error.name)"
@@ -207,7 +225,10 @@ public final class OutcomePublisher: Sendable {
         } else {
             logger.log(
                 level: isNews ? .warning : .debug, "publishing failed, trying again",
-                [.topic: "\(record.topic)", .error: "\(error.name)"])
+                [
+                    .topic: "\(record.topic)", .error: "\(error.name)",
+                    .reason: "\(PublicationTrouble.words(error))",
+                ])
         }
     }
 
