@@ -41,7 +41,9 @@ let package = Package(
         .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CSpawn"),
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
-        .target(name: "Kafka", dependencies: ["CRDKafka"], swiftSettings: strict),
+        // Bounds what librdkafka unpacks of a fetch.
+        .target(name: "CUnpackingLimit"),
+        .target(name: "Kafka", dependencies: ["CRDKafka", "CUnpackingLimit"], swiftSettings: strict),
         .target(name: "Postgres", dependencies: ["CLibPQ"], swiftSettings: strict),
 
         // What decides.
@@ -147,7 +149,15 @@ let package = Package(
                 .product(name: "X509", package: "swift-certificates"),
             ],
             swiftSettings: strict),
-        .testTarget(name: "KafkaTests", dependencies: ["Kafka", "CThreadShim"], swiftSettings: strict),
+        .testTarget(
+            name: "KafkaTests",
+            dependencies: [
+                "Kafka", "CThreadShim",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: strict),
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", "EmbeddedPostgres"], swiftSettings: strict),
         .testTarget(
             name: "AppStoreTests",

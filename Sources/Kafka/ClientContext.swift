@@ -2,18 +2,27 @@ import CRDKafka
 
 /// What librdkafka's callbacks find through the client's opaque pointer.
 ///
-/// Not Sendable, and shared with librdkafka's threads: those read `log` only, which is immutable and Sendable. The rest
+/// Not Sendable, and shared with librdkafka's threads: those read `log` and `contact` only, which are immutable and
+/// Sendable. The rest
 /// is the consumer's, which uses it on its one thread, and so do the callbacks it is for: librdkafka makes them from
 /// within `rd_kafka_consumer_poll` and `rd_kafka_consumer_close`.
 final class ClientContext {
     let log: @Sendable (KafkaLogLine) -> Void
+    let contact: BrokerContact
     var rebalance: KafkaConsumer.Rebalance?
     var onCommit: ((Result<[TopicPartition: Int64], KafkaError>) -> Void)?
 
     /// What the application paused of the assignment. librdkafka would keep it paused over a reassignment.
     private var paused: Set<TopicPartition> = []
 
-    init(log: @escaping @Sendable (KafkaLogLine) -> Void) { self.log = log }
+    init(log: @escaping @Sendable (KafkaLogLine) -> Void) {
+        let contact = BrokerContact()
+        self.contact = contact
+        self.log = { line in
+            contact.note(line)
+            log(line)
+        }
+    }
 
     /// Sound while the client lives: `ClientHandle` holds a reference until `rd_kafka_destroy` has returned.
     static func of(_ opaque: UnsafeMutableRawPointer?) -> ClientContext? {

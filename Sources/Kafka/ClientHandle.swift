@@ -26,6 +26,8 @@ final class ClientHandle: @unchecked Sendable {
                 level: level, facility: String(cString: facility), message: String(cString: message))
             ClientContext.of(rd_kafka_opaque(client))?.log(line)
         }
+        CertificateVerdict.report(in: configuration)
+        BrokerContact.listen(in: configuration, retained)
         configure(configuration)
 
         let (created, message) = withErrorText { text, size in rd_kafka_new(kind, configuration, text, size) }
@@ -55,8 +57,8 @@ final class ClientHandle: @unchecked Sendable {
 
     /// `_FATAL` says no more than "ask for the fatal error"; and once there is one, every error says so, such as that of
     /// the records it purged.
-    func error(_ code: rd_kafka_resp_err_t, message: String?) -> KafkaError {
-        guard let fatalError else { return KafkaError(code, message: message) }
+    func error(_ code: rd_kafka_resp_err_t, message: String?, place: KafkaError.Place? = nil) -> KafkaError {
+        guard let fatalError else { return KafkaError(code, message: message, place: place) }
         if code == RD_KAFKA_RESP_ERR__FATAL || code.rawValue == fatalError.code { return fatalError }
         return KafkaError(code, message: message, isFatal: true)
     }

@@ -82,7 +82,12 @@ public final class KafkaConsumer {
             return .partitionEnd(TopicPartition(topic: topic, partition: message.pointee.partition))
         default:
             let text = rd_kafka_message_errstr(message).map { String(cString: $0) }
-            return .trouble(handle.error(code, message: text))
+            let place = topic.map { topic in
+                KafkaError.Place(
+                    topicPartition: TopicPartition(topic: topic, partition: message.pointee.partition),
+                    offset: message.pointee.offset)
+            }
+            return .trouble(handle.error(code, message: text, place: place))
         }
     }
 
@@ -99,6 +104,15 @@ public final class KafkaConsumer {
         try list.check()
     }
 
+    /// Goes on from there; what was prefetched is dropped. For a partition that fetches: see `pause`. Blocks until
+    /// librdkafka has turned, for at most that long.
+    public func seek(_ partition: TopicPartition, to offset: Int64, timeoutMilliseconds: Int32) throws(KafkaError) {
+        let client = try handle().pointer
+        let list = PartitionList([partition: offset])
+        try KafkaError.check(rd_kafka_seek_partitions(client, list.pointer, timeoutMilliseconds))
+        try list.check()
+    }
+
     public func resume(_ partitions: [TopicPartition]) throws(KafkaError) {
         let client = try handle().pointer
         let list = PartitionList(partitions)
@@ -106,6 +120,9 @@ public final class KafkaConsumer {
         context.noteResumed(partitions)
         try list.check()
     }
+
+    /// When brokers last answered.
+    public var contact: BrokerContact { context.contact }
 
     /// The id the coordinator gave this member; nil before it joined.
     public var memberID: String? {

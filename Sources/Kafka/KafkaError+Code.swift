@@ -2,10 +2,19 @@ extension KafkaError {
     /// The codes a caller decides by, so that it need not import librdkafka (source: rdkafka.h,
     /// https://kafka.apache.org/protocol#protocol_error_codes).
     public enum Code {
+        public static let badMessage: Int32 = -199
+        public static let badCompression: Int32 = -198
+        public static let notImplemented: Int32 = -170
+        public static let unknownPartition: Int32 = -190
+        public static let unknownTopic: Int32 = -188
+        public static let ssl: Int32 = -181
+        public static let authentication: Int32 = -169
+        public static let unsupportedFeature: Int32 = -165
         public static let queueFull: Int32 = -184
         public static let timedOut: Int32 = -185
         public static let allBrokersDown: Int32 = -187
         public static let messageTimedOut: Int32 = -192
+        public static let resolve: Int32 = -193
         public static let transport: Int32 = -195
         public static let maxPollExceeded: Int32 = -147
         public static let noOffset: Int32 = -168
@@ -20,6 +29,10 @@ extension KafkaError {
         public static let rebalanceInProgress: Int32 = 27
         public static let topicAuthorizationFailed: Int32 = 29
         public static let groupAuthorizationFailed: Int32 = 30
+        public static let clusterAuthorizationFailed: Int32 = 31
+        public static let invalidTimestamp: Int32 = 32
+        public static let unsupportedSASLMechanism: Int32 = 33
+        public static let saslAuthenticationFailed: Int32 = 58
         public static let fencedInstanceID: Int32 = 82
 
         /// librdkafka tells only for error objects whether they are retriable, and most calls return a bare code. The

@@ -12,12 +12,27 @@ public struct KafkaError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The same call may succeed later without anyone changing anything. For a delivery this does not mean that the
     /// record is not in the log: a timed-out one may be.
     public let isRetriable: Bool
+    /// Where in the log it happened, of an error that is a partition's.
+    public internal(set) var place: Place? = nil
+
+    public struct Place: Sendable, Hashable {
+        /// Partition -1: of the topic as a whole.
+        public let topicPartition: TopicPartition
+        /// Of a batch that cannot be read: its first one. Negative where there is none.
+        public let offset: Int64
+
+        public init(topicPartition: TopicPartition, offset: Int64) {
+            self.topicPartition = topicPartition
+            self.offset = offset
+        }
+    }
 
     public var description: String { "\(name) (\(code)): \(message)" }
 }
 
 extension KafkaError {
-    init(_ code: rd_kafka_resp_err_t, message: String? = nil, isFatal: Bool = false) {
+    init(_ code: rd_kafka_resp_err_t, message: String? = nil, isFatal: Bool = false, place: Place? = nil) {
+        self.place = place
         self.code = code.rawValue
         self.name = String(cString: rd_kafka_err2name(code))
         self.message = message ?? String(cString: rd_kafka_err2str(code))
@@ -28,6 +43,7 @@ extension KafkaError {
     /// Takes the error object over and destroys it.
     init(consuming object: OpaquePointer) {
         let code = rd_kafka_error_code(object)
+        place = nil
         let isFatal = rd_kafka_error_is_fatal(object) != 0
         self.code = code.rawValue
         self.name = String(cString: rd_kafka_err2name(code))

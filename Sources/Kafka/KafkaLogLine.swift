@@ -4,17 +4,21 @@ import CRDKafka
 public struct KafkaLogLine: Sendable, Hashable {
     /// Syslog's severity: 0 to 2 fatal, 3 error, 4 warning, 5 notice, 6 info, 7 debug.
     public let level: Int32
-    /// librdkafka's short word for where the line comes from (`FAIL`, `CONFWARN`); `ERROR` for an event.
+    /// librdkafka's short word for where the line comes from (`FAIL`, `CONFWARN`); `ERROR` for an event, `ANSWER` when a broker
+    /// answers again after an error.
     public let facility: String
     public let message: String
+    /// Of an event: the error's.
+    public let code: Int32?
 
-    public init(level: Int32, facility: String, message: String) {
+    public init(level: Int32, facility: String, message: String, code: Int32? = nil) {
         self.level = level
         self.facility = facility
         self.message = message
+        self.code = code
     }
 
     init(event error: KafkaError) {
-        self.init(level: error.isFatal ? 2 : 3, facility: "ERROR", message: error.description)
+        self.init(level: error.isFatal ? 2 : 3, facility: "ERROR", message: error.description, code: error.code)
     }
 }

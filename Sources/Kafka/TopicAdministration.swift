@@ -34,10 +34,53 @@ public enum TopicAdministration {
         }
     }
 
+    /// One setting of each topic. Blocks; throws the first topic's error.
+    public static func configuration(
+        _ name: String, of topics: [String], properties: KafkaProperties, timeoutMilliseconds: Int32
+    ) throws(KafkaError) -> [String: String] {
+        var requests: [OpaquePointer?] = topics.map { rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, $0) }
+        defer { for request in requests { rd_kafka_ConfigResource_destroy(request) } }
+        var found: [String: String] = [:]
+        try ask(properties, timeoutMilliseconds) { client, queue in
+            rd_kafka_DescribeConfigs(client, &requests, requests.count, nil, queue)
+        } read: { event throws(KafkaError) in
+            var count = 0
+            let resources = rd_kafka_DescribeConfigs_result_resources(
+                rd_kafka_event_DescribeConfigs_result(event), &count)
+            for index in 0..<count {
+                guard let resource = resources?[index], let topic = rd_kafka_ConfigResource_name(resource) else {
+                    continue
+                }
+                try KafkaError.check(rd_kafka_ConfigResource_error(resource))
+                var settings = 0
+                let entries = rd_kafka_ConfigResource_configs(resource, &settings)
+                for number in 0..<settings {
+                    guard let entry = entries?[number], let key = rd_kafka_ConfigEntry_name(entry),
+                        String(cString: key) == name, let value = rd_kafka_ConfigEntry_value(entry)
+                    else { continue }
+                    found[String(cString: topic)] = String(cString: value)
+                }
+            }
+        }
+        return found
+    }
+
     private static func run(
         _ properties: KafkaProperties, _ timeoutMilliseconds: Int32,
         request: (OpaquePointer, OpaquePointer?) -> Void,
         results: (OpaquePointer?, UnsafeMutablePointer<Int>) -> UnsafeMutablePointer<OpaquePointer?>?
+    ) throws(KafkaError) {
+        try ask(properties, timeoutMilliseconds, request: request) { event throws(KafkaError) in
+            var count = 0
+            let topics = results(event, &count)
+            for index in 0..<count { try KafkaError.check(rd_kafka_topic_result_error(topics?[index])) }
+        }
+    }
+
+    private static func ask(
+        _ properties: KafkaProperties, _ timeoutMilliseconds: Int32,
+        request: (OpaquePointer, OpaquePointer?) -> Void,
+        read: (OpaquePointer) throws(KafkaError) -> Void
     ) throws(KafkaError) {
         let client = try ClientHandle(
             RD_KAFKA_PRODUCER, properties: properties, context: ClientContext(log: { _ in }), configure: { _ in })
@@ -51,11 +94,6 @@ public enum TopicAdministration {
         defer { rd_kafka_event_destroy(event) }
         let code = rd_kafka_event_error(event)
         guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(code) }
-        var count = 0
-        let topics = results(event, &count)
-        for index in 0..<count {
-            let code = rd_kafka_topic_result_error(topics?[index])
-            guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(code) }
-        }
+        try read(event)
     }
 }

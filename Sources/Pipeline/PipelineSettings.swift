@@ -20,6 +20,8 @@ public struct PipelineSettings: Sendable {
     public var signingKeys: [String] = []
     /// Seconds for finishing what is in flight when the process stops.
     public var shutdownGraceSeconds = 25.0
+    /// What all of the pipeline's Kafka clients say of brokers in trouble goes through it.
+    public var kafkaVoice = KafkaVoice()
 
     public init(consumerProperties: KafkaProperties, producerProperties: KafkaProperties) {
         self.consumerProperties = consumerProperties

@@ -94,7 +94,7 @@ final class ConsumerLoop {
     /// One consumer's life. On stop it finishes what is in flight, commits, and leaves the group.
     private func consume() throws(KafkaError) {
         let consumer = try KafkaConsumer(
-            properties: settings.consumerProperties, log: KafkaLog.forward(to: logger))
+            properties: settings.consumerProperties, log: KafkaLog.forward(to: logger, folding: settings.kafkaVoice))
         commitSentAt = nil
         consumer.onCommit = { [unowned self] result in self.noteCommit(result) }
         try consumer.subscribe(

@@ -16,6 +16,8 @@ public final class OutcomePublisher: Sendable {
     private let deadLettersTopic: String
     private let pulse: Pulse
     let failures: Failures
+    private let trouble: PublicationTrouble
+    private let voice: KafkaVoice
     private let logger: Logger
     private let producer: Mutex<KafkaProducer>
     private let isClosed = Atomic(false)
@@ -34,18 +36,21 @@ public final class OutcomePublisher: Sendable {
         self.now = now
         pulse = Pulse(health)
         failures = health.failures
+        trouble = PublicationTrouble(health)
+        voice = settings.kafkaVoice
         properties = settings.producerProperties
         outcomesTopic = settings.outcomesTopic
         deadLettersTopic = settings.deadLettersTopic
         self.logger = logger
-        producer = Mutex(try Self.producer(properties, for: outcomesTopic, pulse, logger))
+        producer = Mutex(try Self.producer(properties, for: outcomesTopic, pulse, logger, voice))
     }
 
     private static func producer(
-        _ properties: KafkaProperties, for topic: String, _ pulse: Pulse, _ logger: Logger
+        _ properties: KafkaProperties, for topic: String, _ pulse: Pulse, _ logger: Logger, _ voice: KafkaVoice
     ) throws(KafkaError) -> KafkaProducer {
         try KafkaProducer(
-            properties: properties, topics: [topic], log: KafkaLog.forward(to: logger), progress: { pulse.beat() })
+            properties: properties, topics: [topic], log: KafkaLog.forward(to: logger, folding: voice),
+            progress: { pulse.beat() })
     }
 
     /// The beats of all its producers: one that is replaced ends by itself, perhaps after the publisher.
@@ -70,12 +75,13 @@ public final class OutcomePublisher: Sendable {
         if events.count == 1 { return try await publish(events[0], traceparent: traceparent) }
         var remaining = events.map { record(for: $0, traceparent: traceparent) }[...]
         var backoff = PublishBackoff()
+        var owed: PublicationTrouble.Owed?
         while true {
             let failures = await sendAll(remaining)
             guard let first = failures.keys.min(), let error = failures[first] else {
                 return self.failures.recovered(.publisher)
             }
-            report(error, remaining[first])
+            owed = report(error, remaining[first], owed)
             // From the first failure on, again in order: a consumer sees duplicates, never one overtaking another.
             remaining = remaining[first...]
             try await pause(&backoff)
@@ -85,12 +91,13 @@ public final class OutcomePublisher: Sendable {
     func publish(_ event: OutcomeEvent, traceparent: String?) async throws(Abandoned) {
         let record = record(for: event, traceparent: traceparent)
         var backoff = PublishBackoff()
+        var owed: PublicationTrouble.Owed?
         while true {
             do {
                 _ = try await current.send(record)
                 return failures.recovered(.publisher)
             } catch {
-                report(error, record)
+                owed = report(error, record, owed)
                 try await pause(&backoff)
             }
         }
@@ -104,17 +111,18 @@ public final class OutcomePublisher: Sendable {
         var refused: Set<Int> = []
         var remaining = records[...]
         var backoff = PublishBackoff()
+        var owed: PublicationTrouble.Owed?
         while true {
             let failures = await sendAll(remaining)
             for (index, error) in failures where error.isMessageTooLarge {
-                report(error, records[index])
+                say(error, records[index])
                 refused.insert(index)
             }
             guard let first = failures.filter({ !$0.value.isMessageTooLarge }).keys.min() else {
                 if refused.isEmpty { self.failures.recovered(.publisher) }
                 break
             }
-            report(failures[first], records[first])
+            if let error = failures[first] { owed = report(error, records[first], owed) }
             remaining = remaining[first...]
             try await pause(&backoff)
         }
@@ -126,6 +134,7 @@ public final class OutcomePublisher: Sendable {
         var outgoing = DeadLetterRecord.make(letter, of: record, position: position, topic: deadLettersTopic)
         var isExcerpt = false
         var backoff = PublishBackoff()
+        var owed: PublicationTrouble.Owed?
         while true {
             do {
                 _ = try await current.send(outgoing)
@@ -137,7 +146,7 @@ public final class OutcomePublisher: Sendable {
                         letter, of: record, position: position, topic: deadLettersTopic)
                     continue
                 }
-                report(error, outgoing)
+                owed = report(error, outgoing, owed)
             }
             try await pause(&backoff)
         }
@@ -159,7 +168,7 @@ public final class OutcomePublisher: Sendable {
         // An idempotent producer that lost its sequence is dead for good: a new one takes its place.
         producer.withLock { producer in
             guard producer.fatalError != nil, !isClosed.load(ordering: .sequentiallyConsistent) else { return producer }
-            let fresh = try? Self.producer(properties, for: outcomesTopic, pulse, logger)
+            let fresh = try? Self.producer(properties, for: outcomesTopic, pulse, logger, voice)
             if let fresh {
                 let dead = producer
                 producer = fresh
@@ -203,9 +212,18 @@ public final class OutcomePublisher: Sendable {
             timestampMilliseconds: nil)
     }
 
-    private func report(_ error: KafkaError?, _ record: ProducerRecord) {
-        guard let error, !isClosed.load(ordering: .sequentiallyConsistent) else { return }
+    /// To be kept until the publication has ended: so long the process is not ready.
+    private func report(
+        _ error: KafkaError, _ record: ProducerRecord, _ owed: PublicationTrouble.Owed?
+    ) -> PublicationTrouble.Owed? {
+        guard !isClosed.load(ordering: .sequentiallyConsistent) else { return owed }
         failures.report(error, of: .publisher)
+        say(error, record)
+        return trouble.failed(error, topic: record.topic, owed: owed)
+    }
+
+    private func say(_ error: KafkaError, _ record: ProducerRecord) {
+        guard !isClosed.load(ordering: .sequentiallyConsistent) else { return }
         let now = now()
         let isNews = warned.withLock { warned in
             let key = "\(record.topic) \(error.name)"
@@ -220,7 +238,10 @@ public final class OutcomePublisher: Sendable {
         } else {
             logger.log(
                 level: isNews ? .warning : .debug, "publishing failed, trying again",
-                [.topic: "\(record.topic)", .error: "\(error.name)"])
+                [
+                    .topic: "\(record.topic)", .error: "\(error.name)",
+                    .reason: "\(PublicationTrouble.words(error))",
+                ])
         }
     }
 

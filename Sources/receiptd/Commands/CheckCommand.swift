@@ -18,20 +18,21 @@ struct CheckCommand: AsyncParsableCommand {
             let settings = try options.read(requiring: [.kafka, .database], telling: [.name, .value])
             print("ok      settings")
             print("ok      root certificates: \(Self.roots(settings.apple))")
-            var failed = false
+            var code: Int32 = 0
             func report(_ part: String, _ result: Result<String, CheckFailure>) {
                 switch result {
                 case .success(let text): print("ok      \(part): \(text)")
                 case .failure(let failure):
-                    failed = true
+                    // Wrong settings (78) count for more than what is out of reach (69).
+                    code = max(code, failure.code)
                     print("FAILED  \(part): \(failure.message)")
                 }
             }
-            report("kafka", await kafka(settings.kafka))
+            for result in await KafkaCheck(kafka: settings.kafka).results() { report("kafka", result) }
             report("postgresql", await database(settings))
             for (name, result) in await apple(settings) { report(name, result) }
             for check in await ServerAPICheck.all(settings, options.secrets) { report(check.name, check.result) }
-            if failed { throw ExitCode(CommandFailure.unavailable) }
+            if code != 0 { throw ExitCode(code) }
         }
     }
 
@@ -39,29 +40,6 @@ struct CheckCommand: AsyncParsableCommand {
     private static func roots(_ apple: AppleSettings) -> String {
         guard let file = apple.rootCertificatesFile else { return "Apple's" }
         return "\(apple.roots.fingerprints.count) of \(file), in place of Apple's"
-    }
-
-    private func kafka(_ kafka: KafkaSettings) async -> Result<String, CheckFailure> {
-        do {
-            let found = try await blocking {
-                let producer = try KafkaProducer(
-                    properties: KafkaClientProperties(settings: kafka).producer, log: { _ in })
-                defer { producer.close() }
-                return try producer.metadata(timeoutMilliseconds: 10_000)
-            }
-            let missing = [kafka.submissionsTopic, kafka.outcomesTopic, kafka.deadLettersTopic]
-                .filter { found.topics[$0] == nil }
-            guard missing.isEmpty else {
-                return .failure(CheckFailure(message: "topics are missing: \(missing.joined(separator: ", "))"))
-            }
-            let isHeard = found.topics[kafka.notificationsTopic] != nil
-            let refunds = isHeard ? "" : "; none of notifications, so that no refund is heard of"
-            return .success("\(found.brokers.count) brokers, topics are there\(refunds)")
-        } catch let error as KafkaError {
-            return .failure(CheckFailure(message: "out of reach (\(error.name))"))
-        } catch {
-            return .failure(CheckFailure(message: "out of reach"))
-        }
     }
 
     private func database(_ settings: Settings) async -> Result<String, CheckFailure> {
@@ -110,4 +88,5 @@ struct CheckCommand: AsyncParsableCommand {
 
 struct CheckFailure: Error {
     let message: String
+    var code = CommandFailure.unavailable
 }

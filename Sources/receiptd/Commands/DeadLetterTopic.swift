@@ -2,8 +2,6 @@ import Kafka
 
 /// Reads the dead-letter topic up to its present end, without joining a group.
 struct DeadLetterTopic {
-    /// For finding Kafka at all.
-    private static let reachMilliseconds: Int32 = 10_000
     /// For the whole of the topic.
     private static let readMilliseconds: Int32 = 600_000
 
@@ -42,15 +40,11 @@ struct DeadLetterTopic {
 
     /// Exit 69 where Kafka does not answer, or has no such topic.
     static func requireTopic(_ topic: String, _ properties: KafkaProperties) async throws {
-        let found: KafkaClusterMetadata
-        do {
-            found = try await blocking {
-                let consumer = try KafkaConsumer(properties: properties, log: { _ in })
-                defer { consumer.close() }
-                return try consumer.metadata(timeoutMilliseconds: reachMilliseconds)
-            }
-        } catch {
-            throw CommandFailure("Kafka is out of reach", code: CommandFailure.unavailable)
+        let found = try await blocking {
+            let recorder = TroubleRecorder()
+            let consumer = try KafkaConsumer(properties: properties, log: recorder.note)
+            defer { consumer.close() }
+            return try KafkaClusterMetadata.reach(recorder) { try consumer.metadata(timeoutMilliseconds: $0) }
         }
         guard found.topics[topic] != nil else {
             throw CommandFailure("there is no topic \(ShownText.quoted(topic))", code: CommandFailure.unavailable)

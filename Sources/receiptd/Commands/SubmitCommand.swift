@@ -18,11 +18,11 @@ struct SubmitCommand: AsyncParsableCommand {
         try await reporting {
             let settings = try options.read(requiring: [.kafka])
             let lines = try readLines()
+            let recorder = TroubleRecorder()
             let producer = try KafkaProducer(
-                properties: KafkaClientProperties(settings: settings.kafka).producer, log: { _ in })
-            let reachable = try? await blocking { try producer.metadata(timeoutMilliseconds: 10_000) }
-            guard reachable != nil else {
-                throw CommandFailure("Kafka is out of reach", code: CommandFailure.unavailable)
+                properties: KafkaClientProperties(settings: settings.kafka).producer, log: recorder.note)
+            _ = try await blocking {
+                try KafkaClusterMetadata.reach(recorder) { try producer.metadata(timeoutMilliseconds: $0) }
             }
             try await publish(lines, to: settings.kafka.submissionsTopic, with: producer)
             _ = try await blocking { producer.close() }

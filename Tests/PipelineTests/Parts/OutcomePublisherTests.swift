@@ -78,6 +78,29 @@ struct OutcomePublisherTests {
         try await close(publisher)
     }
 
+    @Test(
+        "while a publication is refused the process is not ready, and says why", .timeLimit(.minutes(1)),
+        arguments: [
+            (Int32(32), "this host's clock is wrong"), (29, "Kafka does not allow writing to it"),
+            (3, "there is no such topic"),
+        ])
+    func refused(code: Int32, words: String) async throws {
+        let health = Health()
+        let publisher = try publisher(["retries": "1", "retry.backoff.ms": "1"], health: health)
+        try await publisher.publish([Sample.event(0)], traceparent: nil)
+        #expect(!health.unmet.contains { $0.contains("publishing") })
+        cluster.pushRequestErrors(apiKey: Self.produce, Array(repeating: code, count: 1000))
+        async let published: Void = publisher.publish([Sample.event(1)], traceparent: nil)
+        try await eventually {
+            health.unmet.contains { $0.contains("publishing to \(Sample.outcomes) fails") && $0.contains(words) }
+        }
+        cluster.clearRequestErrors(apiKey: Self.produce)
+        try await published
+        #expect(!health.unmet.contains { $0.contains("publishing") })
+        #expect(try await self.published() == ["0", "1"])
+        try await close(publisher)
+    }
+
     @Test("an idempotent producer that can never go on is replaced")
     func replaced() async throws {
         let publisher = try publisher(["enable.idempotence": "true"])

@@ -1,0 +1,119 @@
+/// What librdkafka says of a broker that cannot be used, in words for people: the broker's name and the last words of
+/// OpenSSL, the broker or the operating system. Holds no secret: librdkafka logs none.
+public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
+    public enum Kind: Sendable, Comparable {
+        /// No connection, or it broke.
+        case transport
+        /// No TLS, or a certificate that is not accepted.
+        case tls
+        /// Name, password or mechanism is refused: wrong settings.
+        case authentication
+    }
+
+    public let kind: Kind
+    /// `host:port`, nil where no single one is meant.
+    public let broker: String?
+    public let words: String
+
+    public init(kind: Kind, broker: String?, words: String) {
+        self.kind = kind
+        self.broker = broker
+        self.words = words
+    }
+
+    public var description: String { broker.map { "\($0): \(words)" } ?? words }
+
+    /// Nil for a line that is of something else.
+    public init?(_ line: KafkaLogLine) {
+        guard line.level <= 3 else { return nil }
+        var text = Substring(line.message)
+        // "[thrd:main]: " of a log line, "_SSL (-181): " of an event.
+        if text.hasPrefix("[thrd:"), let end = text.range(of: "]: ") { text = text[end.upperBound...] }
+        if line.code != nil, let end = text.range(of: "): ") { text = text[end.upperBound...] }
+        // librdkafka's own time and count: they make a new text of the same words.
+        if text.hasSuffix(")"), let start = text.range(of: " (after ", options: .backwards) {
+            text = text[..<start.lowerBound]
+        }
+        let (broker, words) = Self.split(text)
+        switch line.facility {
+        case "SSLCERTVRFY":
+            self.init(kind: .tls, broker: broker, words: Self.certificate(words))
+        case "FAIL", "ERROR":
+            guard let kind = Self.kind(line.code, words), !words.contains("brokers are down") else { return nil }
+            self.init(kind: kind, broker: broker, words: Self.brief(words))
+        default:
+            return nil
+        }
+    }
+
+    private static func kind(_ code: Int32?, _ words: Substring) -> Kind? {
+        switch code {
+        case KafkaError.Code.authentication, KafkaError.Code.saslAuthenticationFailed: return .authentication
+        case KafkaError.Code.ssl: return .tls
+        case KafkaError.Code.transport, KafkaError.Code.resolve, KafkaError.Code.timedOut,
+            KafkaError.Code.badMessage:
+            return .transport
+        case .some: return nil
+        // A log line of the same, which carries no code.
+        case nil:
+            if words.hasPrefix("SASL ") || words.contains("SASL authentication") { return .authentication }
+            if words.hasPrefix("SSL ") { return .tls }
+            return .transport
+        }
+    }
+
+    /// `sasl_ssl://host:9093/bootstrap: words`, `GroupCoordinator: host:9093: words`, or words alone.
+    private static func split(_ text: Substring) -> (broker: String?, words: Substring) {
+        guard let scheme = text.range(of: "://"), let end = text.range(of: ": ", from: scheme.upperBound) else {
+            if text.hasPrefix("GroupCoordinator: ") { return named(text.dropFirst("GroupCoordinator: ".count)) }
+            return (nil, text)
+        }
+        return (host(in: String(text[..<end.lowerBound])), text[end.upperBound...])
+    }
+
+    private static func named(_ text: Substring) -> (broker: String?, words: Substring) {
+        guard let end = text.range(of: ": ") else { return (nil, text) }
+        let name = text[..<end.lowerBound]
+        guard let colon = name.lastIndex(of: ":"), Int(name[name.index(after: colon)...]) != nil else {
+            return (nil, text)
+        }
+        return (String(name), text[end.upperBound...])
+    }
+
+    /// Of librdkafka's name for a broker.
+    static func host(in name: String) -> String {
+        guard let scheme = name.range(of: "://") else { return name }
+        let rest = name[scheme.upperBound...]
+        return String(rest.prefix { $0 != "/" })
+    }
+
+    /// "Certificate (subject=/CN=a, issuer=/CN=b) verification callback failed: why"
+    private static func certificate(_ words: Substring) -> String {
+        guard let end = words.range(of: " verification callback failed: ") else { return String(words) }
+        let names = words[..<end.lowerBound].drop { $0 != "(" }
+        return "the broker's certificate \(names) is not accepted: \(words[end.upperBound...])"
+    }
+
+    /// Without the advice that librdkafka adds for every certificate, whatever is wrong with it.
+    private static func brief(_ words: Substring) -> String {
+        guard let advice = words.range(of: ": broker certificate could not be verified") else { return String(words) }
+        return String(words[..<advice.lowerBound])
+    }
+}
+
+extension Substring {
+    fileprivate func range(of text: String, from start: Index? = nil) -> Range<Index>? {
+        let start = start ?? startIndex
+        return self[start...].firstRange(of: text)
+    }
+
+    fileprivate enum Direction { case backwards }
+
+    fileprivate func range(of text: String, options: Direction) -> Range<Index>? {
+        ranges(of: text).last
+    }
+}
+
+extension String {
+    fileprivate func range(of text: String) -> Range<Index>? { firstRange(of: text) }
+}

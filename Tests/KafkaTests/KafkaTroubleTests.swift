@@ -1,0 +1,141 @@
+import Foundation
+import Testing
+
+@testable import Kafka
+
+@Suite("Words about brokers in trouble")
+struct KafkaTroubleTests {
+    @Test("a line and an event of the same trouble give the same words, without librdkafka's times and counts")
+    func sameWords() {
+        let words = "SSL handshake failed: error:0A000086:SSL routines::certificate verify failed"
+        let advice = ": broker certificate could not be verified, verify that ssl.ca.location is correctly configured"
+        let name = "ssl://kafka.example:9093/bootstrap"
+        let line = KafkaLogLine(
+            level: 3, facility: "FAIL",
+            message: "[thrd:\(name)]: \(name): \(words)\(advice) (after 7ms in state SSL_HANDSHAKE)")
+        let event = KafkaLogLine(
+            level: 3, facility: "ERROR",
+            message: "_SSL (-181): \(name): \(words)\(advice) (after 9ms in state SSL_HANDSHAKE, 3 identical error(s) "
+                + "suppressed)", code: KafkaError.Code.ssl)
+        let expected = KafkaTrouble(kind: .tls, broker: "kafka.example:9093", words: words)
+        #expect(KafkaTrouble(line) == expected)
+        #expect(KafkaTrouble(event) == expected)
+    }
+
+    @Test("a coordinator's trouble names its broker; what is of no broker is no trouble")
+    func others() {
+        let coordinator = KafkaLogLine(
+            level: 3, facility: "FAIL",
+            message: "[thrd:GroupCoordinator]: GroupCoordinator: b1:9092: Connect to ipv4#10.0.0.1:9092 failed: "
+                + "Connection refused (after 1ms in state CONNECT)")
+        #expect(
+            KafkaTrouble(coordinator)
+                == KafkaTrouble(
+                    kind: .transport, broker: "b1:9092",
+                    words: "Connect to ipv4#10.0.0.1:9092 failed: Connection refused"))
+        let down = KafkaLogLine(
+            level: 3, facility: "ERROR", message: "_ALL_BROKERS_DOWN (-187): 1/1 brokers are down", code: -187)
+        #expect(KafkaTrouble(down) == nil)
+        #expect(KafkaTrouble(KafkaLogLine(level: 4, facility: "CONFWARN", message: "[thrd:app]: x")) == nil)
+    }
+
+    /// What a client records that asks this broker for metadata.
+    private func trouble(_ address: String, _ more: KeyValuePairs<String, String>) async throws -> KafkaTrouble? {
+        var properties = KafkaProperties([("bootstrap.servers", address), ("reconnect.backoff.ms", "10")])
+        for (name, value) in more { properties[name] = value }
+        return try await blocking { [properties] in
+            let recorder = TroubleRecorder()
+            let producer = try KafkaProducer(properties: properties, log: recorder.note)
+            defer { producer.close(flushMilliseconds: 0) }
+            let deadline = ContinuousClock.now + .seconds(30)
+            while recorder.trouble.map({ $0.kind == .transport }) ?? true, ContinuousClock.now < deadline {
+                _ = try? producer.metadata(timeoutMilliseconds: 100)
+            }
+            return recorder.trouble
+        }
+    }
+
+    @Test("a certificate of an unknown authority, one that has expired and one of another host are told apart")
+    func certificates() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        func file(_ text: String) throws -> String {
+            let path = folder.appending(path: UUID().uuidString).path
+            try text.write(toFile: path, atomically: true, encoding: .utf8)
+            return path
+        }
+        let expired = try await TLSListener.start(certificate: TLSListener.expiredPEM)
+        let valid = try await TLSListener.start(certificate: TLSListener.validPEM)
+
+        let unknown = try #require(
+            try await trouble(
+                valid.address, ["security.protocol": "ssl", "ssl.ca.location": try file(TLSListener.expiredPEM)]))
+        #expect(unknown.kind == .tls && unknown.broker == valid.address, "\(unknown)")
+        #expect(unknown.words.contains("not trusted") || unknown.words.contains("not among the trusted"), "\(unknown)")
+        #expect(unknown.words.contains("CN=localhost"), "\(unknown)")
+
+        let old = try #require(
+            try await trouble(
+                expired.address, ["security.protocol": "ssl", "ssl.ca.location": try file(TLSListener.expiredPEM)]))
+        #expect(old.words.contains("it has expired"), "\(old)")
+
+        let address = valid.address.replacing("localhost", with: "127.0.0.1")
+        let other = try #require(
+            try await trouble(
+                address,
+                [
+                    "security.protocol": "ssl", "ssl.ca.location": try file(TLSListener.validPEM),
+                    "ssl.endpoint.identification.algorithm": "https",
+                ]))
+        #expect(other.words.contains("another"), "\(other)")
+
+        try await expired.shutdown()
+        try await valid.shutdown()
+    }
+
+    @Test("a refused password and a refused mechanism are told in the broker's words")
+    func refusedLogIn() async throws {
+        let sasl: KeyValuePairs<String, String> = [
+            "security.protocol": "sasl_plaintext", "sasl.mechanism": "PLAIN", "sasl.username": "u",
+            "sasl.password": "wrong-secret",
+        ]
+        let plain = try await RefusingBroker.start(mechanisms: ["PLAIN"])
+        let password = try #require(try await trouble(plain.address, sasl))
+        #expect(password.kind == .authentication && password.broker == plain.address, "\(password)")
+        #expect(password.words.contains("Invalid username or password"), "\(password)")
+        #expect(!password.words.contains("wrong-secret"))
+        let scram = try await RefusingBroker.start(mechanisms: ["SCRAM-SHA-512"])
+        let mechanism = try #require(try await trouble(scram.address, sasl))
+        #expect(mechanism.kind == .authentication, "\(mechanism)")
+        #expect(mechanism.words.contains("SCRAM-SHA-512"), "\(mechanism)")
+        try await plain.shutdown()
+        try await scram.shutdown()
+    }
+
+    @Test("the end of a broker's trouble is told, once")
+    func answersAgain() async throws {
+        let cluster = try MockCluster(topics: ["t": 1])
+        let lines = Shared<[KafkaLogLine]>([])
+        let producer = try KafkaProducer(properties: properties(cluster)) { line in lines.update { $0.append(line) } }
+        _ = try await producer.send(ProducerRecord(topic: "t", partition: 0, value: [1]))
+        func count(_ facility: String) -> Int { lines.value.count { $0.facility == facility } }
+        #expect(count("ANSWER") == 0)
+        cluster.setBrokerDown(1)
+        try await until { count("FAIL") > 0 }
+        cluster.setBrokerUp(1)
+        _ = try await producer.send(ProducerRecord(topic: "t", partition: 0, value: [2]))
+        try await until { count("ANSWER") > 0 }
+        _ = try await producer.send(ProducerRecord(topic: "t", partition: 0, value: [3]))
+        #expect(count("ANSWER") == 1)
+        try await blocking { producer.close() }
+    }
+
+    private func until(_ condition: () -> Bool) async throws {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while !condition() {
+            guard ContinuousClock.now < deadline else { throw TimedOut() }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+    }
+}

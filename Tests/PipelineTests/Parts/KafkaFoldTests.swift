@@ -1,0 +1,61 @@
+import Kafka
+import Testing
+
+@testable import Pipeline
+
+@Suite("Lines about Kafka in trouble")
+struct KafkaFoldTests {
+    private func fail(_ words: String) -> KafkaLogLine {
+        KafkaLogLine(level: 3, facility: "FAIL", message: "[thrd:b:1/bootstrap]: plaintext://b:1/bootstrap: \(words)")
+    }
+
+    private let answer = KafkaLogLine(level: 5, facility: "ANSWER", message: "b:1")
+
+    private func isDebug(_ sayings: [KafkaSaying]) -> Bool {
+        sayings.allSatisfy { if case .debug = $0 { true } else { false } }
+    }
+
+    @Test("one line when brokers go, one a minute while they are away, one when every client is answered again")
+    func folded() {
+        var fold = KafkaFold()
+        let refused = KafkaTrouble(kind: .transport, broker: "b:1", words: "refused")
+        #expect(fold.hear(fail("refused"), from: 1, now: 100) == [.trouble(refused, secondsSince: 0)])
+        // Its echo as an event, another client's, and a repetition.
+        let event = KafkaLogLine(
+            level: 3, facility: "ERROR", message: "_TRANSPORT (-195): plaintext://b:1/bootstrap: refused", code: -195)
+        let down = KafkaLogLine(
+            level: 3, facility: "ERROR", message: "_ALL_BROKERS_DOWN (-187): 1/1 brokers are down", code: -187)
+        #expect(isDebug(fold.hear(event, from: 1, now: 100)))
+        #expect(isDebug(fold.hear(down, from: 1, now: 100)))
+        #expect(isDebug(fold.hear(fail("refused"), from: 2, now: 101)))
+        #expect(isDebug(fold.hear(fail("refused"), from: 1, now: 159)))
+        #expect(fold.hear(fail("refused"), from: 2, now: 160) == [.trouble(refused, secondsSince: 60)])
+        #expect(isDebug(fold.hear(fail("refused"), from: 1, now: 219)))
+        #expect(fold.trouble == refused)
+        // One client is back, and then the other.
+        #expect(isDebug(fold.hear(answer, from: 1, now: 230)))
+        #expect(fold.hear(answer, from: 2, now: 231) == [.debug(answer), .recovered(seconds: 131)])
+        #expect(fold.trouble == nil)
+        #expect(fold.hear(fail("refused"), from: 1, now: 232) == [.trouble(refused, secondsSince: 0)])
+    }
+
+    @Test("a password or certificate that is refused is said at once, and is not hidden by the connection that ends")
+    func telling() {
+        var fold = KafkaFold()
+        _ = fold.hear(fail("Disconnected"), from: 1, now: 0)
+        let password = KafkaTrouble(kind: .authentication, broker: "b:1", words: "SASL authentication error: no")
+        #expect(
+            fold.hear(fail("SASL authentication error: no"), from: 1, now: 1) == [.trouble(password, secondsSince: 1)])
+        #expect(isDebug(fold.hear(fail("Disconnected"), from: 1, now: 2)))
+        #expect(fold.trouble == password)
+    }
+
+    @Test("other errors of librdkafka are passed on, and its notices are not")
+    func others() {
+        var fold = KafkaFold()
+        let fatal = KafkaLogLine(level: 2, facility: "ERROR", message: "_FATAL (-150): fenced", code: -150)
+        #expect(fold.hear(fatal, from: 1, now: 0) == [.other(fatal)])
+        #expect(isDebug(fold.hear(KafkaLogLine(level: 4, facility: "CONFWARN", message: "x"), from: 1, now: 0)))
+        #expect(fold.trouble == nil)
+    }
+}

@@ -1,0 +1,96 @@
+import Kafka
+import Testing
+
+@testable import receiptd
+
+@Suite("What check asks of Kafka")
+struct KafkaCheckTests {
+    private let cluster: MockCluster
+    private let kafka: KafkaSettings
+
+    init() throws {
+        cluster = try MockCluster(topics: [
+            "receipt-submissions": 2, "receipt-outcomes": 1, "receipt-dead-letters": 1, "app-store-notifications": 1,
+        ])
+        var kafka = KafkaSettings()
+        kafka.bootstrapServers = cluster.bootstrapServers
+        self.kafka = kafka
+    }
+
+    private func faults() async -> [String] {
+        await KafkaCheck(kafka: kafka).results().compactMap { result in
+            if case .failure(let failure) = result { failure.message } else { nil }
+        }
+    }
+
+    @Test("all is well where topics are there and may be read")
+    func well() async throws {
+        #expect(await faults() == [])
+    }
+
+    @Test("a topic that is missing is told from one that may not be seen")
+    func topics() async throws {
+        cluster.setTopicError("receipt-outcomes", KafkaError.Code.unknownTopicOrPartition)
+        cluster.setTopicError("receipt-dead-letters", KafkaError.Code.topicAuthorizationFailed)
+        #expect(
+            await faults() == [
+                "topic receipt-outcomes is missing",
+                "topic receipt-dead-letters: not allowed (TOPIC_AUTHORIZATION_FAILED)",
+            ])
+    }
+
+    @Test("a right to read that is missing is found by reading")
+    func reading() async throws {
+        let fetch: Int16 = 1
+        cluster.pushRequestErrors(
+            apiKey: fetch, Array(repeating: KafkaError.Code.topicAuthorizationFailed, count: 100))
+        #expect(await faults().contains("topic receipt-submissions: reading is not allowed"))
+    }
+
+    @Test("a group that may not be seen, and one that may not be joined")
+    func group() async throws {
+        let offsetFetch: Int16 = 9
+        let offsetCommit: Int16 = 8
+        cluster.pushRequestErrors(apiKey: offsetFetch, [KafkaError.Code.groupAuthorizationFailed])
+        #expect(await faults() == ["group receiptd: not allowed (GROUP_AUTHORIZATION_FAILED)"])
+        let properties = KafkaClientProperties(settings: kafka).consumer
+        let partition = TopicPartition(topic: "receipt-submissions", partition: 1)
+        try await blocking {
+            let consumer = try KafkaConsumer(properties: properties, log: { _ in })
+            defer { consumer.close() }
+            try consumer.commit([partition: CommitMark(offset: 7, metadata: "kept")], timeoutMilliseconds: 10_000)
+        }
+        cluster.pushRequestErrors(apiKey: offsetCommit, [KafkaError.Code.groupAuthorizationFailed])
+        #expect(await faults() == ["group receiptd: not allowed (GROUP_AUTHORIZATION_FAILED)"])
+        // What was committed stays what it was.
+        #expect(await faults() == [])
+        let marks = try await blocking {
+            let consumer = try KafkaConsumer(properties: properties, log: { _ in })
+            defer { consumer.close() }
+            return try consumer.committedMarks([partition], timeoutMilliseconds: 10_000)
+        }
+        #expect(marks == [partition: CommitMark(offset: 7, metadata: "kept")])
+    }
+
+    @Test("a topic that is compacted is a fault")
+    func compacted() {
+        let faults = KafkaCheck.compacted(
+            ["receipt-outcomes": "compact", "receipt-dead-letters": "compact,delete", "receipt-submissions": "delete"],
+            kafka)
+        #expect(faults.count == 2)
+        #expect(faults[0].hasPrefix("topic receipt-dead-letters is compacted (cleanup.policy=compact,delete)"))
+    }
+
+    @Test("a broker that is not there is told with its name and the system's words, as out of reach")
+    func away() async throws {
+        var kafka = kafka
+        kafka.bootstrapServers = "127.0.0.1:1"
+        kafka.properties["socket.connection.setup.timeout.ms"] = "1000"
+        guard case .failure(let failure)? = await KafkaCheck(kafka: kafka).results().first else {
+            Issue.record("it was reached")
+            return
+        }
+        #expect(failure.code == CommandFailure.unavailable)
+        #expect(failure.message.contains("127.0.0.1:1") && failure.message.contains("refused"), "\(failure.message)")
+    }
+}
