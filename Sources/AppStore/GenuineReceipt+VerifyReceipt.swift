@@ -20,8 +20,8 @@ extension GenuineReceipt {
         let account = Self.appTransactionID(receipt)
         self.init(
             bundleID: bundleID,
-            appAppleID: Self.appAppleID(receipt),
-            environment: Self.environment(root, receipt) ?? asked,
+            appAppleID: try Self.appAppleID(receipt),
+            environment: try Self.environment(root, receipt) ?? asked,
             purchases: gathered.purchases.map { $0.purchase(by: account) },
             isExpiredSubscription: isExpiredSubscription,
             holdsAutoRenewable: isExpiredSubscription || Self.renewalMarks.contains { root.told($0) != nil }
@@ -36,9 +36,9 @@ extension GenuineReceipt {
     ]
 
     /// `item_id`, beside them in iOS 6 receipts, is the product's number, not the app's.
-    private static func appAppleID(_ receipt: JSONValue) -> Int64? {
+    private static func appAppleID(_ receipt: JSONValue) throws(IncompleteAnswer) -> Int64? {
         for name in ["adam_id", "app_item_id"] {
-            if case .value(let number) = receipt.wholeNumber(name), number != 0 { return number }
+            if let number = try receipt.wholeNumber(name).optional(), number != 0 { return number }
         }
         return nil
     }
@@ -48,14 +48,20 @@ extension GenuineReceipt {
         if case .value(let id) = receipt.identifier("app_transaction_id") { id } else { nil }
     }
 
-    private static func environment(_ root: JSONValue, _ receipt: JSONValue) -> StoreEnvironment? {
+    /// Nil where nothing says so: then it is the environment that was asked.
+    private static func environment(
+        _ root: JSONValue, _ receipt: JSONValue
+    ) throws(IncompleteAnswer) -> StoreEnvironment? {
         for place in [root, receipt] {
-            if let told = place["environment"]?.string.flatMap(StoreEnvironment.init(rawValue:)) { return told }
+            guard let told = try place.text("environment").optional() else { continue }
+            guard let environment = StoreEnvironment(rawValue: told) else { throw IncompleteAnswer() }
+            return environment
         }
-        switch receipt["receipt_type"]?.string {
+        switch try receipt.text("receipt_type").optional() {
         case "Production", "ProductionVPP": return .production
         case "ProductionSandbox", "ProductionVPPSandbox", "Sandbox": return .sandbox
-        default: return nil
+        case nil: return nil
+        default: throw IncompleteAnswer()
         }
     }
 }

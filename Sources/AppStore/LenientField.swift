@@ -60,6 +60,11 @@ extension JSONValue {
         }
     }
 
+    func text(_ name: String) -> LenientField<String> {
+        guard let told = told(name) else { return .absent }
+        return told.string.map(LenientField.value) ?? .unreadable
+    }
+
     /// A name or number that identifies something: text of bounded length without NUL, or a whole JSON number's digits.
     func identifier(_ name: String) -> LenientField<Identifier> {
         switch told(name) {

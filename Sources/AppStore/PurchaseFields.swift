@@ -10,7 +10,8 @@ struct PurchaseFields {
     let purchasedAt: Timestamp
     var expiresAt: Timestamp?
     var cancelledAt: Timestamp?
-    var isFamilyShared: Bool
+    var ownership: Ownership?
+    var isUpgraded: Bool
     var appAccountToken: String?
     /// It has a subscription's marks, so that further periods may follow.
     var mayRenew: Bool
@@ -33,8 +34,12 @@ struct PurchaseFields {
         // iOS 6 gives `expires_date` in milliseconds, and the date as text beside it.
         expiresAt = try fields.date("expires_date_ms", "expires_date", "expires_date_formatted").optional()
         cancelledAt = try fields.date("cancellation_date_ms", "cancellation_date").optional()
-        isFamilyShared = fields["in_app_ownership_type"]?.string == "FAMILY_SHARED"
-        appAccountToken = fields["app_account_token"]?.string.flatMap(AccountToken.normalized)
+        ownership = try fields.text("in_app_ownership_type").optional().map(Ownership.init(claim:))
+        isUpgraded = try fields.flag("is_upgraded").optional() ?? false
+        if let token = try fields.text("app_account_token").optional().map(AccountToken.init(told:)) {
+            guard token != .malformed else { throw IncompleteAnswer() }
+            appAccountToken = token.text
+        }
         mayRenew = expiresAt != nil || fields.told("web_order_line_item_id") != nil
     }
 
@@ -45,32 +50,27 @@ struct PurchaseFields {
         originalTransactionID = originalTransactionID ?? later.originalTransactionID
         expiresAt = later.expiresAt ?? expiresAt
         cancelledAt = cancelledAt ?? later.cancelledAt
-        isFamilyShared = isFamilyShared || later.isFamilyShared
+        ownership = Self.stricter(ownership, later.ownership)
+        isUpgraded = isUpgraded || later.isUpgraded
         appAccountToken = later.appAccountToken ?? appAccountToken
         mayRenew = mayRenew || later.mayRenew
     }
 
     func purchase(by account: AppTransactionID?) -> StorePurchase {
-        StorePurchase(
+        var purchase = StorePurchase(
             transactionID: transactionID, originalTransactionID: originalTransactionID ?? transactionID,
             productID: productID, quantity: quantity ?? 1, purchasedAt: purchasedAt, expiresAt: expiresAt,
-            cancelledAt: cancelledAt, isFamilyShared: isFamilyShared, appAccountToken: appAccountToken,
-            appTransactionID: account)
+            cancelledAt: cancelledAt, appAccountToken: appAccountToken, appTransactionID: account)
+        purchase.ownership = ownership ?? .purchased
+        purchase.isUpgraded = isUpgraded
+        return purchase
     }
-}
 
-enum AccountToken {
-    /// In lower case, nil where `text` is no UUID in the 8-4-4-4-12 form: Apple carries nothing else.
-    static func normalized(_ text: String) -> String? {
-        guard text.utf8.count == 36 else { return nil }
-        for (position, byte) in text.utf8.enumerated() {
-            switch (position, byte) {
-            case (8, 0x2D), (13, 0x2D), (18, 0x2D), (23, 0x2D): continue
-            case (8, _), (13, _), (18, _), (23, _): return nil
-            case (_, 0x30...0x39), (_, 0x41...0x46), (_, 0x61...0x66): continue
-            default: return nil
-            }
+    /// Where two places differ, what is not plainly the player's own counts.
+    private static func stricter(_ one: Ownership?, _ other: Ownership?) -> Ownership? {
+        for ownership in [Ownership.familyShared, .other] where one == ownership || other == ownership {
+            return ownership
         }
-        return text.lowercased()
+        return one ?? other
     }
 }

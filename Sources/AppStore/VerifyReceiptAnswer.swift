@@ -63,7 +63,7 @@ public enum VerifyReceiptAnswer: Sendable, Equatable {
         "auto_renew_status",
         "transaction_id", "original_transaction_id", "product_id", "quantity", "purchase_date", "purchase_date_ms",
         "expires_date", "expires_date_ms", "expires_date_formatted", "cancellation_date", "cancellation_date_ms",
-        "in_app_ownership_type", "app_account_token", "web_order_line_item_id",
+        "in_app_ownership_type", "is_upgraded", "app_account_token", "web_order_line_item_id",
     ]
 
     /// Apple documents `is-retryable` and sends `is_retryable`. Only a clear and uncontradicted "no" is final.

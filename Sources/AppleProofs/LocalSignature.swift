@@ -29,7 +29,8 @@ public enum Forgery: String, Error, Sendable, CaseIterable {
     case localEnvironment = "signed by a development machine"
 }
 
-/// Why a signature can neither be proven nor called forged.
+/// Why a signature can neither be proven nor called forged. Only what a known root vouches for up to there can be in doubt,
+/// and an iOS 6 receipt, which does not hold its issuer.
 public enum Doubt: String, Error, Sendable, CaseIterable {
     case unknownAlgorithm = "an algorithm that is not known here"
     case keySize = "a key of a size that is not checked here"
@@ -38,6 +39,8 @@ public enum Doubt: String, Error, Sendable, CaseIterable {
     case tooManySigners = "more than one signer"
     case signerIdentifier = "a signer named by a key identifier"
     case criticalExtension = "a critical extension that is not known here"
+    case marker = "a sound chain to a known root without Apple's marker"
+    case unreadableDate = "a time of signing that cannot be read"
     case unsupportedCertificate = "a certificate that cannot be read here"
     case transactionSignature = "an iOS 6 signature that cannot be proven here"
     case notLookedAt = "a signature that was not looked at"

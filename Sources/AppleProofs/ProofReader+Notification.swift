@@ -16,8 +16,10 @@ extension ProofReader: NotificationParser {
             return .unusable(error.rawValue)
         }
         let payload = token.payload
-        guard let milliseconds = payload.wholeNumber("signedDate") else { return .unusable("it has no signedDate") }
-        let signedAt = Timestamp(milliseconds: milliseconds)
+        guard case .told(let signedAt) = payload.date("signedDate") else {
+            let isTold = payload.date("signedDate").isTold
+            return .unusable(isTold ? "its signedDate cannot be read" : "it has no signedDate")
+        }
         switch token.signature(at: signedAt, chains: chains) {
         case .proven: break
         case .forged(let forgery): return .unusable(forgery.rawValue)
@@ -27,11 +29,13 @@ extension ProofReader: NotificationParser {
             let type = payload["notificationType"]?.string
         else { return .unusable("Apple signed it, but it is no notification") }
         let data = payload["data"]
+        let appAppleID = data?.integer("appAppleId") ?? .absent
+        if case .unreadable = appAppleID { return .unusable("its appAppleId cannot be read") }
         return .read(
             StoreNotification(
                 id: id, type: type, signedAt: signedAt,
                 bundleID: data?["bundleId"]?.string.flatMap { ReceiptText.identifier($0) },
-                appAppleID: data?.wholeNumber("appAppleId"),
+                appAppleID: appAppleID.told,
                 environment: data?["environment"]?.string.flatMap(StoreEnvironment.init(rawValue:)),
                 transaction: transaction(data?["signedTransactionInfo"]?.string)))
     }
@@ -44,13 +48,14 @@ extension ProofReader: NotificationParser {
         case .unreadable(let signature): return .unusable(signature.fault ?? "not a transaction")
         case .read(let transaction):
             if let fault = transaction.signature.fault { return .unusable(fault) }
-            guard let environment = transaction.environment else {
-                return .unusable(Forgery.localEnvironment.rawValue)
+            guard let environment = transaction.environment, transaction.isComplete else {
+                return .unusable("Apple signed it, but it says something that cannot be read")
             }
             return .told(
                 NotifiedTransaction(
                     purchase: transaction.purchase, kind: transaction.kind, bundleID: transaction.bundleID,
-                    environment: environment, refundedMilliPercent: transaction.refundedMilliPercent))
+                    environment: environment,
+                    refundedMilliPercent: transaction.refundedMilliPercent))
         }
     }
 }
@@ -63,12 +68,5 @@ extension LocalSignature {
         case .forged(let forgery): forgery.rawValue
         case .notProvable(let doubt): doubt.rawValue
         }
-    }
-}
-
-extension JSONValue {
-    fileprivate func wholeNumber(_ name: String) -> Int64? {
-        guard case .number(let text)? = self[name] else { return nil }
-        return Int64(text) ?? Double(text).flatMap { Int64(exactly: $0) }
     }
 }

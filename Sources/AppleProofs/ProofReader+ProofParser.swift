@@ -42,7 +42,8 @@ extension ProofContent {
         let isUnambiguous = count < 2 || Set(receipt.purchases.map(\.transactionID)).count == count
         self.init(
             bundleID: receipt.bundleID, appAppleID: receipt.appAppleID, environment: receipt.environment,
-            purchases: receipt.purchases, isComplete: receipt.unreadablePurchases == 0 && isUnambiguous,
+            purchases: receipt.purchases,
+            isComplete: receipt.unreadablePurchases == 0 && !receipt.hasUnreadableFields && isUnambiguous,
             holdsAutoRenewable: receipt.holdsAutoRenewable, signedAt: receipt.creationDate)
     }
 
@@ -52,6 +53,6 @@ extension ProofContent {
             || (transaction.kind == nil && transaction.purchase.expiresAt != nil)
         self.init(
             bundleID: transaction.bundleID, environment: transaction.environment, purchases: [transaction.purchase],
-            holdsAutoRenewable: isAutoRenewable, signedAt: transaction.signedDate)
+            isComplete: transaction.isComplete, holdsAutoRenewable: isAutoRenewable, signedAt: transaction.signedDate)
     }
 }

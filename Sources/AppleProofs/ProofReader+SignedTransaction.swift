@@ -18,12 +18,11 @@ extension ProofReader {
     }
 
     private func signature(of token: CompactJWS, _ claims: TransactionClaims) -> LocalSignature {
-        guard case .store = claims.environment else { return .forged(.localEnvironment) }
-        guard let signedDate = claims.signedDate else {
-            let signature = token.signature(at: nil, chains: chains)
-            return signature == .proven ? .forged(.signedDateMissing) : signature
-        }
-        return token.signature(at: signedDate, chains: chains)
+        if case .local = claims.environment { return .forged(.localEnvironment) }
+        if case .told(let signedDate) = claims.signedDate { return token.signature(at: signedDate, chains: chains) }
+        let signature = token.signature(at: nil, chains: chains)
+        guard signature == .proven else { return signature }
+        return claims.signedDate.isTold ? .notProvable(.unreadableDate) : .forged(.signedDateMissing)
     }
 }
 
@@ -32,8 +31,9 @@ extension SignedTransaction {
         var environment: StoreEnvironment?
         if case .store(let store) = claims.environment { environment = store }
         self.init(
-            purchase: claims.purchase, kind: claims.kind, bundleID: claims.bundleID, environment: environment,
+            purchase: claims.purchase, bundleID: claims.bundleID, environment: environment,
             priceInThousandths: claims.priceInThousandths, storefront: claims.storefront,
-            signedDate: claims.signedDate, signature: signature, refundedMilliPercent: claims.revocationPercentage)
+            signedDate: claims.signedDate.told, signature: signature, isComplete: claims.isComplete,
+            refundedMilliPercent: claims.revocationPercentage)
     }
 }

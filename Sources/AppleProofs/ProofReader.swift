@@ -38,6 +38,7 @@ public struct ProofReader: Sendable {
             environment: payload.environment, creationDate: creationDate, purchases: payload.purchases,
             kinds: payload.kinds, unreadablePurchases: payload.unreadablePurchases,
             holdsAutoRenewable: payload.holdsAutoRenewable, signature: .notProvable(.notLookedAt))
+        receipt.hasUnreadableFields = payload.hasUnreadableFields
         if matters(receipt) { receipt.signature = message.signature(signer, at: creationDate, chains: chains) }
         return .read(receipt)
     }
@@ -53,11 +54,12 @@ public struct ProofReader: Sendable {
         let isProven =
             receipt.signature.flatMap(TransactionSignature.init)?
             .isProven(over: receipt.purchaseInfo, at: purchase.purchasedAt, chains: chains) ?? false
-        return .read(
-            LocalReceipt(
-                style: .transactionReceipt, bundleID: receipt.bundleID, appAppleID: receipt.appAppleID,
-                environment: receipt.environment, creationDate: purchase.purchasedAt, purchases: [purchase],
-                kinds: [nil], unreadablePurchases: 0, holdsAutoRenewable: purchase.expiresAt != nil,
-                signature: isProven ? .proven : .notProvable(.transactionSignature)))
+        var reading = LocalReceipt(
+            style: .transactionReceipt, bundleID: receipt.bundleID, appAppleID: receipt.appAppleID,
+            environment: receipt.environment, creationDate: purchase.purchasedAt, purchases: [purchase],
+            kinds: [nil], unreadablePurchases: 0, holdsAutoRenewable: purchase.expiresAt != nil,
+            signature: isProven ? .proven : .notProvable(.transactionSignature))
+        reading.hasUnreadableFields = receipt.hasUnreadableFields
+        return .read(reading)
     }
 }

@@ -30,6 +30,8 @@ public struct LocalReceipt: Sendable, Equatable {
     public var kinds: [ProductKind?]
     /// Rows that are there but of which no purchase can be made: Apple can tell what they are.
     public var unreadablePurchases: Int
+    /// Something else in it that decides is there and cannot be read.
+    public var hasUnreadableFields = false
     public var holdsAutoRenewable: Bool
     public var signature: LocalSignature
 }

@@ -183,6 +183,8 @@ public struct ReceiptdMetrics: Sendable {
     /// Series that alerts watch start at 0: the first of a kind is else no increase, for there is nothing before it.
     private func declareKnownSeries() {
         _ = outcomes.with("receipt.granted", "")
+        // An alert fires at the first: it must be seen to rise from none.
+        _ = outcomes.with("receipt.held", "kind_mismatch")
         for signal in ["shared_device", "many_accounts", "small_purchases"] { _ = riskSignals.with(signal) }
         for reason in ["malformed_message", "bad_signature", "too_large", "crashed"] { _ = deadLetters.with(reason) }
         _ = parkings.with("crashed")

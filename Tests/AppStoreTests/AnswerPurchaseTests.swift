@@ -132,10 +132,33 @@ struct AnswerPurchaseTests {
         #expect(told?.isFamilyShared == true)
         #expect(told?.appAccountToken == token.lowercased())
         #expect(purchase(["in_app_ownership_type": #""PURCHASED""#])?.isFamilyShared == false)
-        for bad in [#""player-1""#, #""""#, "7", "null", "\"\(token)0\"", #""5B6CDB01+2E3A-4F7B-9C1D-0123456789AB""#] {
-            let told = purchase(["app_account_token": bad])
+        for untold in [#""""#, "null", #""00000000-0000-0000-0000-000000000000""#] {
+            let told = purchase(["app_account_token": untold])
             #expect(told != nil && told?.appAccountToken == nil)
         }
+        #expect(told?.isUpgraded == false && purchase(["is_upgraded": #""true""#])?.isUpgraded == true)
+        #expect(purchase(["in_app_ownership_type": #""LENT""#])?.ownership == .other)
+    }
+
+    @Test(
+        "What Apple tells and cannot be read is trouble, and never taken for absent",
+        arguments: [
+            ("app_account_token", #""player-1""#), ("app_account_token", "7"),
+            ("app_account_token", #""5B6CDB01+2E3A-4F7B-9C1D-0123456789AB""#), ("in_app_ownership_type", "1"),
+            ("is_upgraded", #""perhaps""#), ("is_upgraded", "{}"), ("cancellation_date", #""yesterday""#),
+            ("cancellation_date_ms", "{}"), ("expires_date_ms", #""soon""#), ("quantity", #""two""#),
+        ])
+    func unreadable(name: String, value: String) {
+        #expect(parse(AnswerText(AnswerText.fields([name: value])).text) == .incomplete)
+    }
+
+    @Test(
+        "So it is with the environment and the app's number",
+        arguments: [#""environment":"Elsewhere","#, #""receipt_type":7,"#, #""adam_id":"x","#, #""app_item_id":{},"#])
+    func unreadableApp(field: String) {
+        var answer = AnswerText(AnswerText.fields())
+        answer.receipt = #""bundle_id":"a","# + field
+        #expect(parse(answer.text) == .incomplete)
     }
 
     @Test("Elements that are no objects make the answer incomplete", arguments: ["1", "null", "[]", #""x""#])

@@ -46,6 +46,7 @@ struct KeptNamesTests {
         "cancellation_date": answer(purchase: dated + "\"cancellation_date\":\"2017-01-13 05:04:52 Etc/GMT\""),
         "cancellation_date_ms": answer(purchase: dated + "\"cancellation_date_ms\":\"1484287492000\""),
         "in_app_ownership_type": answer(purchase: dated + "\"in_app_ownership_type\":\"FAMILY_SHARED\""),
+        "is_upgraded": answer(purchase: dated + "\"is_upgraded\":\"true\""),
         "app_account_token": answer(
             purchase: dated + "\"app_account_token\":\"8f1c5b1e-5a0c-4c55-9d5f-7d2b6a0f3e11\""),
         "web_order_line_item_id": answer(purchase: dated + "\"web_order_line_item_id\":\"5\""),

@@ -1,3 +1,4 @@
+import Crypto
 import Fulfillment
 import Testing
 
@@ -75,8 +76,8 @@ struct AppReceiptProofTests {
     }
 
     static let flaws: [(TestAuthority.Traits, LocalSignature)] = [
-        (.init(leafMarker: false), .forged(.leafMarker)),
-        (.init(intermediateMarker: false), .forged(.intermediateMarker)),
+        (.init(leafMarker: false), .notProvable(.marker)),
+        (.init(intermediateMarker: false), .notProvable(.marker)),
         (.init(intermediateIsAuthority: false), .forged(.intermediateUsage)),
         (.init(leafIsAuthority: true), .forged(.leafUsage)),
         (.init(leafSigns: false), .forged(.leafUsage)),
@@ -84,7 +85,9 @@ struct AppReceiptProofTests {
         (.init(criticalExtension: true), .notProvable(.criticalExtension)),
     ]
 
-    @Test("each flaw of a chain is refused for its own reason", arguments: flaws)
+    @Test(
+        "each flaw of a chain is refused for its own reason, and one that only lacks Apple's markers is Apple's to judge",
+        arguments: flaws)
     func flawedChains(traits: TestAuthority.Traits, signature: LocalSignature) throws {
         let authority = try TestAuthority.receipts(traits)
         #expect(authority.reader.readReceipt(try TestReceipt().signed(by: authority)).signature == signature)
@@ -132,41 +135,115 @@ struct AppReceiptProofTests {
                 == .notProvable(.unknownAlgorithm))
     }
 
-    @Test("a key's size is judged before anything is computed with it", arguments: [1024, 2047, 4097, 8192, 65_536])
-    func keySizes(bits: Int) throws {
-        let authority = try TestAuthority.receipts()
+    /// A certificate over `key` that `signer` issued in the intermediate's name.
+    private static func leaf(
+        key: [UInt8], issuer: ArraySlice<UInt8>, signedBy signer: P384.Signing.PrivateKey,
+        algorithm: [UInt8] = DER.oid(1, 2, 840, 10045, 4, 3, 3), padding: Int = 0
+    ) throws -> [UInt8] {
+        let algorithm = DER.sequence(algorithm)
+        let validity = DER.sequence(
+            DER.element(0x17, Array("200101000000Z".utf8)), DER.element(0x17, Array("300101000000Z".utf8)))
+        let more =
+            padding == 0 ? [] : DER.element(0xA3, DER.sequence(DER.octets([UInt8](repeating: 0, count: padding))))
+        let body = DER.sequence(
+            DER.element(0xA0, DER.integer(2)), DER.integer(9), algorithm, Array(issuer), validity, DER.sequence(), key,
+            more)
+        let signature = try signer.signature(for: SHA384.hash(data: body)).derRepresentation
+        return DER.sequence(body, algorithm, DER.element(0x03, [0] + Array(signature)))
+    }
+
+    private static func rsaKey(bits: Int) -> [UInt8] {
         let modulus =
             [0, UInt8(truncatingIfNeeded: 0x80 >> ((8 - bits % 8) % 8))]
             + [UInt8](repeating: 0xFF, count: (bits + 7) / 8 - 1)
-        let key = DER.sequence(
+        return DER.sequence(
             DER.sequence(DER.oid(1, 2, 840, 113549, 1, 1, 1), DER.null),
             DER.element(0x03, [0] + DER.sequence(DER.element(0x02, modulus), DER.integer(65_537))))
-        let leaf = try Self.leaf(key: key, issuer: CertificateOutline(authority.intermediate).subject)
+    }
+
+    private static let ed448 = DER.sequence(
+        DER.sequence(DER.oid(1, 3, 101, 113)), DER.element(0x03, [UInt8](repeating: 1, count: 58)))
+
+    /// What a receipt with that leaf is worth.
+    private func signature(of leaf: [UInt8], _ authority: TestAuthority) throws -> LocalSignature? {
         let bytes = try TestReceipt().message(
             payload: TestReceipt().payload, signing: TestReceipt().payload, leaf: leaf,
             certificates: [leaf, authority.intermediate])
-        #expect(authority.reader.readReceipt(bytes).signature == .notProvable(.keySize))
+        return authority.reader.readReceipt(bytes).signature
     }
 
-    @Test("a key of an unknown kind is not provable")
-    func unknownKey() throws {
+    @Test(
+        "a key of another size is in doubt where Apple's authority signed it, and a forgery where it did not",
+        arguments: [1024, 2047, 4097, 8192, 65_536])
+    func keySizes(bits: Int) throws {
         let authority = try TestAuthority.receipts()
-        let key = DER.sequence(
-            DER.sequence(DER.oid(1, 3, 101, 113)), DER.element(0x03, [UInt8](repeating: 1, count: 58)))
-        let leaf = try Self.leaf(key: key, issuer: CertificateOutline(authority.intermediate).subject)
-        let bytes = try TestReceipt().message(
-            payload: TestReceipt().payload, signing: TestReceipt().payload, leaf: leaf,
-            certificates: [leaf, authority.intermediate])
-        #expect(authority.reader.readReceipt(bytes).signature == .notProvable(.unknownAlgorithm))
+        let issuer = try CertificateOutline(authority.intermediate).subject
+        let key = Self.rsaKey(bits: bits)
+        let vouchedFor = try Self.leaf(key: key, issuer: issuer, signedBy: TestKeys.intermediate)
+        #expect(try signature(of: vouchedFor, authority) == .notProvable(.keySize))
+        let ownMaking = try Self.leaf(key: key, issuer: issuer, signedBy: TestKeys.otherRoot)
+        #expect(try signature(of: ownMaking, authority) == .forged(.brokenChain))
     }
 
-    /// A certificate's skeleton around a key, signed by nobody.
-    private static func leaf(key: [UInt8], issuer: ArraySlice<UInt8>) throws -> [UInt8] {
-        let algorithm = DER.sequence(DER.oid(1, 2, 840, 113549, 1, 1, 11), DER.null)
-        let validity = DER.sequence(
-            DER.element(0x17, Array("200101000000Z".utf8)), DER.element(0x17, Array("300101000000Z".utf8)))
-        let body = DER.sequence(
-            DER.element(0xA0, DER.integer(2)), DER.integer(9), algorithm, Array(issuer), validity, DER.sequence(), key)
-        return DER.sequence(body, algorithm, DER.element(0x03, [0, 1]))
+    @Test("so it is with a key of an unknown kind, a certificate of many kilobytes, and an unknown algorithm")
+    func otherDoubts() throws {
+        let authority = try TestAuthority.receipts()
+        let issuer = try CertificateOutline(authority.intermediate).subject
+        let huge = CertificateOutline.maximumSize
+        for (signer, isVouchedFor) in [(TestKeys.intermediate, true), (TestKeys.otherRoot, false)] {
+            let unknown = try Self.leaf(key: Self.ed448, issuer: issuer, signedBy: signer)
+            #expect(
+                try signature(of: unknown, authority)
+                    == (isVouchedFor ? .notProvable(.unknownAlgorithm) : .forged(.brokenChain)))
+            let large = try Self.leaf(key: Self.rsaKey(bits: 2048), issuer: issuer, signedBy: signer, padding: huge)
+            #expect(
+                try signature(of: large, authority)
+                    == (isVouchedFor ? .notProvable(.certificateSize) : .forged(.brokenChain)))
+        }
+        // The authority above is Apple's: what it signed with is not known here.
+        let otherwise = try Self.leaf(
+            key: Self.rsaKey(bits: 2048), issuer: issuer, signedBy: TestKeys.intermediate,
+            algorithm: DER.oid(1, 3, 101, 113))
+        #expect(try signature(of: otherwise, authority) == .notProvable(.unknownAlgorithm))
+    }
+
+    static let forgeries: [(String, @Sendable (inout TestReceipt) -> Void)] = [
+        ("two signers", { $0.signerCount = 2 }),
+        ("an unknown digest", { $0.digestAlgorithm = DER.sequence(DER.oid(2, 16, 840, 1, 101, 3, 4, 2, 10)) }),
+        ("an unknown signature", { $0.signatureAlgorithm = DER.sequence(DER.oid(1, 2, 840, 113549, 1, 1, 10)) }),
+        ("a signer named by its key", { $0.isNamedByKey = true }),
+        ("nothing else", { _ in }),
+    ]
+
+    @Test("what no known root vouches for is a forgery, whatever else it holds", arguments: forgeries.indices)
+    func forgeriesOfOwnMaking(index: Int) throws {
+        let (name, bend) = Self.forgeries[index]
+        let authority = try TestAuthority.receipts()
+        let stranger = AppleRoots([try TestAuthority.root(TestKeys.otherRoot)].compactMap { TrustedCertificate($0) })
+        var receipt = TestReceipt()
+        bend(&receipt)
+        let chain = [authority.leaf, authority.intermediate, authority.root]
+        for certificates in [chain, chain + chain, chain + [UInt8](repeating: 0, count: 9).map { _ in authority.root }]
+        {
+            let bytes = try receipt.signed(by: authority, certificates: certificates)
+            for roots in [AppleRoots.builtIn, stranger] {
+                #expect(ProofReader(roots: roots).readReceipt(bytes).signature == .forged(.unknownRoot), "\(name)")
+            }
+            if case .forged? = authority.reader.readReceipt(bytes).signature {
+                Issue.record("\(name): genuine under its own root")
+            }
+        }
+    }
+
+    @Test("a doubt ends where the signature fails: what is past our limits is no cloak for another content")
+    func doubtIsNoCloak() throws {
+        let authority = try TestAuthority.receipts(.init(leafMarker: false))
+        let chain = [authority.leaf, authority.intermediate, authority.root]
+        for receipt in [TestReceipt(), TestReceipt(signerCount: 2)] {
+            let bytes = try receipt.message(
+                payload: TestReceipt(bundleID: "com.example.club").payload, signing: TestReceipt().payload,
+                leaf: authority.leaf, certificates: chain + chain)
+            #expect(authority.reader.readReceipt(bytes).signature == .forged(.signature))
+        }
     }
 }

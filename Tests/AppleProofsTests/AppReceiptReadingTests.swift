@@ -148,4 +148,20 @@ struct AppReceiptReadingTests {
         #expect(payload.creationDate == Timestamp(rfc3339: "2023-06-28T00:55:52Z"))
         #expect(payload.purchases.isEmpty)
     }
+
+    @Test(
+        "a date, quantity or original that is there and cannot be read leaves its purchase to Apple",
+        arguments: [
+            (1712, DER.integer(7)), (1712, DER.ia5("yesterday")), (1712, [0xFF]), (1708, DER.octets([1])),
+            (1708, DER.utf8("soon")), (1704, DER.null), (1701, DER.utf8("1")), (1705, DER.integer(5)),
+        ] as [(Int64, [UInt8])])
+    func unreadable(type: Int64, value: [UInt8]) throws {
+        let authority = try TestAuthority.receipts()
+        let reading = authority.reader.readReceipt(try TestReceipt(overrides: [type: value]).signed(by: authority))
+        #expect(reading.receipt?.unreadablePurchases == 1 && reading.receipt?.purchases.isEmpty == true)
+        #expect(reading.signature == .proven)
+        let unset = authority.reader.readReceipt(
+            try TestReceipt(overrides: [1712: [], 1708: DER.ia5("")]).signed(by: authority))
+        #expect(unset.receipt?.purchases.count == 1 && unset.receipt?.unreadablePurchases == 0)
+    }
 }

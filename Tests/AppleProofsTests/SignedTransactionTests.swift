@@ -1,3 +1,4 @@
+import Crypto
 import Fulfillment
 import Testing
 
@@ -166,7 +167,6 @@ struct SignedTransactionTests {
     func noTransaction() throws {
         for (name, value) in [
             ("transactionId", nil), ("productId", nil), ("bundleId", nil), ("purchaseDate", nil), ("environment", nil),
-            ("environment", "\"Elsewhere\""), ("quantity", "0"), ("quantity", "1e30"), ("purchaseDate", "1e999"),
             ("transactionId", "\"\""), ("productId", "\"a\\u0000\""),
         ] as [(String, String?)] {
             var made = TestTransaction()
@@ -197,5 +197,103 @@ struct SignedTransactionTests {
         let authority = try TestAuthority.transactions()
         let token = try TestTransaction().signed(by: authority)
         #expect(authority.reader.readSignedTransaction("\n \(token)\r\n").signature == .proven)
+    }
+
+    static let unreadableClaims: [(String, String)] = [
+        ("revocationDate", "\"1714550500000\""), ("revocationDate", "1.5"), ("revocationDate", "{}"),
+        ("expiresDate", "\"soon\""), ("purchaseDate", "1e999"), ("purchaseDate", "\"1714550400000\""),
+        ("quantity", "0"), ("quantity", "1e30"), ("quantity", "\"2\""), ("isUpgraded", "\"true\""), ("isUpgraded", "1"),
+        ("type", "1"), ("inAppOwnershipType", "false"), ("appAccountToken", "\"player-1\""), ("appAccountToken", "7"),
+        ("originalTransactionId", "470000000000001"), ("revocationPercentage", "\"50000\""),
+        ("revocationPercentage", "1e12"),
+    ]
+
+    @Test(
+        "what Apple signed and cannot be read is never taken for absent: it is Apple's to say",
+        arguments: unreadableClaims)
+    func unreadable(name: String, value: String) throws {
+        var made = TestTransaction()
+        made.claims[name] = value
+        let authority = try TestAuthority.transactions()
+        let token = try made.signed(by: authority)
+        let transaction = try #require(authority.reader.readSignedTransaction(token).transaction)
+        #expect(transaction.signature == .proven && !transaction.isComplete)
+        guard case .read(let content?, .proven) = authority.reader.parse(signedTransaction: token) else {
+            Issue.record("it was not read")
+            return
+        }
+        #expect(content.asReceipt == nil)
+        #expect(content.purchases.first?.transactionID == "470000000000001")
+    }
+
+    @Test("so it is with an environment that is not known, and with a date of signing")
+    func unreadableWhole() throws {
+        let authority = try TestAuthority.transactions()
+        var made = TestTransaction()
+        made.claims["environment"] = "\"Elsewhere\""
+        guard
+            case .read(let content?, .proven) = authority.reader.parse(
+                signedTransaction: try made.signed(by: authority))
+        else {
+            Issue.record("it was not read")
+            return
+        }
+        #expect(content.environment == nil && content.asReceipt == nil)
+        made = TestTransaction()
+        made.claims["signedDate"] = "\"1714550405000\""
+        #expect(try read(made).signature == .notProvable(.unreadableDate))
+        #expect(try read(made, .init(leafIsSignedByRoot: true)).signature == .forged(.brokenChain))
+    }
+
+    @Test("null is absent, and so is the nil UUID")
+    func absent() throws {
+        var made = TestTransaction()
+        for name in ["revocationDate", "expiresDate", "isUpgraded", "type", "inAppOwnershipType", "quantity"] {
+            made.claims[name] = "null"
+        }
+        made.claims["appAccountToken"] = "\"00000000-0000-0000-0000-000000000000\""
+        let transaction = try #require(try read(made).transaction)
+        #expect(transaction.isComplete && transaction.signature == .proven)
+        #expect(transaction.purchase.appAccountToken == nil && transaction.purchase.type == nil)
+        #expect(transaction.purchase.quantity == 1 && !transaction.purchase.isUpgraded)
+    }
+
+    @Test("an upgraded period, another type and another ownership are read for what they are")
+    func marks() throws {
+        var made = TestTransaction()
+        made.claims["isUpgraded"] = "true"
+        made.claims["type"] = "\"Bundle\""
+        made.claims["inAppOwnershipType"] = "\"LENT\""
+        let purchase = try #require(try read(made).transaction).purchase
+        #expect(purchase.isUpgraded && purchase.type == .other && purchase.ownership == .other)
+    }
+
+    @Test("a key that is not computed with is in doubt where a known root vouches for it, else forged")
+    func keySizes() throws {
+        let authority = try TestAuthority.transactions()
+        // An authority of the attacker's own, by Apple's name and with a key that is too large to be checked.
+        let key = DER.sequence(
+            DER.sequence(DER.oid(1, 2, 840, 113549, 1, 1, 1), DER.null),
+            DER.element(
+                0x03,
+                [0]
+                    + DER.sequence(
+                        DER.element(0x02, [0] + [UInt8](repeating: 0xFF, count: 1024)), DER.integer(65_537))))
+        let outline = try CertificateOutline(authority.intermediate)
+        let algorithm = DER.sequence(DER.oid(1, 2, 840, 10045, 4, 3, 3))
+        let validity = DER.sequence(
+            DER.element(0x17, Array("200101000000Z".utf8)), DER.element(0x17, Array("300101000000Z".utf8)))
+        let body = DER.sequence(
+            DER.element(0xA0, DER.integer(2)), DER.integer(9), algorithm, Array(outline.issuer), validity,
+            Array(outline.subject), key)
+        for (signer, signature) in [
+            (TestKeys.root, LocalSignature.notProvable(.keySize)), (TestKeys.otherRoot, .forged(.unknownRoot)),
+        ] {
+            let bits = try signer.signature(for: SHA384.hash(data: body)).derRepresentation
+            let intermediate = DER.sequence(body, algorithm, DER.element(0x03, [0] + Array(bits)))
+            let token = try TestTransaction().signed(
+                by: authority, chain: [authority.leaf, intermediate, authority.root])
+            #expect(authority.reader.readSignedTransaction(token).signature == signature)
+        }
     }
 }

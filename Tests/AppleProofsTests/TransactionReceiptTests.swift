@@ -109,4 +109,27 @@ struct TransactionReceiptTests {
             #expect(reading == .malformed("the receipt names no purchase"), "\(name)")
         }
     }
+
+    @Test(
+        "what is there and cannot be read is never taken for absent",
+        arguments: [
+            ("cancellation-date", "yesterday"), ("cancellation-date-ms", "soon"), ("expires-date", "soon"),
+            ("app-item-id", "x"),
+        ])
+    func unreadable(name: String, value: String) throws {
+        let authority = try authority()
+        var made = TestTransactionReceipt(environment: "Sandbox")
+        made.info["purchase-date-ms"] = "1430467200000"
+        let plain = reader(authority).parse(receipt: try made.signed(by: authority))
+        guard case .read(let content?, .proven) = plain, content.asReceipt != nil else {
+            Issue.record("the plain one is not complete")
+            return
+        }
+        made.info[name] = value
+        guard case .read(let bent?, .proven) = reader(authority).parse(receipt: try made.signed(by: authority)) else {
+            Issue.record("it was not read")
+            return
+        }
+        #expect(bent.asReceipt == nil)
+    }
 }

@@ -69,11 +69,13 @@ struct Base64Tests {
 
     @Test("what Apple is sent is the standard form, and the text itself where it is that already")
     func standardForm() throws {
-        for text in ["QUJD", "QUI=", "QQ==", "+/+/"] {
+        for text in ["QUJD", "QUI=", "QQ==", "+/+/", ""] {
             #expect(Base64.standard(text, decoded: try #require(decode(text))) == text)
         }
         for (text, standard) in [
             ("QU JD", "QUJD"), ("QUI", "QUI="), ("QQ", "QQ=="), ("-_-_", "+/+/"), ("QU\nI=", "QUI="),
+            // Bits of the last digit that decode to nothing.
+            ("QUJ=", "QUI="), ("QR==", "QQ=="), ("QUJDQf==", "QUJDQQ=="), ("QR", "QQ=="),
         ] {
             #expect(Base64.standard(text, decoded: try #require(decode(text))) == standard)
         }

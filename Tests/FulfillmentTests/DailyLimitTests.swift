@@ -51,6 +51,7 @@ struct DailyLimitTests {
         for (waived, limit): (Set<Reason>, Int?) in [([], 6), ([.dailyLimit], nil), ([.unknownProduct], 6)] {
             let judge = Judge(
                 submission: Sample.submission(), app: Sample.app([product]), recordTimestamp: Sample.recordTime,
+                now: Sample.recordTime,
                 signature: .notProvable, waived: waived)
             let receipt = Sample.receipt()
             #expect(judge.judged(receipt.purchases[0], in: receipt).dailyLimit == limit)

@@ -126,7 +126,8 @@ struct HoldDecisionTests {
             for other in table.map(\.0) {
                 let judge = Judge(
                     submission: Sample.submission(token: Sample.token), app: app,
-                    recordTimestamp: Sample.recordTime, signature: .notProvable, waived: [other])
+                    recordTimestamp: Sample.recordTime, now: Sample.recordTime, signature: .notProvable, waived: [other]
+                )
                 let verdict = judge.judged(purchase, in: Sample.receipt([purchase])).verdict
                 #expect(verdict == (other == reason ? .grant(payload: nil) : .hold(reason)), "\(reason) \(other)")
             }
@@ -142,17 +143,21 @@ struct HoldDecisionTests {
         var refused = known
         refused.isRetired = true
         refused.onRetired = .reject
-        #expect(hold().outlook(under: catalog([known])) == .mayEnd)
-        #expect(hold().outlook(under: catalog([refused])) == .mayEnd)
-        #expect(hold().outlook(under: catalog([])) == .stays(.unknownProduct))
-        #expect(hold(.retiredProduct).outlook(under: catalog([])) == .stays(.unknownProduct))
-        #expect(hold(isDue: true).outlook(under: catalog([])) == .mayEnd)
-        #expect(hold(purchase: nil).outlook(under: catalog([])) == .mayEnd)
-        #expect(hold().outlook(under: Catalog(version: 2, apps: [])) == .stays(.unknownProduct))
-        #expect(hold(.ownershipDisputed).outlook(under: catalog([known])) == .stays(.ownershipDisputed))
-        #expect(hold(.dailyLimit, dailyCount: 3).outlook(under: catalog([limited])) == .stays(.dailyLimit))
-        #expect(hold(.dailyLimit, dailyCount: 2).outlook(under: catalog([limited])) == .mayEnd)
-        #expect(hold(.dailyLimit, dailyCount: 3).outlook(under: catalog([known])) == .mayEnd)
+        #expect(hold().outlook(under: catalog([known]), now: Sample.recordTime) == .mayEnd)
+        #expect(hold().outlook(under: catalog([refused]), now: Sample.recordTime) == .mayEnd)
+        #expect(hold().outlook(under: catalog([]), now: Sample.recordTime) == .stays(.unknownProduct))
+        #expect(hold(.retiredProduct).outlook(under: catalog([]), now: Sample.recordTime) == .stays(.unknownProduct))
+        #expect(hold(isDue: true).outlook(under: catalog([]), now: Sample.recordTime) == .mayEnd)
+        #expect(hold(purchase: nil).outlook(under: catalog([]), now: Sample.recordTime) == .mayEnd)
+        #expect(hold().outlook(under: Catalog(version: 2, apps: []), now: Sample.recordTime) == .stays(.unknownProduct))
+        #expect(
+            hold(.ownershipDisputed).outlook(under: catalog([known]), now: Sample.recordTime)
+                == .stays(.ownershipDisputed))
+        #expect(
+            hold(.dailyLimit, dailyCount: 3).outlook(under: catalog([limited]), now: Sample.recordTime)
+                == .stays(.dailyLimit))
+        #expect(hold(.dailyLimit, dailyCount: 2).outlook(under: catalog([limited]), now: Sample.recordTime) == .mayEnd)
+        #expect(hold(.dailyLimit, dailyCount: 3).outlook(under: catalog([known]), now: Sample.recordTime) == .mayEnd)
     }
 }
 

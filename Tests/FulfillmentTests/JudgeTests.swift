@@ -8,8 +8,11 @@ struct JudgeTests {
         _ answer: AppleAnswer, _ submission: Submission = Sample.submission(), app: AppPolicy = Sample.app(),
         signature: ParsedProof.Signature = .notProvable, doubts: Int = 0
     ) -> Judgement {
-        Judge(submission: submission, app: app, recordTimestamp: Sample.recordTime, signature: signature)
-            .judge(answer) { _ in doubts }
+        Judge(
+            submission: submission, app: app, recordTimestamp: Sample.recordTime, now: Sample.recordTime,
+            signature: signature
+        )
+        .judge(answer) { _ in doubts }
     }
 
     @Test("trouble and blockage are never a verdict", arguments: AppleAnswer.TroubleKind.allCases)
@@ -57,6 +60,7 @@ struct JudgeTests {
     func doubtsByReason() {
         let judge = Judge(
             submission: Sample.submission(), app: Sample.app(), recordTimestamp: Sample.recordTime,
+            now: Sample.recordTime,
             signature: .notProvable)
         let noPurchaseTwice: (Reason) -> Int = { $0 == .noPurchase ? 2 : 0 }
         #expect(judge.judge(.refused(.malformed), doubts: noPurchaseTwice) == .doubtful(.malformedReceipt))

@@ -63,7 +63,7 @@ struct ProofEvidenceTests {
         // What a receipt cannot say, and rules may go by.
         let more: [(inout StorePurchase) -> Void] = [
             { $0.appAccountToken = "t" }, { $0.appTransactionID = "a" }, { $0.cancelledAt = Sample.recordTime },
-            { $0.isFamilyShared = true }, { $0.quantity = 2 }, { $0.expiresAt = Sample.recordTime },
+            { $0.ownership = .familyShared }, { $0.quantity = 2 }, { $0.expiresAt = Sample.recordTime },
         ]
         for change in more {
             var purchase = Sample.purchase("1")

@@ -34,7 +34,11 @@ public enum TransactionAnswer: Sendable, Equatable {
             guard !document.exceededDepth, let text = document.value["signedTransactionInfo"]?.string else {
                 return trouble(.incomplete)
             }
-            guard let receipt = genuine(text, asked: asked, proofs: proofs) else { return trouble(.unproven) }
+            guard case .read(let content?, .proven) = proofs.parse(signedTransaction: text),
+                content.purchases.map(\.transactionID) == [asked]
+            else { return trouble(.unproven) }
+            // Apple's word, but not all of it can be read.
+            guard let receipt = content.asReceipt else { return trouble(.incomplete) }
             return .answer(.genuine(receipt))
         }
         switch document.value["errorCode"]?.wholeNumber {
@@ -45,16 +49,6 @@ public enum TransactionAnswer: Sendable, Equatable {
         // 4040002, 4040004 and 4040006 among them.
         default: return trouble(.status)
         }
-    }
-
-    /// Nil where Apple did not sign it, or not for this question. Whose app it is, the rules say.
-    private static func genuine(
-        _ text: String, asked: StoreTransactionID, proofs: any ProofParser
-    ) -> GenuineReceipt? {
-        guard case .read(let content?, .proven) = proofs.parse(signedTransaction: text),
-            let receipt = content.asReceipt, receipt.purchases.map(\.transactionID) == [asked]
-        else { return nil }
-        return receipt
     }
 
     /// Label value of `receiptd_apple_requests_total{result}`: `genuine`, `refused`, `blocked`, `not_found`, or the kind of

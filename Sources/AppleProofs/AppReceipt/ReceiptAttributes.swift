@@ -51,12 +51,18 @@ struct ReceiptAttributeReader {
         return (try? reader.next()) ?? nil
     }
 
-    /// Nil where it is unset: an absent text is written as an empty one.
+    /// Nil where it is unset, and where it is none.
     func text(_ value: Range<Int>) -> String? {
         guard let element = element(in: value), let text = BERReader.string(element, in: bytes), !text.isEmpty else {
             return nil
         }
         return text
+    }
+
+    /// Whether nothing stands there: an absent text is written as an empty one.
+    func isUnset(_ value: Range<Int>) -> Bool {
+        guard !value.isEmpty else { return true }
+        return element(in: value).flatMap { BERReader.string($0, in: bytes) }?.isEmpty ?? false
     }
 
     func identifier(_ value: Range<Int>) -> Identifier? {

@@ -10,6 +10,8 @@ struct ReceiptPayload {
     private(set) var kinds: [ProductKind?] = []
     private(set) var unreadablePurchases = 0
     private(set) var holdsAutoRenewable = false
+    /// Apple's id of the app is there and cannot be read.
+    private(set) var hasUnreadableFields = false
 
     /// Throws where the bytes are no payload. The first of two attributes of one type counts.
     init(_ bytes: [UInt8]) throws(BERFault) {
@@ -20,6 +22,7 @@ struct ReceiptPayload {
                 environment = attributes.text(value).flatMap(StoreEnvironment.init(receiptType:))
             case ReceiptAttribute.appAppleID where appAppleID == nil:
                 appAppleID = attributes.integer(value)
+                if appAppleID == nil, !value.isEmpty { hasUnreadableFields = true }
             case ReceiptAttribute.bundleID where bundleID == nil:
                 bundleID = attributes.identifier(value)
             case ReceiptAttribute.creationDate where creationDate == nil:

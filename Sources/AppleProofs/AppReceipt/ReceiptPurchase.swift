@@ -28,7 +28,7 @@ struct ReceiptPurchase {
         var purchasedAt: Timestamp?
         var expiresAt: Timestamp?
         var cancelledAt: Timestamp?
-        /// A quantity below one, or a date that is set and is none: better unread than read as unset.
+        /// A quantity below one, or a date or an original that is set and is none: better unread than read as unset.
         var isImpossible = false
 
         init(_ bytes: [UInt8], in range: Range<Int>) throws(BERFault) {
@@ -38,12 +38,14 @@ struct ReceiptPurchase {
                 case ReceiptAttribute.quantity: setQuantity(attributes.integer(value))
                 case ReceiptAttribute.productID: productID = attributes.identifier(value)
                 case ReceiptAttribute.transactionID: transactionID = attributes.identifier(value)
-                case ReceiptAttribute.originalTransactionID: originalTransactionID = attributes.identifier(value)
+                case ReceiptAttribute.originalTransactionID:
+                    originalTransactionID = attributes.identifier(value)
+                    if originalTransactionID == nil, !attributes.isUnset(value) { isImpossible = true }
                 case ReceiptAttribute.productKind:
                     kind = attributes.integer(value).flatMap(ProductKind.init(receiptCode:))
-                case ReceiptAttribute.purchaseDate: purchasedAt = date(attributes.text(value))
-                case ReceiptAttribute.expiryDate: expiresAt = date(attributes.text(value))
-                case ReceiptAttribute.cancellationDate: cancelledAt = date(attributes.text(value))
+                case ReceiptAttribute.purchaseDate: purchasedAt = date(value, attributes)
+                case ReceiptAttribute.expiryDate: expiresAt = date(value, attributes)
+                case ReceiptAttribute.cancellationDate: cancelledAt = date(value, attributes)
                 default: break
                 }
             }
@@ -57,9 +59,9 @@ struct ReceiptPurchase {
             }
         }
 
-        private mutating func date(_ text: String?) -> Timestamp? {
-            guard let text else { return nil }
-            let date = Timestamp(rfc3339: text)
+        private mutating func date(_ value: Range<Int>, _ attributes: ReceiptAttributeReader) -> Timestamp? {
+            guard !attributes.isUnset(value) else { return nil }
+            let date = attributes.text(value).flatMap(Timestamp.init(rfc3339:))
             if date == nil { isImpossible = true }
             return date
         }

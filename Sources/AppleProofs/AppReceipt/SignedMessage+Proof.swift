@@ -14,20 +14,16 @@ extension SignedMessage {
         }
     }
 
+    /// The signer's chain and its signature first: limits of ours are a doubt only about what these prove.
     private func prove(_ signer: MessageSigner, at time: Timestamp, chains: ChainVerifier) throws(ProofFailure) {
-        guard certificates.count <= Self.maximumCertificates else { throw .notProvable(.tooManyCertificates) }
-        guard signers.count == 1 else { throw .notProvable(.tooManySigners) }
-        guard let name = signer.issuerAndSerialNumber else { throw .notProvable(.signerIdentifier) }
-        guard let digest = MessageDigest(identifier: signer.digestAlgorithm),
-            digest.isUsed(bySignature: signer.signatureAlgorithm)
-        else { throw .notProvable(.unknownAlgorithm) }
-
         let outlines = try certificateOutlines()
-        let leaf = outlines.first { $0.issuer == name.issuer && $0.serialNumber == name.serialNumber }
-        guard let leaf else { throw .forged(.signerCertificateMissing) }
+        guard let leaf = leaf(of: signer, among: outlines) else { throw .forged(.signerCertificateMissing) }
         let chain = try chains.verify(leaf, candidates: outlines)
         try chain.check(at: time)
-        guard case .rsa(let key) = chain.key else { throw .notProvable(.unknownAlgorithm) }
+        guard signer.issuerAndSerialNumber != nil else { throw .notProvable(.signerIdentifier) }
+        guard case .rsa(let key) = chain.key, let digest = MessageDigest(identifier: signer.digestAlgorithm),
+            digest.isUsed(bySignature: signer.signatureAlgorithm)
+        else { throw .notProvable(.unknownAlgorithm) }
 
         let signed = try signedOctets(signer, digest: digest)
         let signature = _RSA.Signing.RSASignature(rawRepresentation: signer.signature)
@@ -39,6 +35,18 @@ extension SignedMessage {
                 key.isValidSignature(signature, for: SHA256.hash(data: signed), padding: .insecurePKCS1v1_5)
             }
         guard isValid else { throw .forged(.signature) }
+        if let doubt = chain.doubt { throw .notProvable(doubt) }
+        if chain.missingMarker != nil { throw .notProvable(.marker) }
+        guard certificates.count <= Self.maximumCertificates else { throw .notProvable(.tooManyCertificates) }
+        guard signers.count == 1 else { throw .notProvable(.tooManySigners) }
+    }
+
+    /// The signer's own certificate. One that is named by a key identifier is taken for the one that issued no other.
+    private func leaf(of signer: MessageSigner, among outlines: [CertificateOutline]) -> CertificateOutline? {
+        if let name = signer.issuerAndSerialNumber {
+            return outlines.first { $0.issuer == name.issuer && $0.serialNumber == name.serialNumber }
+        }
+        return outlines.first { outline in outlines.allSatisfy { $0.issuer != outline.subject } }
     }
 
     private func certificateOutlines() throws(ProofFailure) -> [CertificateOutline] {

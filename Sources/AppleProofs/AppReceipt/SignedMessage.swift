@@ -24,7 +24,7 @@ struct SignedMessage {
         if let bag = try signedData.next(ifTagged: BERTag.context0) {
             var reader = BERReader(bytes, inside: bag)
             certificates.reserveCapacity(SignedMessage.usualCertificates)
-            while certificates.count <= SignedMessage.maximumCertificates, let certificate = try reader.next() {
+            while certificates.count < SignedMessage.lookedAtCertificates, let certificate = try reader.next() {
                 certificates.append(certificate)
             }
         }
@@ -38,8 +38,10 @@ struct SignedMessage {
     }
 
     private static let usualCertificates = 3
-    /// One more than these is read, to know that there are more.
+    /// With more nothing is called proven.
     static let maximumCertificates = 5
+    /// Among so many the signer's chain is looked for: each may cost a look at a signature.
+    static let lookedAtCertificates = 8
 
     private static func content(of element: BERElement, in bytes: [UInt8]) throws(BERFault) -> [UInt8] {
         var reader = BERReader(bytes, inside: element)

@@ -1,6 +1,8 @@
-/// A certificate's skeleton, read before anything is computed with it: who issued it, and how large its key is.
+/// A certificate's skeleton, read before anything is computed with it: who issued it, what the issuer signed, and how
+/// large its own key is.
 ///
-/// Sizes are judged here, so that a hostile key never reaches public-key arithmetic.
+/// Sizes are judged here, so that a hostile key never reaches public-key arithmetic. That a key is not computed with is a
+/// doubt only once the issuer's signature is checked: until then the certificate is anybody's.
 struct CertificateOutline {
     /// Apple's have 1 to 1.5 KB.
     static let maximumSize = 16 * 1024
@@ -13,6 +15,10 @@ struct CertificateOutline {
     let issuer: ArraySlice<UInt8>
     let subject: ArraySlice<UInt8>
     let serialNumber: ArraySlice<UInt8>
+    /// What its issuer signed, the algorithm's identifier, and the signature.
+    let signedOctets: ArraySlice<UInt8>
+    let signatureAlgorithm: ArraySlice<UInt8>
+    let signature: ArraySlice<UInt8>
     /// Why its key is not to be computed with, nil where it may be.
     let doubt: Doubt?
 
@@ -27,7 +33,9 @@ struct CertificateOutline {
         var outer = BERReader(bytes, in: range)
         var certificate = BERReader(bytes, inside: try outer.next(BERTag.sequence))
         guard outer.isAtEnd else { throw .unexpectedElement }
-        var body = BERReader(bytes, inside: try certificate.next(BERTag.sequence))
+        let signed = try certificate.next(BERTag.sequence)
+        signedOctets = bytes[signed.whole]
+        var body = BERReader(bytes, inside: signed)
         _ = try body.next(ifTagged: BERTag.context0)
         serialNumber = bytes[try body.next(BERTag.integer).content]
         _ = try body.next(BERTag.sequence)
@@ -35,9 +43,12 @@ struct CertificateOutline {
         _ = try body.next(BERTag.sequence)
         subject = bytes[try body.next(BERTag.sequence).whole]
         let key = try body.next(BERTag.sequence)
-        _ = try certificate.next(BERTag.sequence)
-        _ = try certificate.next(BERTag.bitString)
-        guard certificate.isAtEnd else { throw .unexpectedElement }
+        var algorithm = BERReader(bytes, inside: try certificate.next(BERTag.sequence))
+        signatureAlgorithm = bytes[try algorithm.next(BERTag.objectIdentifier).content]
+        let signature = try certificate.next(BERTag.bitString)
+        // The first octet counts unused bits: a signature has none.
+        guard certificate.isAtEnd, bytes[signature.content].first == 0 else { throw .unexpectedElement }
+        self.signature = bytes[signature.content].dropFirst()
         doubt = range.count > Self.maximumSize ? .certificateSize : try Self.doubt(about: key, in: bytes)
     }
 

@@ -23,8 +23,9 @@ struct ChainVerifier: Sendable {
             do {
                 return try verify(leaf, intermediate)
             } catch {
-                // An authority that was renewed keeps its name: the other one may be the issuer.
-                failure = error
+                // An authority that was renewed keeps its name: the other one may be the issuer. What is in doubt may be
+                // genuine, whatever stands beside it.
+                if case .forged = failure { failure = error }
             }
         }
         throw failure
@@ -51,48 +52,53 @@ struct ChainVerifier: Sendable {
         return Digest256(bytes: hash.finalize().withUnsafeBytes { Array($0) })
     }
 
+    /// Each certificate is proven under the one above it before anything in it is looked at: what nobody vouches for is a
+    /// forgery, whatever else it holds, and only what is vouched for can be in doubt.
     private func verifyAnew(
         _ leaf: CertificateOutline, _ intermediate: CertificateOutline
     ) throws(ProofFailure) -> VerifiedChain {
         let namesakes = roots.roots.filter { $0.subject == intermediate.issuer }
-        guard !namesakes.isEmpty else { throw .forged(.unknownRoot) }
-        if let doubt = intermediate.doubt ?? leaf.doubt { throw .notProvable(doubt) }
-
+        let isSigner = { (root: TrustedCertificate) in
+            intermediate.signature(by: root.certificate.publicKey) == .valid
+        }
+        guard let root = namesakes.first(where: isSigner) else { throw .forged(.unknownRoot) }
         let authority = try Self.certificate(intermediate)
-        let isSigned = { (root: TrustedCertificate) in Self.isSigned(authority, by: root.certificate) }
-        guard let root = namesakes.first(where: isSigned) else { throw .forged(.unknownRoot) }
         guard authority.isAuthority else { throw .forged(.intermediateUsage) }
-        guard authority.extensions[oid: Certificate.intermediateMarker] != nil else {
-            throw .forged(.intermediateMarker)
-        }
 
+        guard leaf.issuer == intermediate.subject else { throw .forged(.brokenChain) }
+        switch leaf.signature(by: authority.publicKey) {
+        case .valid: break
+        case .invalid: throw .forged(.brokenChain)
+        case .unknownAlgorithm: throw .notProvable(.unknownAlgorithm)
+        }
         let signer = try Self.certificate(leaf)
-        guard leaf.issuer == intermediate.subject, Self.isSigned(signer, by: authority) else {
-            throw .forged(.brokenChain)
-        }
         guard signer.isForSigning else { throw .forged(.leafUsage) }
-        guard signer.extensions[oid: Certificate.leafMarker] != nil else { throw .forged(.leafMarker) }
-        guard !authority.hasUnknownCriticalExtension, !signer.hasUnknownCriticalExtension else {
-            throw .notProvable(.criticalExtension)
-        }
+
         guard let above = authority.validity, let below = signer.validity else {
             throw .notProvable(.unsupportedCertificate)
         }
         let from = max(root.validity.lowerBound, above.lowerBound, below.lowerBound)
         let until = min(root.validity.upperBound, above.upperBound, below.upperBound)
         guard from <= until else { throw .forged(.notValidThen) }
-        return VerifiedChain(key: Self.key(of: signer), validity: from...until)
+        var chain = VerifiedChain(key: Self.key(of: signer), validity: from...until)
+        if authority.extensions[oid: Certificate.intermediateMarker] == nil {
+            chain.missingMarker = .intermediateMarker
+        } else if signer.extensions[oid: Certificate.leafMarker] == nil {
+            chain.missingMarker = .leafMarker
+        }
+        if authority.hasUnknownCriticalExtension || signer.hasUnknownCriticalExtension {
+            chain.doubt = .criticalExtension
+        }
+        return chain
     }
 
+    /// Of one that is vouched for: only such a one can be in doubt.
     private static func certificate(_ outline: CertificateOutline) throws(ProofFailure) -> Certificate {
+        if let doubt = outline.doubt { throw .notProvable(doubt) }
         guard let certificate = try? Certificate(derEncoded: outline.bytes) else {
             throw .notProvable(.unsupportedCertificate)
         }
         return certificate
-    }
-
-    private static func isSigned(_ certificate: Certificate, by issuer: Certificate) -> Bool {
-        issuer.publicKey.isValidSignature(certificate.signature, for: certificate)
     }
 
     private static func key(of certificate: Certificate) -> VerifiedChain.Key {

@@ -7,6 +7,10 @@ struct VerifiedChain: Sendable {
     let key: Key
     /// When leaf, intermediate and root were valid all at once.
     let validity: ClosedRange<Timestamp>
+    /// The root vouches for it, but not as a signer of what the App Store sells.
+    var missingMarker: Forgery?
+    /// Why what its key signed cannot be called proven all the same.
+    var doubt: Doubt?
 
     enum Key: Sendable {
         case rsa(_RSA.Signing.PublicKey)

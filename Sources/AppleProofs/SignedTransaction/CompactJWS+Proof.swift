@@ -22,11 +22,13 @@ extension CompactJWS {
         guard header["crit"] == nil else { throw .forged(.criticalHeader) }
         let (leaf, intermediate) = try certificates()
         let chain = try chains.verify(leaf, candidates: [intermediate])
+        if let missing = chain.missingMarker { throw .forged(missing) }
         if let time { try chain.check(at: time) }
         guard case .p256(let key) = chain.key else { throw .forged(.algorithm) }
         guard let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature),
             key.isValidSignature(signature, for: signedOctets)
         else { throw .forged(.signature) }
+        if let doubt = chain.doubt { throw .notProvable(doubt) }
     }
 
     private func certificates() throws(ProofFailure) -> (leaf: CertificateOutline, intermediate: CertificateOutline) {

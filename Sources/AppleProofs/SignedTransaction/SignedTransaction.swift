@@ -15,9 +15,10 @@ public enum SignedTransactionReading: Sendable, Equatable {
 public struct SignedTransaction: Sendable, Equatable {
     /// `cancelledAt` is Apple's `revocationDate`.
     public var purchase: StorePurchase
-    public var kind: ProductKind?
+    public var kind: ProductKind? { purchase.type?.kind }
     public var bundleID: BundleID
-    /// Nil where it is a development machine's (`Xcode`, `LocalTesting`), which is always forged.
+    /// Nil where it is a development machine's (`Xcode`, `LocalTesting`), which is always forged, and where it is not known
+    /// here.
     public var environment: StoreEnvironment?
     /// In thousandths of the purchase's currency.
     public var priceInThousandths: Int64?
@@ -25,6 +26,8 @@ public struct SignedTransaction: Sendable, Equatable {
     public var storefront: String?
     public var signedDate: Timestamp?
     public var signature: LocalSignature
+    /// False where it says something that cannot be read: Apple can tell what it is.
+    public var isComplete: Bool
     /// Thousandths of a percent that Apple has refunded; nil where it does not tell.
     public var refundedMilliPercent: Int32?
 }

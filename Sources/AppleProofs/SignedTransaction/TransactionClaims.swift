@@ -3,34 +3,43 @@ import Fulfillment
 /// The claims of a JWS payload, typed: Apple's `JWSTransactionDecodedPayload`.
 struct TransactionClaims {
     let purchase: StorePurchase
-    let kind: ProductKind?
     let bundleID: BundleID
     let environment: Environment
     let priceInThousandths: Int64?
     let storefront: String?
-    let signedDate: Timestamp?
+    let signedDate: Claim<Timestamp>
     /// Thousandths of a percent; nil where nothing was refunded.
     let revocationPercentage: Int32?
+    /// False where a claim that decides something is there and cannot be read.
+    let isComplete: Bool
 
     enum Environment {
         case store(StoreEnvironment)
         /// Signed by Xcode or its test server with a key of its own.
         case local
+        /// One that is not known here.
+        case other
     }
 
     /// Nil where the payload is no transaction.
     init?(_ payload: JSONValue) {
-        guard let bundleID = payload.identifier("bundleId"), let environment = Environment(payload["environment"]),
-            let purchase = StorePurchase(claims: payload)
+        var isComplete = true
+        guard case .told(let bundleID) = payload.identifier("bundleId"),
+            let environment = Environment(payload["environment"]),
+            let purchase = StorePurchase(claims: payload, noting: &isComplete)
         else { return nil }
         self.purchase = purchase
         self.bundleID = bundleID
         self.environment = environment
-        kind = payload["type"]?.string.flatMap(ProductKind.init(claim:))
-        priceInThousandths = payload["price"]?.integer
-        storefront = payload.identifier("storefront")?.text
+        // These two decide nothing.
+        var isTold = true
+        priceInThousandths = payload.integer("price").value(noting: &isTold)
+        storefront = payload.identifier("storefront").value(noting: &isTold)?.text
         signedDate = payload.date("signedDate")
-        revocationPercentage = payload["revocationPercentage"]?.integer.flatMap { Int32(exactly: $0) }
+        let percentage = payload.integer("revocationPercentage").value(noting: &isComplete)
+        revocationPercentage = percentage.flatMap { Int32(exactly: $0) }
+        if percentage != nil, revocationPercentage == nil { isComplete = false }
+        self.isComplete = isComplete
     }
 }
 
@@ -38,60 +47,51 @@ extension TransactionClaims.Environment {
     fileprivate init?(_ claim: JSONValue?) {
         switch claim?.string {
         case "Xcode", "LocalTesting": self = .local
-        case let name?:
-            guard let environment = StoreEnvironment(rawValue: name) else { return nil }
-            self = .store(environment)
+        case let name?: self = StoreEnvironment(rawValue: name).map(Self.store) ?? .other
         case nil: return nil
         }
     }
 }
 
 extension StorePurchase {
-    fileprivate init?(claims: JSONValue) {
-        guard let transactionID = claims.identifier("transactionId"), let productID = claims.identifier("productId"),
-            let purchasedAt = claims.date("purchaseDate"), let quantity = claims.quantity
+    /// Nil where no transaction is named. `isComplete` ends where the rest of what it says cannot be read: then what is
+    /// read here says which transaction Apple is to be asked about, and nothing more.
+    fileprivate init?(claims: JSONValue, noting isComplete: inout Bool) {
+        let purchasedAt = claims.date("purchaseDate")
+        guard case .told(let transactionID) = claims.identifier("transactionId"),
+            case .told(let productID) = claims.identifier("productId"), purchasedAt.isTold
         else { return nil }
-        self.init(
-            transactionID: transactionID,
-            originalTransactionID: claims.identifier("originalTransactionId") ?? transactionID,
-            productID: productID, quantity: quantity, purchasedAt: purchasedAt, expiresAt: claims.date("expiresDate"),
-            cancelledAt: claims.date("revocationDate"),
-            isFamilyShared: claims["inAppOwnershipType"]?.string == "FAMILY_SHARED",
-            appAccountToken: claims.identifier("appAccountToken")?.text.lowercased(),
-            currency: claims.identifier("currency")?.text.uppercased(),
-            appTransactionID: claims.identifier("appTransactionId"))
-    }
-}
-
-extension ProductKind {
-    fileprivate init?(claim: String) {
-        switch claim {
-        case "Consumable": self = .consumable
-        case "Non-Consumable": self = .nonConsumable
-        case "Non-Renewing Subscription": self = .nonRenewingSubscription
-        case "Auto-Renewable Subscription": self = .autoRenewableSubscription
-        default: return nil
+        let original = claims.identifier("originalTransactionId").value(noting: &isComplete)
+        let quantity = Claim(claims["quantity"]) { _ in
+            claims.integer("quantity").told.flatMap { Int32(exactly: $0) }.flatMap { $0 >= 1 ? $0 : nil }
         }
+        let ownership = claims.text("inAppOwnershipType").value(noting: &isComplete).map(Ownership.init(claim:))
+        let token = claims.text("appAccountToken").value(noting: &isComplete).map(AccountToken.init(told:))
+        if token == .malformed { isComplete = false }
+        self.init(
+            transactionID: transactionID, originalTransactionID: original ?? transactionID, productID: productID,
+            quantity: quantity.value(noting: &isComplete) ?? 1,
+            purchasedAt: purchasedAt.value(noting: &isComplete) ?? Timestamp(milliseconds: 0),
+            expiresAt: claims.date("expiresDate").value(noting: &isComplete),
+            cancelledAt: claims.date("revocationDate").value(noting: &isComplete),
+            appAccountToken: token?.text,
+            // The next two decide little: what cannot be read of them is not told.
+            currency: claims.identifier("currency").told?.text.uppercased(),
+            appTransactionID: claims.identifier("appTransactionId").told)
+        self.ownership = ownership ?? .purchased
+        isUpgraded = claims.flag("isUpgraded").value(noting: &isComplete) ?? false
+        type = claims.text("type").value(noting: &isComplete).map(PurchaseType.init(claim:))
     }
 }
 
-extension JSONValue {
-    fileprivate func identifier(_ name: String) -> Identifier? {
-        self[name]?.string.flatMap { ReceiptText.identifier($0) }
-    }
-
-    /// Milliseconds since 1970.
-    fileprivate func date(_ name: String) -> Timestamp? {
-        self[name]?.integer.map(Timestamp.init(milliseconds:))
-    }
-
-    fileprivate var quantity: Int32? {
-        guard let claim = self["quantity"] else { return 1 }
-        return claim.integer.flatMap { Int32(exactly: $0) }.flatMap { $0 >= 1 ? $0 : nil }
-    }
-
-    fileprivate var integer: Int64? {
-        guard case .number(let text) = self else { return nil }
-        return Int64(text) ?? Double(text).flatMap { Int64(exactly: $0) }
+extension PurchaseType {
+    fileprivate init(claim: String) {
+        switch claim {
+        case "Consumable": self = .known(.consumable)
+        case "Non-Consumable": self = .known(.nonConsumable)
+        case "Non-Renewing Subscription": self = .known(.nonRenewingSubscription)
+        case "Auto-Renewable Subscription": self = .known(.autoRenewableSubscription)
+        default: self = .other
+        }
     }
 }

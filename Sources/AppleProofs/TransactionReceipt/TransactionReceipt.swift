@@ -8,6 +8,8 @@ struct TransactionReceipt {
     let appAppleID: Int64?
     let environment: StoreEnvironment?
     let purchase: StorePurchase
+    /// Something that decides is there and cannot be read: Apple can tell what it is.
+    let hasUnreadableFields: Bool
 
     enum Fault: String, Error {
         case notAPropertyList = "not a property list of a receipt"
@@ -29,6 +31,12 @@ struct TransactionReceipt {
         appAppleID = fields["app-item-id"].flatMap { Int64($0) }
         environment = outer["environment"] == StoreEnvironment.sandbox.rawValue ? .sandbox : nil
         self.purchase = purchase
+        hasUnreadableFields =
+            (fields["app-item-id"] ?? "").isEmpty != (appAppleID == nil)
+            || (fields["original-transaction-id"] ?? "").isEmpty
+                != (fields["original-transaction-id"].flatMap { ReceiptText.identifier($0) } == nil)
+            || fields.isTold(StorePurchase.expiryKeys) && purchase.expiresAt == nil
+            || fields.isTold(StorePurchase.cancellationKeys) && purchase.cancelledAt == nil
     }
 }
 
@@ -43,12 +51,17 @@ extension StorePurchase {
         self.init(
             transactionID: transactionID, originalTransactionID: original ?? transactionID, productID: productID,
             quantity: quantity, purchasedAt: purchasedAt,
-            expiresAt: fields.date("expires-date", orText: "expires-date-formatted"),
-            cancelledAt: fields.date("cancellation-date-ms", orText: "cancellation-date"))
+            expiresAt: fields.date(Self.expiryKeys[0], orText: Self.expiryKeys[1]),
+            cancelledAt: fields.date(Self.cancellationKeys[0], orText: Self.cancellationKeys[1]))
     }
+
+    fileprivate static let expiryKeys = ["expires-date", "expires-date-formatted"]
+    fileprivate static let cancellationKeys = ["cancellation-date-ms", "cancellation-date"]
 }
 
 extension PropertyList {
+    fileprivate func isTold(_ keys: [String]) -> Bool { keys.contains { !(self[$0] ?? "").isEmpty } }
+
     /// Milliseconds since 1970 under one key, or `2013-05-01 08:00:00 Etc/GMT` under the other.
     fileprivate func date(_ key: String, orText textKey: String) -> Timestamp? {
         if let milliseconds = self[key].flatMap({ Int64($0) }) { return Timestamp(milliseconds: milliseconds) }

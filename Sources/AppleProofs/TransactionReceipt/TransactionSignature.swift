@@ -30,7 +30,7 @@ struct TransactionSignature {
     /// Proven or not: what fails here may be a signature of a kind that is not known here, and Apple is asked.
     func isProven(over purchaseInfo: [UInt8], at time: Timestamp, chains: ChainVerifier) -> Bool {
         guard let chain = try? chains.verify(certificate), chain.validity.contains(time),
-            case .rsa(let key) = chain.key
+            chain.missingMarker == nil, chain.doubt == nil, case .rsa(let key) = chain.key
         else { return false }
         var hash = Insecure.SHA1()
         hash.update(data: [Self.version])

@@ -13,7 +13,11 @@ public struct StorePurchase: Sendable, Equatable {
     public var purchasedAt: Timestamp
     public var expiresAt: Timestamp?
     public var cancelledAt: Timestamp?
-    public var isFamilyShared: Bool
+    public var ownership: Ownership
+    /// A period that the player gave up for another plan. A cancellation that stands beside it is no refund.
+    public var isUpgraded = false
+    /// What Apple signed of the product's type; nil where it did not: receipts do not tell it.
+    public var type: PurchaseType?
     /// Lower case.
     public var appAccountToken: String?
     /// Upper case, where Apple tells it.
@@ -34,16 +38,41 @@ public struct StorePurchase: Sendable, Equatable {
         self.purchasedAt = purchasedAt
         self.expiresAt = expiresAt
         self.cancelledAt = cancelledAt
-        self.isFamilyShared = isFamilyShared
+        ownership = isFamilyShared ? .familyShared : .purchased
         self.appAccountToken = appAccountToken
         self.currency = currency
         self.appTransactionID = appTransactionID
     }
 
+    public var isFamilyShared: Bool { ownership == .familyShared }
+
     /// The order in which purchases are decided and published: `purchased_at`, then the id's bytes.
     public static func isBefore(_ left: StorePurchase, _ right: StorePurchase) -> Bool {
         left.purchasedAt != right.purchasedAt
             ? left.purchasedAt < right.purchasedAt : left.transactionID < right.transactionID
+    }
+}
+
+/// Apple's `inAppOwnershipType`; where it is not told, the purchase is the player's own.
+public enum Ownership: String, Sendable, CaseIterable {
+    case purchased = "PURCHASED"
+    case familyShared = "FAMILY_SHARED"
+    /// One that is not known here.
+    case other
+
+    public init(claim: String) {
+        self = [Ownership.purchased, .familyShared].first { $0.rawValue == claim } ?? .other
+    }
+}
+
+/// Apple's `type` of a product, as it is signed with each transaction.
+public enum PurchaseType: Sendable, Equatable {
+    case known(ProductKind)
+    /// One that is not known here: no catalog can say the same.
+    case other
+
+    public var kind: ProductKind? {
+        if case .known(let kind) = self { kind } else { nil }
     }
 }
 

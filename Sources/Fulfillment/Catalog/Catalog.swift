@@ -21,6 +21,7 @@ public struct AppPolicy: Sendable, Equatable {
     public var verification = Verification.apple
     public var sandbox = SandboxPolicy.reject
     public var accountToken = AccountTokenPolicy.compare
+    public var accountTokenIs = AccountTokenMeaning.none
     /// Purchases before it that the ledger does not know are held.
     public var cutover: Timestamp?
     public var acceptsFamilyShared = false
@@ -50,6 +51,13 @@ public struct AppPolicy: Sendable, Equatable {
             case .accept: true
             }
         }
+    }
+
+    /// What an `appAccountToken` says by itself.
+    public enum AccountTokenMeaning: String, Sendable, CaseIterable {
+        case none
+        /// It is the player's id, which is a UUID in lower case.
+        case playerID = "player_id"
     }
 
     public enum AccountTokenPolicy: String, Sendable, CaseIterable {

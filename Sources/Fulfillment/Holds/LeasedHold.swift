@@ -59,15 +59,15 @@ public struct LeasedHold: Sendable {
         case mayEnd
     }
 
-    public func outlook(under catalog: Catalog) -> Outlook {
+    public func outlook(under catalog: Catalog, now: Timestamp) -> Outlook {
         guard !isDue else { return .mayEnd }
         // No catalog decides between two players.
         guard let app = catalog.apps[submission.bundleID], reason != .ownershipDisputed else { return .stays(reason) }
         guard let evidence, let purchase = evidence.purchases.first(where: { $0.transactionID == transactionID })
         else { return .mayEnd }
         let judge = Judge(
-            submission: submission, app: app, recordTimestamp: position.timestamp, signature: .notProvable,
-            waived: waived)
+            submission: submission, app: app, recordTimestamp: position.timestamp, now: now,
+            signature: .notProvable, waived: waived)
         guard judge.reasonAgainst(evidence) == nil else { return .mayEnd }
         let judged = judge.judged(purchase, in: evidence)
         switch judged.verdict {

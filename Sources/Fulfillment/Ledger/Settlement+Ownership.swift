@@ -57,7 +57,11 @@ extension PendingDecision {
 extension JudgedPurchase {
     /// The order of reasons: who it is bound to comes before what became of it.
     fileprivate var reasonOfRefunded: Reason {
-        verdict == .reject(.bindingMismatch) ? .bindingMismatch : .cancelled
+        switch verdict {
+        case .reject(.bindingMismatch): .bindingMismatch
+        case .reject(.upgraded): .upgraded
+        default: .cancelled
+        }
     }
 }
 

@@ -8,19 +8,20 @@ public struct Judge: Sendable {
 
     public let submission: Submission
     public let app: AppPolicy
-    /// The record's time: expiry is judged at it, so that a redelivery cannot change the verdict.
+    /// The record's time, or now where that lies ahead: expiry is judged at it, so that a redelivery cannot change the
+    /// verdict, nor a sender's clock.
     public let recordTimestamp: Timestamp
     public let signature: ParsedProof.Signature
     /// What an operator has let pass: none of these holds anything back.
     public let waived: Set<Reason>
 
     public init(
-        submission: Submission, app: AppPolicy, recordTimestamp: Timestamp, signature: ParsedProof.Signature,
-        waived: Set<Reason> = []
+        submission: Submission, app: AppPolicy, recordTimestamp: Timestamp, now: Timestamp,
+        signature: ParsedProof.Signature, waived: Set<Reason> = []
     ) {
         self.submission = submission
         self.app = app
-        self.recordTimestamp = recordTimestamp
+        self.recordTimestamp = min(recordTimestamp, now)
         self.signature = signature
         self.waived = waived
     }
@@ -73,10 +74,15 @@ public struct Judge: Sendable {
         on purchase: StorePurchase, product: Product?, in receipt: GenuineReceipt
     ) -> JudgedPurchase.Verdict {
         if isBoundElsewhere(purchase) { return .reject(.bindingMismatch) }
+        if purchase.isUpgraded { return .reject(.upgraded) }
         if purchase.cancelledAt != nil { return .reject(.cancelled) }
         if purchase.isFamilyShared, !app.acceptsFamilyShared { return .reject(.familyShared) }
         if receipt.isExpiredSubscription { return .reject(.subscriptionExpired) }
         if let expiry = purchase.expiresAt, expiry <= recordTimestamp { return .reject(.subscriptionExpired) }
+        if purchase.ownership == .other, !waived.contains(.unknownOwnership) { return .hold(.unknownOwnership) }
+        if let product, let type = purchase.type, type.kind != product.kind, !waived.contains(.kindMismatch) {
+            return .hold(.kindMismatch)
+        }
         if app.accountToken == .require, purchase.appAccountToken == nil, !waived.contains(.bindingMissing) {
             return .hold(.bindingMissing)
         }
@@ -100,6 +106,10 @@ public struct Judge: Sendable {
     }
 
     private func isBoundElsewhere(_ purchase: StorePurchase) -> Bool {
+        if app.accountTokenIs == .playerID {
+            let tokens = [submission.appAccountToken, purchase.appAccountToken].compactMap(\.self)
+            if tokens.contains(where: { PlayerID($0) != submission.playerID }) { return true }
+        }
         switch (submission.appAccountToken, purchase.appAccountToken) {
         case (let submitted?, let told?) where submitted == told: return false
         case (.some, .some): return true

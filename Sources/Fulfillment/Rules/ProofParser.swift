@@ -64,7 +64,8 @@ public struct DecodedProof: Sendable {
 }
 
 extension Base64 {
-    /// The standard alphabet, padded, no white space: `text` itself where it is that already.
+    /// `decoded` in the standard alphabet, padded, without white space, as `encode` gives it: nothing that a client wrote
+    /// goes on to Apple. That is `text` itself, at less cost, where it is that already.
     static func standard(_ text: String, decoded: [UInt8]) -> String {
         func isStandard(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
             // Without an early exit, so that many bytes are looked at in one step.
@@ -73,7 +74,8 @@ extension Base64 {
                 other |=
                     (byte <= 0x20 ? 1 : 0) | (byte == UInt8(ascii: "-") ? 1 : 0) | (byte == UInt8(ascii: "_") ? 1 : 0)
             }
-            return bytes.count & 3 == 0 && other == 0
+            // Of a group that is not full, some last bits decode to nothing: there are several ways to write them.
+            return bytes.count & 3 == 0 && other == 0 && bytes.last != UInt8(ascii: "=")
         }
         return text.utf8.withContiguousStorageIfAvailable(isStandard) == true ? text : encode(decoded)
     }

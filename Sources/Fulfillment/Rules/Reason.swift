@@ -15,9 +15,12 @@ public enum Reason: String, Sendable, CaseIterable {
     case ownedByOtherPlayer = "owned_by_other_player"
     case alreadyGranted = "already_granted"
     case bindingMismatch = "binding_mismatch"
+    case upgraded
     case cancelled
     case familyShared = "family_shared"
     case subscriptionExpired = "subscription_expired"
+    case unknownOwnership = "unknown_ownership"
+    case kindMismatch = "kind_mismatch"
     case bindingMissing = "binding_missing"
     case beforeCutover = "before_cutover"
     case unknownProduct = "unknown_product"

@@ -126,8 +126,9 @@ struct SubmissionFields {
     /// A token that is no UUID is a fault: a binding that silently vanished would be a hole.
     private func appAccountToken() throws(Fault) -> String? {
         guard let text = try text(.appAccountToken) else { return nil }
-        guard let token = UUIDText.normalized(text) else { throw Fault(message: "app_account_token is not a UUID") }
-        return token
+        let token = AccountToken(told: text)
+        guard token != .malformed else { throw Fault(message: "app_account_token is not a UUID") }
+        return token.text
     }
 
     /// Ill-formed or empty is ignored: it only ever serves where Apple says nothing.

@@ -57,6 +57,9 @@ extension StorePurchase {
             isFamilyShared: json["shared"] == .bool(true), appAccountToken: json["token"]?.string,
             currency: json["currency"]?.string,
             appTransactionID: json["app_transaction"]?.string.map { AppTransactionID($0) })
+        if let told = json["ownership"]?.string { ownership = Ownership(claim: told) }
+        isUpgraded = json["upgraded"] == .bool(true)
+        type = json["type"]?.string.map { ProductKind(rawValue: $0).map(PurchaseType.known) ?? .other }
     }
 }
 
@@ -84,11 +87,19 @@ extension JSONWriter {
             name("shared")
             bool(true)
         }
+        if purchase.ownership == .other { member("ownership", purchase.ownership.rawValue) }
+        if purchase.isUpgraded {
+            name("upgraded")
+            bool(true)
+        }
+        if let type = purchase.type { member("type", type.kind?.rawValue ?? Self.otherType) }
         member("token", ifPresent: purchase.appAccountToken)
         member("currency", ifPresent: purchase.currency)
         member("app_transaction", ifPresent: purchase.appTransactionID?.text)
         endObject()
     }
+
+    private static let otherType = "other"
 
     private mutating func milliseconds(_ name: StaticString, _ time: Timestamp?) {
         guard let time else { return }

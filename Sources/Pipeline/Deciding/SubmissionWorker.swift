@@ -161,7 +161,7 @@ public struct SubmissionWorker: Sendable {
         _ item: InFlightRecord, _ wait: Wait
     ) -> Judgement {
         Judge(
-            submission: submission, app: terms.app, recordTimestamp: item.position.timestamp,
+            submission: submission, app: terms.app, recordTimestamp: item.position.timestamp, now: WallClock.now,
             signature: proof.signature
         ).judge(answer, doubts: wait.doubts)
     }

@@ -80,7 +80,7 @@ final class HoldRevisit: Sendable {
             var staying: [(hold: LeasedHold, reason: Reason)] = []
             var open: [LeasedHold] = []
             for hold in leased {
-                if case .stays(let reason) = hold.outlook(under: catalog) {
+                if case .stays(let reason) = hold.outlook(under: catalog, now: WallClock.now) {
                     staying.append((hold, reason))
                 } else {
                     open.append(hold)

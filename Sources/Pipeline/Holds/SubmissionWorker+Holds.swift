@@ -35,7 +35,7 @@ extension SubmissionWorker {
                 return try await holds.putBack(hold, dueAfterSeconds: PipelineLimits.unknownAppRetrySeconds)
             }
             let judge = Judge(
-                submission: hold.submission, app: app, recordTimestamp: hold.position.timestamp,
+                submission: hold.submission, app: app, recordTimestamp: hold.position.timestamp, now: WallClock.now,
                 signature: proof.signature, waived: hold.waived)
             // Apple called it genuine once: an answer that it may take back is only asked for again.
             guard case .decided(let decided) = judge.judge(answer, doubts: { _ in 0 }) else {

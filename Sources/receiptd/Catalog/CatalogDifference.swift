@@ -68,6 +68,7 @@ struct CatalogDifference: Sendable, Equatable {
             ("verification", app.verification.rawValue),
             ("sandbox", sandbox),
             ("account_token", app.accountToken.rawValue),
+            ("account_token_is", app.accountTokenIs.rawValue),
             ("cutover", app.cutover?.rfc3339 ?? absent),
             ("family_shared", app.acceptsFamilyShared ? "accept" : "reject"),
             ("currencies", app.currencies?.sorted().joined(separator: " ") ?? "all"),

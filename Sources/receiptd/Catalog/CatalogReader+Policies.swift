@@ -4,6 +4,8 @@ extension CatalogReader {
     mutating func policies(of app: inout AppPolicy, in fields: inout CatalogFields) {
         choose("verification", in: &fields, into: &app.verification, AppPolicy.Verification.allCases.named)
         choose("account_token", in: &fields, into: &app.accountToken, AppPolicy.AccountTokenPolicy.allCases.named)
+        choose(
+            "account_token_is", in: &fields, into: &app.accountTokenIs, AppPolicy.AccountTokenMeaning.allCases.named)
         choose("family_shared", in: &fields, into: &app.acceptsFamilyShared, [("reject", false), ("accept", true)])
         if let node = fields.take("sandbox") { app.sandbox = sandbox(node) }
         if let node = fields.take("cutover") { app.cutover = time(node, called: "cutover") }

@@ -40,6 +40,12 @@ struct TestReceipt {
     var signerCount = 1
     /// Signature algorithm identifier; nil is rsaEncryption, as Apple writes it.
     var signatureAlgorithm: [UInt8]?
+    /// In place of the one that is used.
+    var digestAlgorithm: [UInt8]?
+    /// By a key identifier in place of issuer and serial number.
+    var isNamedByKey = false
+    /// In place of the cancellation date's, quantity's or another attribute's value in each purchase.
+    var overrides: [Int64: [UInt8]] = [:]
 
     var payload: [UInt8] {
         var attributes = [
@@ -48,7 +54,7 @@ struct TestReceipt {
         ]
         if let bundleID { attributes.append(Self.attribute(2, DER.utf8(bundleID))) }
         if let creationDate { attributes.append(Self.attribute(12, DER.ia5(creationDate))) }
-        attributes += purchases.map { Self.attribute(17, Self.value($0)) }
+        attributes += purchases.map { Self.attribute(17, value($0)) }
         return DER.element(0x31, attributes.flatMap(\.self))
     }
 
@@ -56,14 +62,16 @@ struct TestReceipt {
         DER.sequence(DER.integer(type), DER.integer(1), DER.octets(value))
     }
 
-    private static func value(_ purchase: Purchase) -> [UInt8] {
-        DER.set(
-            attribute(1709, DER.utf8("")), attribute(1712, DER.ia5(purchase.cancellationDate)),
-            attribute(1701, DER.integer(purchase.quantity)), attribute(1707, DER.integer(purchase.kind)),
-            attribute(1703, DER.utf8(purchase.transactionID)),
-            attribute(1705, DER.utf8(purchase.originalTransactionID ?? purchase.transactionID)),
-            attribute(1704, DER.ia5(purchase.purchaseDate)), attribute(1706, DER.ia5(purchase.purchaseDate)),
-            attribute(1708, DER.ia5(purchase.expiryDate)), attribute(1702, DER.utf8(purchase.productID)))
+    private func value(_ purchase: Purchase) -> [UInt8] {
+        let values: [(Int64, [UInt8])] = [
+            (1709, DER.utf8("")), (1712, DER.ia5(purchase.cancellationDate)),
+            (1701, DER.integer(purchase.quantity)), (1707, DER.integer(purchase.kind)),
+            (1703, DER.utf8(purchase.transactionID)),
+            (1705, DER.utf8(purchase.originalTransactionID ?? purchase.transactionID)),
+            (1704, DER.ia5(purchase.purchaseDate)), (1706, DER.ia5(purchase.purchaseDate)),
+            (1708, DER.ia5(purchase.expiryDate)), (1702, DER.utf8(purchase.productID)),
+        ]
+        return DER.element(0x31, values.flatMap { Self.attribute($0, overrides[$0] ?? $1) })
     }
 
     /// Signed by `authority`'s leaf, with `certificates` in the message: the authority's three where they are not given.
@@ -81,8 +89,11 @@ struct TestReceipt {
         let attributes = hasSignedAttributes ? signedAttributes(of: signing) : nil
         let signature = try sign(attributes.map { DER.element(0x31, $0) } ?? signing)
         let signer = DER.sequence(
-            DER.integer(1), DER.sequence(Array(outline.issuer), DER.element(0x02, Array(outline.serialNumber))),
-            digestIdentifier, attributes.map { DER.element(0xA0, $0) } ?? [],
+            DER.integer(isNamedByKey ? 3 : 1),
+            isNamedByKey
+                ? DER.element(0x80, [UInt8](repeating: 7, count: 20))
+                : DER.sequence(Array(outline.issuer), DER.element(0x02, Array(outline.serialNumber))),
+            digestAlgorithm ?? digestIdentifier, attributes.map { DER.element(0xA0, $0) } ?? [],
             signatureAlgorithm ?? DER.sequence(DER.oid(1, 2, 840, 113549, 1, 1, 1), DER.null), DER.octets(signature))
         let signers = (0..<signerCount).flatMap { _ in signer }
         return wrapped(payload, certificates: certificates, signers: signers)

@@ -1,0 +1,24 @@
+/// An `appAccountToken`: the UUID by which a game binds a purchase to an account of its own.
+public enum AccountToken: Sendable, Equatable {
+    /// In lower case.
+    case token(String)
+    /// All zeros: what stands where nobody set one.
+    case none
+    /// No UUID in the 8-4-4-4-12 form.
+    case malformed
+
+    static let nilUUID = "00000000-0000-0000-0000-000000000000"
+
+    public init(told text: String) {
+        switch UUIDText.normalized(text) {
+        case nil: self = .malformed
+        case Self.nilUUID?: self = .none
+        case let token?: self = .token(token)
+        }
+    }
+
+    /// Nil where it names no account.
+    public var text: String? {
+        if case .token(let text) = self { text } else { nil }
+    }
+}
