@@ -24,12 +24,10 @@ public final class PostgresParking: ParkedSubmissions {
     private static let removing = LedgerSQL.statement(PackageResources.remove_parked_sql)
     private static let waking = LedgerSQL.statement(PackageResources.wake_parked_sql)
 
-    private struct Parked: Sendable {}
-
     private let pool: PostgresPool
     private let observer: LedgerObserver
     private let leaseSeconds: Double
-    private let queue = GroupQueue<ParkingSubmission, Parked>()
+    private let queue = GroupQueue<ParkingSubmission, ParkingOutcome>()
     private let writer = Mutex<Task<Void, Never>?>(nil)
 
     /// Starts at once, and connects when there is work.
@@ -44,8 +42,9 @@ public final class PostgresParking: ParkedSubmissions {
         writer.withLock { $0 = task }
     }
 
-    public func park(_ submission: ParkingSubmission) async throws(LedgerClosed) {
-        _ = try await queue.ask(submission, size: 1024 + submission.submission.proof.length)
+    @discardableResult
+    public func park(_ submission: ParkingSubmission) async throws(LedgerClosed) -> ParkingOutcome {
+        try await queue.ask(submission, size: 1024 + submission.submission.proof.length)
     }
 
     public func takeDue(limit: Int) async throws -> [LeasedSubmission] {
@@ -120,7 +119,7 @@ public final class PostgresParking: ParkedSubmissions {
 }
 
 extension PostgresParking {
-    private typealias Entries = [GroupQueue<ParkingSubmission, Parked>.Entry]
+    private typealias Entries = [GroupQueue<ParkingSubmission, ParkingOutcome>.Entry]
 
     private func write() async {
         while let entries = await queue.next(maximum: Self.maximumBatch, bytes: Self.maximumBatchBytes) {
@@ -134,8 +133,10 @@ extension PostgresParking {
         while true {
             let given = entries.map(\.request)
             do {
-                try await pool.run { try Park.run(given, in: $0) }
-                for entry in entries { entry.answer(Parked()) }
+                let refused = try await pool.run { try Park.run(given, in: $0) }
+                for entry in entries {
+                    entry.answer(refused.contains(entry.request.position.parkedID) ? .tooManyWaiting : .parked)
+                }
                 return
             } catch {
                 let error = PostgresError(caught: error)
@@ -146,7 +147,7 @@ extension PostgresParking {
                     return await park(Array(entries[middle...]))
                 }
                 if error.kind == .data, let refused = given.first, await parkRefused(refused, for: error) {
-                    entries[0].answer(Parked())
+                    entries[0].answer(.parked)
                     return
                 }
             }

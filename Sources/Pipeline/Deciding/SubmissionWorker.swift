@@ -96,7 +96,7 @@ public struct SubmissionWorker: Sendable {
             if let remembered {
                 answer = .genuine(remembered)
             } else {
-                let isRetry = wait.history.failures > 0
+                let isRetry = wait.history.failures > 0 || item.parked != nil
                 answer = await self.answer(to: proof, of: submission, terms, item, isRetry: isRetry)
             }
             CrashPoint.answered.reached()
@@ -132,7 +132,9 @@ public struct SubmissionWorker: Sendable {
             try await item.waiting { try await Task.sleep(for: .seconds(seconds)) }
             return false
         case .park(let reason, let seconds):
-            try await park(submission, proof, item, reason, undecided, wait.history, dueAfterSeconds: seconds)
+            try await park(
+                submission, proof, item, reason, undecided, wait.history, dueAfterSeconds: seconds,
+                counts: wait.parksLonger)
             return true
         }
     }
@@ -184,6 +186,7 @@ public struct SubmissionWorker: Sendable {
         var request = VerificationRequest(bundleID: submission.bundleID, subject: question)
         request.playerID = submission.playerID
         request.isProven = proof.isProven(of: submission.bundleID)
+        request.holdsAutoRenewable = proof.content?.holdsAutoRenewable ?? true
         request.isRetry = isRetry
         request.waiting = { [weak item] isWaiting in item?.note(isWaiting: isWaiting) }
         request.ended = { [weak item] latest in item?.note(latest) }
@@ -195,7 +198,7 @@ public struct SubmissionWorker: Sendable {
     }
 
     @inline(never)
-    private func decision(
+    func decision(
         _ ruling: Ruling, _ answer: AppleAnswer, _ submission: Submission, _ proof: ParsedProof, _ terms: AppTerms,
         _ item: InFlightRecord, isRemembered: Bool
     ) -> PendingDecision {
@@ -217,7 +220,7 @@ public struct SubmissionWorker: Sendable {
             parkedID: item.parked?.id, risk: terms.app.risk, story: story)
     }
 
-    private func record(_ decision: PendingDecision) async throws(Abandoned) -> [OutcomeEvent] {
+    func record(_ decision: PendingDecision) async throws(Abandoned) -> [OutcomeEvent] {
         switch try await withLedger({ () async throws(LedgerClosed) in try await ledger.record(decision) }) {
         case .events(let events):
             CrashPoint.recorded.reached()

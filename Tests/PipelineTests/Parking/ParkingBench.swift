@@ -193,16 +193,23 @@ extension ParkingBench {
             var suspects: [SuspectTaken] = []
             var forgiven: [Int64] = []
             var refusesPutBack = false
+            /// The player has as many parked as one may have.
+            var isFull = false
         }
 
         private let state = Mutex(Content())
         var content: Content { state.withLock { $0 } }
         func add(_ leased: LeasedSubmission...) { state.withLock { $0.due += leased } }
         func addSuspects(_ suspects: SuspectTaken...) { state.withLock { $0.suspects += suspects } }
+        func fill() { state.withLock { $0.isFull = true } }
         func refusePutBack() { state.withLock { $0.refusesPutBack = true } }
 
-        func park(_ submission: ParkingSubmission) async throws(LedgerClosed) {
-            state.withLock { $0.parked.append(submission) }
+        func park(_ submission: ParkingSubmission) async throws(LedgerClosed) -> ParkingOutcome {
+            state.withLock { state in
+                if state.isFull { return .tooManyWaiting }
+                state.parked.append(submission)
+                return .parked
+            }
         }
 
         func takeDue(limit: Int) async throws -> [LeasedSubmission] {
