@@ -24,6 +24,10 @@ struct ParkingTests {
         await parking.close()
     }
 
+    private func outcome(of given: ParkingSubmission, in store: PostgresParking) async throws -> ParkingOutcome {
+        try await store.park(given)
+    }
+
     @Test("one comes back as it was parked, when it is due and not before")
     func roundTrip() async throws {
         try await with { database, store in
@@ -221,9 +225,9 @@ struct ParkingTests {
     func shareOfPlayer() async throws {
         try await with { database, store in
             for offset in 0..<60 {
-                #expect(try await store.park(parking(Int64(offset), player: "hog", isProven: true)) == .parked)
+                #expect(try await outcome(of: parking(Int64(offset), player: "hog", isProven: true), in: store) == .parked)
             }
-            #expect(try await store.park(parking(100, player: "guest")) == .parked)
+            #expect(try await outcome(of: parking(100, player: "guest"), in: store) == .parked)
             #expect(try await database.number("SELECT count(*) FROM parked WHERE due_at <= parked_at") == 21)
             let spread = "SELECT (extract(epoch FROM max(due_at - parked_at)) * 100)::bigint FROM parked"
             #expect(try await database.number(spread) == 1_000)
@@ -235,20 +239,20 @@ struct ParkingTests {
         try await with { database, store in
             for offset in 0..<20 {
                 let reason = [ParkingReason.appleTrouble, .playerShare, .blockedNoServerAPI, .doubt][offset % 4]
-                #expect(try await store.park(parking(Int64(offset), player: "hog", reason)) == .parked)
+                #expect(try await outcome(of: parking(Int64(offset), player: "hog", reason), in: store) == .parked)
             }
             for reason in [ParkingReason.appleTrouble, .playerShare, .blockedNoServerAPI] {
-                #expect(try await store.park(parking(20, player: "hog", reason)) == .tooManyWaiting)
+                #expect(try await outcome(of: parking(20, player: "hog", reason), in: store) == .tooManyWaiting)
             }
-            #expect(try await store.park(parking(21, player: "hog", isProven: true)) == .parked)
-            #expect(try await store.park(parking(22, player: "guest")) == .parked)
+            #expect(try await outcome(of: parking(21, player: "hog", isProven: true), in: store) == .parked)
+            #expect(try await outcome(of: parking(22, player: "guest"), in: store) == .parked)
             // It waits already, or its proof does.
-            #expect(try await store.park(parking(7, player: "hog")) == .parked)
-            #expect(try await store.park(parking(23, player: "hog", proof: "proof 7")) == .parked)
+            #expect(try await outcome(of: parking(7, player: "hog"), in: store) == .parked)
+            #expect(try await outcome(of: parking(23, player: "hog", proof: "proof 7"), in: store) == .parked)
             #expect(try await database.number("SELECT count(*) FROM parked WHERE player_id = 'hog'") == 22)
             #expect(try await database.number("SELECT count(*) FROM parked_submissions") == 23)
             try await database.run("DELETE FROM parked WHERE source_offset = 3")
-            #expect(try await store.park(parking(20, player: "hog")) == .parked)
+            #expect(try await outcome(of: parking(20, player: "hog"), in: store) == .parked)
             // The same proof again and again does not fill the table either.
             for offset in 1_000..<1_100 {
                 _ = try await store.park(parking(Int64(offset), player: "hog", proof: "proof 7"))
@@ -262,7 +266,9 @@ struct ParkingTests {
     func tooManyAtOnce() async throws {
         try await with { database, store in
             let outcomes = try await withThrowingTaskGroup(of: ParkingOutcome.self) { group in
-                for offset in 0..<300 { group.addTask { try await store.park(parking(Int64(offset), player: "hog")) } }
+                for offset in 0..<300 {
+                    group.addTask { try await outcome(of: parking(Int64(offset), player: "hog"), in: store) }
+                }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
             #expect(outcomes.count { $0 == .parked } == 20)

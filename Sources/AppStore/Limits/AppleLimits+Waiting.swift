@@ -26,8 +26,7 @@ extension AppleLimits {
 
         /// The next to go.
         func next(now: Double) -> (Waiter, ScopeLimits.Pass)? {
-            guard let (kind, pass) = limits.next(of: queue, now: now), let waiter = queue.take(kind) else { return nil }
-            return (waiter, pass)
+            limits.next(of: &queue, now: now) { $0.since }
         }
     }
 

@@ -18,6 +18,11 @@ public struct CircuitBreaker: Sendable {
         public let isProbe: Bool
         /// It has a say about Apple: neither its submission nor its proof has failed before.
         public let isFirst: Bool
+        /// It came since the circuit last closed.
+        let isNew: Bool
+        /// Whether the one that came last is to take it, and not the one that waits longest: what has piled up may all be of
+        /// one kind, and what comes now of another.
+        public let isForNewest: Bool
     }
 
     /// First tries that may probe at once at the least; where Apple answered few before, so many that one of them would be
@@ -42,6 +47,7 @@ public struct CircuitBreaker: Sendable {
     private var nextProbe = 0.0
     /// When something that failed before may probe: where nothing else comes, it finds the recovery.
     private var nextRepeatedProbe = 0.0
+    private var closedAt = -Double.infinity
 
     public init() {}
 
@@ -59,10 +65,13 @@ public struct CircuitBreaker: Sendable {
     }
 
     /// Nil where the request must wait.
-    public mutating func pass(isFirst: Bool, now: Double) -> Pass? {
+    /// - Parameter since: when it came; nil for now.
+    public mutating func pass(isFirst: Bool, since: Double? = nil, now: Double) -> Pass? {
         if let next = nextPass(isFirst: isFirst), now < next { return nil }
         switch state {
-        case .closed: return Pass(epoch: epoch, isProbe: false, isFirst: isFirst)
+        case .closed:
+            let isNew = (since ?? now) >= closedAt
+            return Pass(epoch: epoch, isProbe: false, isFirst: isFirst, isNew: isNew, isForNewest: false)
         case .open:
             enter(.halfOpen)
             probesUnderWay = 0
@@ -77,7 +86,8 @@ public struct CircuitBreaker: Sendable {
         } else {
             nextRepeatedProbe = now + Self.longestOpenSeconds
         }
-        return Pass(epoch: epoch, isProbe: true, isFirst: isFirst)
+        let isForNewest = isFirst && !firstProbes.isMultiple(of: 2)
+        return Pass(epoch: epoch, isProbe: true, isFirst: isFirst, isNew: true, isForNewest: isForNewest)
     }
 
     /// Whether a pass that was given still holds: the circuit may have opened meanwhile.
@@ -88,6 +98,7 @@ public struct CircuitBreaker: Sendable {
         tries.succeeded(isFirst: pass.isFirst, now: now)
         guard pass.isProbe else { return }
         enter(.closed)
+        closedAt = now
         openSeconds = Self.shortestOpenSeconds
     }
 
@@ -98,7 +109,7 @@ public struct CircuitBreaker: Sendable {
         guard isValid(pass) else { return }
         guard pass.isProbe else {
             guard pass.isFirst else { return }
-            tries.failed(by: suspect, now: now)
+            tries.failed(by: suspect, isNew: pass.isNew, now: now)
             guard tries.areHopeless else { return }
             tries.endRow()
             open(now: now, jitter: jitter)

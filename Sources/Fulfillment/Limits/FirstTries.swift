@@ -18,6 +18,7 @@ struct FirstTries: Sendable {
     private struct Failure {
         let suspect: Suspect
         let at: Double
+        let isNew: Bool
     }
 
     /// Different suspects since the last answer.
@@ -32,11 +33,12 @@ struct FirstTries: Sendable {
         if isFirst { answeredShare += (1 - answeredShare) / Self.memory }
     }
 
-    mutating func failed(by suspect: Suspect, now: Double) {
+    /// - Parameter isNew: it came since Apple last answered a probe. What had waited by then may all be of one kind.
+    mutating func failed(by suspect: Suspect, isNew: Bool = true, now: Double) {
         recent.note(suspect, now: now)
         row.removeAll { $0.at < now - Self.rowSeconds }
         guard row.count < Self.mostFailures, !row.contains(where: { $0.suspect.isSame(as: suspect) }) else { return }
-        row.append(Failure(suspect: suspect, at: now))
+        row.append(Failure(suspect: suspect, at: now, isNew: isNew))
     }
 
     /// Also when the row has opened the circuit: if it proves to be chance, the next one has to be longer.
@@ -47,7 +49,7 @@ struct FirstTries: Sendable {
     }
 
     /// Apple answers none of those who ask for the first time.
-    var areHopeless: Bool { row.count >= failuresNeeded }
+    var areHopeless: Bool { row.count >= Self.mostFailures || row.count(where: \.isNew) >= failuresNeeded }
 
     /// Many different ones have failed lately: it is no few receipts' doing.
     func areWidespread(now: Double) -> Bool { recent.isHandful(now: now) }

@@ -32,9 +32,12 @@ public struct RequestQueue<Element> {
         return best
     }
 
-    /// Takes the first of a kind: that was its turn.
-    public mutating func take(_ kind: RequestKind) -> Element? {
-        guard let element = lines[kind.index].popFirst() else { return nil }
+    public func first(_ kind: RequestKind) -> Element? { lines[kind.index].first }
+
+    /// Takes the first of a kind, or the last one: that was its turn.
+    public mutating func take(_ kind: RequestKind, newest: Bool = false) -> Element? {
+        let taken = newest ? lines[kind.index].popLast() : lines[kind.index].popFirst()
+        guard let element = taken else { return nil }
         clock = max(clock, nextTurns[kind.index])
         nextTurns[kind.index] += 1 / kind.turns
         return element
@@ -75,6 +78,16 @@ public struct RequestQueue<Element> {
             head += 1
             if head == elements.count || (head >= 64 && head * 2 >= elements.count) {
                 elements.removeFirst(head)
+                head = 0
+            }
+            return element
+        }
+
+        mutating func popLast() -> Element? {
+            guard head < elements.count else { return nil }
+            let element = elements.removeLast()
+            if head == elements.count {
+                elements = []
                 head = 0
             }
             return element

@@ -31,7 +31,7 @@ public struct ScopeLimits: Sendable {
     public func isHeld(now: Double) -> Bool { now < heldUntil }
     public func isShut(now: Double) -> Bool { isHeld(now: now) || breaker.isOpen }
 
-    public mutating func admit(_ kind: RequestKind, now: Double) -> Admission {
+    public mutating func admit(_ kind: RequestKind, since: Double? = nil, now: Double) -> Admission {
         if isHeld(now: now) { return .shut }
         if let next = breaker.nextPass(isFirst: kind.isFresh), now < next { return kind.isFresh ? .shut : .noRetry }
         if !kind.isFresh, !breaker.isOpen, !retries.take(now: now) { return .noRetry }
@@ -43,21 +43,25 @@ public struct ScopeLimits: Sendable {
                 return .noBudget
             }
         }
-        guard let circuit = breaker.pass(isFirst: kind.isFresh, now: now) else { return .shut }
+        guard let circuit = breaker.pass(isFirst: kind.isFresh, since: since, now: now) else { return .shut }
         return .pass(Pass(circuit: circuit, kind: kind, token: token))
     }
 
     /// Whose turn it is of those who wait for this scope, with the right to go. A circuit is probed by first tries where there
     /// are any.
-    public mutating func next<Element>(of waiting: RequestQueue<Element>, now: Double) -> (kind: RequestKind, pass: Pass)? {
+    /// - Parameter since: when one came.
+    public mutating func next<Element>(
+        of waiting: inout RequestQueue<Element>, now: Double, since: (Element) -> Double
+    ) -> (element: Element, pass: Pass)? {
         var mustWait: Set<RequestKind> = []
         while true {
             let kind = waiting.next { kind in
                 !mustWait.contains(kind) && (kind.isFresh || !breaker.isOpen || !waiting.hasFresh)
             }
             guard let kind else { return nil }
-            switch admit(kind, now: now) {
-            case .pass(let pass): return (kind, pass)
+            switch admit(kind, since: waiting.first(kind).map(since), now: now) {
+            case .pass(let pass):
+                return waiting.take(kind, newest: pass.circuit.isForNewest).map { ($0, pass) }
             case .noRetry: mustWait.formUnion(RequestKind.repeated)
             case .shut, .noBudget: return nil
             }

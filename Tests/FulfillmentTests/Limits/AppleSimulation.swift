@@ -67,6 +67,7 @@ struct AppleSimulation {
     private var arriving: [Double] = []
     private var queue = RequestQueue<Int>()
     private var failedProofs = FailedProofs()
+    private var arrivedAt: [Int: Double] = [:]
     /// Asleep in memory or parked, until when.
     private var waiting: [(until: Double, submission: Int)] = []
     private var underWay: [UnderWay] = []
@@ -161,6 +162,7 @@ struct AppleSimulation {
         let one = submissions[submission]
         let isKnown = failedProofs.contains(-1 - submission, now: now)
         let isFresh = one.history.failures == 0 && !one.isParked && !isKnown
+        arrivedAt[submission] = now
         queue.append(submission, RequestKind(isFresh: isFresh, isProven: submission.isMultiple(of: 2)))
     }
 
@@ -168,13 +170,15 @@ struct AppleSimulation {
         while underWay.count < concurrency.limit {
             let isHeld = limits.isHeld(now: now)
             let next = [true, false].compactMap { limits.breaker.nextPass(isFirst: $0) }.min()
-            guard let (kind, admitted) = limits.next(of: queue, now: now) else { return }
+            guard let (submission, admitted) = limits.next(of: &queue, now: now, since: { arrivedAt[$0] ?? 0 }) else {
+                return
+            }
             var pass = admitted
             guard limits.confirm(&pass, now: now) else {
                 limits.withdrew(pass, now: now, jitter: unit())
+                queue.append(submission, pass.kind)
                 return
             }
-            guard let submission = queue.take(kind) else { throw Fault(description: "a pass for nobody") }
             let mustWait = next.map { now < $0 } ?? false
             if isHeld || mustWait { throw Fault(description: "asked at \(now) although the way is shut") }
             if now < submissions[submission].notBefore - Self.tick {

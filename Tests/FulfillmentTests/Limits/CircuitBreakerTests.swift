@@ -183,6 +183,35 @@ struct CircuitBreakerTests {
         #expect(!breaker.isOpen)
     }
 
+    @Test("what had waited when the circuit closed opens it only by far more failures: it may all be of one kind")
+    func backlog() throws {
+        var breaker = try Self.open(at: 0)
+        let probe = try breaker.mustPass(now: 10)
+        breaker.succeeded(probe, now: 10)
+        for number in 0..<FirstTries.mostFailures {
+            #expect(!breaker.isOpen)
+            let pass = breaker.pass(isFirst: true, since: 5, now: 10)
+            breaker.failed(try #require(pass), by: Suspect(number), now: 10, jitter: 1)
+        }
+        #expect(breaker.isOpen)
+    }
+
+    @Test("of those who wait the newest and the oldest probe by turns")
+    func newestAndOldest() throws {
+        var limits = ScopeLimits(perSecond: 0)
+        let kind = RequestKind(isFresh: true, isProven: true)
+        for number in 0..<FirstTries.fewestFailures {
+            guard case .pass(let pass) = limits.admit(kind, now: 0) else { continue }
+            limits.failed(pass, by: Suspect(number), now: 0, jitter: 1)
+        }
+        #expect(limits.breaker.isOpen)
+        var queue = RequestQueue<Int>()
+        for number in 0..<100 { queue.append(number, kind) }
+        var probing: [Int] = []
+        while let (element, _) = limits.next(of: &queue, now: 1, since: { _ in 0 }) { probing.append(element) }
+        #expect(probing.starts(with: [99, 0, 98, 1, 97]))
+    }
+
     @Test("what began before the circuit opened has no say", arguments: [true, false])
     func oldResults(isSuccess: Bool) throws {
         var breaker = CircuitBreaker()

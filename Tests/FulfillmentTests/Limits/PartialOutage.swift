@@ -11,6 +11,8 @@ struct PartialOutage: Sendable {
         case apps
         /// So many players, one submission each, in the first seconds.
         case stuckPlayers
+        /// The same, with nobody else's before them.
+        case stuckPlayersFirst
     }
 
     enum Failure: Sendable {
@@ -38,6 +40,7 @@ struct PartialOutage: Sendable {
             case .bursts: "all, \(amount) % of the time"
             case .apps: "\(amount) % of apps"
             case .stuckPlayers: "one receipt each of \(amount) players"
+            case .stuckPlayersFirst: "one receipt each of \(amount) players, before all others"
             }
         return switch failure {
         case .status: failing

@@ -63,7 +63,7 @@ struct PartialOutageSimulation {
     private func isFailing(_ submission: Submission) -> Bool {
         guard now >= Self.begins, now < ends else { return false }
         switch outage.pattern {
-        case .receipts, .players, .apps, .stuckPlayers: return submission.isSick
+        case .receipts, .players, .apps, .stuckPlayers, .stuckPlayersFirst: return submission.isSick
         case .bursts: return (now - Self.begins).truncatingRemainder(dividingBy: 10) < Double(outage.amount) / 10
         }
     }
@@ -78,9 +78,10 @@ struct PartialOutageSimulation {
             case .players: one.isSick = player % 100 < outage.amount
             case .apps: one.isSick = scope * 100 / Self.scopes < outage.amount
             case .bursts: one.isSick = false
-            case .stuckPlayers:
+            case .stuckPlayers, .stuckPlayersFirst:
+                let isAlone = outage.pattern == .stuckPlayersFirst
                 let isEarly = nextArrival >= Self.begins && nextArrival < Self.begins + 30
-                if isEarly, sick < outage.amount, random.chance(60) {
+                if isEarly, sick < outage.amount, isAlone || random.chance(60) {
                     one.isSick = true
                     sick += 1
                     one.player = Self.players + submissions.count

@@ -53,6 +53,14 @@ struct PartialOutageTests {
         #expect(figures.secondsDown == 0)
     }
 
+    @Test("nor where they all come first, and nobody knows yet that Apple answers anybody", arguments: [10, 120])
+    func stuckPlayersFirst(count: Int) {
+        let figures = Self.figures(PartialOutage(pattern: .stuckPlayersFirst, amount: count))
+        #expect(figures.answeredInTime == figures.healthy)
+        #expect(figures.median < 0.1)
+        #expect(figures.p99 < 10, "p99 \(figures.p99)")
+    }
+
     @Test("where Apple answers nobody it is spared, consumption pauses, and its return is found within seconds")
     func total() {
         for failure in [PartialOutage.Failure.status, .serverError, .hang] {
@@ -84,6 +92,7 @@ struct PartialOutageTests {
             for percent in [5, 20, 40, 80, 95, 100] { outages.append(.init(failure: failure, amount: percent)) }
         }
         for count in [1, 10, 120] { outages.append(.init(pattern: .stuckPlayers, amount: count)) }
+        outages.append(.init(pattern: .stuckPlayersFirst, amount: 120))
         for var outage in outages {
             outage.seconds = 300
             print(Self.figures(outage).row(outage.name))

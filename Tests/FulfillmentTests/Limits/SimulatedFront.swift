@@ -29,8 +29,8 @@ struct SimulatedFront {
     }
     mutating func start(now: Double) -> [Int] {
         for (number, scope) in scopes.enumerated() where !scope.waiting.isEmpty {
-            while let (kind, pass) = scope.limits.next(of: scope.waiting, now: now), let waiter = scope.waiting.take(kind) {
-                gate.append(Entered(waiter: waiter, pass: pass, scope: number), kind)
+            while let (waiter, pass) = scope.limits.next(of: &scope.waiting, now: now, since: { $0.since }) {
+                gate.append(Entered(waiter: waiter, pass: pass, scope: number), waiter.kind)
             }
         }
         var started: [Int] = []
