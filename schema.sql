@@ -443,6 +443,9 @@ ALTER TABLE parked
     -- Taken alone, and neither given back nor forgiven.
     ADD COLUMN IF NOT EXISTS is_alone boolean NOT NULL DEFAULT false,
     ADD COLUMN IF NOT EXISTS deaths_alone integer NOT NULL DEFAULT 0 CHECK (deaths_alone >= 0);
+-- Since version 4. What was parked before counts for nobody.
+ALTER TABLE parked ADD COLUMN IF NOT EXISTS is_proven boolean NOT NULL DEFAULT true;
+CREATE INDEX IF NOT EXISTS parked_unproven ON parked (player_id, proof) WHERE NOT is_proven;
 CREATE INDEX IF NOT EXISTS parked_suspects ON parked (due_at) WHERE due_at IS NOT NULL AND takes >= 3;
 CREATE INDEX IF NOT EXISTS parked_due ON parked (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS parked_proofs ON parked (proof);

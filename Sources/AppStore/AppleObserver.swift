@@ -9,4 +9,14 @@ public protocol AppleObserver: Sendable {
     ///     `TransactionAnswer.label`.
     ///   - seconds: from the request's start to its last byte or its failure.
     func requestEnded(endpoint: String, environment: StoreEnvironment, result: String, seconds: Double)
+
+    /// The same request, by its address.
+    /// - Parameters:
+    ///   - url: without query, and of a transaction without its id.
+    ///   - noAnswer: why there was none that says anything, in words; nil where Apple answered.
+    func reached(_ url: String, noAnswer: String?)
+}
+
+extension AppleObserver {
+    public func reached(_ url: String, noAnswer: String?) {}
 }

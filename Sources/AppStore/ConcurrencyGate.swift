@@ -1,7 +1,7 @@
-import NIOCore
+import Fulfillment
 import Synchronization
 
-/// Lets a limited number of tasks through at once, first come first served.
+/// Lets a limited number of tasks through at once: first come first served within a kind, and the kinds by their shares.
 ///
 /// A permit that is free is taken without a suspension. A task that is cancelled while it waits leaves the queue.
 public final class ConcurrencyGate: Sendable {
@@ -12,9 +12,27 @@ public final class ConcurrencyGate: Sendable {
 
     private struct State {
         var limit: Int
-        var inUse = 0
+        var shares = RequestShares()
         var nextTicket: UInt64 = 0
-        var waiters = CircularBuffer<Waiter>()
+        var waiters = RequestQueue<Waiter>()
+
+        /// Takes a permit where one is free. Whoever else of its kind could have gone has gone.
+        mutating func mayEnter(_ kind: RequestKind) -> Bool {
+            guard !waiters.isWaiting(kind), shares.admits(kind, beside: waiters, limit: limit) else { return false }
+            shares.began(kind)
+            return true
+        }
+
+        mutating func admit() -> [Waiter] {
+            var admitted: [Waiter] = []
+            while let kind = waiters.next(where: { shares.admits($0, beside: waiters, limit: limit) }),
+                let waiter = waiters.take(kind)
+            {
+                shares.began(kind)
+                admitted.append(waiter)
+            }
+            return admitted
+        }
     }
 
     private let state: Mutex<State>
@@ -26,7 +44,7 @@ public final class ConcurrencyGate: Sendable {
 
     public var limit: Int { state.withLock { $0.limit } }
     /// Permits held. Above `limit` for a while after it was lowered.
-    public var inUse: Int { state.withLock { $0.inUse } }
+    public var inUse: Int { state.withLock { $0.shares.total } }
     /// Tasks that wait for a permit.
     public var waiting: Int { state.withLock { $0.waiters.count } }
 
@@ -34,20 +52,19 @@ public final class ConcurrencyGate: Sendable {
     public func adjust(limit: Int) {
         let admitted = state.withLock { state in
             state.limit = max(1, limit)
-            var admitted: [Waiter] = []
-            while state.inUse < state.limit, let waiter = state.waiters.popFirst() {
-                state.inUse += 1
-                admitted.append(waiter)
-            }
-            return admitted
+            return state.admit()
         }
         for waiter in admitted { waiter.continuation.resume(returning: true) }
     }
 
     /// Runs `body` with one permit. Nil where the task was cancelled before it got one.
-    public func withPermit<Result>(_ body: () async -> Result) async -> Result? {
-        guard await enter() else { return nil }
-        defer { leave() }
+    /// - Parameter mustWait: told where no permit is free for it.
+    public func withPermit<Result>(
+        _ kind: RequestKind = RequestKind(isFresh: true, isProven: true), mustWait: () -> Void = {},
+        _ body: () async -> Result
+    ) async -> Result? {
+        guard await enter(kind, mustWait) else { return nil }
+        defer { leave(kind) }
         return await body()
     }
 
@@ -56,53 +73,49 @@ public final class ConcurrencyGate: Sendable {
         case mustWait(ticket: UInt64)
     }
 
-    private func enter() async -> Bool {
+    private func enter(_ kind: RequestKind, _ mustWait: () -> Void) async -> Bool {
         if Task.isCancelled { return false }
         let entry = state.withLock { state -> Entry in
-            if state.inUse < state.limit, state.waiters.isEmpty {
-                state.inUse += 1
-                return .admitted
-            }
+            if state.mayEnter(kind) { return .admitted }
             state.nextTicket += 1
             return .mustWait(ticket: state.nextTicket)
         }
         switch entry {
         case .admitted: return true
-        case .mustWait(let ticket): return await wait(ticket: ticket)
+        case .mustWait(let ticket):
+            mustWait()
+            return await wait(kind, ticket: ticket)
         }
     }
 
-    private func wait(ticket: UInt64) async -> Bool {
+    private func wait(_ kind: RequestKind, ticket: UInt64) async -> Bool {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 // Cancellation is looked at under the lock: its handler runs after the flag is set, so that either
                 // this look sees the flag or the handler finds the waiter.
                 let admitted = state.withLock { state -> Bool? in
                     if Task.isCancelled { return false }
-                    if state.inUse < state.limit, state.waiters.isEmpty {
-                        state.inUse += 1
-                        return true
-                    }
-                    state.waiters.append(Waiter(ticket: ticket, continuation: continuation))
+                    if state.mayEnter(kind) { return true }
+                    state.waiters.append(Waiter(ticket: ticket, continuation: continuation), kind)
                     return nil
                 }
                 if let admitted { continuation.resume(returning: admitted) }
             }
         } onCancel: {
-            let cancelled = state.withLock { state in
-                state.waiters.firstIndex { $0.ticket == ticket }.map { state.waiters.remove(at: $0) }
+            // Whoever was kept waiting by it may go now.
+            let (cancelled, admitted) = state.withLock { state in
+                (state.waiters.remove { $0.ticket == ticket }, state.admit())
             }
             cancelled?.continuation.resume(returning: false)
+            for waiter in admitted { waiter.continuation.resume(returning: true) }
         }
     }
 
-    private func leave() {
-        let next = state.withLock { state -> Waiter? in
-            // The permit passes to the next in line, unless the limit was lowered meanwhile.
-            if state.inUse <= state.limit, let waiter = state.waiters.popFirst() { return waiter }
-            state.inUse -= 1
-            return nil
+    private func leave(_ kind: RequestKind) {
+        let admitted = state.withLock { state in
+            state.shares.ended(kind)
+            return state.admit()
         }
-        next?.continuation.resume(returning: true)
+        for waiter in admitted { waiter.continuation.resume(returning: true) }
     }
 }

@@ -41,7 +41,7 @@ final class ConnectionPool: @unchecked Sendable {
     /// Ends in the continuation's being resumed.
     func start(_ exchange: HTTPExchange, _ continuation: CheckedContinuation<Result<HTTPAnswer, HTTPFailure>, Never>) {
         loop.assertInEventLoop()
-        guard !isShutDown, !exchange.isCancelled else { return continuation.resume(returning: .failure(.connection)) }
+        guard !isShutDown, !exchange.isCancelled else { return continuation.resume(returning: .failure(.connection(.lost))) }
         exchange.continuation = continuation
         exchange.deadline = .now() + timeout
         exchanges.append(exchange)
@@ -57,14 +57,14 @@ final class ConnectionPool: @unchecked Sendable {
     func cancel(_ exchange: HTTPExchange) {
         loop.assertInEventLoop()
         exchange.isCancelled = true
-        abandon(exchange, .connection)
+        abandon(exchange, .connection(.lost))
     }
 
     /// On a new connection, once, and within the same time-out: the server had closed the one it was given. Asking twice
     /// changes nothing at Apple's.
     func retry(_ exchange: HTTPExchange) {
         exchange.connection = nil
-        guard !isShutDown, !exchange.isRetried else { return end(exchange, .failure(.connection)) }
+        guard !isShutDown, !exchange.isRetried else { return end(exchange, .failure(.connection(.lost))) }
         exchange.isRetried = true
         connect(for: exchange)
     }
@@ -128,7 +128,7 @@ final class ConnectionPool: @unchecked Sendable {
         switch result {
         case .success(let channel):
             guard let connection = try? channel.pipeline.syncOperations.handler(type: HTTPConnection.self) else {
-                return end(exchange, .failure(.connection))
+                return end(exchange, .failure(.connection(.lost)))
             }
             if isShutDown {
                 connection.close()
@@ -138,7 +138,7 @@ final class ConnectionPool: @unchecked Sendable {
                 keep(connection)
             }
         case .failure(ChannelError.connectTimeout): end(exchange, .failure(.timeout))
-        case .failure: end(exchange, .failure(.connection))
+        case .failure(let error): end(exchange, .failure(.connection(FailureCause(error))))
         }
     }
 
@@ -184,7 +184,7 @@ final class ConnectionPool: @unchecked Sendable {
         isShutDown = true
         deadline?.cancel()
         sweep?.cancel()
-        while let first = exchanges.first { abandon(first, .connection) }
+        while let first = exchanges.first { abandon(first, .connection(.lost)) }
         idle = [:]
         for connection in Array(open.values) { connection.close() }
         if connecting == 0 { continuation.resume() } else { shutdownContinuation = continuation }

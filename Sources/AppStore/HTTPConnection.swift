@@ -45,7 +45,7 @@ final class HTTPConnection: ChannelInboundHandler {
     var isUsable: Bool { isOpen && !wire.hasRead }
 
     func send(_ exchange: HTTPExchange, isReused: Bool) {
-        guard let context, isOpen else { return pool.end(exchange, .failure(.connection)) }
+        guard let context, isOpen else { return pool.end(exchange, .failure(.connection(.lost))) }
         self.isReused = isReused
         exchange.connection = self
         state = .awaitingHead(exchange)
@@ -80,17 +80,17 @@ final class HTTPConnection: ChannelInboundHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         // Many a server that tires of an idle connection ends it without TLS's farewell.
         let isFarewellMissing = if case .uncleanShutdown? = error as? NIOSSLError { true } else { false }
-        lose(isCleanEnd: isFarewellMissing || error is IOError || error is ChannelError)
+        lose(isCleanEnd: isFarewellMissing || error is IOError || error is ChannelError, FailureCause(error))
     }
 
     /// - Parameter isCleanEnd: the peer is gone, and sent nothing wrong.
-    private func lose(isCleanEnd: Bool) {
+    private func lose(isCleanEnd: Bool, _ cause: FailureCause = .lost) {
         let lost = state
         close()
         switch lost {
         case .idle: pool.forget(self)
         case .awaitingHead(let exchange) where isCleanEnd && isReused && !wire.hasRead: pool.retry(exchange)
-        case .awaitingHead(let exchange), .readingBody(let exchange): pool.end(exchange, .failure(.connection))
+        case .awaitingHead(let exchange), .readingBody(let exchange): pool.end(exchange, .failure(.connection(cause)))
         case .closed: break
         }
     }

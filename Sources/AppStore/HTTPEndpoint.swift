@@ -17,6 +17,9 @@ struct HTTPEndpoint: Sendable {
     let origin: Origin
     /// Path and query.
     let target: String
+    /// For people: no query, which may hold what is secret.
+    var shownURL: String { "\(origin.isSecure ? "https" : "http")://\(authority)\(target.prefix { $0 != "?" })" }
+
     /// The `Host` header's value.
     let authority: String
 

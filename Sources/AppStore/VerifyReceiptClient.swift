@@ -13,6 +13,8 @@ public final class VerifyReceiptClient: ReceiptVerifier {
     private let connection: AppleConnection
     private let production: HTTPRequest
     private let sandbox: HTTPRequest
+    private let productionURL: String
+    private let sandboxURL: String
     private let secrets: @Sendable (String) -> String?
     private let observer: (any AppleObserver)?
     private let now: @Sendable () -> Timestamp
@@ -34,6 +36,8 @@ public final class VerifyReceiptClient: ReceiptVerifier {
         connection = try AppleConnection(settings, to: [production, sandbox])
         self.production = HTTPRequest(production)
         self.sandbox = HTTPRequest(sandbox)
+        productionURL = production.shownURL
+        sandboxURL = sandbox.shownURL
         self.limits = limits ?? AppleLimits(fixedConcurrency: settings.maxConcurrency)
         self.secrets = secrets
         self.observer = observer
@@ -88,6 +92,10 @@ public final class VerifyReceiptClient: ReceiptVerifier {
         let isBrief = (try? result.get()).map { $0.body.count <= Self.briefAnswer } ?? true
         let (answer, status) = await withTaskExecutorPreference(isBrief ? nil : globalConcurrentExecutor) {
             read(result, asked: environment)
+        }
+        if !Task.isCancelled {
+            observer?.reached(
+                environment == .production ? productionURL : sandboxURL, noAnswer: result.noAnswer)
         }
         tell(answer, status, of: environment, after: elapsed, to: ended)
         return answer

@@ -94,6 +94,7 @@ enum LivePage {
           $('state').className = 'state ' + (!now.live || !now.ready ? 'bad' : now.paused || now.notes.length ? 'warn' : 'good');
           const problems = now.problems.concat(now.notes,
             now.misconfigured.map(id => id + ': waits for its settings to be mended'),
+            now.apple.outages,
             now.apple.is_down ? ['Apple as a whole is down: submissions wait, Kafka keeps the backlog']
               : now.apple.open_circuits.map(id => id + ': requests held back after failures'));
           $('problems').replaceChildren(...problems.map(text => make('li', text)));

@@ -17,7 +17,7 @@ public enum LogKey: String, CaseIterable, Sendable {
     case groupID = "group_id"
 
     // Whom we asked.
-    case endpoint, environment, host, port, path, code
+    case endpoint, environment, host, port, path, code, url, since
     case httpStatus = "http_status"
     case appleStatus = "apple_status"
     case sqlState = "sql_state"

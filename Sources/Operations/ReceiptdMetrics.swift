@@ -39,6 +39,7 @@ public struct ReceiptdMetrics: Sendable {
     public let clockSkew: GaugeFamily
     /// 0 or 1.
     public let appleDown: Gauge
+    public let appleOutages: AppleOutages
     /// Seconds, of requests that had to wait.
     public let appleWait: Histogram
     public let offsetResets: Counter
@@ -122,6 +123,10 @@ public struct ReceiptdMetrics: Sendable {
         appleDown = registry.gauge(
             "receiptd_apple_down", help: "1 while Apple is held back for every app and endpoint in use."
         ).with()
+        appleOutages = AppleOutages(
+            gauge: registry.gauge(
+                "receiptd_apple_no_answer", help: "Of Apple's addresses, how many give no answer now."
+            ).with())
         appleWait = registry.histogram(
             "receiptd_apple_wait_seconds",
             help: "What requests waited for a circuit, a Retry-After or the budget, of those that had to.",

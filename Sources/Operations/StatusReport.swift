@@ -33,6 +33,8 @@ struct StatusReport: Encodable {
         let isDown: Bool
         /// `bundle_id endpoint`.
         let openCircuits: [String]
+        /// A sentence for each address.
+        let outages: [String]
     }
 
     struct Lag: Encodable {
@@ -130,6 +132,7 @@ extension StatusReport.Apple {
                 .map { StatusReport.Bucket(upTo: $0, count: $1) },
             concurrencyLimit: metrics.appleConcurrencyLimit.value, isDown: metrics.appleDown.value != 0,
             openCircuits: metrics.appleCircuitOpen.all().filter { $0.child.value != 0 }
-                .map { $0.labelValues.joined(separator: " ") })
+                .map { $0.labelValues.joined(separator: " ") },
+            outages: metrics.appleOutages.all)
     }
 }

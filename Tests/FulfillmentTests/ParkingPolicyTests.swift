@@ -34,6 +34,38 @@ struct ParkingPolicyTests {
         #expect(step(trouble, failures: 20, waited: 1_000, out) == .tryAgain(afterSeconds: 150))
     }
 
+    @Test("what failed by itself leaves memory also while Apple is out, when its own time is over")
+    func failedByItself() {
+        let out = ParkingPolicy.Circumstances(isAppleOut: true)
+        var history = WaitingHistory(failures: 5)
+        history.noteWait(seconds: 25)
+        func step(_ circumstances: ParkingPolicy.Circumstances) -> ParkingPolicy.Step {
+            policy.step(after: trouble, history, circumstances, jitter: 0.5, now: now)
+        }
+        for _ in 0..<ParkingPolicy.failuresOfItsOwn {
+            #expect(step(out) == .tryAgain(afterSeconds: 8))
+            history.noteFailureOfItsOwn()
+        }
+        #expect(step(out) == .park(.appleTrouble, dueAfterSeconds: 8))
+    }
+
+    @Test("a parked one's delays grow only by what fails while Apple answers others")
+    func parkedInOutage() {
+        let out = ParkingPolicy.Circumstances(isParked: true, answersOthers: false)
+        let answering = ParkingPolicy.Circumstances(isParked: true)
+        #expect(step(trouble, parkings: 500, out, jitter: 1) == .park(.appleTrouble, dueAfterSeconds: 300))
+        #expect(step(trouble, parkings: 500, out, jitter: 0) == .park(.appleTrouble, dueAfterSeconds: 1))
+        #expect(step(trouble, parkings: 500, answering, jitter: 1) == .park(.appleTrouble, dueAfterSeconds: 21_600))
+        let unasked = Judgement.undecided(.init(.connection, wasAsked: false))
+        #expect(step(unasked, parkings: 500, answering, jitter: 1) == .park(.appleTrouble, dueAfterSeconds: 300))
+        #expect(!ParkingPolicy.countsAgainst(trouble, out) && ParkingPolicy.countsAgainst(trouble, answering))
+        #expect(!ParkingPolicy.countsAgainst(unasked, answering))
+        #expect(ParkingPolicy.countsAgainst(.doubtful(.noPurchase), out))
+        var history = WaitingHistory()
+        history.note(unasked, now: now)
+        #expect(history.failures == 0)
+    }
+
     @Test("a doubt over ten minutes waits in PostgreSQL, a short one in memory")
     func doubts() {
         #expect(step(.doubtful(.noPurchase)) == .park(.doubt, dueAfterSeconds: 300))

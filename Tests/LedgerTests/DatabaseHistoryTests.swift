@@ -29,7 +29,7 @@ struct DatabaseHistoryTests {
         let refused = Sample.decision([Sample.judged(Sample.purchase("1001", product: "go\u{0}ld"))], offset: 2)
         let parked = try await ledger.settle(refused)
         #expect(parked.history == here && parked.value == .parked)
-        #expect(try await store.park(parking(3)) == here)
+        #expect(try await store.park(parking(3)).history == here)
         let waiting = try await ledger.recollect(
             RecallQuery(position: Sample.position(3), proof: Sample.digest("proof 3"), mayBeRedelivered: true))
         #expect(waiting.history == here && waiting.value == .parked)
@@ -63,7 +63,7 @@ struct DatabaseHistoryTests {
         try await operators.run { try $0.run(script: "SELECT pg_promote()") }
         await operators.close()
         let store = PostgresParking(pool: pool)
-        let now = try await store.park(parking(1))
+        let now = try await store.park(parking(1)).history
         #expect(try await pool.run { try $0.execute(session).int8(0, 0) } == processID)
         #expect(now != nil && now != history && now != standby)
         #expect(try await PostgresCheckpoints(pool: pool, group: "receiptd").read(topic: Sample.topic, partitions: []).history == now)

@@ -7,11 +7,11 @@ import Testing
 struct ParkingTests {
     private func parking(
         _ offset: Int64, player: String = "player-1", proof: String? = nil, _ reason: ParkingReason = .appleTrouble,
-        history: WaitingHistory = WaitingHistory(failures: 1), dueAfter seconds: Double = 0
+        history: WaitingHistory = WaitingHistory(failures: 1), dueAfter seconds: Double = 0, isProven: Bool = false
     ) -> ParkingSubmission {
         ParkingSubmission(
             submission: Sample.submission("s-\(offset)", player: player), position: Sample.position(offset),
-            proof: Sample.digest(proof ?? "proof \(offset)"), traceparent: "00-aa-bb-01", reason: reason,
+            proof: Sample.digest(proof ?? "proof \(offset)"), isProven: isProven, traceparent: "00-aa-bb-01", reason: reason,
             detail: "timeout", history: history, dueAfterSeconds: seconds)
     }
 
@@ -22,6 +22,10 @@ struct ParkingTests {
         let parking = PostgresParking(pool: LedgerDatabase.pool(database.uri), leaseSeconds: leaseSeconds)
         try await body(database, parking)
         await parking.close()
+    }
+
+    private func outcome(of given: ParkingSubmission, in store: PostgresParking) async throws -> ParkingOutcome {
+        try await store.park(given)
     }
 
     @Test("one comes back as it was parked, when it is due and not before")
@@ -217,14 +221,58 @@ struct ParkingTests {
         }
     }
 
-    @Test("beyond twenty of one player the longest delay holds; other players' are not delayed")
+    @Test("a player's proven ones beyond twenty follow one after the other within seconds; others' are not delayed")
     func shareOfPlayer() async throws {
         try await with { database, store in
-            for offset in 0..<25 { try await store.park(parking(Int64(offset), player: "hog")) }
-            try await store.park(parking(100, player: "guest"))
-            #expect(try await database.number("SELECT count(*) FROM parked WHERE due_at <= now()") == 21)
-            let late = "SELECT count(*) FROM parked WHERE due_at > now() + interval '2 hours 55 minutes'"
-            #expect(try await database.number(late) == 5)
+            for offset in 0..<60 {
+                #expect(try await outcome(of: parking(Int64(offset), player: "hog", isProven: true), in: store) == .parked)
+            }
+            #expect(try await outcome(of: parking(100, player: "guest"), in: store) == .parked)
+            #expect(try await database.number("SELECT count(*) FROM parked WHERE due_at <= parked_at") == 21)
+            let spread = "SELECT (extract(epoch FROM max(due_at - parked_at)) * 100)::bigint FROM parked"
+            #expect(try await database.number(spread) == 1_000)
+        }
+    }
+
+    @Test("a player's twenty-first proof that is not proven is not parked, whatever brought it there")
+    func tooManyWaiting() async throws {
+        try await with { database, store in
+            for offset in 0..<20 {
+                let reason = [ParkingReason.appleTrouble, .playerShare, .blockedNoServerAPI, .doubt][offset % 4]
+                #expect(try await outcome(of: parking(Int64(offset), player: "hog", reason), in: store) == .parked)
+            }
+            for reason in [ParkingReason.appleTrouble, .playerShare, .blockedNoServerAPI] {
+                #expect(try await outcome(of: parking(20, player: "hog", reason), in: store) == .tooManyWaiting)
+            }
+            #expect(try await outcome(of: parking(21, player: "hog", isProven: true), in: store) == .parked)
+            #expect(try await outcome(of: parking(22, player: "guest"), in: store) == .parked)
+            // It waits already, or its proof does.
+            #expect(try await outcome(of: parking(7, player: "hog"), in: store) == .parked)
+            #expect(try await outcome(of: parking(23, player: "hog", proof: "proof 7"), in: store) == .parked)
+            #expect(try await database.number("SELECT count(*) FROM parked WHERE player_id = 'hog'") == 22)
+            #expect(try await database.number("SELECT count(*) FROM parked_submissions") == 23)
+            try await database.run("DELETE FROM parked WHERE source_offset = 3")
+            #expect(try await outcome(of: parking(20, player: "hog"), in: store) == .parked)
+            // The same proof again and again does not fill the table either.
+            for offset in 1_000..<1_100 {
+                _ = try await store.park(parking(Int64(offset), player: "hog", proof: "proof 7"))
+            }
+            let rows = "SELECT count(*) FROM parked WHERE player_id = 'hog' AND NOT is_proven"
+            #expect(try await database.number(rows) == 100)
+        }
+    }
+
+    @Test("a flood of one player's in one batch is bounded as one by one")
+    func tooManyAtOnce() async throws {
+        try await with { database, store in
+            let outcomes = try await withThrowingTaskGroup(of: ParkingOutcome.self) { group in
+                for offset in 0..<300 {
+                    group.addTask { try await outcome(of: parking(Int64(offset), player: "hog"), in: store) }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(outcomes.count { $0 == .parked } == 20)
+            #expect(try await database.number("SELECT count(*) FROM parked") == 20)
         }
     }
 

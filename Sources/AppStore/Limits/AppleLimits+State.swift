@@ -9,6 +9,11 @@ extension AppleLimits: AppleState {
         return state.withLock { state in state.downBefore + (state.downSince.map { max(0, now - $0) } ?? 0) }
     }
 
+    public var answersOthers: Bool {
+        let now = now()
+        return state.withLock { $0.downSince == nil && now - $0.lastAnswer < Self.answeringSeconds }
+    }
+
     /// Tells what changed by a circuit or a hold. Under the lock.
     func noteShut(_ scope: AppleScope, _ state: inout State, now: Double) {
         let isOpen = [StoreEnvironment.production, .sandbox].contains { environment in
@@ -36,10 +41,11 @@ extension AppleLimits: AppleState {
     func notSent(to scope: AppleScope, now: Timestamp) -> AppleAnswer {
         if Task.isCancelled { return .trouble(.init(.connection)) }
         if let seconds = heldSeconds(scope) {
-            return .trouble(.init(.rateLimited, retryNotBefore: now.adding(milliseconds: Int64(seconds * 1000))))
+            let end = now.adding(milliseconds: Int64(seconds * 1000))
+            return .trouble(.init(.rateLimited, retryNotBefore: end, wasAsked: false))
         }
         let isOpen = state.withLock { $0.scopes[scope]?.limits.breaker.isOpen ?? false }
-        return .trouble(.init(isOpen ? .connection : .rateLimited))
+        return .trouble(.init(isOpen ? .connection : .rateLimited, wasAsked: false))
     }
 
     /// Seconds for which Apple wants to be left alone, nil where it does not.
@@ -69,11 +75,13 @@ extension AppleLimits: AppleState {
             change(request.bundleID, endpoint) { credentials, now in
                 credentials.refused(
                     player: request.playerID?.hashValue ?? request.subject.hashValue,
-                    receipt: request.subject.hashValue, isProven: request.isProven, now: now)
+                    receipt: request.subject.hashValue, isProven: request.isProven,
+                    holdsAutoRenewable: request.holdsAutoRenewable, now: now)
             }
         case .genuine(let receipt):
             change(request.bundleID, endpoint) { credentials, _ in
-                credentials.succeeded(didCheckSecret: receipt.holdsAutoRenewable)
+                credentials.succeeded(
+                    receipt: request.subject.hashValue, didCheckSecret: receipt.holdsAutoRenewable)
             }
         case .refused, .trouble: break
         }

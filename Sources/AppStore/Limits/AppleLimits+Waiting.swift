@@ -12,54 +12,27 @@ extension AppleLimits {
         }
 
         var limits: ScopeLimits
-        var first = CircularBuffer<Waiter>()
-        var retries = CircularBuffer<Waiter>()
+        var queue = RequestQueue<Waiter>()
         /// When it is looked at again, infinity for never.
         var lookAt = Double.infinity
         var lastUse = 0.0
-        private var isRetriesTurn = false
 
         init(limits: ScopeLimits) {
             self.limits = limits
         }
 
-        var isEmpty: Bool { first.isEmpty && retries.isEmpty }
-        var count: Int { first.count + retries.count }
+        var isEmpty: Bool { queue.isEmpty }
+        var count: Int { queue.count }
 
-        /// The next to go, first tries and retries by turns.
+        /// The next to go.
         func next(now: Double) -> (Waiter, ScopeLimits.Pass)? {
-            // A circuit is probed by first tries where there are any: receipts that Apple never answers are all retries,
-            // and a few of them would keep it open for everybody.
-            let isRetry = first.isEmpty || (isRetriesTurn && !retries.isEmpty && !limits.breaker.isOpen)
-            for isRetry in [isRetry, !isRetry] where !(isRetry ? retries.isEmpty : first.isEmpty) {
-                switch limits.admit(isRetry: isRetry, now: now) {
-                case .pass(let pass):
-                    isRetriesTurn = !isRetry
-                    return (isRetry ? retries.removeFirst() : first.removeFirst(), pass)
-                case .noRetry: continue
-                case .shut, .noBudget: return nil
-                }
-            }
-            return nil
-        }
-
-        /// Those who wait since before a time, longest first.
-        func removeAll(before time: Double) -> [Waiter] {
-            var removed: [Waiter] = []
-            while let waiter = first.first, waiter.since < time { removed.append(first.removeFirst()) }
-            while let waiter = retries.first, waiter.since < time { removed.append(retries.removeFirst()) }
-            return removed
-        }
-
-        func remove(_ ticket: UInt64) -> Waiter? {
-            if let index = first.firstIndex(where: { $0.ticket == ticket }) { return first.remove(at: index) }
-            return retries.firstIndex { $0.ticket == ticket }.map { retries.remove(at: $0) }
+            limits.next(of: &queue, now: now) { $0.since }
         }
     }
 
     /// Waits until one request may be sent. Nil where the task was cancelled, or the app's own wait took too long.
     func admission(
-        to scope: AppleScope, isRetry: Bool, queueSeconds: Double?, waiting: (@Sendable (Bool) -> Void)?
+        to scope: AppleScope, _ kind: RequestKind, queueSeconds: Double?, waiting: (@Sendable (Bool) -> Void)?
     ) async -> ScopeLimits.Pass? {
         if Task.isCancelled { return nil }
         let began = now()
@@ -67,7 +40,7 @@ extension AppleLimits {
             let waiting = prepare(scope, &state)
             waiting.lastUse = began
             waiting.limits.budget?.arrived(now: began)
-            if waiting.isEmpty, case .pass(let pass) = waiting.limits.admit(isRetry: isRetry, now: began) {
+            if waiting.isEmpty, case .pass(let pass) = waiting.limits.admit(kind, now: began) {
                 return (pass, 0)
             }
             if let queueSeconds, waiting.limits.budget != nil,
@@ -82,7 +55,7 @@ extension AppleLimits {
         guard let ticket else { return nil }
         waiting?(true)
         defer { waiting?(false) }
-        let admitted = await wait(for: scope, ticket: ticket, since: began, isRetry: isRetry)
+        let admitted = await wait(for: scope, kind, ticket: ticket, since: began)
         observer?.waited(seconds: now() - began)
         return admitted
     }
@@ -101,7 +74,7 @@ extension AppleLimits {
     }
 
     private func wait(
-        for scope: AppleScope, ticket: UInt64, since: Double, isRetry: Bool
+        for scope: AppleScope, _ kind: RequestKind, ticket: UInt64, since: Double
     ) async -> ScopeLimits.Pass? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -110,18 +83,14 @@ extension AppleLimits {
                 let isCancelled = state.withLock { state in
                     if Task.isCancelled { return true }
                     let waiter = Waiting.Waiter(ticket: ticket, since: since, continuation: continuation)
-                    if isRetry {
-                        state.scopes[scope]?.retries.append(waiter)
-                    } else {
-                        state.scopes[scope]?.first.append(waiter)
-                    }
+                    state.scopes[scope]?.queue.append(waiter, kind)
                     return false
                 }
                 if isCancelled { return continuation.resume(returning: nil) }
                 look(at: scope)
             }
         } onCancel: {
-            let cancelled = state.withLock { $0.scopes[scope]?.remove(ticket) }
+            let cancelled = state.withLock { $0.scopes[scope]?.queue.remove { $0.ticket == ticket } }
             cancelled?.continuation.resume(returning: nil)
         }
     }
@@ -137,8 +106,11 @@ extension AppleLimits {
             // A circuit closes and a hold ends by themselves too.
             noteShut(scope, &state, now: now)
             while !waiting.isEmpty, let (waiter, pass) = waiting.next(now: now) { admitted.append((waiter, pass)) }
-            if waiting.limits.isShut(now: now), state.downSince == nil {
-                for waiter in waiting.removeAll(before: now - Self.patienceSeconds) { admitted.append((waiter, nil)) }
+            if state.downSince == nil {
+                // What failed before waits for its turn, too, and shall not stay in memory for it.
+                let kinds = waiting.limits.isShut(now: now) ? RequestKind.all : RequestKind.repeated
+                let impatient = waiting.queue.takeFirst(kinds) { $0.since < now - Self.patienceSeconds }
+                for waiter in impatient { admitted.append((waiter, nil)) }
             }
             let count = waiting.count
             if !waiting.limits.isHeld(now: now) { toLease = waiting.limits.budget?.toLease(waiting: count, now: now) }
@@ -152,7 +124,7 @@ extension AppleLimits {
     /// Nil where a look is on its way already, or nobody waits.
     private func nextWakeUp(_ waiting: Waiting, now: Double) -> Double? {
         guard !waiting.isEmpty || waiting.limits.isShut(now: now) else { return nil }
-        let next = waiting.limits.nextLook(waitingRetries: !waiting.retries.isEmpty, now: now) ?? .infinity
+        let next = waiting.limits.nextLook(for: waiting.queue, now: now) ?? .infinity
         // Never at once again: what is due now was just looked at.
         let lookAt = min(max(next, now + 0.001), now + Self.longestSleepSeconds)
         guard lookAt < waiting.lookAt || waiting.lookAt <= now else { return nil }

@@ -6,9 +6,11 @@ import Synchronization
 /// One for the process and all clients. Where nothing holds a request back it costs two short locks and no suspension; no
 /// request waits for the database while its replica holds a lease. Run `follow` beside it.
 public final class AppleLimits: Sendable {
-    /// Seconds that a request waits for its own app's circuit or `Retry-After`, before it is told to come again. While
-    /// Apple as a whole is down it waits for as long as that lasts.
+    /// Seconds that a request waits for its own app's circuit or `Retry-After`, or for its turn where it failed before, until
+    /// it is told to come again. While Apple as a whole is down it waits for as long as that lasts.
     static let patienceSeconds = 10.0
+    /// Apple answers others where it has answered anybody within so many seconds.
+    static let answeringSeconds = 60.0
     /// An app and endpoint that nobody asked for this long is not in use.
     static let inUseSeconds = 60.0
     /// Where a 429 says nothing about when. Seconds.
@@ -35,7 +37,12 @@ public final class AppleLimits: Sendable {
         var openCircuits: Set<Credentials> = []
         var misconfigured: Set<Credentials> = []
         var concurrency: AdaptiveConcurrency
-        var underWay = 0
+        var underWay = RequestsUnderWay()
+        var failedProofs = FailedProofs()
+        /// Of any request.
+        var lastAnswer = -Double.infinity
+        /// When the gate is looked at again, infinity for never.
+        var gateLook = Double.infinity
         var nextTicket: UInt64 = 0
         var downSince: Double?
         var downBefore = 0.0
@@ -104,14 +111,15 @@ public final class AppleLimits: Sendable {
         _ body: () async -> (Answer, End)
     ) async -> Answer? {
         if isFixed { return await gate.withPermit { await body().0 } }
+        let suspect = request.suspect
         while true {
-            let admitted = await admission(
-                to: scope, isRetry: request.isRetry, queueSeconds: queueSeconds, waiting: request.waiting)
+            let kind = kind(of: request, suspect)
+            let admitted = await admission(to: scope, kind, queueSeconds: queueSeconds, waiting: request.waiting)
             guard let pass = admitted else { return nil }
-            let sent: Sent<Answer>? = await gate.withPermit {
+            let sent: Sent<Answer>? = await gate.withPermit(kind, mustWait: { makeRoom() }) {
                 guard let number = begin(scope, pass) else { return .mustWaitAgain }
                 let (answer, end) = await body()
-                finish(scope, pass, number, Task.isCancelled ? .unknown : end.orPlanted, of: request)
+                finish(scope, pass, number, Task.isCancelled ? .unknown : end.orPlanted, suspect)
                 return .sent(answer)
             }
             switch sent {
@@ -129,6 +137,37 @@ public final class AppleLimits: Sendable {
         case mustWaitAgain
     }
 
+    private func kind(of request: VerificationRequest, _ suspect: Suspect) -> RequestKind {
+        let now = now()
+        let isKnownToFail = state.withLock { $0.failedProofs.contains(suspect.proof, now: now) }
+        return RequestKind(isFresh: !request.isRetry && !isKnownToFail, isProven: request.isProven)
+    }
+
+    /// Requests that take far longer than Apple's answers do keep no place from others. Looks again when the next one is
+    /// slow, while anyone waits.
+    private func makeRoom() {
+        let now = now()
+        let look = state.withLock { state -> Double? in
+            adjustGate(&state, now: now)
+            guard state.gateLook == .infinity, let next = state.underWay.nextSlow(now: now) else { return nil }
+            state.gateLook = next
+            return next
+        }
+        guard let look else { return }
+        Task.detached { [weak self] in
+            try? await Task.sleep(for: .seconds(max(0.001, look - now)))
+            guard let self else { return }
+            self.state.withLock { $0.gateLook = .infinity }
+            if self.gate.waiting > 0 { self.makeRoom() }
+        }
+    }
+
+    /// Under the lock, so that the last to set it is the last to have decided.
+    private func adjustGate(_ state: inout State, now: Double) {
+        let limit = min(state.concurrency.maximum, state.concurrency.limit + state.underWay.slow(now: now))
+        if gate.limit != limit { gate.adjust(limit: limit) }
+    }
+
     /// Looks again, for the wait for a permit lies between the pass and this.
     private func begin(_ scope: AppleScope, _ pass: ScopeLimits.Pass) -> UInt64? {
         let now = now()
@@ -136,52 +175,56 @@ public final class AppleLimits: Sendable {
             guard let waiting = state.scopes[scope] else { return nil }
             var confirmed = pass
             guard waiting.limits.confirm(&confirmed, now: now) else {
-                waiting.limits.withdrew(pass)
+                waiting.limits.withdrew(pass, now: now, jitter: .random(in: 0..<1))
                 return nil
             }
-            state.underWay += 1
-            return state.concurrency.began(underWay: state.underWay)
+            // Where anyone waits for a place, the limit was reached.
+            let underWay = gate.waiting > 0 ? state.concurrency.limit : state.underWay.count + 1
+            let number = state.concurrency.began(underWay: underWay)
+            state.underWay.began(number, now: now)
+            return number
         }
         if number == nil { look(at: scope) }
         return number
     }
 
     private func withdraw(_ pass: ScopeLimits.Pass, _ scope: AppleScope) {
-        state.withLock { $0.scopes[scope]?.limits.withdrew(pass) }
+        let now = now()
+        state.withLock { $0.scopes[scope]?.limits.withdrew(pass, now: now, jitter: .random(in: 0..<1)) }
         look(at: scope)
     }
 
     private func finish(
-        _ scope: AppleScope, _ pass: ScopeLimits.Pass, _ number: UInt64, _ end: End,
-        of request: VerificationRequest
+        _ scope: AppleScope, _ pass: ScopeLimits.Pass, _ number: UInt64, _ end: End, _ suspect: Suspect
     ) {
         let now = now()
-        let suspect = end.isFailure ? request.suspect : nil
         var newHold: Double?
         let mustLook = state.withLock { state -> Bool in
-            state.underWay -= 1
+            state.underWay.ended(number)
             guard let waiting = state.scopes[scope] else { return false }
             let wasShut = waiting.limits.isShut(now: now)
             let limitBefore = state.concurrency.limit
             switch end {
-            case .answered: waiting.limits.succeeded(pass, now: now)
+            case .answered:
+                waiting.limits.succeeded(pass, now: now)
+                state.failedProofs.answered(suspect.proof)
+                state.lastAnswer = now
             case .failed, .doubtful:
-                guard let suspect else { break }
-                waiting.limits.failed(
-                    pass, by: suspect, isDoubtful: end.isDoubtful, now: now, jitter: .random(in: 0..<1))
+                waiting.limits.failed(pass, by: suspect, now: now, jitter: .random(in: 0..<1))
+                state.failedProofs.note(suspect.proof, now: now)
             case .limited(let seconds):
-                waiting.limits.withdrew(pass)
+                waiting.limits.withdrew(pass, now: now, jitter: .random(in: 0..<1))
                 let hold = max(0, seconds ?? Self.defaultHoldSeconds)
                 if hold > 0, waiting.limits.hold(until: now + hold) { newHold = hold }
-            case .unknown: waiting.limits.withdrew(pass)
+            case .unknown: waiting.limits.withdrew(pass, now: now, jitter: .random(in: 0..<1))
             }
-            state.concurrency.ended(number, end.outcome(isWidespread: waiting.limits.breaker.isWidespread))
+            let isTelling = pass.kind.isFresh && waiting.limits.breaker.isWidespread(now: now)
+            state.concurrency.ended(number, end.outcome(isTelling: isTelling))
             if newHold != nil { state.concurrency.calm() }
             let isShut = waiting.limits.isShut(now: now)
             if wasShut, !isShut { state.concurrency.restart() }
-            // Under the lock, so that the last to set it is the last to have decided.
+            adjustGate(&state, now: now)
             if state.concurrency.limit != limitBefore {
-                gate.adjust(limit: state.concurrency.limit)
                 observer?.concurrency(limit: state.concurrency.limit)
             }
             if wasShut != isShut { noteShut(scope, &state, now: now) }
@@ -212,22 +255,12 @@ public final class AppleLimits: Sendable {
 }
 
 extension AppleLimits.End {
-    var isFailure: Bool {
-        switch self {
-        case .failed, .doubtful: true
-        case .answered, .limited, .unknown: false
-        }
-    }
-
-    var isDoubtful: Bool {
-        if case .doubtful = self { true } else { false }
-    }
-
-    /// - Parameter isWidespread: few receipts that are never answered must not slow down everybody else's.
-    func outcome(isWidespread: Bool) -> AdaptiveConcurrency.Outcome {
+    /// - Parameter isTelling: whether a failure speaks of Apple's load: few receipts that are never answered must not slow
+    ///   down everybody else's.
+    func outcome(isTelling: Bool) -> AdaptiveConcurrency.Outcome {
         switch self {
         case .answered, .doubtful: .fine
-        case .failed: isWidespread ? .overload : .unknown
+        case .failed: isTelling ? .overload : .unknown
         case .limited: .overload
         case .unknown: .unknown
         }

@@ -10,6 +10,9 @@ public final class ServerAPIClient: Sendable {
     /// The sandbox takes a tenth of what Production does, and every invented id goes on to it. They would wait there by the
     /// thousand, in places that others need: those who come when more wait than pass in so many seconds come again.
     private static let sandboxQueueSeconds = 2.0
+    private static let path = "/inApps/v1/transactions"
+    /// For people: without the id.
+    private static let shownPath = "inApps/v1/transactions"
     /// Of a transaction id, in bytes. Apple's are far shorter.
     private static let maximumIDLength = 64
 
@@ -123,10 +126,14 @@ public final class ServerAPIClient: Sendable {
         let start = ContinuousClock.now
         let result = await connection.send(
             HTTPExchange(
-                environment == .production ? production : sandbox, path: "/inApps/v1/transactions/\(id.text)",
+                environment == .production ? production : sandbox, path: "\(Self.path)/\(id.text)",
                 bearer: token))
         let elapsed = ContinuousClock.now - start
         let answer = read(result, asked: id)
+        if !Task.isCancelled {
+            let endpoint = environment == .production ? production : sandbox
+            observer?.reached(endpoint.shownURL + Self.shownPath, noAnswer: result.noAnswer)
+        }
         ended?(
             AppleTry(
                 at: now(), endpoint: Self.endpoint, environment: environment, result: answer.label,

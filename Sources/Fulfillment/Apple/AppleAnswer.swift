@@ -26,10 +26,13 @@ public enum AppleAnswer: Sendable, Equatable {
         public let kind: TroubleKind
         /// When Apple asks to be left alone until then.
         public let retryNotBefore: Timestamp?
+        /// False where Apple was not asked at all: that says nothing of the proof.
+        public let wasAsked: Bool
 
-        public init(_ kind: TroubleKind, retryNotBefore: Timestamp? = nil) {
+        public init(_ kind: TroubleKind, retryNotBefore: Timestamp? = nil, wasAsked: Bool = true) {
             self.kind = kind
             self.retryNotBefore = retryNotBefore
+            self.wasAsked = wasAsked
         }
     }
 

@@ -18,7 +18,9 @@ public struct VerificationRequest: Sendable {
     public var playerID: PlayerID?
     /// Its signature is Apple's, and it is this app's.
     public var isProven = false
-    /// It was asked about before, in vain.
+    /// It says of itself that it holds a subscription, or says nothing of it: Apple looks at the secret.
+    public var holdsAutoRenewable = true
+    /// It was asked about before, in vain, or waited in PostgreSQL: what is fresh goes first.
     public var isRetry = false
     /// Told of a wait in front of Apple, as it begins (true) and ends: such work can be given up at once.
     public var waiting: (@Sendable (Bool) -> Void)?

@@ -30,7 +30,7 @@ public enum TrafficClass: String, Sendable, CaseIterable {
         case .malformedSubmission: self = .junk
         case .malformedReceipt: self = isLocal ? .junk : .unverifiable
         case .unauthenticReceipt: self = isLocal ? .forged : .unverifiable
-        case .accountNotFound, .transactionNotFound, .refusedByApple: self = .unverifiable
+        case .tooManyWaiting, .accountNotFound, .transactionNotFound, .refusedByApple: self = .unverifiable
         default: self = .other
         }
     }

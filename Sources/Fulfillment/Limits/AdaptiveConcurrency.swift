@@ -3,6 +3,9 @@
 /// It goes by rounds of as many answers as the limit lets be under way, so that a round under load is about as long as one
 /// answer takes, whatever that is. A round with trouble lowers the limit; one without, in which the limit was reached,
 /// raises it: twofold at first, a tenth after trouble and then faster again with each good round.
+///
+/// While Apple answers some, the limit does not fall below where it starts: so few are no load for Apple, and what fails
+/// then fails by what was sent, or by a part of Apple that fewer requests would not mend.
 public struct AdaptiveConcurrency: Sendable {
     public enum Outcome: Sendable {
         case fine
@@ -17,6 +20,8 @@ public struct AdaptiveConcurrency: Sendable {
     /// A share of a round below this is noise that every large service makes.
     static let toleratedShare = 0.05
     private static let firstGrowthAfterTrouble = 0.1
+    /// So many in a row that end in trouble: Apple answers nobody.
+    static let failuresOfAll = 64
 
     public let maximum: Int
     private var exact: Double
@@ -27,6 +32,7 @@ public struct AdaptiveConcurrency: Sendable {
     private var wasReached = false
     private var fine = 0
     private var overloads = 0
+    private var overloadsInARow = 0
 
     /// - Parameter maximum: less than 1 counts as 1.
     public init(maximum: Int) {
@@ -48,15 +54,21 @@ public struct AdaptiveConcurrency: Sendable {
     public mutating func ended(_ request: UInt64, _ outcome: Outcome) {
         guard request > lastForgotten else { return }
         switch outcome {
-        case .fine: fine += 1
-        case .overload: overloads += 1
+        case .fine:
+            fine += 1
+            overloadsInARow = 0
+            exact = max(exact, lowest)
+        case .overload:
+            overloads += 1
+            overloadsInARow = min(overloadsInARow + 1, Self.failuresOfAll)
         case .unknown: return
         }
         let results = fine + overloads
         guard results >= limit else { return }
         let share = Double(overloads) / Double(results)
         if share > Self.toleratedShare {
-            exact = max(1, exact * (share < 0.5 ? 0.8 : 0.5))
+            let floor = overloadsInARow >= Self.failuresOfAll ? 1 : min(exact, lowest)
+            exact = max(floor, exact * (share < 0.5 ? 0.8 : 0.5))
             growth = Self.firstGrowthAfterTrouble
             lastForgotten = nextRequest
         } else if wasReached {
@@ -80,6 +92,9 @@ public struct AdaptiveConcurrency: Sendable {
         lastForgotten = nextRequest
         beginRound()
     }
+
+    /// Where the limit stays while Apple answers some.
+    private var lowest: Double { Double(min(Self.start, maximum)) }
 
     private mutating func beginRound() {
         wasReached = false

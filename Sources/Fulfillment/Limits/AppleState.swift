@@ -4,4 +4,10 @@ public protocol AppleState: Sendable {
     var isDown: Bool { get }
     /// Seconds for which `isDown` was true, since the start. The difference of two readings is what a wait may deduct.
     var downSeconds: Double { get }
+    /// Whether Apple has answered anybody lately: what fails all the same fails by itself.
+    var answersOthers: Bool { get }
+}
+
+extension AppleState {
+    public var answersOthers: Bool { !isDown }
 }

@@ -1,14 +1,14 @@
-/// Holds requests back while too large a share of them fails, and finds out when that is over.
+/// Holds requests back while Apple answers nobody, and finds out when that is over.
 ///
-/// Times are seconds of any clock that only grows. What a request that began before the last change of state has to say
-/// is not heard: it speaks of the past.
+/// Apple that answers some is not down: one answer closes it. Times are seconds of any clock that only grows. What a request
+/// that began before the last change of state has to say is not heard: it speaks of the past.
 public struct CircuitBreaker: Sendable {
     public enum State: Sendable, Equatable {
         /// Everything passes. Can become: open.
         case closed
         /// Nothing passes before `until`. Can become: halfOpen, by the first that passes then.
         case open(until: Double)
-        /// Probes pass. Can become: closed, when enough succeeded; open, when one failed.
+        /// Probes pass. Can become: closed, when one succeeded; open, when all of them failed.
         case halfOpen
     }
 
@@ -16,60 +16,78 @@ public struct CircuitBreaker: Sendable {
     public struct Pass: Sendable, Equatable {
         let epoch: UInt64
         public let isProbe: Bool
+        /// It has a say about Apple: neither its submission nor its proof has failed before.
+        public let isFirst: Bool
+        /// It came since the circuit last closed.
+        let isNew: Bool
+        /// Whether the one that came last is to take it, and not the one that waits longest: what has piled up may all be of
+        /// one kind, and what comes now of another.
+        public let isForNewest: Bool
     }
 
-    /// Results in the window below which a share says nothing.
-    public static let minimumResults = 10
-    /// Failures without a success between them that open it however few they are.
-    public static let failuresInARow = 5
-    public static let failureShare = 0.5
-    /// Requests in a row that must succeed, and how many may be under way at once.
-    public static let probes = 3
-    /// Seconds before the first probe; doubled after each that fails.
+    /// First tries that may probe at once at the least; where Apple answered few before, so many that one of them would be
+    /// answered more often than not.
+    public static let probes = 5
+    static let mostProbes = 20
+    private static let probeCertainty = 1.5
+    /// Seconds before the first probes; doubled after each round that fails.
     static let shortestOpenSeconds = 1.0
-    /// Seconds between two probes at most: what recovery is found within.
+    /// Seconds between two rounds of probes at most: what recovery is found within.
     public static let longestOpenSeconds = 5.0
 
     public private(set) var state = State.closed
     private var epoch: UInt64 = 0
-    private var window = FailureWindow()
+    private var tries = FirstTries()
     private var openSeconds = Self.shortestOpenSeconds
-    private var probesSucceeded = 0
     private var probesUnderWay = 0
-    /// Failed, by suspects that had failed before, while others were answered or still asked.
-    private var probesWithoutSay = 0
-    /// Who failed as a probe since the circuit opened, the last of them.
-    private var failedProbes: [Suspect] = []
+    /// First tries among this round's probes, and how many of them failed.
+    private var firstProbes = 0
+    private var firstProbesFailed = 0
     /// When one more probe may go although the others have not come back.
     private var nextProbe = 0.0
+    /// When something that failed before may probe: where nothing else comes, it finds the recovery.
+    private var nextRepeatedProbe = 0.0
+    private var closedAt = -Double.infinity
 
     public init() {}
 
     public var isOpen: Bool { state != .closed }
 
     /// When the next request may pass, which may be in the past; nil while everything passes.
-    public var nextPass: Double? {
+    public func nextPass(isFirst: Bool) -> Double? {
+        let time: Double
         switch state {
-        case .closed: nil
-        case .open(let until): until
-        case .halfOpen: probesUnderWay + probesSucceeded + probesWithoutSay < Self.probes ? 0 : nextProbe
+        case .closed: return nil
+        case .open(let until): time = until
+        case .halfOpen: time = firstProbes < probesAtOnce ? 0 : nextProbe
         }
+        return isFirst ? time : max(time, nextRepeatedProbe)
     }
 
     /// Nil where the request must wait.
-    public mutating func pass(now: Double) -> Pass? {
-        if let nextPass, now < nextPass { return nil }
+    /// - Parameter since: when it came; nil for now.
+    public mutating func pass(isFirst: Bool, since: Double? = nil, now: Double) -> Pass? {
+        if let next = nextPass(isFirst: isFirst), now < next { return nil }
         switch state {
-        case .closed: return Pass(epoch: epoch, isProbe: false)
+        case .closed:
+            let isNew = (since ?? now) >= closedAt
+            return Pass(epoch: epoch, isProbe: false, isFirst: isFirst, isNew: isNew, isForNewest: false)
         case .open:
             enter(.halfOpen)
             probesUnderWay = 0
-            probesWithoutSay = 0
+            firstProbes = 0
+            firstProbesFailed = 0
         case .halfOpen: break
         }
         probesUnderWay += 1
-        nextProbe = now + Self.longestOpenSeconds
-        return Pass(epoch: epoch, isProbe: true)
+        if isFirst {
+            firstProbes += 1
+            nextProbe = now + Self.longestOpenSeconds
+        } else {
+            nextRepeatedProbe = now + Self.longestOpenSeconds
+        }
+        let isForNewest = isFirst && !firstProbes.isMultiple(of: 2)
+        return Pass(epoch: epoch, isProbe: true, isFirst: isFirst, isNew: true, isForNewest: isForNewest)
     }
 
     /// Whether a pass that was given still holds: the circuit may have opened meanwhile.
@@ -77,52 +95,56 @@ public struct CircuitBreaker: Sendable {
 
     public mutating func succeeded(_ pass: Pass, now: Double) {
         guard isValid(pass) else { return }
-        guard pass.isProbe else { return window.succeeded(now: now) }
-        probesUnderWay -= 1
-        probesSucceeded += 1
-        if probesUnderWay == 0 { probesWithoutSay = 0 }
-        guard probesSucceeded >= Self.probes else { return }
+        tries.succeeded(isFirst: pass.isFirst, now: now)
+        guard pass.isProbe else { return }
         enter(.closed)
-        window.clear(failedProbes, now: now)
-        failedProbes = []
+        closedAt = now
         openSeconds = Self.shortestOpenSeconds
     }
 
     /// - Parameters:
-    ///   - suspect: who was asked for. Failures of few suspects prove nothing about Apple.
-    ///   - isDoubtful: the receipt may have brought it about; otherwise it speaks of Apple or the network alone.
+    ///   - suspect: who was asked for: each of them has one say.
     ///   - jitter: drawn evenly from 0..<1.
-    public mutating func failed(_ pass: Pass, by suspect: Suspect, isDoubtful: Bool, now: Double, jitter: Double) {
+    public mutating func failed(_ pass: Pass, by suspect: Suspect, now: Double, jitter: Double) {
         guard isValid(pass) else { return }
-        if pass.isProbe { return probeFailed(by: suspect, now: now, jitter: jitter) }
-        window.failed(by: suspect, isDoubtful: isDoubtful, now: now)
-        if window.isConclusive(now: now) { open(now: now, jitter: jitter) }
-    }
-
-    /// Many different ones have failed lately: it is no few receipts' doing.
-    public var isWidespread: Bool { window.isWidespread }
-
-    private mutating func probeFailed(by suspect: Suspect, now: Double, jitter: Double) {
-        let isKnown = failedProbes.contains { $0.isSame(as: suspect) } || window.isKnown(suspect)
-        failedProbes.removeAll { $0.isSame(as: suspect) }
-        failedProbes = failedProbes.suffix(FailureWindow.handful - 1) + [suspect]
+        guard pass.isProbe else {
+            guard pass.isFirst else { return }
+            tries.failed(by: suspect, isNew: pass.isNew, now: now)
+            guard tries.areHopeless else { return }
+            tries.endRow()
+            open(now: now, jitter: jitter)
+            return
+        }
+        if pass.isFirst { firstProbesFailed += 1 }
         probesUnderWay -= 1
-        guard isKnown, probesUnderWay + probesSucceeded > 0 else { return open(now: now, jitter: jitter) }
-        // Its failure is no news. Whether Apple answers others is for them to tell.
-        probesWithoutSay += 1
-        if probesUnderWay == 0 { enter(.open(until: now + Self.shortestOpenSeconds * (0.5 + jitter / 2))) }
-    }
-
-    private mutating func open(now: Double, jitter: Double) {
-        probesSucceeded = 0
-        // Equal jitter: replicas do not probe in step, and no draw is a probe at once.
-        enter(.open(until: now + openSeconds * (0.5 + jitter / 2)))
-        openSeconds = min(openSeconds * 2, Self.longestOpenSeconds)
+        endRound(now: now, jitter: jitter)
     }
 
     /// The request was not sent, or its end says nothing.
-    public mutating func withdrew(_ pass: Pass) {
-        if isValid(pass), pass.isProbe { probesUnderWay -= 1 }
+    public mutating func withdrew(_ pass: Pass, now: Double, jitter: Double) {
+        guard isValid(pass), pass.isProbe else { return }
+        probesUnderWay -= 1
+        if pass.isFirst { firstProbes -= 1 } else { nextRepeatedProbe = 0 }
+        endRound(now: now, jitter: jitter)
+    }
+
+    /// Many different ones have failed lately: it is no few receipts' doing.
+    public func isWidespread(now: Double) -> Bool { tries.areWidespread(now: now) }
+
+    private var probesAtOnce: Int {
+        max(Self.probes, Int(min(Double(Self.mostProbes), Self.probeCertainty / max(tries.answeredShare, 0.01))))
+    }
+
+    private mutating func endRound(now: Double, jitter: Double) {
+        guard probesUnderWay == 0 else { return }
+        // What failed before and fails again is no news: a first try may probe at once.
+        if firstProbesFailed > 0 { open(now: now, jitter: jitter) } else { enter(.open(until: now)) }
+    }
+
+    private mutating func open(now: Double, jitter: Double) {
+        // Equal jitter: replicas do not probe in step, and no draw is a probe at once.
+        enter(.open(until: now + openSeconds * (0.5 + jitter / 2)))
+        openSeconds = min(openSeconds * 2, Self.longestOpenSeconds)
     }
 
     private mutating func enter(_ state: State) {

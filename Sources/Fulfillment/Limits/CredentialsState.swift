@@ -28,12 +28,20 @@ public struct CredentialsState: Sendable {
     private var players: Set<Int> = []
     private var receipts: Set<Int> = []
     private var suspectedAt = 0.0
-    /// Of the last refusal that is certainly the credentials'.
-    private var provenAt: Double?
+    /// The last refusal that is certainly the credentials'.
+    private var proven: ProvenRefusal?
     /// Of the credentials themselves, with no answer since.
     private var certainRefusals = 0
     private var isMissing = false
     private var hasSucceeded = false
+
+    private struct ProvenRefusal {
+        let at: Double
+        /// A hash; nil where the credentials themselves were refused.
+        let receipt: Int?
+        /// It holds no subscription, and Apple looked at the secret all the same: so it does for any receipt.
+        let wasForAnyReceipt: Bool
+    }
 
     public init() {}
 
@@ -41,7 +49,7 @@ public struct CredentialsState: Sendable {
     public func isMisconfigured(now: Double) -> Bool {
         if isMissing { return true }
         if case .wrong = belief { return true }
-        return provenAt.map { now - $0 < Self.windowSeconds } ?? false
+        return proven.map { now - $0.at < Self.windowSeconds } ?? false
     }
 
     /// False where asking is no use now.
@@ -61,8 +69,11 @@ public struct CredentialsState: Sendable {
     ///   - player: a hash of who sent it.
     ///   - receipt: a hash of what was sent.
     ///   - isProven: its signature is Apple's and it is this app's.
-    public mutating func refused(player: Int, receipt: Int, isProven: Bool, now: Double) {
-        if isProven { provenAt = now }
+    ///   - holdsAutoRenewable: a subscription, for which Apple is known to look at the secret.
+    public mutating func refused(
+        player: Int, receipt: Int, isProven: Bool, holdsAutoRenewable: Bool = true, now: Double
+    ) {
+        if isProven { proven = ProvenRefusal(at: now, receipt: receipt, wasForAnyReceipt: !holdsAutoRenewable) }
         if belief == .suspected, now - suspectedAt > Self.windowSeconds { forget() }
         if belief == .sound {
             belief = .suspected
@@ -79,7 +90,7 @@ public struct CredentialsState: Sendable {
 
     /// Apple refused the credentials themselves (401), before it looked at what was asked: no player brings that about.
     public mutating func refusedForCertain(now: Double) {
-        provenAt = now
+        proven = ProvenRefusal(at: now, receipt: nil, wasForAnyReceipt: false)
         certainRefusals += 1
         guard certainRefusals >= Self.certainRefusalsNeeded, belief == .sound || belief == .suspected else { return }
         forget()
@@ -87,12 +98,16 @@ public struct CredentialsState: Sendable {
     }
 
     /// Apple took a receipt of the app, or answered a request that its credentials were needed for.
-    /// - Parameter didCheckSecret: the receipt holds a subscription; for others Apple does not look at the secret.
-    public mutating func succeeded(didCheckSecret: Bool) {
+    /// - Parameters:
+    ///   - receipt: a hash of what was sent.
+    ///   - didCheckSecret: the receipt holds a subscription; for others Apple need not look at the secret.
+    public mutating func succeeded(receipt: Int? = nil, didCheckSecret: Bool) {
         hasSucceeded = true
         certainRefusals = 0
         if belief != .sound { forget() }
-        if didCheckSecret { provenAt = nil }
+        guard let refused = proven else { return }
+        // What proves the credentials right is the very receipt that was refused, or one that they were as needed for.
+        if didCheckSecret || refused.wasForAnyReceipt || (receipt != nil && receipt == refused.receipt) { proven = nil }
     }
 
     private mutating func forget() {

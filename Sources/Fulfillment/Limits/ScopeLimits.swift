@@ -3,7 +3,7 @@ public struct ScopeLimits: Sendable {
     /// The right to send one request.
     public struct Pass: Sendable {
         let circuit: CircuitBreaker.Pass
-        let isRetry: Bool
+        public let kind: RequestKind
         /// Nil where there is no budget.
         var token: RequestBudget.Token?
     }
@@ -12,7 +12,7 @@ public struct ScopeLimits: Sendable {
         case pass(Pass)
         /// Held back: by Apple's word, or after failures.
         case shut
-        /// Retries are to wait, others may pass.
+        /// What failed before is to wait, others may pass.
         case noRetry
         /// The budget is spent for now.
         case noBudget
@@ -31,20 +31,41 @@ public struct ScopeLimits: Sendable {
     public func isHeld(now: Double) -> Bool { now < heldUntil }
     public func isShut(now: Double) -> Bool { isHeld(now: now) || breaker.isOpen }
 
-    public mutating func admit(isRetry: Bool, now: Double) -> Admission {
+    public mutating func admit(_ kind: RequestKind, since: Double? = nil, now: Double) -> Admission {
         if isHeld(now: now) { return .shut }
-        if let next = breaker.nextPass, now < next { return .shut }
-        if isRetry, !breaker.isOpen, !retries.take(now: now) { return .noRetry }
+        if let next = breaker.nextPass(isFirst: kind.isFresh), now < next { return kind.isFresh ? .shut : .noRetry }
+        if !kind.isFresh, !breaker.isOpen, !retries.take(now: now) { return .noRetry }
         var token: RequestBudget.Token?
         if budget != nil {
             token = budget?.take(now: now)
             if token == nil {
-                if isRetry, !breaker.isOpen { retries.withdrew() }
+                if !kind.isFresh, !breaker.isOpen { retries.withdrew() }
                 return .noBudget
             }
         }
-        guard let circuit = breaker.pass(now: now) else { return .shut }
-        return .pass(Pass(circuit: circuit, isRetry: isRetry, token: token))
+        guard let circuit = breaker.pass(isFirst: kind.isFresh, since: since, now: now) else { return .shut }
+        return .pass(Pass(circuit: circuit, kind: kind, token: token))
+    }
+
+    /// Whose turn it is of those who wait for this scope, with the right to go. A circuit is probed by first tries where there
+    /// are any.
+    /// - Parameter since: when one came.
+    public mutating func next<Element>(
+        of waiting: inout RequestQueue<Element>, now: Double, since: (Element) -> Double
+    ) -> (element: Element, pass: Pass)? {
+        var mustWait: Set<RequestKind> = []
+        while true {
+            let kind = waiting.next { kind in
+                !mustWait.contains(kind) && (kind.isFresh || !breaker.isOpen || !waiting.hasFresh)
+            }
+            guard let kind else { return nil }
+            switch admit(kind, since: waiting.first(kind).map(since), now: now) {
+            case .pass(let pass):
+                return waiting.take(kind, newest: pass.circuit.isForNewest).map { ($0, pass) }
+            case .noRetry: mustWait.formUnion(RequestKind.repeated)
+            case .shut, .noBudget: return nil
+            }
+        }
     }
 
     /// Looks again right before sending, for a wait may lie between. False: withdraw the pass, and wait for another.
@@ -55,9 +76,9 @@ public struct ScopeLimits: Sendable {
         return pass.token != nil
     }
 
-    public mutating func withdrew(_ pass: Pass) {
-        breaker.withdrew(pass.circuit)
-        if pass.isRetry { retries.withdrew() }
+    public mutating func withdrew(_ pass: Pass, now: Double, jitter: Double) {
+        breaker.withdrew(pass.circuit, now: now, jitter: jitter)
+        if !pass.kind.isFresh { retries.withdrew() }
     }
 
     public mutating func succeeded(_ pass: Pass, now: Double) {
@@ -66,8 +87,8 @@ public struct ScopeLimits: Sendable {
     }
 
     /// As for `CircuitBreaker`.
-    public mutating func failed(_ pass: Pass, by suspect: Suspect, isDoubtful: Bool, now: Double, jitter: Double) {
-        breaker.failed(pass.circuit, by: suspect, isDoubtful: isDoubtful, now: now, jitter: jitter)
+    public mutating func failed(_ pass: Pass, by suspect: Suspect, now: Double, jitter: Double) {
+        breaker.failed(pass.circuit, by: suspect, now: now, jitter: jitter)
     }
 
     /// Apple answered that it wants to be left alone: no failure.
@@ -83,12 +104,12 @@ public struct ScopeLimits: Sendable {
     private static let sameHoldSeconds = 0.25
 
     /// When those who wait are to be looked at again, nil where something else will tell.
-    public func nextLook(waitingRetries: Bool, now: Double) -> Double? {
+    public func nextLook<Element>(for waiting: RequestQueue<Element>, now: Double) -> Double? {
         if isHeld(now: now) { return heldUntil }
-        if let next = breaker.nextPass, next > now { return next }
+        if let next = breaker.nextPass(isFirst: waiting.hasFresh || waiting.isEmpty), next > now { return next }
         var times: [Double] = []
         if let next = budget?.nextLook(now: now) { times.append(next) }
-        if waitingRetries { times.append(retries.nextToken(now: now)) }
+        if waiting.hasRepeated { times.append(retries.nextToken(now: now)) }
         return times.min()
     }
 }

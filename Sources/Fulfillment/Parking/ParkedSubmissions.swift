@@ -4,6 +4,8 @@ public struct ParkingSubmission: Sendable {
     public let position: RecordPosition
     /// SHA-256 of the decoded proof.
     public let proof: Digest256
+    /// Its signature is Apple's, and it is this app's: it is parked however many of the player's are.
+    public let isProven: Bool
     public let traceparent: String?
     public let reason: ParkingReason
     /// One word for the operator: the kind of trouble. Holds no secret.
@@ -13,12 +15,14 @@ public struct ParkingSubmission: Sendable {
     public let dueAfterSeconds: Double
 
     public init(
-        submission: Submission, position: RecordPosition, proof: Digest256, traceparent: String?,
-        reason: ParkingReason, detail: String? = nil, history: WaitingHistory, dueAfterSeconds: Double
+        submission: Submission, position: RecordPosition, proof: Digest256, isProven: Bool = false,
+        traceparent: String?, reason: ParkingReason, detail: String? = nil, history: WaitingHistory,
+        dueAfterSeconds: Double
     ) {
         self.submission = submission
         self.position = position
         self.proof = proof
+        self.isProven = isProven
         self.traceparent = traceparent
         self.reason = reason
         self.detail = detail
@@ -82,14 +86,22 @@ public struct SetAsideSubmission: Sendable, Equatable {
     }
 }
 
+/// What came of handing a submission over.
+public enum ParkingOutcome: Sendable, Equatable {
+    /// It waits durably.
+    case parked
+    /// It does not wait: its proof is not proven, and the player has as many such proofs parked as one may have.
+    case tooManyWaiting
+}
+
 /// Where submissions wait that Apple cannot answer yet. Shared by all replicas; times are the database's.
 public protocol ParkedSubmissions: Sendable {
     /// Returns once the submission waits there durably; one that does already keeps its first row. Waits while the
     /// database is out of reach; throws only `LedgerClosed`.
     ///
-    /// Returns the history of the database that it waits in, nil where that cannot fall back.
+    /// With the history of the database that says so, nil where that cannot fall back.
     @discardableResult
-    func park(_ submission: ParkingSubmission) async throws(LedgerClosed) -> DatabaseHistory?
+    func park(_ submission: ParkingSubmission) async throws(LedgerClosed) -> Durable<ParkingOutcome>
 
     /// Leases up to `limit` that are due, oldest first, each with others of the same app and proof behind it. None that
     /// was taken three times without being given back: those are suspects. Throws where the database is out of reach.

@@ -1,6 +1,6 @@
 /// Where a submission without a verdict waits, and how long: in memory, or parked in PostgreSQL.
 public struct ParkingPolicy: Sendable, Equatable {
-    /// Between two tries of a parked submission at most, in seconds.
+    /// Between two tries of a parked submission that Apple itself keeps failing, at most. Seconds.
     public static let longestSeconds = 6.0 * 3600
     /// However short the operator sets the delays, Apple and the processor get this much rest. Seconds.
     public static let minimumDelay = 0.01
@@ -8,8 +8,12 @@ public struct ParkingPolicy: Sendable, Equatable {
     public static let triesWhileBlocked = 2
     /// Submissions of one player in memory.
     public static let placesOfPlayer = 32
-    /// Parked submissions of one player that are tried by the usual delays; further ones wait for `longestSeconds`.
+    /// Parked submissions of one player with proofs that are not proven: further ones are rejected. Further ones that are
+    /// proven are tried one after the other.
     public static let parkedOfPlayer = 20
+    /// After so many tries that failed while Apple answered others a submission does not wait for the end of an outage in
+    /// memory: it may fail for ever.
+    public static let failuresOfItsOwn = 3
 
     public var retry: RetryDelay
     /// Waited in memory at most, in seconds.
@@ -33,11 +37,16 @@ public struct ParkingPolicy: Sendable, Equatable {
         public var isAppleOut: Bool
         /// Whether one more retrying submission may stay in memory.
         public var hasRoom: Bool
+        /// Apple has answered others lately: what fails now fails by itself, and is asked for more and more rarely.
+        public var answersOthers: Bool
 
-        public init(isParked: Bool = false, isAppleOut: Bool = false, hasRoom: Bool = true) {
+        public init(
+            isParked: Bool = false, isAppleOut: Bool = false, hasRoom: Bool = true, answersOthers: Bool = true
+        ) {
             self.isParked = isParked
             self.isAppleOut = isAppleOut
             self.hasRoom = hasRoom
+            self.answersOthers = answersOthers
         }
     }
 
@@ -64,13 +73,22 @@ public struct ParkingPolicy: Sendable, Equatable {
             return .park(ParkingReason(blockage), dueAfterSeconds: delayWhileBlocked(history, jitter: jitter))
         case .undecided(let trouble):
             if circumstances.isParked {
-                let due = delayWhileParked(history, first: parkAfterSeconds, jitter: jitter)
+                let due = delayWhileParked(history, trouble, circumstances, jitter: jitter)
                 return .park(.appleTrouble, dueAfterSeconds: max(due, Self.rest(trouble, now)))
             }
-            if circumstances.isAppleOut { return .tryAgain(afterSeconds: seconds) }
+            if circumstances.isAppleOut, history.failuresOfItsOwn < Self.failuresOfItsOwn {
+                return .tryAgain(afterSeconds: seconds)
+            }
             if mayStay, history.waitedSeconds + seconds <= parkAfterSeconds { return .tryAgain(afterSeconds: seconds) }
             return .park(.appleTrouble, dueAfterSeconds: seconds)
         }
+    }
+
+    /// Whether a try of a parked submission that ended so makes its next delays longer: it failed although Apple answered
+    /// others.
+    public static func countsAgainst(_ judgement: Judgement, _ circumstances: Circumstances) -> Bool {
+        guard circumstances.isParked, case .undecided(let trouble) = judgement else { return true }
+        return trouble.wasAsked && circumstances.answersOthers
     }
 
     /// Seconds until the next try of one that no try can help before the operator does.
@@ -93,6 +111,15 @@ public struct ParkingPolicy: Sendable, Equatable {
         case .blocked, .decided:
             return max(Self.minimumDelay, retry.afterTrouble(failures: max(1, history.failures), jitter: jitter))
         }
+    }
+
+    /// Where Apple answers nobody, or was not asked, no try is missed by being late: the usual longest delay holds.
+    private func delayWhileParked(
+        _ history: WaitingHistory, _ trouble: AppleAnswer.Trouble, _ circumstances: Circumstances, jitter: Double
+    ) -> Double {
+        let delay = delayWhileParked(history, first: parkAfterSeconds, jitter: jitter)
+        if trouble.wasAsked, circumstances.answersOthers { return delay }
+        return min(delay, max(Self.minimumDelay, retry.maximumSeconds * (0.5 + jitter / 2)))
     }
 
     /// Exponential with full jitter, from where memory left off.

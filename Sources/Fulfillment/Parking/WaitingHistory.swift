@@ -1,5 +1,5 @@
-/// What was tried for one submission so far. It outlives the process in the submission's parked row, but for the
-/// seconds waited in memory.
+/// What was tried for one submission so far. It outlives the process in the submission's parked row, but for what tells
+/// how long it may stay in memory.
 public struct WaitingHistory: Sendable, Equatable {
     /// Tries that ended in trouble or at a blockage.
     public private(set) var failures: Int
@@ -9,8 +9,10 @@ public struct WaitingHistory: Sendable, Equatable {
     public private(set) var firstFailureAt: Timestamp?
     /// How often it came back from memory, or from a try of a parked one, to PostgreSQL.
     public private(set) var parkings: Int
-    /// Waited in memory between tries. An outage of Apple as a whole does not count.
+    /// Waited in memory since the first try ended. An outage of Apple as a whole does not count.
     public private(set) var waitedSeconds = 0.0
+    /// Tries from memory that failed while Apple answered others.
+    public private(set) var failuresOfItsOwn = 0
     /// For people, the last ones: none of them counts for anything.
     public var tries: [AppleTry]
 
@@ -30,10 +32,13 @@ public struct WaitingHistory: Sendable, Equatable {
         switch judgement {
         case .decided: return
         case .doubtful(let reason): doubts[reason, default: 0] += 1
-        case .undecided, .blocked: failures += 1
+        case .undecided(let trouble): failures += trouble.wasAsked ? 1 : 0
+        case .blocked: failures += 1
         }
         if firstFailureAt == nil { firstFailureAt = now }
     }
+
+    public mutating func noteFailureOfItsOwn() { failuresOfItsOwn += 1 }
 
     public mutating func noteWait(seconds: Double) { waitedSeconds += seconds }
 

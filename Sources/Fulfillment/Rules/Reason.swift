@@ -6,6 +6,7 @@ public enum Reason: String, Sendable, CaseIterable {
     case foreignApp = "foreign_app"
     case unauthenticReceipt = "unauthentic_receipt"
     case sandboxNotAllowed = "sandbox_not_allowed"
+    case tooManyWaiting = "too_many_waiting"
     case accountNotFound = "account_not_found"
     case transactionNotFound = "transaction_not_found"
     case noPurchase = "no_purchase"

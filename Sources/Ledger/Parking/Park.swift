@@ -1,16 +1,23 @@
 import Fulfillment
 import Postgres
 
-/// Many submissions that go to wait, in one statement.
+/// Many submissions that go to wait, in one statement; and those that may not.
 enum Park {
     /// Seconds between two tries of a player's submissions that found no place in memory.
     static let shareSpacing = 0.25
 
     private static let statement = LedgerSQL.statement(PackageResources.park_sql)
 
-    /// Returns where they wait now.
-    static func run(_ rows: [ParkingSubmission], in session: PostgresSession) throws -> DatabaseHistory? {
-        try session.execute(
+    /// Rows of one player with proofs that are not proven, however many of them wait with the same proof.
+    static let rowsOfPlayer = 100
+    /// A player's further rows are spread by how many there are, up to so many.
+    static let countedRows = 200
+
+    /// The rows that are not parked, since their players have too many that wait.
+    static func run(
+        _ rows: [ParkingSubmission], in session: PostgresSession
+    ) throws -> Durable<Set<NameBasedUUID>> {
+        let found = try session.execute(
             statement,
             [
                 .uuids(rows.lazy.map(\.position.parkedID)),
@@ -33,10 +40,12 @@ enum Park {
                 .byteaArray(rows.map(\.position.content.bytes)),
                 .textArray(rows.map(\.traceparent)),
                 .byteaArray(rows.map(\.submission.storedBytes)),
-                .int8(Int64(ParkingPolicy.parkedOfPlayer)), .float8(ParkingPolicy.longestSeconds),
+                .int8(Int64(ParkingPolicy.parkedOfPlayer)), .int8(Int64(countedRows)),
                 .float8(shareSpacing),
                 .textArray(rows.map(\.history.tries.storedText)),
-            ]
-        ).history(0, 0)
+                .boolArray(rows.map(\.isProven)), .int8(Int64(rowsOfPlayer)),
+            ])
+        let refused = Set((0..<found.count).compactMap { found.uuid($0, 1)?.nameBased })
+        return Durable(refused, in: found.history(0, 0))
     }
 }

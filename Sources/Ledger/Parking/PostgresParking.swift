@@ -27,7 +27,7 @@ public final class PostgresParking: ParkedSubmissions {
     private let pool: PostgresPool
     private let observer: LedgerObserver
     private let leaseSeconds: Double
-    private let queue = GroupQueue<ParkingSubmission, DatabaseHistory?>()
+    private let queue = GroupQueue<ParkingSubmission, Durable<ParkingOutcome>>()
     private let writer = Mutex<Task<Void, Never>?>(nil)
 
     /// Starts at once, and connects when there is work.
@@ -43,7 +43,7 @@ public final class PostgresParking: ParkedSubmissions {
     }
 
     @discardableResult
-    public func park(_ submission: ParkingSubmission) async throws(LedgerClosed) -> DatabaseHistory? {
+    public func park(_ submission: ParkingSubmission) async throws(LedgerClosed) -> Durable<ParkingOutcome> {
         try await queue.ask(submission, size: 1024 + submission.submission.proof.length)
     }
 
@@ -119,7 +119,7 @@ public final class PostgresParking: ParkedSubmissions {
 }
 
 extension PostgresParking {
-    private typealias Entries = [GroupQueue<ParkingSubmission, DatabaseHistory?>.Entry]
+    private typealias Entries = [GroupQueue<ParkingSubmission, Durable<ParkingOutcome>>.Entry]
 
     private func write() async {
         while let entries = await queue.next(maximum: Self.maximumBatch, bytes: Self.maximumBatchBytes) {
@@ -133,9 +133,12 @@ extension PostgresParking {
         while true {
             let given = entries.map(\.request)
             do {
-                let history = try await pool.run { try Park.run(given, in: $0) }
+                let refused = try await pool.run { try Park.run(given, in: $0) }
                 observer.succeeded(.parking)
-                for entry in entries { entry.answer(history) }
+                for entry in entries {
+                    let isRefused = refused.value.contains(entry.request.position.parkedID)
+                    entry.answer(Durable(isRefused ? .tooManyWaiting : .parked, in: refused.history))
+                }
                 return
             } catch {
                 let error = PostgresError(caught: error)
@@ -148,7 +151,7 @@ extension PostgresParking {
                 if error.kind == .data, let refused = given.first,
                     let stored = await parkRefused(refused, for: error)
                 {
-                    entries[0].answer(stored.history)
+                    entries[0].answer(Durable(.parked, in: stored.history))
                     return
                 }
                 observer.failed(.parking, error)

@@ -98,7 +98,7 @@ public struct SubmissionWorker: Sendable {
             if let remembered {
                 answer = .genuine(remembered)
             } else {
-                let isRetry = wait.history.failures > 0
+                let isRetry = wait.history.failures > 0 || item.parked != nil
                 answer = await self.answer(to: proof, of: submission, terms, item, isRetry: isRetry)
             }
             CrashPoint.answered.reached()
@@ -136,7 +136,9 @@ public struct SubmissionWorker: Sendable {
             try await item.waiting { try await Task.sleep(for: .seconds(seconds)) }
             return false
         case .park(let reason, let seconds):
-            try await park(submission, proof, item, reason, undecided, wait.history, dueAfterSeconds: seconds)
+            try await park(
+                submission, proof, item, reason, undecided, wait.history, dueAfterSeconds: seconds,
+                counts: wait.parksLonger)
             return true
         }
     }
@@ -188,6 +190,7 @@ public struct SubmissionWorker: Sendable {
         var request = VerificationRequest(bundleID: submission.bundleID, subject: question)
         request.playerID = submission.playerID
         request.isProven = proof.isProven(of: submission.bundleID)
+        request.holdsAutoRenewable = proof.content?.holdsAutoRenewable ?? true
         request.isRetry = isRetry
         request.waiting = { [weak item] isWaiting in item?.note(isWaiting: isWaiting) }
         request.ended = { [weak item] latest in item?.note(latest) }
@@ -199,7 +202,7 @@ public struct SubmissionWorker: Sendable {
     }
 
     @inline(never)
-    private func decision(
+    func decision(
         _ ruling: Ruling, _ answer: AppleAnswer, _ submission: Submission, _ proof: ParsedProof, _ terms: AppTerms,
         _ item: InFlightRecord, isRemembered: Bool
     ) -> PendingDecision {
@@ -221,9 +224,7 @@ public struct SubmissionWorker: Sendable {
             parkedID: item.parked?.id, risk: terms.app.risk, story: story)
     }
 
-    private func record(
-        _ decision: PendingDecision, of item: InFlightRecord
-    ) async throws(Abandoned) -> [OutcomeEvent] {
+    func record(_ decision: PendingDecision, of item: InFlightRecord) async throws(Abandoned) -> [OutcomeEvent] {
         switch try await withLedger(item, { () async throws(LedgerClosed) in try await ledger.settle(decision) }) {
         case .events(let events):
             CrashPoint.recorded.reached()

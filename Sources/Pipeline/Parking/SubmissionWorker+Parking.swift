@@ -36,25 +36,31 @@ extension SubmissionWorker {
             submission, proof, item, ParkingReason(blockage), judgement, history, dueAfterSeconds: seconds)
     }
 
-    /// Returns when the submission waits in PostgreSQL: its offset may be passed then.
+    /// Returns when the submission waits in PostgreSQL, or is answered because it may not: its offset may be passed then.
+    /// - Parameter counts: whether its delays grow by this try.
     func park(
         _ submission: Submission, _ proof: ParsedProof, _ item: InFlightRecord, _ reason: ParkingReason,
-        _ judgement: Judgement?, _ given: WaitingHistory, dueAfterSeconds: Double
+        _ judgement: Judgement?, _ given: WaitingHistory, dueAfterSeconds: Double, counts: Bool = true
     ) async throws(Abandoned) {
         // What a cancelled try brought is no judgement.
         guard let parking, !Task.isCancelled else { throw Abandoned() }
         var history = given
-        history.noteParking()
+        if counts { history.noteParking() }
         history.tries = item.tries
         let detail = judgement?.parkingDetail
         if let leased = item.parked?.leased {
             return try await putBack(leased, to: parking, reason, detail, history, dueAfterSeconds)
         }
         let parked = ParkingSubmission(
-            submission: submission, position: item.position, proof: proof.digest, traceparent: item.traceparent,
-            reason: reason, detail: detail, history: history, dueAfterSeconds: dueAfterSeconds)
-        try await withLedger(item) { () async throws(LedgerClosed) in
-            Durable((), in: try await parking.store.park(parked))
+            submission: submission, position: item.position, proof: proof.digest,
+            isProven: proof.isProven(of: submission.bundleID), traceparent: item.traceparent, reason: reason,
+            detail: detail, history: history, dueAfterSeconds: dueAfterSeconds)
+        let outcome = try await withLedger(item) { () async throws(LedgerClosed) in
+            try await parking.store.park(parked)
+        }
+        switch outcome {
+        case .parked: break
+        case .tooManyWaiting: return try await rejectBeyondShare(submission, proof, item)
         }
         metrics.all.parkings.with(reason.rawValue).increment()
         logger.debug(
@@ -64,6 +70,22 @@ extension SubmissionWorker {
                 .reason: "\(reason.rawValue)", .detail: "\(detail ?? "")",
                 .delaySeconds: .stringConvertible(dueAfterSeconds),
             ])
+    }
+
+    /// Its player has as many proofs parked that are not proven as one may have: answered and stored, so that the sender
+    /// knows to send it again.
+    private func rejectBeyondShare(
+        _ submission: Submission, _ proof: ParsedProof, _ item: InFlightRecord
+    ) async throws(Abandoned) {
+        guard let catalog = catalog(), let terms = AppTerms(of: submission.bundleID, in: catalog) else {
+            throw Abandoned()
+        }
+        let decision = decision(
+            .whole(.tooManyWaiting, []), .trouble(.init(.rateLimited, wasAsked: false)), submission, proof, terms, item,
+            isRemembered: false)
+        let events = try await record(decision, of: item)
+        try await publish(events, of: item)
+        ledger.published(events.map(\.eventID))
     }
 
     private func putBack(

@@ -7,8 +7,10 @@ final class Wait {
     private let parked: ParkedWork?
     private var holdsPlace = false
     /// The wait in memory that is under way or over and not counted yet.
-    private var uncounted: (seconds: Double, downSecondsBefore: Double)?
+    private var uncounted: (seconds: Double, since: Double, downSecondsBefore: Double)?
     private(set) var history: WaitingHistory
+    /// Whether its last try counts against it, now that it is parked.
+    private(set) var parksLonger = true
 
     /// - Parameter desk: nil where there is nowhere to wait but in memory.
     init(_ item: InFlightRecord, on desk: ParkingDesk?, retry: RetryDelay) {
@@ -34,19 +36,27 @@ final class Wait {
                 afterSeconds: policy.delayInMemory(after: judgement, history, jitter: jitter, now: now))
         }
         if parked == nil, !holdsPlace { holdsPlace = desk.load.beginRetrying() }
-        let step = policy.step(
-            after: judgement, history,
-            ParkingPolicy.Circumstances(isParked: parked != nil, isAppleOut: desk.apple.isDown, hasRoom: holdsPlace),
-            jitter: jitter, now: now)
-        if case .tryAgain(let seconds) = step { uncounted = (seconds, desk.apple.downSeconds) }
+        let circumstances = ParkingPolicy.Circumstances(
+            isParked: parked != nil, isAppleOut: desk.apple.isDown, hasRoom: holdsPlace,
+            answersOthers: desk.apple.answersOthers)
+        if case .undecided(let trouble) = judgement, trouble.wasAsked, !circumstances.isAppleOut {
+            history.noteFailureOfItsOwn()
+        }
+        parksLonger = ParkingPolicy.countsAgainst(judgement, circumstances)
+        let step = policy.step(after: judgement, history, circumstances, jitter: jitter, now: now)
+        if case .tryAgain(let seconds) = step {
+            uncounted = (seconds, WallClock.monotonicSeconds, desk.apple.downSeconds)
+        }
         return step
     }
 
-    /// What Apple as a whole was out for is nobody's waiting.
+    /// The wait for the next try, for a turn in front of Apple and for its answer, whichever is over. What Apple as a whole
+    /// was out for is nobody's waiting.
     private func countWait() {
-        guard let desk, let (seconds, before) = uncounted else { return }
+        guard let desk, let (seconds, since, before) = uncounted else { return }
         uncounted = nil
-        history.noteWait(seconds: max(0, seconds - (desk.apple.downSeconds - before)))
+        let waited = max(seconds, WallClock.monotonicSeconds - since)
+        history.noteWait(seconds: max(0, waited - (desk.apple.downSeconds - before)))
     }
 
     /// To be called once.

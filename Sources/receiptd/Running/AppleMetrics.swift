@@ -8,6 +8,9 @@ struct AppleMetrics: AppleObserver {
     let metrics: ReceiptdMetrics
     let logger: Logger
     let failures: Failures
+    var reach: AppleReachWatch?
+
+    func reached(_ url: String, noAnswer: String?) { reach?.note(url, noAnswer: noAnswer) }
 
     func requestEnded(endpoint: String, environment: StoreEnvironment, result: String, seconds: Double) {
         metrics.appleRequests.with(endpoint, environment.rawValue, result).increment()

@@ -36,7 +36,8 @@ struct WorkerService: Service {
             let apps = catalog.apps.values.filter { $0.serverAPI != nil }.map(\.bundleID)
             limits.keepCredentials(of: Set(apps), endpoint: ServerAPIClient.endpoint)
         }
-        let verifier = try client(limits)
+        let reach = AppleReachWatch.reporting(to: metrics, logger)
+        let verifier = try client(limits, reach)
         if settings.apple.rootCertificatesFile != nil {
             logger.notice(
                 "receipts and signed transactions are proven by other roots than Apple's",
@@ -47,7 +48,11 @@ struct WorkerService: Service {
         }
         do {
             try await cancelWhenGracefulShutdown { try await waitUntilReady(pool, catalog) }
-            try await consume(catalog, verifier, limits, ledger, parking, pool)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { await reach.follow() }
+                defer { group.cancelAll() }
+                try await consume(catalog, verifier, limits, ledger, parking, pool)
+            }
         } catch is CancellationError {
             logger.info("stopped before anything was consumed")
         }
@@ -62,9 +67,10 @@ struct WorkerService: Service {
         AppleMetrics(metrics: metrics, logger: logger, failures: health.failures)
     }
 
-    private func client(_ limits: AppleLimits) throws -> AppStoreClient {
+    private func client(_ limits: AppleLimits, _ reach: AppleReachWatch) throws -> AppStoreClient {
         let secret: @Sendable (String) -> String? = { [secrets] in secrets.secret(named: $0) }
-        let observer = appleMetrics
+        var observer = appleMetrics
+        observer.reach = reach
         return AppStoreClient(
             receipts: try VerifyReceiptClient(
                 settings: settings.apple.client, secrets: secret, limits: limits, observer: observer),

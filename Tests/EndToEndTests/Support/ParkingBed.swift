@@ -37,10 +37,12 @@ final class ParkingBed {
 
     var apple: AppStoreSimulation { parts.apple }
 
-    static func run(_ body: (ParkingBed) async throws -> Void) async throws {
+    static func run(
+        latency: SimulatedLatency = .fixed(0), _ body: (ParkingBed) async throws -> Void
+    ) async throws {
         var options = AppStoreSimulation.Options()
         options.trackReceipts = true
-        let bed = try await ParkingBed(EmbeddedParts.start(environment: [:], appleOptions: options))
+        let bed = try await ParkingBed(EmbeddedParts.start(environment: [:], latency: latency, appleOptions: options))
         do {
             try await body(bed)
             await bed.close()
@@ -155,10 +157,11 @@ final class ParkingBed {
         ).base64Encoded()
     }
 
-    /// The submission is named after its player.
-    func submit(_ player: String, _ receipt: String, bundle: String = castle) async throws {
+    /// The submission is named after its player, unless that one is named.
+    func submit(_ name: String, _ receipt: String, player: String? = nil, bundle: String = castle) async throws {
+        let player = player ?? name
         let value = """
-            {"submission_id":"\(player)","player_id":"\(player)","bundle_id":"\(bundle)","receipt_data":"\(receipt)"}
+            {"submission_id":"\(name)","player_id":"\(player)","bundle_id":"\(bundle)","receipt_data":"\(receipt)"}
             """
         _ = try await producer.send(
             ProducerRecord(

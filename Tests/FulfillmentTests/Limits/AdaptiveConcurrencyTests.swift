@@ -72,6 +72,17 @@ struct AdaptiveConcurrencyTests {
         #expect(limits.last == 256)
     }
 
+    @Test("while Apple answers some it does not fall below where it starts", arguments: [20, 40, 80])
+    func partialOutage(percent: Int) {
+        var random = SeededRandom(seed: 3)
+        var concurrency = AdaptiveConcurrency(maximum: 256)
+        for _ in 0..<20_000 {
+            let request = concurrency.began(underWay: concurrency.limit)
+            concurrency.ended(request, random.chance(percent) ? .overload : .fine)
+        }
+        #expect(concurrency.limit >= AdaptiveConcurrency.start)
+    }
+
     @Test("thousands of random schedules: never below 1, never above the maximum")
     func randomSchedules() throws {
         let seed = UInt64.random(in: 0 ... .max)

@@ -65,8 +65,9 @@ struct AppleSimulation {
     private var now = 0.0
     private var submissions: [Submission] = []
     private var arriving: [Double] = []
-    private var fresh: [Int] = []
-    private var retries: [Int] = []
+    private var queue = RequestQueue<Int>()
+    private var failedProofs = FailedProofs()
+    private var arrivedAt: [Int: Double] = [:]
     /// Asleep in memory or parked, until when.
     private var waiting: [(until: Double, submission: Int)] = []
     private var underWay: [UnderWay] = []
@@ -116,19 +117,21 @@ struct AppleSimulation {
             now += Self.tick
             while let next = arriving.last, next <= now {
                 arriving.removeLast()
-                fresh.append(submissions.count - arriving.count - 1)
+                ask(submissions.count - arriving.count - 1)
             }
             for end in underWay where end.ends <= now { try finish(end) }
             underWay.removeAll { $0.ends <= now }
-            for one in waiting where one.until <= now { retries.append(one.submission) }
+            let awake = waiting.filter { $0.until <= now }
             waiting.removeAll { $0.until <= now }
+            for one in awake { ask(one.submission) }
             lease()
             try send()
             guard (1...maximum).contains(concurrency.limit) else {
                 throw Fault(description: "a limit of \(concurrency.limit), not of 1 to \(maximum)")
             }
             // Without work nobody finds out that Apple is back.
-            let isIdle = (fresh + retries + underWay.map(\.submission)).allSatisfy { submissions[$0].isStuck }
+            var others = queue
+            let isIdle = (others.takeAll() + underWay.map(\.submission)).allSatisfy { submissions[$0].isStuck }
             if !limits.breaker.isOpen || isIdle { openSince = max(now, Self.trouble) }
             guard now - openSince < Self.closesWithin else {
                 throw Fault(description: "the circuit stays open \(now - openSince) s after the trouble, at \(now)")
@@ -141,7 +144,7 @@ struct AppleSimulation {
     }
 
     private mutating func lease() {
-        guard let wanted = limits.budget?.toLease(waiting: fresh.count + retries.count, now: now) else { return }
+        guard let wanted = limits.budget?.toLease(waiting: queue.count, now: now) else { return }
         // As the row does it: nothing is saved up, and not too far ahead.
         let start = max(leasedUntil, now)
         let jitter = unit()
@@ -155,23 +158,32 @@ struct AppleSimulation {
             BudgetLease(requests: wanted, startsIn: start - now, lasts: lasts), now: now, jitter: jitter)
     }
 
+    private mutating func ask(_ submission: Int) {
+        let one = submissions[submission]
+        let isKnown = failedProofs.contains(-1 - submission, now: now)
+        let isFresh = one.history.failures == 0 && !one.isParked && !isKnown
+        arrivedAt[submission] = now
+        queue.append(submission, RequestKind(isFresh: isFresh, isProven: submission.isMultiple(of: 2)))
+    }
+
     private mutating func send() throws {
         while underWay.count < concurrency.limit {
-            // As `AppleLimits` has it: first tries probe.
-            let isRetry = fresh.isEmpty || (!retries.isEmpty && !limits.breaker.isOpen && random.chance(50))
-            guard let submission = isRetry ? retries.first : fresh.first else { return }
             let isHeld = limits.isHeld(now: now)
-            let mustWait = limits.breaker.nextPass.map { now < $0 } ?? false
-            guard case .pass(var pass) = limits.admit(isRetry: isRetry, now: now) else { return }
-            guard limits.confirm(&pass, now: now) else {
-                limits.withdrew(pass)
+            let next = [true, false].compactMap { limits.breaker.nextPass(isFirst: $0) }.min()
+            guard let (submission, admitted) = limits.next(of: &queue, now: now, since: { arrivedAt[$0] ?? 0 }) else {
                 return
             }
+            var pass = admitted
+            guard limits.confirm(&pass, now: now) else {
+                limits.withdrew(pass, now: now, jitter: unit())
+                queue.append(submission, pass.kind)
+                return
+            }
+            let mustWait = next.map { now < $0 } ?? false
             if isHeld || mustWait { throw Fault(description: "asked at \(now) although the way is shut") }
             if now < submissions[submission].notBefore - Self.tick {
                 throw Fault(description: "submission \(submission) is asked for before its Retry-After is over")
             }
-            if isRetry { retries.removeFirst() } else { fresh.removeFirst() }
             let mode = submissions[submission].isStuck && mode.isAnswer ? .failing : mode
             let takes =
                 switch mode {
@@ -192,16 +204,19 @@ struct AppleSimulation {
         switch end.mode {
         case .fine, .slow:
             limits.succeeded(end.pass, now: now)
+            failedProofs.answered(-1 - end.submission)
             concurrency.ended(end.number, .fine)
             answered += 1
         case .failing, .hanging:
             let jitter = unit()
             let suspect = Suspect(player: submissions[end.submission].player, proof: -1 - end.submission)
-            limits.failed(end.pass, by: suspect, isDoubtful: false, now: now, jitter: jitter)
-            concurrency.ended(end.number, limits.breaker.isWidespread ? .overload : .unknown)
+            limits.failed(end.pass, by: suspect, now: now, jitter: jitter)
+            failedProofs.note(-1 - end.submission, now: now)
+            let isTelling = end.pass.kind.isFresh && limits.breaker.isWidespread(now: now)
+            concurrency.ended(end.number, isTelling ? .overload : .unknown)
             trouble = .init(.serverError)
         case .limiting(let seconds):
-            limits.withdrew(end.pass)
+            limits.withdrew(end.pass, now: now, jitter: unit())
             if limits.hold(until: now + seconds) { concurrency.calm() }
             concurrency.ended(end.number, .overload)
             trouble = .init(.rateLimited, retryNotBefore: time.adding(milliseconds: Int64(seconds * 1000)))

@@ -9,202 +9,220 @@ extension Suspect {
 
 extension CircuitBreaker {
     /// Test macros cannot call what mutates.
-    fileprivate mutating func mustPass(now: Double) throws -> Pass {
-        let pass = pass(now: now)
+    fileprivate mutating func mustPass(isFirst: Bool = true, now: Double) throws -> Pass {
+        let pass = pass(isFirst: isFirst, now: now)
         return try #require(pass)
+    }
+
+    /// Fails as many different first tries as it takes. Returns their number, nil where two hundred are not enough.
+    fileprivate mutating func fail(now: Double) throws -> Int? {
+        for number in 0..<FirstTries.mostFailures {
+            let pass = try mustPass(now: now)
+            failed(pass, by: Suspect(number), now: now, jitter: 1)
+            if isOpen { return number + 1 }
+        }
+        return nil
     }
 }
 
 @Suite("The circuit breaker")
 struct CircuitBreakerTests {
-    private static func open(at now: Double) -> CircuitBreaker {
+    private static func open(at now: Double) throws -> CircuitBreaker {
         var breaker = CircuitBreaker()
-        for number in 0..<CircuitBreaker.failuresInARow {
-            guard let pass = breaker.pass(now: now) else { continue }
-            breaker.failed(pass, by: Suspect(number), isDoubtful: false, now: now, jitter: 1)
-        }
+        _ = try breaker.fail(now: now)
         return breaker
     }
 
-    @Test("five failures in a row open it, and nothing passes before the first probe is due")
+    @Test("twenty first tries of different players that fail in a row open it, and nothing passes before the first probe")
     func opens() throws {
-        var breaker = Self.open(at: 100)
+        var breaker = CircuitBreaker()
+        #expect(try breaker.fail(now: 100) == FirstTries.fewestFailures)
         #expect(breaker.state == .open(until: 101))
-        let early = breaker.pass(now: 100.9)
+        let early = breaker.pass(isFirst: true, now: 100.9)
         #expect(early == nil)
         let probe = try breaker.mustPass(now: 101)
         #expect(probe.isProbe)
         #expect(breaker.state == .halfOpen)
     }
 
-    @Test("half of many failing opens it, less than half does not")
-    func share() throws {
+    @Test("where Apple answers some, however few, what others fail at opens nothing", arguments: [20, 40, 80, 90])
+    func partial(percent: Int) throws {
+        var random = SeededRandom(seed: 7)
         var breaker = CircuitBreaker()
-        for number in 0..<40 {
-            let pass = try breaker.mustPass(now: 5)
-            if number % 3 == 0 {
-                breaker.failed(pass, by: Suspect(number), isDoubtful: false, now: 5, jitter: 0)
+        var opened = 0
+        for number in 0..<20_000 {
+            let now = Double(number) / 10
+            guard let pass = breaker.pass(isFirst: true, now: now) else { continue }
+            if random.chance(percent) {
+                let wasOpen = breaker.isOpen
+                breaker.failed(pass, by: Suspect(number), now: now, jitter: 0.5)
+                if breaker.isOpen, !wasOpen { opened += 1 }
             } else {
-                breaker.succeeded(pass, now: 5)
+                breaker.succeeded(pass, now: now)
             }
         }
-        #expect(!breaker.isOpen)
-        for number in 0..<30 where !breaker.isOpen {
-            let success = try breaker.mustPass(now: 6)
-            breaker.succeeded(success, now: 6)
-            for one in 0..<3 where !breaker.isOpen {
-                let failure = try breaker.mustPass(now: 6)
-                breaker.failed(failure, by: Suspect(100 + 3 * number + one), isDoubtful: false, now: 6, jitter: 0)
-            }
-        }
-        #expect(breaker.isOpen)
+        // Once, while it does not know yet how few are answered.
+        #expect(opened <= (percent < 80 ? 0 : 6))
     }
 
-    @Test("four suspects never open it, however often they fail and whatever they send; a fifth one does")
+    @Test("ten suspects never open it, however often they fail, and however many proofs or players each has")
     func suspects() throws {
-        for isDoubtful in [true, false] {
-            var breaker = CircuitBreaker()
-            for number in 0..<2000 {
-                let now = Double(number) / 10
-                let pass = try breaker.mustPass(now: now)
-                // One player with many proofs, and one proof that many send, is one suspect each.
-                let suspect =
-                    switch number % 4 {
-                    case 0: Suspect(player: 0, proof: number)
-                    case 1: Suspect(player: number, proof: -1)
-                    default: Suspect(number % 4 - 10)
-                    }
-                breaker.failed(pass, by: suspect, isDoubtful: isDoubtful, now: now, jitter: 0)
-                try #require(!breaker.isOpen)
-            }
-            let pass = try breaker.mustPass(now: 199.95)
-            breaker.failed(pass, by: Suspect(9), isDoubtful: isDoubtful, now: 199.95, jitter: 0)
-            #expect(breaker.isOpen)
-        }
-    }
-
-    @Test("receipts that a few suspects may have spoilt do not add up with a few failures of the network")
-    func doubtful() throws {
         var breaker = CircuitBreaker()
-        for number in 0..<6 {
-            let pass = try breaker.mustPass(now: 1)
-            breaker.failed(pass, by: Suspect(number), isDoubtful: number < 2, now: 1, jitter: 0)
-            #expect(!breaker.isOpen)
-        }
-        let pass = try breaker.mustPass(now: 1)
-        breaker.failed(pass, by: Suspect(6), isDoubtful: false, now: 1, jitter: 0)
-        #expect(breaker.isOpen)
-    }
-
-    @Test("once a handful of suspects have failed, each failure counts, retries and all")
-    func widespread() throws {
-        for (suspects, mustOpen) in [(4, false), (13, true)] {
-            var breaker = CircuitBreaker()
-            for number in 0..<160 where !breaker.isOpen {
-                let pass = try breaker.mustPass(now: 1)
-                // A quarter is answered, after thirty that were.
-                if number < 30 || number % 4 == 0 {
-                    breaker.succeeded(pass, now: 1)
-                } else {
-                    breaker.failed(pass, by: Suspect(number % suspects), isDoubtful: false, now: 1, jitter: 0)
-                }
-            }
-            #expect(breaker.isOpen == mustOpen)
-            #expect(breaker.isWidespread == mustOpen)
-        }
-    }
-
-    @Test("a receipt that fails again as a probe does not take back what others' probes found")
-    func hopelessProbes() throws {
-        var breaker = Self.open(at: 0)
-        var now = 0.0
-        for _ in 0..<CircuitBreaker.probes {
-            try #require(breaker.isOpen)
-            now = max(now, try #require(breaker.nextPass))
-            let (other, hopeless) = try (breaker.mustPass(now: now), breaker.pass(now: now))
-            // Before the other's end and after it.
-            if let hopeless { breaker.failed(hopeless, by: Suspect(0), isDoubtful: false, now: now, jitter: 1) }
-            breaker.succeeded(other, now: now)
-            guard let late = breaker.pass(now: now), late.isProbe else { continue }
-            breaker.failed(late, by: Suspect(1), isDoubtful: true, now: now, jitter: 1)
-        }
-        #expect(breaker.state == .closed)
-        // All five that had opened it fail on: nobody else does, so it stays closed.
-        for number in 0..<500 {
-            now += 0.2
+        for number in 0..<5000 {
+            let now = Double(number) / 10
             let pass = try breaker.mustPass(now: now)
-            breaker.failed(pass, by: Suspect(number % 5), isDoubtful: false, now: now, jitter: 1)
+            // One player with many proofs, and one proof that many send, is one suspect each.
+            let suspect =
+                switch number % 10 {
+                case 0: Suspect(player: 0, proof: number)
+                case 1: Suspect(player: number, proof: -1)
+                default: Suspect(number % 10 - 100)
+                }
+            breaker.failed(pass, by: suspect, now: now, jitter: 0)
             try #require(!breaker.isOpen)
         }
     }
 
-    @Test("in an outage with only known suspects, probes stay as rare as they were")
-    func knownProbes() throws {
-        var breaker = Self.open(at: 0)
-        var sent = 0
-        var now = 0.0
-        while now < 600 {
-            now += 0.05
-            while let probe = breaker.pass(now: now) {
-                sent += 1
-                breaker.failed(probe, by: Suspect(sent % 5), isDoubtful: false, now: now, jitter: 0)
-            }
+    @Test("what failed before has no say, however many fail again")
+    func repeated() throws {
+        var breaker = CircuitBreaker()
+        for number in 0..<1000 {
+            let pass = try breaker.mustPass(isFirst: false, now: 1)
+            breaker.failed(pass, by: Suspect(number), now: 1, jitter: 0)
+            try #require(!breaker.isOpen)
         }
-        // Half of five seconds is the shortest time between two.
-        #expect(sent <= 250)
-        #expect(sent >= 120)
     }
 
-    @Test("three probes close it, a failed one opens it for longer, and never for more than five seconds")
+    @Test("failures that lie minutes apart are no outage")
+    func rare() throws {
+        var breaker = CircuitBreaker()
+        for number in 0..<200 {
+            let pass = try breaker.mustPass(now: Double(number) * 4)
+            breaker.failed(pass, by: Suspect(number), now: Double(number) * 4, jitter: 0)
+            try #require(!breaker.isOpen)
+        }
+    }
+
+    @Test("the fewer are answered, the more have to fail in a row")
+    func share() throws {
+        var tries = FirstTries()
+        #expect(tries.failuresNeeded == FirstTries.fewestFailures)
+        for number in 0..<2_000 {
+            if number % 10 == 0 { tries.succeeded(isFirst: true, now: 0) } else { tries.failed(by: Suspect(number), now: 0) }
+        }
+        #expect((50...100).contains(tries.failuresNeeded))
+        for number in 0..<2_000 { tries.failed(by: Suspect(number), now: 0) }
+        #expect(tries.areHopeless)
+    }
+
+    @Test("one answer closes it, to a first try or to one that failed before", arguments: [true, false])
+    func closes(isFirst: Bool) throws {
+        var breaker = try Self.open(at: 0)
+        let probe = try breaker.mustPass(isFirst: isFirst, now: 1)
+        breaker.succeeded(probe, now: 1)
+        #expect(breaker.state == .closed)
+        let pass = try breaker.mustPass(now: 1)
+        #expect(!pass.isProbe)
+    }
+
+    @Test("what failed before and fails as a probe keeps no first try from probing at once")
+    func hopelessProbes() throws {
+        var breaker = try Self.open(at: 0)
+        var now = 1.0
+        for _ in 0..<100 {
+            now = max(now, try #require(breaker.nextPass(isFirst: false)))
+            let hopeless = try breaker.mustPass(isFirst: false, now: now)
+            let second = breaker.pass(isFirst: false, now: now)
+            #expect(second == nil)
+            breaker.failed(hopeless, by: Suspect(3), now: now, jitter: 1)
+            #expect(try #require(breaker.nextPass(isFirst: true)) <= now)
+        }
+        let probe = try breaker.mustPass(now: now)
+        breaker.succeeded(probe, now: now)
+        #expect(!breaker.isOpen)
+    }
+
+    @Test("a round of probes that fails opens it for longer, and never for more than five seconds")
     func probes() throws {
-        var breaker = Self.open(at: 0)
+        var breaker = try Self.open(at: 0)
         var now = 0.0
         var waits: [Double] = []
         for _ in 0..<6 {
-            let next = try #require(breaker.nextPass)
+            let next = try #require(breaker.nextPass(isFirst: true))
             waits.append(next - now)
             now = next
-            let probe = try breaker.mustPass(now: now)
-            breaker.failed(probe, by: Suspect(7), isDoubtful: false, now: now, jitter: 1)
+            let probes = (0..<30).compactMap { _ in breaker.pass(isFirst: true, now: now) }
+            #expect((CircuitBreaker.probes...CircuitBreaker.mostProbes).contains(probes.count))
+            for probe in probes { breaker.failed(probe, by: Suspect(7), now: now, jitter: 1) }
         }
         #expect(waits == [1, 2, 4, 5, 5, 5])
-        now = try #require(breaker.nextPass)
-        let probes = (0..<5).compactMap { _ in breaker.pass(now: now) }
-        #expect(probes.count == CircuitBreaker.probes)
-        for probe in probes { breaker.succeeded(probe, now: now) }
-        #expect(breaker.state == .closed)
-        let pass = try breaker.mustPass(now: now)
-        #expect(!pass.isProbe)
+    }
+
+    @Test("one probe that is answered is enough, whatever became of the others")
+    func oneOfFive() throws {
+        var breaker = try Self.open(at: 0)
+        let probes = (0..<CircuitBreaker.probes).compactMap { _ in breaker.pass(isFirst: true, now: 1) }
+        for (number, probe) in probes.dropLast().enumerated() {
+            breaker.failed(probe, by: Suspect(number), now: 1, jitter: 1)
+            #expect(breaker.state == .halfOpen)
+        }
+        breaker.succeeded(try #require(probes.last), now: 1)
+        #expect(!breaker.isOpen)
     }
 
     @Test("probes that hang do not keep recovery from being found")
     func hangingProbes() throws {
-        var breaker = Self.open(at: 0)
+        var breaker = try Self.open(at: 0)
         for _ in 0..<CircuitBreaker.probes { _ = try breaker.mustPass(now: 2) }
-        let early = breaker.pass(now: 3)
+        let early = breaker.pass(isFirst: true, now: 3)
         #expect(early == nil)
-        for _ in 0..<CircuitBreaker.probes {
-            let now = try #require(breaker.nextPass)
-            let probe = try breaker.mustPass(now: now)
-            breaker.succeeded(probe, now: now)
-        }
+        let now = try #require(breaker.nextPass(isFirst: true))
+        #expect(now == 2 + CircuitBreaker.longestOpenSeconds)
+        let probe = try breaker.mustPass(now: now)
+        breaker.succeeded(probe, now: now)
         #expect(!breaker.isOpen)
+    }
+
+    @Test("what had waited when the circuit closed opens it only by far more failures: it may all be of one kind")
+    func backlog() throws {
+        var breaker = try Self.open(at: 0)
+        let probe = try breaker.mustPass(now: 10)
+        breaker.succeeded(probe, now: 10)
+        for number in 0..<FirstTries.mostFailures {
+            #expect(!breaker.isOpen)
+            let pass = breaker.pass(isFirst: true, since: 5, now: 10)
+            breaker.failed(try #require(pass), by: Suspect(number), now: 10, jitter: 1)
+        }
+        #expect(breaker.isOpen)
+    }
+
+    @Test("of those who wait the newest and the oldest probe by turns")
+    func newestAndOldest() throws {
+        var limits = ScopeLimits(perSecond: 0)
+        let kind = RequestKind(isFresh: true, isProven: true)
+        for number in 0..<FirstTries.fewestFailures {
+            guard case .pass(let pass) = limits.admit(kind, now: 0) else { continue }
+            limits.failed(pass, by: Suspect(number), now: 0, jitter: 1)
+        }
+        #expect(limits.breaker.isOpen)
+        var queue = RequestQueue<Int>()
+        for number in 0..<100 { queue.append(number, kind) }
+        var probing: [Int] = []
+        while let (element, _) = limits.next(of: &queue, now: 1, since: { _ in 0 }) { probing.append(element) }
+        #expect(probing.starts(with: [99, 0, 98, 1, 97]))
     }
 
     @Test("what began before the circuit opened has no say", arguments: [true, false])
     func oldResults(isSuccess: Bool) throws {
         var breaker = CircuitBreaker()
         let old = try breaker.mustPass(now: 0)
-        for number in 0..<CircuitBreaker.failuresInARow {
-            let pass = try breaker.mustPass(now: 0)
-            breaker.failed(pass, by: Suspect(number), isDoubtful: false, now: 0, jitter: 1)
-        }
+        _ = try breaker.fail(now: 0)
         #expect(!breaker.isValid(old))
         let before = breaker.state
         if isSuccess {
             breaker.succeeded(old, now: 9)
         } else {
-            breaker.failed(old, by: Suspect(9), isDoubtful: false, now: 9, jitter: 1)
+            breaker.failed(old, by: Suspect(9), now: 9, jitter: 1)
         }
         #expect(breaker.state == before)
     }
@@ -219,38 +237,31 @@ struct CircuitBreakerTests {
             let faultEnds = Double(random.below(60))
             let latency = Double(random.below(20)) / 4
             var underWay: [(pass: CircuitBreaker.Pass, ends: Double, isFine: Bool)] = []
-            var closedAt: Double?
             while now < faultEnds + 6.001 + latency * 2 {
                 now += Double(random.below(400)) / 1000
                 for end in underWay where end.ends <= now {
                     if random.chance(3) {
-                        breaker.withdrew(end.pass)
+                        breaker.withdrew(end.pass, now: now, jitter: 0.5)
                     } else if end.isFine {
                         breaker.succeeded(end.pass, now: now)
                     } else {
                         breaker.failed(
-                            end.pass, by: Suspect(random.below(30)), isDoubtful: false, now: now,
-                            jitter: Double(random.below(100)) / 100)
+                            end.pass, by: Suspect(random.below(300)), now: now, jitter: Double(random.below(100)) / 100)
                     }
                 }
                 underWay.removeAll { $0.ends <= now }
                 for _ in 0..<10 {
-                    guard let pass = breaker.pass(now: now) else { break }
+                    guard let pass = breaker.pass(isFirst: random.chance(70), now: now) else { break }
                     underWay.append((pass, now + latency, now >= faultEnds))
                 }
                 let valid = underWay.filter { $0.pass.isProbe && breaker.isValid($0.pass) }.count
-                // Three, and one more for each five seconds that the others hang.
-                try #require(valid <= CircuitBreaker.probes + Int(latency / 5) + 1, "seed \(seed)")
-                if now < faultEnds + latency {
-                    closedAt = nil
-                } else if !breaker.isOpen, closedAt == nil {
-                    closedAt = now
-                }
+                // As many as may be, one of what failed before, and one more of each for each five seconds that others hang.
+                try #require(valid <= CircuitBreaker.mostProbes + 1 + 2 * (Int(latency / 5) + 1), "seed \(seed)")
             }
             // A withdrawn probe costs a round more.
             while breaker.isOpen, now < faultEnds + 40 {
                 now += 0.5
-                if let pass = breaker.pass(now: now) { breaker.succeeded(pass, now: now) }
+                if let pass = breaker.pass(isFirst: true, now: now) { breaker.succeeded(pass, now: now) }
             }
             try #require(!breaker.isOpen, "seed \(seed)")
         }

@@ -84,6 +84,32 @@ struct CredentialsStateTests {
         #expect(!state.isMisconfigured(now: 7))
     }
 
+    @Test("a proven receipt's refusal is over with an answer that took the same credentials, and with no other")
+    func provenIsOver() {
+        func afterRefusal(holdsAutoRenewable: Bool) -> CredentialsState {
+            var state = CredentialsState()
+            state.refused(player: 1, receipt: 1, isProven: true, holdsAutoRenewable: holdsAutoRenewable, now: 5)
+            return state
+        }
+        // Apple looked at the secret for a consumable: another's answer shows it right.
+        var consumable = afterRefusal(holdsAutoRenewable: false)
+        consumable.succeeded(receipt: 2, didCheckSecret: false)
+        #expect(!consumable.isMisconfigured(now: 6))
+        // A consumable's answer need not have taken the secret that a subscription's does.
+        var subscription = afterRefusal(holdsAutoRenewable: true)
+        subscription.succeeded(receipt: 2, didCheckSecret: false)
+        #expect(subscription.isMisconfigured(now: 6))
+        subscription.succeeded(receipt: 1, didCheckSecret: false)
+        #expect(!subscription.isMisconfigured(now: 6))
+        // What a forger sends says nothing either way.
+        var forged = afterRefusal(holdsAutoRenewable: false)
+        for number in 0..<100 { forged.refused(player: 9, receipt: 100 + number, isProven: false, now: 6) }
+        #expect(forged.isMisconfigured(now: 6))
+        var sound = CredentialsState()
+        for number in 0..<100 { sound.refused(player: 9, receipt: 100 + number, isProven: false, now: 6) }
+        #expect(!sound.isMisconfigured(now: 6))
+    }
+
     @Test(
         "a refusal of the credentials themselves is told at once, two in a row hold the app back, an answer ends both")
     func certainRefusals() {

@@ -4,8 +4,10 @@ import Testing
 
 @Suite("One scope's limits together")
 struct ScopeLimitsTests {
-    private static func pass(_ limits: inout ScopeLimits, isRetry: Bool = false, now: Double) -> ScopeLimits.Pass? {
-        if case .pass(let pass) = limits.admit(isRetry: isRetry, now: now) { return pass }
+    private static let fresh = RequestKind(isFresh: true, isProven: true)
+
+    private static func pass(_ limits: inout ScopeLimits, now: Double) -> ScopeLimits.Pass? {
+        if case .pass(let pass) = limits.admit(fresh, now: now) { return pass }
         return nil
     }
 
@@ -19,9 +21,9 @@ struct ScopeLimitsTests {
         #expect(!isGood)
         isGood = limits.confirm(&pass, now: 5)
         #expect(isGood)
-        for number in 0..<CircuitBreaker.failuresInARow {
+        for number in 0..<FirstTries.fewestFailures {
             let failing = Self.pass(&limits, now: 6)
-            limits.failed(try #require(failing), by: Suspect(number), isDoubtful: false, now: 6, jitter: 0)
+            limits.failed(try #require(failing), by: Suspect(number), now: 6, jitter: 0)
         }
         isGood = limits.confirm(&pass, now: 6)
         #expect(!isGood)
@@ -54,31 +56,35 @@ struct ScopeLimitsTests {
                     allowed += requests
                 }
                 let wasHeld = limits.isHeld(now: now)
-                let next = limits.breaker.nextPass ?? now
-                switch limits.admit(isRetry: random.chance(50), now: now) {
+                let kind = RequestKind(isFresh: random.chance(50), isProven: random.chance(50))
+                let next = limits.breaker.nextPass(isFirst: kind.isFresh) ?? now
+                switch limits.admit(kind, now: now) {
                 case .pass(let pass):
                     try #require(!wasHeld && next <= now, "seed \(seed)")
                     sent += 1
                     underWay.append(pass)
                 case .shut: try #require(wasHeld || next > now, "seed \(seed)")
                 case .noBudget: try #require(perSecond > 0, "seed \(seed)")
-                case .noRetry: break
+                case .noRetry: try #require(!kind.isFresh, "seed \(seed)")
                 }
                 try #require(perSecond == 0 || sent <= allowed, "seed \(seed)")
                 guard !underWay.isEmpty, random.chance(60) else { continue }
                 let pass = underWay.remove(at: random.below(underWay.count))
                 switch random.below(5) {
-                case 0: limits.withdrew(pass)
+                case 0: limits.withdrew(pass, now: now, jitter: 0)
                 case 1: limits.hold(until: now + Double(random.below(10)))
                 case 2: limits.succeeded(pass, now: now)
                 default:
                     limits.failed(
-                        pass, by: Suspect(random.below(1000)), isDoubtful: false, now: now,
+                        pass, by: Suspect(random.below(1000)), now: now,
                         jitter: Double(random.below(100)) / 100)
                 }
                 // Whoever waits is looked at again: there is always a time for it, or a lease on its way.
-                if limits.isShut(now: now), limits.breaker.nextPass.map({ $0 > now }) ?? limits.isHeld(now: now) {
-                    try #require(limits.nextLook(waitingRetries: true, now: now) != nil, "seed \(seed)")
+                var waiting = RequestQueue<Int>()
+                waiting.append(1, kind)
+                let later = limits.breaker.nextPass(isFirst: kind.isFresh).map { $0 > now }
+                if limits.isShut(now: now), later ?? limits.isHeld(now: now) {
+                    try #require(limits.nextLook(for: waiting, now: now) != nil, "seed \(seed)")
                 }
             }
         }

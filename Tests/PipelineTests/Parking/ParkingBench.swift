@@ -194,17 +194,23 @@ extension ParkingBench {
             var suspects: [SuspectTaken] = []
             var forgiven: [Int64] = []
             var refusesPutBack = false
+            /// The player has as many parked as one may have.
+            var isFull = false
         }
 
         private let state = Mutex(Content())
         var content: Content { state.withLock { $0 } }
         func add(_ leased: LeasedSubmission...) { state.withLock { $0.due += leased } }
         func addSuspects(_ suspects: SuspectTaken...) { state.withLock { $0.suspects += suspects } }
+        func fill() { state.withLock { $0.isFull = true } }
         func refusePutBack() { state.withLock { $0.refusesPutBack = true } }
 
-        func park(_ submission: ParkingSubmission) async throws(LedgerClosed) -> DatabaseHistory? {
-            state.withLock { $0.parked.append(submission) }
-            return nil
+        func park(_ submission: ParkingSubmission) async throws(LedgerClosed) -> Durable<ParkingOutcome> {
+            state.withLock { state in
+                if state.isFull { return Durable(.tooManyWaiting, in: nil) }
+                state.parked.append(submission)
+                return Durable(.parked, in: nil)
+            }
         }
 
         func takeDue(limit: Int) async throws -> [LeasedSubmission] {

@@ -137,6 +137,36 @@ struct ParkingTests {
         }
     }
 
+    @Test("one that may not be parked is answered and stored, whether it was tried or found no place in memory")
+    func tooManyWaiting() async throws {
+        try await with(ParkingBench()) { bench in
+            bench.store.fill()
+            try await bench.work(on: bench.item(ParkingBench.submission("tried"), offset: 1))
+            try await bench.work(on: bench.item(ParkingBench.submission("untried"), offset: 2, hasTicket: false))
+            #expect(bench.apple.asked == 1)
+            #expect(bench.store.content.parked.isEmpty)
+            let whole = Ruling.whole(.tooManyWaiting, [])
+            #expect(bench.ledger.decisions.map(\.ruling) == [whole, whole])
+            #expect(bench.ledger.decisions.map(\.position.offset) == [1, 2])
+        }
+    }
+
+    @Test("what was parked is no first try, and what Apple was not asked about is no failure")
+    func kinds() async throws {
+        try await with(ParkingBench(parkAfterSeconds: 30)) { bench in
+            let retries = Shared<[Bool]>([])
+            bench.apple.onAsk { request in retries.update { $0.append(request.isRetry) } }
+            bench.apple.answer(
+                .trouble(.init(.connection, wasAsked: false)), .trouble(.init(.timeout)), ParkingBench.genuine)
+            try await bench.work(on: bench.item(ParkingBench.submission("a")))
+            #expect(retries.value == [false, false, true])
+            let leased = ParkingBench.leased(
+                ParkingBench.submission("b"), offset: 2, .playerShare, history: WaitingHistory(parkings: 1))
+            try await bench.work(on: InFlightRecord(ParkedWork(leased: leased, answer: AnswerOfProof())))
+            #expect(retries.value == [false, false, true, true])
+        }
+    }
+
     @Test("retrying submissions that hold half of the window leave no place for one more")
     func retryShare() async throws {
         try await with(ParkingBench(maximumInFlight: 4, parkAfterSeconds: 30)) { bench in

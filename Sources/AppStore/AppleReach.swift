@@ -1,0 +1,100 @@
+import Fulfillment
+import Synchronization
+
+/// Whether Apple's addresses answer at all, each for itself: what a page shows, and what a log says once when one goes, once a
+/// minute while it lasts, and once when it is back.
+///
+/// One failure is nobody's outage, and neither are failures among answers: it takes a second one in a row, and no answer for
+/// some seconds before it.
+public struct AppleReach: Sendable {
+    public struct Outage: Sendable, Equatable, CustomStringConvertible {
+        /// Without query.
+        public let url: String
+        /// Of its first failure.
+        public let since: Timestamp
+        /// The last one's, in words.
+        public let cause: String
+        public let failures: Int
+
+        public var description: String { "Apple: no answer from \(url) since \(since): \(cause)" }
+    }
+
+    public enum News: Sendable, Equatable {
+        case gone(Outage)
+        /// It lasts.
+        case lasts(Outage)
+        case back(Outage, afterSeconds: Double)
+    }
+
+    /// Failures in a row, at the least.
+    static let failures = 2
+    /// Without an answer among them, at the least. Seconds.
+    static let quietSeconds = 5.0
+    /// Between two words about the same outage.
+    static let reminderSeconds = 60.0
+
+    private struct Address {
+        var answeredAt = -Double.infinity
+        var failures = 0
+        var failedAt = 0.0
+        var since = Timestamp(milliseconds: 0)
+        var cause = ""
+        var toldAt: Double?
+    }
+
+    private var addresses: [String: Address] = [:]
+
+    public init() {}
+
+    /// - Parameters:
+    ///   - noAnswer: why, nil where it answered.
+    ///   - now: seconds of a clock that only grows.
+    ///   - time: the same moment, for people.
+    public mutating func note(_ url: String, noAnswer: String?, now: Double, time: Timestamp) -> News? {
+        var address = addresses[url] ?? Address()
+        defer { addresses[url] = address }
+        guard let noAnswer else {
+            let outage = Self.outage(url, address)
+            let wasTold = address.toldAt != nil
+            let seconds = now - address.failedAt
+            address = Address(answeredAt: now)
+            return wasTold ? .back(outage, afterSeconds: seconds) : nil
+        }
+        if address.failures == 0 {
+            address.failedAt = now
+            address.since = time
+        }
+        address.failures += 1
+        address.cause = noAnswer
+        return news(url, &address, now: now)
+    }
+
+    /// What there is to say although nothing has happened.
+    public mutating func look(now: Double) -> [News] {
+        addresses.keys.sorted().compactMap { url in
+            guard var address = addresses[url], address.toldAt != nil else { return nil }
+            defer { addresses[url] = address }
+            return news(url, &address, now: now)
+        }
+    }
+
+    /// The addresses that do not answer now.
+    public var outages: [Outage] {
+        addresses.filter { $0.value.toldAt != nil }.map { Self.outage($0.key, $0.value) }.sorted { $0.url < $1.url }
+    }
+
+    private func news(_ url: String, _ address: inout Address, now: Double) -> News? {
+        guard address.failures >= Self.failures, now - address.answeredAt >= Self.quietSeconds else { return nil }
+        guard let toldAt = address.toldAt else {
+            address.toldAt = now
+            return .gone(Self.outage(url, address))
+        }
+        guard now - toldAt >= Self.reminderSeconds else { return nil }
+        address.toldAt = now
+        return .lasts(Self.outage(url, address))
+    }
+
+    private static func outage(_ url: String, _ address: Address) -> Outage {
+        Outage(url: url, since: address.since, cause: address.cause, failures: address.failures)
+    }
+}

@@ -1,0 +1,47 @@
+import Fulfillment
+import Synchronization
+
+/// One `AppleReach` for the process, with its clocks. Run `follow` beside it.
+public final class AppleReachWatch: Sendable {
+    /// Between two looks for what lasts.
+    private static let lookSeconds = 5.0
+
+    private let reach = Mutex(AppleReach())
+    private let tell: @Sendable (AppleReach.News, [AppleReach.Outage]) -> Void
+    private let now: @Sendable () -> Double
+    private let time: @Sendable () -> Timestamp
+
+    /// - Parameters:
+    ///   - now: seconds of a clock that only grows.
+    ///   - time: the wall clock, for people.
+    ///   - tell: what is new, and all that does not answer. Called one after the other from any thread, and must not block.
+    public init(
+        now: (@Sendable () -> Double)? = nil, time: (@Sendable () -> Timestamp)? = nil,
+        tell: @escaping @Sendable (AppleReach.News, [AppleReach.Outage]) -> Void
+    ) {
+        self.now = now ?? WallClock.monotonicSeconds
+        self.time = time ?? WallClock.now
+        self.tell = tell
+    }
+
+    public func note(_ url: String, noAnswer: String?) {
+        let now = now()
+        reach.withLock { reach in
+            guard let news = reach.note(url, noAnswer: noAnswer, now: now, time: time()) else { return }
+            tell(news, reach.outages)
+        }
+    }
+
+    /// The addresses that do not answer now.
+    public var outages: [AppleReach.Outage] { reach.withLock(\.outages) }
+
+    /// Reminds of what lasts, until cancelled.
+    public func follow() async {
+        while (try? await Task.sleep(for: .seconds(Self.lookSeconds))) != nil {
+            let now = now()
+            reach.withLock { reach in
+                for news in reach.look(now: now) { tell(news, reach.outages) }
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+/// Whether Apple answers anybody, as far as first tries tell, in bounded memory.
+///
+/// A proof that failed may fail for ever, and says no more of Apple each time. So only what was never tried before has a
+/// say, each player and each proof once; and Apple is only down where it answers none of them. How many have to fail in a
+/// row is a matter of how many it answered before: where that is one in five, thirty in a row are chance.
+struct FirstTries: Sendable {
+    /// Different ones that must have failed in a row at the least: fewer may all have sent what Apple never answers.
+    static let fewestFailures = 20
+    /// So many prove it, however few were answered before.
+    static let mostFailures = 200
+    /// Failures in a row that lie further back say nothing.
+    static let rowSeconds = 60.0
+    /// One row in a thousand is so long by chance: e to the power of this.
+    private static let certainty = 6.9
+    /// Of how many of the last results the share is that was answered, about.
+    private static let memory = 80.0
+
+    private struct Failure {
+        let suspect: Suspect
+        let at: Double
+        let isNew: Bool
+    }
+
+    /// Different suspects since the last answer.
+    private var row: [Failure] = []
+    /// Of those before the row, the share that was answered. Older ones weigh less.
+    private(set) var answeredShare = 1.0
+    private var recent = RecentFailures()
+
+    /// - Parameter isFirst: any answer ends the row, but only those to first tries are compared with failures.
+    mutating func succeeded(isFirst: Bool, now: Double) {
+        endRow()
+        if isFirst { answeredShare += (1 - answeredShare) / Self.memory }
+    }
+
+    /// - Parameter isNew: it came since Apple last answered a probe. What had waited by then may all be of one kind.
+    mutating func failed(by suspect: Suspect, isNew: Bool = true, now: Double) {
+        recent.note(suspect, now: now)
+        row.removeAll { $0.at < now - Self.rowSeconds }
+        guard row.count < Self.mostFailures, !row.contains(where: { $0.suspect.isSame(as: suspect) }) else { return }
+        row.append(Failure(suspect: suspect, at: now, isNew: isNew))
+    }
+
+    /// Also when the row has opened the circuit: if it proves to be chance, the next one has to be longer.
+    mutating func endRow() {
+        guard !row.isEmpty else { return }
+        for _ in row { answeredShare -= answeredShare / Self.memory }
+        row = []
+    }
+
+    /// Apple answers none of those who ask for the first time.
+    var areHopeless: Bool { row.count >= Self.mostFailures || row.count(where: \.isNew) >= failuresNeeded }
+
+    /// Many different ones have failed lately: it is no few receipts' doing.
+    func areWidespread(now: Double) -> Bool { recent.isHandful(now: now) }
+
+    var failuresNeeded: Int {
+        let needed = Self.certainty / max(answeredShare, Self.certainty / Double(Self.mostFailures))
+        return max(Self.fewestFailures, Int(needed.rounded(.up)))
+    }
+}
+
+/// The last seconds' failures of different suspects, at most a handful.
+private struct RecentFailures: Sendable {
+    static let handful = 10
+    static let seconds = 10.0
+
+    private var failures: [(suspect: Suspect, at: Double)] = []
+
+    mutating func note(_ suspect: Suspect, now: Double) {
+        failures.removeAll { $0.at < now - Self.seconds || $0.suspect.isSame(as: suspect) }
+        failures.append((suspect, now))
+        if failures.count > Self.handful { failures.removeFirst() }
+    }
+
+    func isHandful(now: Double) -> Bool { failures.count { $0.at >= now - Self.seconds } >= Self.handful }
+}

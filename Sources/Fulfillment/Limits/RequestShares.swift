@@ -1,0 +1,46 @@
+/// How many of the requests under way each kind may have.
+///
+/// What failed before has a fifth while anything fresh waits, and never more than half: it may hang until the time-out,
+/// and what comes next must find places free. What is not proven has a fifth while anything proven waits, and leaves a fifth
+/// free while proven ones come.
+public struct RequestShares: Sendable {
+    /// So many of what is not proven in a row, and none of what is: then nothing is kept free for it.
+    static let provenIsRareAfter = 500
+
+    private var underWay = RequestKind.all.map { _ in 0 }
+    private var sinceProven = Self.provenIsRareAfter
+
+    public init() {}
+
+    public var total: Int { underWay.reduce(0, +) }
+
+    /// Whether one more of the kind may go.
+    public func admits<Element>(_ kind: RequestKind, beside waiting: RequestQueue<Element>, limit: Int) -> Bool {
+        guard total < limit else { return false }
+        if !kind.isProven, notProven >= mostNotProven(beside: waiting, limit: limit) { return false }
+        if kind.isFresh { return true }
+        // Fresh ones that may not go themselves keep nobody waiting.
+        let isFreshWaiting = RequestKind.all.contains { other in
+            other.isFresh && waiting.isWaiting(other)
+                && (other.isProven || notProven < mostNotProven(beside: waiting, limit: limit))
+        }
+        return repeated < (isFreshWaiting ? Self.fifth(of: limit) : max(1, limit / 2))
+    }
+
+    public mutating func began(_ kind: RequestKind) {
+        underWay[kind.index] += 1
+        sinceProven = kind.isProven ? 0 : min(sinceProven + 1, Self.provenIsRareAfter)
+    }
+
+    public mutating func ended(_ kind: RequestKind) { underWay[kind.index] -= 1 }
+
+    private var repeated: Int { underWay[2] + underWay[3] }
+    private var notProven: Int { underWay[1] + underWay[3] }
+
+    private func mostNotProven<Element>(beside waiting: RequestQueue<Element>, limit: Int) -> Int {
+        if waiting.hasProven { return Self.fifth(of: limit) }
+        return sinceProven < Self.provenIsRareAfter ? max(1, limit - Self.fifth(of: limit)) : limit
+    }
+
+    private static func fifth(of limit: Int) -> Int { max(1, limit / 5) }
+}

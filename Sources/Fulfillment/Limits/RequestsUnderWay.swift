@@ -1,0 +1,36 @@
+/// Since when each request is under way: which of them take longer than Apple's answers do.
+///
+/// A part of Apple that never answers would else hold every place until the time-outs, and with them everybody whom Apple
+/// answers at once.
+public struct RequestsUnderWay: Sendable {
+    /// A request that has been under way for longer takes no place of those that Apple answers. Seconds.
+    public static let slowSeconds = 1.0
+
+    private struct Entry {
+        let number: UInt64
+        let since: Double
+    }
+
+    /// In the order in which they began.
+    private var entries: [Entry] = []
+
+    public init() {}
+
+    public var count: Int { entries.count }
+
+    public mutating func began(_ number: UInt64, now: Double) { entries.append(Entry(number: number, since: now)) }
+
+    public mutating func ended(_ number: UInt64) {
+        if let index = entries.firstIndex(where: { $0.number == number }) { entries.remove(at: index) }
+    }
+
+    /// How many are slow.
+    public func slow(now: Double) -> Int {
+        entries.firstIndex { $0.since > now - Self.slowSeconds } ?? entries.count
+    }
+
+    /// When the next one will be slow, nil where none will.
+    public func nextSlow(now: Double) -> Double? {
+        entries.first { $0.since > now - Self.slowSeconds }.map { $0.since + Self.slowSeconds }
+    }
+}

@@ -1,0 +1,21 @@
+import Synchronization
+
+/// Apple's addresses that do not answer, each in one sentence for people; behind `receiptd_apple_no_answer`.
+public final class AppleOutages: Sendable {
+    private let gauge: Gauge
+    private let sentences = Mutex<[String]>([])
+
+    init(gauge: Gauge) {
+        self.gauge = gauge
+        gauge.set(0)
+    }
+
+    public func set(_ outages: [String]) {
+        sentences.withLock { sentences in
+            sentences = outages
+            gauge.set(outages.count)
+        }
+    }
+
+    public var all: [String] { sentences.withLock { $0 } }
+}

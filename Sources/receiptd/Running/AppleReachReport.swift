@@ -1,0 +1,26 @@
+import AppStore
+import Fulfillment
+import Logging
+import Operations
+
+extension AppleReachWatch {
+    /// Tells an operator which of Apple's addresses do not answer, and why: in the log, on the page and as a metric.
+    static func reporting(to metrics: ReceiptdMetrics, _ logger: Logger) -> AppleReachWatch {
+        AppleReachWatch { news, outages in
+            metrics.appleOutages.set(outages.map(\.description))
+            switch news {
+            case .gone(let outage): logger.warning("no answer from Apple", outage.fields)
+            case .lasts(let outage): logger.warning("still no answer from Apple", outage.fields)
+            case .back(let outage, let seconds):
+                logger.notice(
+                    "Apple answers again", [.url: "\(outage.url)", .durationSeconds: .stringConvertible(seconds)])
+            }
+        }
+    }
+}
+
+extension AppleReach.Outage {
+    fileprivate var fields: Logger.Fields {
+        [.url: "\(url)", .reason: "\(cause)", .since: "\(since)", .count: .stringConvertible(failures)]
+    }
+}

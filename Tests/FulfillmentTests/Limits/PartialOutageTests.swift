@@ -1,0 +1,101 @@
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// 10 submissions a second, answers after 50 ms, default settings. Nothing here is timed: the clock is the simulation's.
+@Suite("Apple that answers some and not others, simulated")
+struct PartialOutageTests {
+    private static func figures(_ outage: PartialOutage) -> OutageFigures {
+        var simulation = PartialOutageSimulation(outage)
+        return simulation.run()
+    }
+
+    @Test(
+        "whom Apple answers waits for nobody whom it does not", arguments: [PartialOutage.Pattern.receipts, .players, .apps],
+        [0, 5, 20, 40, 80])
+    func some(pattern: PartialOutage.Pattern, percent: Int) {
+        let figures = Self.figures(PartialOutage(pattern: pattern, amount: percent))
+        #expect(figures.answeredInTime == figures.healthy)
+        #expect(figures.median < 0.1)
+        #expect(figures.p99 < (percent < 80 ? 0.2 : 5), "p99 \(figures.p99)")
+        if percent < 80 { #expect(figures.secondsDown == 0) }
+        // What failed before tries in a share of its own: ten a second, and two for each answer.
+        #expect(figures.wasted < 40)
+        #expect(figures.mostInMemory < 500)
+    }
+
+    @Test("nor for a part of Apple that hangs, or answers 503", arguments: [PartialOutage.Failure.hang, .serverError], [20, 40, 80])
+    func otherFailures(failure: PartialOutage.Failure, percent: Int) {
+        let figures = Self.figures(PartialOutage(failure: failure, amount: percent))
+        #expect(figures.answeredInTime == figures.healthy)
+        #expect(figures.median < 1)
+        #expect(figures.p99 < 5, "p99 \(figures.p99)")
+    }
+
+    @Test("one in twenty is found among those that fail")
+    func few() {
+        for pattern in [PartialOutage.Pattern.receipts, .players, .apps] {
+            let figures = Self.figures(PartialOutage(pattern: pattern, amount: 95))
+            #expect(figures.answeredInTime == figures.healthy)
+            #expect(figures.median < 1)
+        }
+    }
+
+    @Test("players whose one receipt Apple never answers slow down nobody", arguments: [1, 10, 120])
+    func stuckPlayers(count: Int) {
+        let figures = Self.figures(PartialOutage(pattern: .stuckPlayers, amount: count))
+        #expect(figures.answeredInTime == figures.healthy)
+        #expect(figures.p99 < 0.2)
+        #expect(figures.secondsDown == 0)
+    }
+
+    @Test("nor where they all come first, and nobody knows yet that Apple answers anybody", arguments: [10, 120])
+    func stuckPlayersFirst(count: Int) {
+        let figures = Self.figures(PartialOutage(pattern: .stuckPlayersFirst, amount: count))
+        #expect(figures.answeredInTime == figures.healthy)
+        #expect(figures.median < 0.1)
+        #expect(figures.p99 < 10, "p99 \(figures.p99)")
+    }
+
+    @Test("where Apple answers nobody it is spared, consumption pauses, and its return is found within seconds")
+    func total() {
+        for failure in [PartialOutage.Failure.status, .serverError, .hang] {
+            let figures = Self.figures(PartialOutage(failure: failure, amount: 100, seconds: 300))
+            #expect(figures.secondsDown > 270)
+            #expect(figures.wasted < 3)
+            #expect(figures.recovery <= 2 * 5.0)
+            #expect(figures.drained < 30)
+        }
+    }
+
+    @Test("bursts in which nobody is answered cost those that come in them, and no more", arguments: [5, 20, 40])
+    func bursts(percent: Int) {
+        let figures = Self.figures(PartialOutage(pattern: .bursts, amount: percent))
+        #expect(figures.answeredInTime == figures.healthy)
+        #expect(figures.median < 1)
+        #expect(figures.p99 < 20, "p99 \(figures.p99)")
+    }
+
+    /// `OUTAGE_TABLE=1 swift test -c release --filter PartialOutageTests` prints the figures of docs/benchmarks.md.
+    @Test("the figures of docs/benchmarks.md", .enabled(if: getenv("OUTAGE_TABLE") != nil))
+    func table() {
+        print(OutageFigures.tableHead)
+        var outages: [PartialOutage] = []
+        for pattern in [PartialOutage.Pattern.receipts, .players, .bursts, .apps] {
+            for percent in [0, 5, 20, 40, 80, 95, 100] { outages.append(.init(pattern: pattern, amount: percent)) }
+        }
+        for failure in [PartialOutage.Failure.serverError, .hang] {
+            for percent in [5, 20, 40, 80, 95, 100] { outages.append(.init(failure: failure, amount: percent)) }
+        }
+        for count in [1, 10, 120] { outages.append(.init(pattern: .stuckPlayers, amount: count)) }
+        outages.append(.init(pattern: .stuckPlayersFirst, amount: 120))
+        for var outage in outages {
+            outage.seconds = 300
+            print(Self.figures(outage).row(outage.name))
+        }
+    }
+}

@@ -1,0 +1,165 @@
+import Testing
+
+@testable import Fulfillment
+
+private let freshProven = RequestKind(isFresh: true, isProven: true)
+private let freshUnproven = RequestKind(isFresh: true, isProven: false)
+private let repeatedProven = RequestKind(isFresh: false, isProven: true)
+private let repeatedUnproven = RequestKind(isFresh: false, isProven: false)
+
+@Suite("Who goes first at Apple")
+struct RequestQueueTests {
+    @Test("first come first served within a kind; a fifth of the turns is for what failed, and a fifth for what is not proven")
+    func turns() throws {
+        var queue = RequestQueue<(RequestKind, Int)>()
+        for number in 0..<1000 {
+            for kind in RequestKind.all { queue.append((kind, number), kind) }
+        }
+        var taken: [RequestKind: [Int]] = [:]
+        for _ in 0..<500 {
+            let kind = try #require(queue.next())
+            let element = queue.take(kind)
+            let (kept, number) = try #require(element)
+            #expect(kept == kind)
+            taken[kind, default: []].append(number)
+        }
+        #expect(taken.values.allSatisfy { $0 == Array(0..<$0.count) })
+        #expect((315...325).contains(taken[freshProven]?.count ?? 0))
+        #expect((75...85).contains(taken[freshUnproven]?.count ?? 0))
+        #expect((75...85).contains(taken[repeatedProven]?.count ?? 0))
+        #expect((15...25).contains(taken[repeatedUnproven]?.count ?? 0))
+    }
+
+    @Test("a kind that had nobody waiting has saved up no turns")
+    func nothingSavedUp() throws {
+        var queue = RequestQueue<Int>()
+        for number in 0..<200 { queue.append(number, freshProven) }
+        for _ in 0..<100 { _ = queue.take(freshProven) }
+        for number in 0..<100 { queue.append(number, repeatedProven) }
+        var repeated = 0
+        for _ in 0..<50 {
+            let kind = try #require(queue.next())
+            _ = queue.take(kind)
+            if !kind.isFresh { repeated += 1 }
+        }
+        #expect((9...12).contains(repeated))
+    }
+
+    @Test("whoever leaves is gone, from any place")
+    func removal() {
+        var queue = RequestQueue<Int>()
+        for number in 0..<300 { queue.append(number, RequestKind.all[number % 4]) }
+        for _ in 0..<20 { _ = queue.take(freshProven) }
+        let gone = queue.remove { $0 == 200 }
+        let never = queue.remove { $0 == 200 }
+        #expect(gone == 200 && never == nil)
+        #expect(queue.count == 279)
+        let first = queue.takeFirst(RequestKind.repeated) { $0 < 100 }
+        #expect(first.allSatisfy { $0 < 100 && $0 % 4 > 1 } && first.count == 50)
+        #expect(queue.takeAll().count == 229)
+        #expect(queue.isEmpty)
+    }
+}
+
+@Suite("The shares of requests under way")
+struct RequestSharesTests {
+    private func queue(_ kinds: RequestKind...) -> RequestQueue<Int> {
+        var queue = RequestQueue<Int>()
+        for kind in kinds { queue.append(0, kind) }
+        return queue
+    }
+
+    /// How many of a kind can begin one after the other.
+    private func most(_ kind: RequestKind, beside waiting: RequestQueue<Int>, _ given: RequestShares = .init()) -> Int {
+        var shares = given
+        var count = 0
+        while shares.admits(kind, beside: waiting, limit: 100) {
+            shares.began(kind)
+            count += 1
+        }
+        return count
+    }
+
+    @Test("what failed before has a fifth while anything fresh waits, and never more than half")
+    func repeated() {
+        #expect(most(repeatedProven, beside: queue(freshProven)) == 20)
+        #expect(most(repeatedProven, beside: queue()) == 50)
+        #expect(most(freshProven, beside: queue(repeatedProven)) == 100)
+        // A fresh one that may not go itself keeps nobody waiting.
+        var full = RequestShares()
+        for _ in 0..<20 { full.began(freshUnproven) }
+        #expect(most(repeatedProven, beside: queue(freshUnproven, repeatedProven), full) == 50)
+    }
+
+    @Test("what is not proven has a fifth while anything proven waits, and leaves a fifth free while proven ones come")
+    func unproven() {
+        #expect(most(freshUnproven, beside: queue(freshProven)) == 20)
+        #expect(most(freshUnproven, beside: queue(repeatedProven)) == 20)
+        #expect(most(freshUnproven, beside: queue()) == 100)
+        var shares = RequestShares()
+        shares.began(freshProven)
+        shares.ended(freshProven)
+        #expect(most(freshUnproven, beside: queue(), shares) == 80)
+        for _ in 0..<RequestShares.provenIsRareAfter {
+            shares.began(freshUnproven)
+            shares.ended(freshUnproven)
+        }
+        #expect(most(freshUnproven, beside: queue(), shares) == 100)
+    }
+
+    @Test("thousands of random schedules: no place is left empty while anyone may go, and no share is exceeded")
+    func randomSchedules() throws {
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = SeededRandom(seed: seed)
+        for _ in 0..<500 {
+            let limit = 1 + random.below(40)
+            var queue = RequestQueue<Int>()
+            var shares = RequestShares()
+            var underWay: [RequestKind] = []
+            for step in 0..<200 {
+                if random.chance(60) { queue.append(step, random.pick(RequestKind.all)) }
+                if !underWay.isEmpty, random.chance(50) {
+                    shares.ended(underWay.remove(at: random.below(underWay.count)))
+                }
+                while let kind = queue.next(where: { shares.admits($0, beside: queue, limit: limit) }) {
+                    let unproven = underWay.count { !$0.isProven }
+                    if !kind.isProven, queue.hasProven { try #require(unproven < max(1, limit / 5), "seed \(seed)") }
+                    _ = queue.take(kind)
+                    shares.began(kind)
+                    underWay.append(kind)
+                    try #require(underWay.count <= limit, "seed \(seed)")
+                    try #require(underWay.count { !$0.isFresh } <= max(1, limit / 2), "seed \(seed)")
+                }
+                // Somebody is always under way where anybody waits.
+                try #require(queue.isEmpty || !underWay.isEmpty, "seed \(seed)")
+            }
+        }
+    }
+}
+
+@Suite("What is remembered of requests")
+struct RequestMemoryTests {
+    @Test("a proof that failed is known for ten minutes, or until it is answered, and only so many are")
+    func failedProofs() {
+        var proofs = FailedProofs()
+        proofs.note(1, now: 0)
+        #expect(proofs.contains(1, now: 599) && !proofs.contains(1, now: 600) && !proofs.contains(2, now: 1))
+        proofs.answered(1)
+        #expect(!proofs.contains(1, now: 1))
+        for proof in 0..<20_000 { proofs.note(proof, now: Double(proof) / 100) }
+        #expect(proofs.contains(19_999, now: 200) && !proofs.contains(0, now: 200))
+        #expect((0..<20_000).count { proofs.contains($0, now: 200) } <= FailedProofs.maximum)
+    }
+
+    @Test("requests are slow after a second, and the next one is told")
+    func slow() {
+        var requests = RequestsUnderWay()
+        requests.began(1, now: 0)
+        requests.began(2, now: 0.5)
+        #expect(requests.slow(now: 0.9) == 0 && requests.nextSlow(now: 0.9) == 1)
+        #expect(requests.slow(now: 1.1) == 1 && requests.nextSlow(now: 1.1) == 1.5)
+        requests.ended(1)
+        #expect(requests.slow(now: 2) == 1 && requests.nextSlow(now: 2) == nil)
+        #expect(requests.count == 1)
+    }
+}

@@ -1,0 +1,31 @@
+/// What comes when: the earliest first.
+struct Schedule {
+    private var heap: [(at: Double, id: Int)] = []
+
+    mutating func add(_ id: Int, at time: Double) {
+        heap.append((time, id))
+        var child = heap.count - 1
+        while child > 0, heap[child].at < heap[(child - 1) / 2].at {
+            heap.swapAt(child, (child - 1) / 2)
+            child = (child - 1) / 2
+        }
+    }
+
+    /// The earliest that is due.
+    mutating func next(_ now: Double) -> Int? {
+        guard let first = heap.first, first.at <= now else { return nil }
+        let last = heap.removeLast()
+        guard !heap.isEmpty else { return first.id }
+        heap[0] = last
+        var parent = 0
+        while true {
+            var least = parent
+            for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count && heap[child].at < heap[least].at {
+                least = child
+            }
+            if least == parent { return first.id }
+            heap.swapAt(parent, least)
+            parent = least
+        }
+    }
+}
