@@ -40,7 +40,7 @@ final class ParkingBed {
     static func run(_ body: (ParkingBed) async throws -> Void) async throws {
         var options = AppStoreSimulation.Options()
         options.trackReceipts = true
-        let bed = try await ParkingBed(EmbeddedParts.start(environment: [:], appleOptions: options))
+        let bed = try await ParkingBed(EmbeddedParts.start(environment: TestBroker.environment, appleOptions: options))
         do {
             try await body(bed)
             await bed.close()
@@ -63,7 +63,7 @@ final class ParkingBed {
         pool = PostgresPool(
             configuration: PostgresConfiguration(uri: parts.databaseURL, applicationName: "tests"), size: 1)
         _ = try await CatalogStore(pool: pool).importDocument(document)
-        let properties = KafkaProperties([("bootstrap.servers", parts.bootstrapServers)])
+        let properties = parts.kafkaProperties
         producer = try KafkaProducer(properties: properties, log: { _ in })
         outcomes = try await blocking { [parts] in
             try OutcomeCollector(
@@ -86,8 +86,11 @@ final class ParkingBed {
 
     private func environment(_ more: [String: String] = [:]) -> [String: String] {
         let short = ["RETRY_PARK_AFTER_SECONDS": "1", "RETRY_MAX_DELAY_SECONDS": "0.3", "LOG_LEVEL": "debug"]
+        let broker = TestBroker.isReal ? ["KAFKA_PROPERTIES": TestBroker.workerProperties] : [:]
         return parts.workerEnvironment(
-            adding: DemoRun.workerSettings.merging(short) { _, own in own }.merging(more) { _, given in given })
+            adding: DemoRun.workerSettings.merging(short.merging(broker) { $1 }) { _, own in own }.merging(more) {
+                _, given in given
+            })
     }
 
     func startWorker(_ more: [String: String] = [:]) throws -> WorkerProcess {
