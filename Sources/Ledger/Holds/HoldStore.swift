@@ -66,24 +66,32 @@ public struct HoldStore: Sendable {
     }
 
     /// Lets their reasons pass and leaves the rest to the workers. Returns how many; those released before do not count.
-    public func release(_ filter: HoldFilter, by operatorName: String) async throws -> Int {
+    /// - Parameter limit: of how many; nil: of all.
+    public func release(_ filter: HoldFilter, by operatorName: String, limit: Int? = nil) async throws -> Int {
         try await pool.run { session in
-            try session.execute(Self.releasing, [.text(operatorName)] + filter.parameters).affectedRows
+            try session.execute(
+                Self.releasing, [.text(operatorName)] + filter.parameters + [.int8(limit.map(Int64.init))]
+            ).affectedRows
         }
     }
 
     /// Rejects them, one SQL transaction each; a worker publishes the events from the outbox.
-    /// - Parameter progress: told of each that is done.
+    /// - Parameters:
+    ///   - limit: of how many; nil: of all.
+    ///   - progress: told of each that is done.
     public func reject(
-        _ filter: HoldFilter, by operatorName: String, at now: Timestamp, progress: (Int) -> Void = { _ in }
+        _ filter: HoldFilter, by operatorName: String, at now: Timestamp, limit: Int? = nil,
+        progress: (Int) -> Void = { _ in }
     ) async throws -> Refused {
         var refused = Refused()
         var last = ""
         while true {
             let behind = last
+            let left = (limit ?? .max) - refused.rejected - refused.gone - refused.unreadable
+            if left <= 0 { return refused }
             let (taken, newest) = try await pool.run { session in
                 let rows = try session.execute(
-                    Self.choosing, [.text(behind), .int8(Int64(Self.batch))] + filter.parameters)
+                    Self.choosing, [.text(behind), .int8(Int64(min(left, Self.batch)))] + filter.parameters)
                 return (TakenHolds(rows), rows.count == 0 ? nil : rows.text(rows.count - 1, 0))
             }
             guard let newest else { return refused }

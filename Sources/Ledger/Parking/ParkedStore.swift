@@ -83,8 +83,11 @@ public struct ParkedStore: Sendable {
     }
 
     /// Makes them due, but for those that someone works on. Returns how many.
-    public func retry(_ filter: ParkedFilter) async throws -> Int {
-        try await pool.run { try $0.execute(Self.retrying, filter.parameters).affectedRows }
+    /// - Parameter limit: of how many, the oldest first; nil: of all.
+    public func retry(_ filter: ParkedFilter, limit: Int? = nil) async throws -> Int {
+        try await pool.run {
+            try $0.execute(Self.retrying, filter.parameters + [.int8(limit.map(Int64.init))]).affectedRows
+        }
     }
 
     /// Takes up to `limit` away from the workers, for as long as a lease lasts.

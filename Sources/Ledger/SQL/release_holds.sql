@@ -1,11 +1,12 @@
 -- Marks them for the workers; whoever has one leased finds its lease gone. $1 operator; $2–$4 a transaction, an app, a
--- reason, or null
+-- reason, or null; $5 how many, or null
 WITH wanted AS (
     SELECT transaction_id
     FROM holds
     WHERE released_at IS NULL AND ($2::text IS NULL OR transaction_id = $2) AND ($3::text IS NULL OR bundle_id = $3)
         AND ($4::text IS NULL OR reason = $4)
     ORDER BY transaction_id
+    LIMIT $5::int8
     FOR UPDATE
 ), released AS (
     UPDATE holds
