@@ -1,6 +1,6 @@
 # `make` alone prints what there is to make.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench chaos chaos-faults fuzz tsan clean
+.PHONY: help demo test test-kafka check format bench chaos chaos-faults fuzz tsan clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -10,6 +10,10 @@ demo: ## build receiptd and watch it work, on embedded parts
 
 test: ## all checks and all tests: what CI runs
 	@scripts/test.sh
+
+# A broker that only the environment names is not touched.
+test-kafka: ## the whole-system tests on a real broker: KAFKA_BOOTSTRAP_SERVERS=host:port
+	@scripts/test-kafka.sh "$(if $(findstring command,$(origin KAFKA_BOOTSTRAP_SERVERS)),$(KAFKA_BOOTSTRAP_SERVERS))"
 
 check: test ## the same as test
 

@@ -6,17 +6,18 @@ import Synchronization
 public final class EmbeddedPostgres: Sendable {
     /// Stays the same when the server stops and starts.
     public let port: Int
-    private let installation: PostgresInstallation
-    private let directory: String
+    let installation: PostgresInstallation
+    let directory: String
     private let isTemporary: Bool
-    private let settings: [String]
+    /// As postgres takes them, `name=value`.
+    let settings: [String]
     /// The running server. Locked for as long as it starts or stops.
     private let server = Mutex<ChildProcess?>(nil)
     /// PostgreSQL copies one database at a time.
     private let creation = Mutex<Void>(())
 
-    private var data: String { directory + "/data" }
-    private var log: String { directory + "/log" }
+    var data: String { directory + "/data" }
+    var log: String { directory + "/log" }
 
     /// `postgresql://postgres@127.0.0.1:PORT/postgres`
     public var uri: String { uri(database: "postgres") }
@@ -37,7 +38,9 @@ public final class EmbeddedPostgres: Sendable {
     public static func start(
         directory: String? = nil, durable: Bool = true, settings: [String: String] = [:]
     ) throws -> EmbeddedPostgres {
-        let server = try EmbeddedPostgres(directory: directory, durable: durable, settings: settings)
+        let speed = durable ? [:] : ["fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"]
+        let server = try EmbeddedPostgres(
+            directory: directory, settings: speed.merging(settings) { $1 }.map { "\($0.key)=\($0.value)" }.sorted())
         do {
             try server.initialize()
             try server.startServer()
@@ -48,12 +51,11 @@ public final class EmbeddedPostgres: Sendable {
         return server
     }
 
-    private init(directory: String?, durable: Bool, settings: [String: String]) throws {
+    init(directory: String?, settings: [String]) throws {
         installation = try PostgresInstallation()
         isTemporary = directory == nil
         port = try FreePort.find()
-        let speed = durable ? [:] : ["fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"]
-        self.settings = speed.merging(settings) { $1 }.map { "\($0.key)=\($0.value)" }.sorted()
+        self.settings = settings
         if let directory {
             try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
             self.directory = directory
@@ -71,13 +73,17 @@ public final class EmbeddedPostgres: Sendable {
 
     private func initialize() throws {
         guard !FileManager.default.fileExists(atPath: data + "/PG_VERSION") else { return }
-        try installation.own(directory)
-        ExitCleanup.set(.init(directory: isTemporary ? directory : nil), for: data)
+        try prepareDirectory()
         try ChildProcess.run(
             installation.command(
                 "initdb",
                 ["--no-sync", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "-D", data]),
             log: log)
+    }
+
+    func prepareDirectory() throws {
+        try installation.own(directory)
+        ExitCleanup.set(.init(directory: isTemporary ? directory : nil), for: data)
     }
 
     /// Starts a server that `stopServer` stopped. Does nothing when it runs.

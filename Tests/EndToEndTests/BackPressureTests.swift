@@ -42,8 +42,8 @@ extension EndToEnd {
     /// owner takes none before it has published what the last one owed. So each death may add one window, of partitions
     /// that owed nothing.
     @Test(
-        "the outcomes topic takes nothing: the outbox holds one window at most, and a partition owes no more after a kill"
-    )
+        "the outcomes topic takes nothing: the outbox holds one window at most, and a partition owes no more after a kill",
+        .onlyInProcessBroker)
     func stuckOutbox() async throws {
         let plan = Plan.genuine(count: 400, players: 400)
         let window = 50

@@ -87,7 +87,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("a rewind is refused while workers run; without them it moves both offsets back")
+    @Test("a rewind is refused while workers run; without them it moves both offsets back", .onlyInProcessBroker)
     func rewind() async throws {
         let plan = Plan.genuine(count: 40, players: 10)
         try await Testbed.run { bed in

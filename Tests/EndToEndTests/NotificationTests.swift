@@ -116,7 +116,9 @@ struct NotificationTests {
         }
     }
 
-    @Test("where there is no topic of notifications, the worker grants, says so once, and finds it once it is made")
+    @Test(
+        "where there is no topic of notifications, the worker grants, says so once, and finds it once it is made",
+        .onlyInProcessBroker)
     func noTopic() async throws {
         try await ParkingBed.run { bed in
             let topic = bed.parts.notificationsTopic

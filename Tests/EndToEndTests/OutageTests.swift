@@ -41,7 +41,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("the broker gone for seconds: every submission is answered")
+    @Test("the broker gone for seconds: every submission is answered", .onlyInProcessBroker)
     func broker() async throws {
         try await load("the broker's outage") { bed, _, feed in
             let broker = try #require(bed.parts.broker)

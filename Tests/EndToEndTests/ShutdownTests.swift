@@ -43,7 +43,9 @@ extension EndToEnd {
     @Test("a worker that is told to stop while Apple, PostgreSQL or the broker is away exits 0, and loses nothing")
     func stoppingInTrouble() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for trouble in Trouble.allCases { group.addTask { try await self.stop(in: trouble) } }
+            for trouble in Trouble.allCases where trouble != .broker || !TestBroker.isReal {
+                group.addTask { try await self.stop(in: trouble) }
+            }
             try await group.waitForAll()
         }
     }
@@ -59,18 +61,18 @@ extension EndToEnd {
             var feed = Feed(bed: bed, plan: plan)
             try await feed.sendAndAwaitProgress(200)
             let server = bed.parts.postgres
-            let broker = try #require(bed.parts.broker)
+            let broker = bed.parts.broker
             switch trouble {
             case .apple: try await bed.apple.setOutage(.hang)
             case .database: try await blocking { server?.stopServer() }
-            case .broker: broker.setBrokerDown(1)
+            case .broker: broker?.setBrokerDown(1)
             }
             first.process.terminate()
             #expect(try await first.ending() == 0, "without \(trouble)")
             switch trouble {
             case .apple: try await bed.apple.setOutage(nil)
             case .database: try await blocking { try server?.startServer() }
-            case .broker: broker.setBrokerUp(1)
+            case .broker: broker?.setBrokerUp(1)
             }
             try bed.startWorker()
             try await feed.send(plan.records.count)
@@ -82,7 +84,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("without a broker a stop takes its grace, and not the session's time on top")
+    @Test("without a broker a stop takes its grace, and not the session's time on top", .onlyInProcessBroker)
     func stoppingInGrace() async throws {
         let settings = [
             "SHUTDOWN_GRACE_SECONDS": "4", "APPLE_MAX_CONCURRENCY": "16",

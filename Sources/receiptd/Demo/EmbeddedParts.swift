@@ -19,10 +19,13 @@ final class EmbeddedParts: Sendable {
     let outcomesTopic: String
     let deadLettersTopic: String
     let notificationsTopic: String
+    /// The consumer group of the workers.
+    let groupID: String
     let postgres: EmbeddedPostgres?
     let broker: MockCluster?
     private let scratchSchema: (uri: String, name: String)?
-    private let kafkaProperties: KafkaProperties
+    /// With which any client reaches the broker.
+    let kafkaProperties: KafkaProperties
 
     static func start(
         environment: [String: String], brokers: Int32 = 1, partitions: Int32 = partitions,
@@ -70,6 +73,7 @@ final class EmbeddedParts: Sendable {
         outcomesTopic = prefix + "receipt-outcomes"
         deadLettersTopic = prefix + "receipt-dead-letters"
         notificationsTopic = prefix + "app-store-notifications"
+        groupID = prefix + "receiptd"
         let topics = [submissionsTopic, outcomesTopic, deadLettersTopic, notificationsTopic]
         let counts = Dictionary(uniqueKeysWithValues: topics.map { ($0, partitions) })
         if isReal, let servers = environment["KAFKA_BOOTSTRAP_SERVERS"] {
@@ -100,6 +104,7 @@ final class EmbeddedParts: Sendable {
     func workerEnvironment(adding more: [String: String] = [:]) -> [String: String] {
         let own = [
             "KAFKA_BOOTSTRAP_SERVERS": bootstrapServers,
+            "KAFKA_GROUP_ID": groupID,
             "KAFKA_SUBMISSIONS_TOPIC": submissionsTopic,
             "KAFKA_OUTCOMES_TOPIC": outcomesTopic,
             "KAFKA_DEAD_LETTERS_TOPIC": deadLettersTopic,
@@ -154,6 +159,10 @@ final class EmbeddedParts: Sendable {
                 try? TopicAdministration.delete(
                     [submissionsTopic, outcomesTopic, deadLettersTopic, notificationsTopic],
                     properties: kafkaProperties, timeoutMilliseconds: 10_000)
+                // Where a killed worker's session is not over yet it is refused: the broker forgets a group that has
+                // neither members nor offsets, and its offsets went with the topics.
+                try? GroupAdministration.delete(
+                    [groupID, groupID + "-notifications"], properties: kafkaProperties, timeoutMilliseconds: 10_000)
             }
             broker?.close()
             postgres?.stop()

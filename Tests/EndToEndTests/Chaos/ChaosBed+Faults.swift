@@ -3,6 +3,7 @@ import EmbeddedPostgres
 import Foundation
 import Kafka
 import Postgres
+import Testing
 
 @testable import receiptd
 
@@ -15,7 +16,7 @@ extension ChaosBed {
         case .worker: try await beginWorkers(fault, step)
         case .database: try await beginDatabase(fault, step)
         case .apple: try await beginApple(fault)
-        case .kafka: beginKafka(fault, step)
+        case .kafka: try beginKafka(fault, step)
         }
     }
 
@@ -29,6 +30,7 @@ extension ChaosBed {
         case .workerFrozen:
             victim.process.send(SIGSTOP)
             return { victim.process.send(SIGCONT) }
+        case .workerPortTaken: return try await beginPortTaken(victim)
         case .workerStopped:
             takeOut(victim)
             victim.process.terminate()
@@ -81,13 +83,18 @@ extension ChaosBed {
         case .databaseCut:
             try await databaseProxy.cut()
             return { [databaseProxy] in try await databaseProxy.cut() }
-        default:
+        case .databaseSilent:
             try await databaseProxy.setSilent(true)
             return { [databaseProxy] in
                 // Half-open: neither side was told, and then the connections are gone.
                 try await databaseProxy.cut()
                 try await databaseProxy.setSilent(false)
             }
+        case .databaseBackendFrozen, .databaseBackendHung: return try await beginFrozenBackend()
+        case .databaseRightTaken: return try await beginRightTaken()
+        case .databaseReader: return try await beginReader(step)
+        case .databasePutBack: return try await beginPutBack()
+        default: return try await beginPromotion()
         }
     }
 
@@ -139,7 +146,8 @@ extension ChaosBed {
         }
     }
 
-    private func beginKafka(_ fault: ChaosFault, _ step: ChaosSchedule.Step) -> Cure {
+    private func beginKafka(_ fault: ChaosFault, _ step: ChaosSchedule.Step) throws -> Cure {
+        let broker = try #require(broker, "a real broker has no faults of ours")
         let id = Int32(step.victim) % Self.brokers + 1
         let topic = bed.parts.submissionsTopic
         switch fault {
@@ -156,17 +164,17 @@ extension ChaosBed {
             }
             return {}
         case .coordinatorMoves:
-            broker.setCoordinator(group: "receiptd", broker: id)
+            broker.setCoordinator(group: bed.parts.groupID, broker: id)
             return {}
-        case .produceErrors: return errors(0, [19, 7, 6, 20, 7, 19, 6])
-        case .fetchErrors: return errors(1, [6, 7, 3, -195, 6, 7])
-        case .commitErrors: return errors(8, [27, 15, 16, 22, 14, 7, 27])
-        default: return errors(12, [27, 16, 15, 25, 22, 27])
+        case .produceErrors: return errors(of: broker, 0, [19, 7, 6, 20, 7, 19, 6])
+        case .fetchErrors: return errors(of: broker, 1, [6, 7, 3, -195, 6, 7])
+        case .commitErrors: return errors(of: broker, 8, [27, 15, 16, 22, 14, 7, 27])
+        default: return errors(of: broker, 12, [27, 16, 15, 25, 22, 27])
         }
     }
 
-    private func errors(_ apiKey: Int16, _ codes: [Int32]) -> Cure {
+    private func errors(of broker: MockCluster, _ apiKey: Int16, _ codes: [Int32]) -> Cure {
         broker.pushRequestErrors(apiKey: apiKey, codes)
-        return { [broker] in broker.clearRequestErrors(apiKey: apiKey) }
+        return { broker.clearRequestErrors(apiKey: apiKey) }
     }
 }

@@ -14,21 +14,29 @@ final class ChaosBed: Sendable {
     static let brokers: Int32 = 3
     static let inFlight = 200
     static let appleConcurrency = 16
+    static let workersRole = "receiptd"
     /// Short times, so that work is parked and taken up again within the run.
-    static let settings = [
+    private static let settings = [
         "APPLE_MAX_CONCURRENCY": "\(appleConcurrency)", "MAX_IN_FLIGHT": "\(inFlight)", "RETRY_PARK_AFTER_SECONDS": "1",
         "SHUTDOWN_GRACE_SECONDS": "5",
         // The in-process broker takes a batch although it refused the one before it, which no broker does: librdkafka
         // concludes that it has both.
-        "KAFKA_PROPERTIES": Testbed.kafkaProperties + ";max.in.flight=1",
+        "KAFKA_PROPERTIES": TestBroker.workerProperties + (TestBroker.isReal ? "" : ";max.in.flight=1"),
     ]
 
     let bed: Testbed
     let server: EmbeddedPostgres
-    let broker: MockCluster
+    /// Nil where it is a real one.
+    let broker: MockCluster?
     let databaseProxy: TCPProxy
     let appleProxy: TCPProxy
+    /// A standby of the server, or the one that was promoted.
+    let otherServer = Locked<EmbeddedPostgres?>(nil)
+    /// What changes when the database may lack what it had.
+    let databaseLife = DatabaseLife()
     private let running = Mutex<[Worker]>([])
+    /// Submissions that were parked once, of databases that are gone, too.
+    private let parkedBefore = Locked<Set<String>>([])
 
     var apple: AppStoreSimulation { bed.apple }
     /// Those that should be running.
@@ -53,7 +61,7 @@ final class ChaosBed: Sendable {
     private init(_ bed: Testbed) async throws {
         self.bed = bed
         server = try #require(bed.parts.postgres)
-        broker = try #require(bed.parts.broker)
+        broker = bed.parts.broker
         databaseProxy = try await TCPProxy.start(to: server.port)
         appleProxy = try await TCPProxy.start(to: bed.apple.port)
     }
@@ -63,13 +71,17 @@ final class ChaosBed: Sendable {
             worker.process.send(SIGCONT)
             try? await worker.kill()
         }
+        // One that still follows, or was promoted, where a run ended amid it.
+        if let other = otherServer.value { _ = try? await blocking { other.stop() } }
         await databaseProxy.stop()
         await appleProxy.stop()
     }
 
+    /// Workers are a user like any other, who owns the tables, and not PostgreSQL's superuser: rights can be taken away.
     /// What was parked once is noted by the database: its order is not promised.
     private func prepare() async throws {
         try await database(
+            "CREATE ROLE \(Self.workersRole) LOGIN", "GRANT ALL ON SCHEMA public TO \(Self.workersRole)",
             "CREATE TABLE chaos_parked (submission_id text NOT NULL)",
             """
             CREATE FUNCTION chaos_note() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -86,22 +98,57 @@ final class ChaosBed: Sendable {
                 IF random() < 0.5 THEN RAISE EXCEPTION 'deadlock detected' USING ERRCODE = '40P01'; END IF;
                 RETURN NULL;
             END $$
+            """,
+            """
+            DO $$
+            DECLARE name regclass; routine regprocedure;
+            BEGIN
+                FOR name IN SELECT oid FROM pg_class
+                    WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p', 'v')
+                LOOP EXECUTE format('ALTER TABLE %s OWNER TO \(Self.workersRole)', name); END LOOP;
+                FOR routine IN SELECT oid FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+                LOOP EXECUTE format('ALTER ROUTINE %s OWNER TO \(Self.workersRole)', routine); END LOOP;
+            END $$
             """)
     }
 
     @discardableResult
     func startWorker(_ more: [String: String] = [:]) throws -> Worker {
-        let proxied = [
-            "DATABASE_URL": bed.databaseURL.replacing(":\(server.port)/", with: ":\(databaseProxy.port)/"),
+        let worker = try bed.startWorker(proxied.merging(more) { _, given in given })
+        running.withLock { $0.append(worker) }
+        return worker
+    }
+
+    /// A worker that is not expected to stay.
+    func startDoomedWorker(_ more: [String: String]) throws -> Worker {
+        try bed.startWorker(proxied.merging(more) { _, given in given })
+    }
+
+    /// Calls `receiptd` with a worker's settings, as an operator calls it.
+    func command(_ arguments: [String]) async throws -> Program.Ending {
+        try await Program.run(arguments, environment: bed.environment(proxied))
+    }
+
+    private var proxied: [String: String] {
+        [
+            "DATABASE_URL": bed.databaseURL.replacing(
+                "postgres@127.0.0.1:\(server.port)/", with: "\(Self.workersRole)@127.0.0.1:\(databaseProxy.port)/"),
             "APPLE_VERIFY_RECEIPT_PRODUCTION_URL": apple.productionURL.replacing(
                 ":\(apple.port)/", with: ":\(appleProxy.port)/"),
             "APPLE_VERIFY_RECEIPT_SANDBOX_URL": apple.sandboxURL.replacing(
                 ":\(apple.port)/", with: ":\(appleProxy.port)/"),
         ]
-        let worker = try bed.startWorker(proxied.merging(more) { _, given in given })
-        running.withLock { $0.append(worker) }
-        return worker
     }
+
+    func everParked() async throws -> Set<String> {
+        let noted = try await bed.query("SELECT DISTINCT submission_id FROM chaos_parked") { rows in
+            Set((0..<rows.count).compactMap { rows.text($0, 0) })
+        }
+        return noted.union(parkedBefore.value)
+    }
+
+    /// Before the database loses it.
+    func rememberParked() async throws { parkedBefore.value = try await everParked() }
 
     func takeOut(_ worker: Worker) {
         running.withLock { all in all.removeAll { $0.process === worker.process } }

@@ -1,8 +1,12 @@
 /// What the chaos run does to the parts around its workers, and to the workers.
 enum ChaosFault: String, CaseIterable, Sendable {
-    case workerKilled, workerFrozen, workerStopped, workerAdded
+    case workerKilled, workerFrozen, workerStopped, workerAdded, workerPortTaken
     case databaseStopped, databaseCrashed, databaseSessionsEnded, databaseReadOnly, databaseFull, databaseDeadlocks
     case databaseLocked, databaseSlow, databaseCut, databaseSilent
+    /// One backend hangs, for seconds and for longer than any deadline of the workers.
+    case databaseBackendFrozen, databaseBackendHung
+    case databaseRightTaken, databaseReader
+    case databasePutBack, databasePromoted
     case appleHangs, apple503, appleHTML, appleResets, appleHalf, appleSlow, appleInTrouble, appleCut, appleSilent
     case appleLimitsBySeconds, appleLimitsByDate, appleLimitsByMilliseconds
     case brokerDown, brokersSlow, produceErrors, commitErrors, heartbeatErrors, fetchErrors, leadersMove
@@ -18,6 +22,23 @@ enum ChaosFault: String, CaseIterable, Sendable {
 
     /// Seconds that Apple asks for.
     static let retryAfterSeconds = 5
+
+    /// What is committed may be lost: whatever rests on its order is not promised then.
+    var isLoss: Bool { self == .databasePutBack || self == .databasePromoted }
+
+    /// Those that the worker does not withstand yet.
+    static let pending: Set<ChaosFault> = [
+        .workerPortTaken, .databaseBackendHung, .databaseReader, .databasePutBack, .databasePromoted,
+    ]
+
+    /// How long it must last to be one.
+    var leastSeconds: Double {
+        switch self {
+        case .databaseBackendHung: 15
+        case .databaseReader: 5
+        default: 0
+        }
+    }
 
     /// Whether `Retry-After` is told: every replica must hear of it, so that nothing else may be broken meanwhile.
     var isLimit: Bool { rawValue.hasPrefix("appleLimits") }
@@ -40,10 +61,18 @@ struct ChaosSchedule: Sendable {
     /// One fault in so many comes together with another.
     private static let pairing = 3
 
+    private let faults: [ChaosFault]
     private var random: SeededRandom
     private var deck: [ChaosFault] = []
 
-    init(seed: UInt64) { random = SeededRandom(seed: seed) }
+    /// - Parameter faults: what there is to draw from.
+    init(seed: UInt64, faults: [ChaosFault]) {
+        random = SeededRandom(seed: seed)
+        self.faults = faults
+        deck = faults.shuffled(using: &random)
+        // Short runs are to see one, too.
+        if let loss = deck.lastIndex(where: \.isLoss) { deck.append(deck.remove(at: loss)) }
+    }
 
     mutating func next() -> Step {
         var faults = [draw()]
@@ -56,12 +85,14 @@ struct ChaosSchedule: Sendable {
             }
         }
         return Step(
-            faults: faults, seconds: Double(Int.random(in: 20...60, using: &random)) / 10,
+            faults: faults,
+            seconds: max(
+                Double(Int.random(in: 20...60, using: &random)) / 10, faults.map(\.leastSeconds).max() ?? 0),
             victim: Int.random(in: 0..<ChaosBed.workers, using: &random))
     }
 
     private mutating func draw() -> ChaosFault {
-        if deck.isEmpty { deck = ChaosFault.allCases.shuffled(using: &random) }
+        if deck.isEmpty { deck = faults.shuffled(using: &random) }
         return deck.removeLast()
     }
 }

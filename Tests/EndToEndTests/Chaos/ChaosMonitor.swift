@@ -21,6 +21,10 @@ final class ChaosMonitor: Sendable {
         var unseen: [Int: ContinuousClock.Instant] = [:]
         /// Records that were told of already.
         var flagged: Set<Int> = []
+        /// How often the database had lost something when it was looked at last.
+        var losses = 0
+        /// By partition: what was committed before the database lost something may be undecided, until all is settled.
+        var excused: [Int32: Int64] = [:]
     }
 
     /// How long an acknowledged event may take to the test's own consumer. A broker may be away meanwhile.
@@ -30,17 +34,19 @@ final class ChaosMonitor: Sendable {
     private let plan: Plan
     private let load: @Sendable () -> [Delivery]
     private let expectedWorkers: @Sendable () -> [Worker]
+    private let databaseLife: DatabaseLife
     private let state = Mutex(State())
     private let task = Mutex<Task<Void, Never>?>(nil)
 
     init(
         bed: Testbed, plan: Plan, places: @escaping @Sendable () -> [Delivery],
-        workers: @escaping @Sendable () -> [Worker]
+        workers: @escaping @Sendable () -> [Worker], databaseLife: DatabaseLife = DatabaseLife()
     ) {
         self.bed = bed
         self.plan = plan
         load = places
         expectedWorkers = workers
+        self.databaseLife = databaseLife
     }
 
     var findings: Findings { state.withLock { $0.findings } }
@@ -63,7 +69,8 @@ final class ChaosMonitor: Sendable {
 
     /// Committed offsets are read first, outcomes afterwards: whatever a commit rests on was there before it. One look at
     /// a time: one that a fault holds up has older offsets in hand than one that overtakes it.
-    func look() async {
+    /// - Parameter isSettled: all is done; nothing is excused any more.
+    func look(isSettled: Bool = false) async {
         for worker in expectedWorkers() {
             if !worker.process.isRunning, expectedWorkers().contains(where: { $0.process === worker.process }) {
                 note { $0.endedWorkers.append("a worker ended by itself: \(worker.log.suffix(500))") }
@@ -72,8 +79,21 @@ final class ChaosMonitor: Sendable {
             note { $0.highestMemoryMegabytes = max($0.highestMemoryMegabytes, memory) }
         }
         // Faults stand in the way of looking, too.
-        guard let marks = try? await bed.committedOffsets(), let durable = try? await durablePlaces() else { return }
+        guard let losses = databaseLife.losses, let marks = try? await bed.committedOffsets(),
+            let durable = try? await durablePlaces(), databaseLife.losses == losses
+        else { return }
         let places = load()
+        state.withLock { state in
+            if state.losses != losses {
+                state.losses = losses
+                // Its workers start again where the database stands, and commit from there.
+                for (partition, mark) in marks {
+                    let before = max(state.highestCommitted[partition] ?? 0, mark.committed ?? 0)
+                    state.excused[partition] = max(state.excused[partition] ?? 0, before)
+                }
+            }
+            if isSettled { state.excused = [:] }
+        }
         judge(marks, places, durable)
     }
 
@@ -88,7 +108,7 @@ final class ChaosMonitor: Sendable {
             state.findings.commitChecks += 1
             for (partition, mark) in marks {
                 guard let committed = mark.committed else { continue }
-                if committed < state.highestCommitted[partition, default: 0] {
+                if committed < state.highestCommitted[partition, default: 0], state.losses == 0 {
                     state.findings.commitFaults.append(
                         "partition \(partition) went back from \(state.highestCommitted[partition] ?? 0) to \(committed)"
                     )
@@ -107,6 +127,7 @@ final class ChaosMonitor: Sendable {
                 if !isLocal {
                     // Each time anew: what is committed must stay decided.
                     if durable.contains(CommitCheck.Place(place)) { continue }
+                    if place.offset < state.excused[partition] ?? 0 { continue }
                     state.flagged.insert(index)
                     state.findings.commitFaults.append(
                         "the record at \(partition)/\(place.offset) is committed and neither decided nor parked")

@@ -10,6 +10,10 @@ struct Chaos {
         static let seed = environment["CHAOS_SEED"].flatMap(UInt64.init)
         /// Of faults. Without an order a short run, for it stands among all other tests then.
         static let seconds = environment["CHAOS_SECONDS"].flatMap { Int($0) } ?? 20
+        /// These alone, also such as the worker does not withstand yet.
+        static let faults = environment["CHAOS_FAULTS"].map { names in
+            names.split(separator: ",").compactMap { ChaosFault(rawValue: String($0)) }
+        }
         /// Whether the parts that take minutes are wanted too.
         static let isWhole = environment["CHAOS_SECONDS"] != nil
     }
@@ -19,7 +23,9 @@ struct Chaos {
         let seed = Order.seed ?? UInt64.random(in: 1...999_999)
         print("chaos: seed \(seed), \(Order.seconds) seconds of faults (repeat it by CHAOS_SEED=\(seed))")
         try await ChaosBed.run { chaos in
-            let evidence = try await ChaosRun(seed: seed, seconds: Order.seconds, chaos: chaos).evidence()
+            let evidence = try await ChaosRun(
+                seed: seed, seconds: Order.seconds, chaos: chaos, faults: Order.faults
+            ).evidence()
             let verdicts = evidence.judged()
             print(
                 "chaos: \(evidence.plan.records.count) records, \(evidence.everParked.count) parked once,",

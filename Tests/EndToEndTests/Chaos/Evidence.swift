@@ -63,6 +63,8 @@ struct Evidence: Sendable {
     var inFlightLimit = Int.max
     var monitor = ChaosMonitor.Findings()
     var recoveries: [Recovery] = []
+    /// What stood still although nothing that it needs was away.
+    var stalls: [String] = []
     /// What was not done within the time given after the last fault.
     var unsettled: [String] = []
     var faults: [String] = []

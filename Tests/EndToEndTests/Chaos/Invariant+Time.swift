@@ -47,6 +47,7 @@ extension Evidence {
         if highestInFlight > inFlightLimit {
             problems.append("\(highestInFlight) were in flight, not \(inFlightLimit)")
         }
+        problems += stalls
         for recovery in recoveries where recovery.seconds.map({ $0 > Self.recoverySeconds }) ?? true {
             problems.append(
                 "after \(recovery.fault) full speed came "

@@ -9,7 +9,7 @@ import NIOPosix
 final class TCPProxy: @unchecked Sendable {
     private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     private let loop: any EventLoop
-    private let targetPort: Int
+    private var targetPort: Int
     private var listener: (any Channel)?
     private var pipes: [ObjectIdentifier: Pipe] = [:]
     private(set) var port = 0
@@ -51,6 +51,11 @@ final class TCPProxy: @unchecked Sendable {
             self.isSilent = isSilent
             if !isSilent { for pipe in Array(self.pipes.values) { pipe.flush() } }
         }.get()
+    }
+
+    /// Where new connections go. Those that stand stay where they are.
+    func setTarget(port: Int) async throws {
+        try await loop.submit { self.targetPort = port }.get()
     }
 
     /// Resets every connection, on both sides.

@@ -43,15 +43,17 @@ final class OutcomeLog: Sendable {
         state.withLock { $0.content.events.filter { $0.submissionID == submissionID } }
     }
 
-    init(outcomesTopic: String, deadLettersTopic: String, partitions: Int32, bootstrapServers: String) {
+    init(outcomesTopic: String, deadLettersTopic: String, partitions: Int32, properties: KafkaProperties) {
         let thread = Thread { [self] in
             do throws(KafkaError) {
-                let consumer = try KafkaConsumer(
-                    properties: KafkaProperties([
-                        ("bootstrap.servers", bootstrapServers), ("group.id", "outcome-log"),
-                        ("enable.auto.commit", "false"), ("fetch.wait.max.ms", "50"),
-                        ("reconnect.backoff.max.ms", "500"),
-                    ]), log: { _ in })
+                var properties = properties
+                for (name, value) in [
+                    ("group.id", "outcome-log"), ("enable.auto.commit", "false"), ("fetch.wait.max.ms", "50"),
+                    ("reconnect.backoff.max.ms", "500"),
+                ] {
+                    properties[name] = value
+                }
+                let consumer = try KafkaConsumer(properties: properties, log: { _ in })
                 var starts: [TopicPartition: Int64] = [:]
                 for topic in [outcomesTopic, deadLettersTopic] {
                     for partition in 0..<partitions { starts[TopicPartition(topic: topic, partition: partition)] = 0 }

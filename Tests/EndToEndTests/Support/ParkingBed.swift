@@ -42,7 +42,8 @@ final class ParkingBed {
     ) async throws {
         var options = AppStoreSimulation.Options()
         options.trackReceipts = true
-        let bed = try await ParkingBed(EmbeddedParts.start(environment: [:], latency: latency, appleOptions: options))
+        let bed = try await ParkingBed(
+            EmbeddedParts.start(environment: TestBroker.environment, latency: latency, appleOptions: options))
         do {
             try await body(bed)
             await bed.close()
@@ -65,7 +66,7 @@ final class ParkingBed {
         pool = PostgresPool(
             configuration: PostgresConfiguration(uri: parts.databaseURL, applicationName: "tests"), size: 1)
         _ = try await CatalogStore(pool: pool).importDocument(document)
-        let properties = KafkaProperties([("bootstrap.servers", parts.bootstrapServers)])
+        let properties = parts.kafkaProperties
         producer = try KafkaProducer(properties: properties, log: { _ in })
         outcomes = try await blocking { [parts] in
             try OutcomeCollector(
@@ -88,8 +89,11 @@ final class ParkingBed {
 
     private func environment(_ more: [String: String] = [:]) -> [String: String] {
         let short = ["RETRY_PARK_AFTER_SECONDS": "1", "RETRY_MAX_DELAY_SECONDS": "0.3", "LOG_LEVEL": "debug"]
+        let broker = TestBroker.isReal ? ["KAFKA_PROPERTIES": TestBroker.workerProperties] : [:]
         return parts.workerEnvironment(
-            adding: DemoRun.workerSettings.merging(short) { _, own in own }.merging(more) { _, given in given })
+            adding: DemoRun.workerSettings.merging(short.merging(broker) { $1 }) { _, own in own }.merging(more) {
+                _, given in given
+            })
     }
 
     func startWorker(_ more: [String: String] = [:]) throws -> WorkerProcess {

@@ -73,9 +73,9 @@ extension Testbed {
     func committedOffsets() async throws -> [Int32: (committed: Int64?, low: Int64, high: Int64)] {
         let parts = parts
         return try await blocking {
-            let consumer = try KafkaConsumer(
-                properties: KafkaProperties([("bootstrap.servers", parts.bootstrapServers), ("group.id", "receiptd")]),
-                log: { _ in })
+            var properties = parts.kafkaProperties
+            properties["group.id"] = parts.groupID
+            let consumer = try KafkaConsumer(properties: properties, log: { _ in })
             defer { consumer.close() }
             let partitions = (0..<parts.partitionCount).map {
                 TopicPartition(topic: parts.submissionsTopic, partition: $0)

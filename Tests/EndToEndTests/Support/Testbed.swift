@@ -8,15 +8,15 @@ import Synchronization
 
 /// Everything around the workers of one test, and the workers: a broker, an App Store and a database of its own.
 final class Testbed: Sendable {
-    enum Database: Sendable {
+    enum Database: Sendable, Equatable {
         /// Schema and catalog are there.
         case prepared
         case empty
         /// A server of its own, which the test may stop.
         case ownServer
+        /// One that is there, with what is in it.
+        case existing(String)
     }
-
-    static let kafkaProperties = "session.timeout.ms=3200;heartbeat.interval.ms=300;reconnect.backoff.max.ms=500"
 
     let parts: EmbeddedParts
     let databaseURL: String
@@ -41,10 +41,15 @@ final class Testbed: Sendable {
     ) async throws {
         var options = try DemoRun.appleOptions(signing: Seeds.directory.appendingPathComponent("signing"))
         options.logCapacity = 200_000
-        let uri = database == .ownServer ? nil : try await SharedServer.makeDatabase(isPrepared: database == .prepared)
+        let uri: String? =
+            switch database {
+            case .ownServer: nil
+            case .existing(let uri): uri
+            case .prepared, .empty: try await SharedServer.makeDatabase(isPrepared: database == .prepared)
+            }
         let parts = try await EmbeddedParts.start(
-            environment: uri.map { ["DATABASE_URL": $0] } ?? [:], brokers: brokers, partitions: partitions,
-            latency: latency, appleOptions: options)
+            environment: TestBroker.environment.merging(uri.map { ["DATABASE_URL": $0] } ?? [:]) { _, own in own },
+            brokers: brokers, partitions: partitions, latency: latency, appleOptions: options)
         if uri == nil { try await Seeds.prepare(parts.databaseURL) }
         let bed = try Testbed(parts, databaseURL: uri ?? parts.databaseURL, settings: settings)
         do {
@@ -64,23 +69,20 @@ final class Testbed: Sendable {
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         pool = PostgresPool(configuration: PostgresConfiguration(uri: databaseURL, applicationName: "tests"), size: 1)
         var properties = KafkaClientProperties(settings: KafkaSettings()).producer
-        properties["bootstrap.servers"] = parts.bootstrapServers
+        for (name, value) in parts.kafkaProperties.pairs { properties[name] = value }
         properties["reconnect.backoff.max.ms"] = "500"
         properties["max.in.flight"] = "1"
         producer = try KafkaProducer(properties: properties, log: { _ in })
         outcomes = OutcomeLog(
             outcomesTopic: parts.outcomesTopic, deadLettersTopic: parts.deadLettersTopic,
-            partitions: parts.partitionCount, bootstrapServers: parts.bootstrapServers)
+            partitions: parts.partitionCount, properties: parts.kafkaProperties)
     }
 
     func environment(_ more: [String: String] = [:]) -> [String: String] {
         let own = DemoRun.workerSettings
             .merging(DemoRun.settings(signing: Seeds.directory.appendingPathComponent("signing"))) { _, own in own }
             .merging(["DATABASE_URL": databaseURL]) { _, own in own }
-        // The in-process broker takes a member back after its session less a second, and no session below 3 s.
-        let broker = [
-            "KAFKA_PROPERTIES": Self.kafkaProperties
-        ]
+        let broker = ["KAFKA_PROPERTIES": TestBroker.workerProperties]
         return parts.workerEnvironment(
             adding: own.merging(broker) { _, given in given }.merging(settings) { _, given in given }
                 .merging(more) { _, given in given })

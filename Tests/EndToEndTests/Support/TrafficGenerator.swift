@@ -18,9 +18,6 @@ struct TrafficGenerator {
             case .unknownApp, .malformedReceipt, .empty, .expired, .unknownProduct, .retiredProduct: 2
             }
         }
-
-        /// Who wins is not known beforehand.
-        var isContest: Bool { self == .replayed || self == .restored }
     }
 
     /// What Apple does for a while before it answers: none of it is a verdict.
@@ -30,23 +27,25 @@ struct TrafficGenerator {
     ]
 
     let players: Int
-    let withContests: Bool
     private let mark: String
     private var random: SeededRandom
     private var plan = Plan()
     private var number = 0
 
-    init(seed: UInt64, players: Int = 200, withContests: Bool = true) {
+    init(seed: UInt64, players: Int = 200) {
         random = SeededRandom(seed: seed)
         self.players = players
-        self.withContests = withContests
         mark = String(seed % 1_000_000)
     }
 
     /// At least `count` records.
     static func plan(seed: UInt64, count: Int, players: Int = 200, withContests: Bool = true) -> Plan {
-        var generator = TrafficGenerator(seed: seed, players: players, withContests: withContests)
-        let kinds = Kind.allCases.filter { withContests || !$0.isContest }
+        plan(seed: seed, count: count, players: players, without: withContests ? [] : [.replayed, .restored])
+    }
+
+    static func plan(seed: UInt64, count: Int, players: Int = 200, without excluded: Set<Kind>) -> Plan {
+        var generator = TrafficGenerator(seed: seed, players: players)
+        let kinds = Kind.allCases.filter { !excluded.contains($0) }
         let lots = kinds.flatMap { Array(repeating: $0, count: $0.share) }
         // Each kind at least once, whatever the lots say.
         for kind in kinds { generator.add(kind) }

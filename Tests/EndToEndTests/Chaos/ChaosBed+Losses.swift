@@ -1,0 +1,78 @@
+import EmbeddedPostgres
+import Foundation
+import Postgres
+
+@testable import receiptd
+
+/// Faults by which the database loses what it had committed, while the workers live on.
+extension ChaosBed {
+    /// A cold copy of the data directory is taken now and put back at the end: the same timeline, at an earlier place.
+    func beginPutBack() async throws -> Cure {
+        try await blocking { [server] in
+            server.stopServer()
+            defer { try? server.startServer() }
+            try server.keepCopy()
+        }
+        return { [self] in
+            try await losing {
+                try await blocking { [server] in
+                    server.stopServer()
+                    defer { try? server.startServer() }
+                    try server.putCopyBack()
+                }
+            }
+        }
+    }
+
+    /// A standby is promoted, and nobody keeps the old primary from living on: established sessions stay with it, new
+    /// ones reach the promoted. At the end the old one is gone for good.
+    func beginPromotion() async throws -> Cure {
+        let standby = try await blocking { [server] in try server.startStandby() }
+        otherServer.value = standby
+        databaseLife.beginLosing()
+        do {
+            try await eventually("the standby follows") {
+                try await bed.query("SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'") {
+                    $0.int8(0, 0)
+                } == 1
+            }
+            try await blocking { try standby.promote() }
+            try await databaseProxy.setTarget(port: standby.port)
+        } catch {
+            databaseLife.endLosing()
+            throw error
+        }
+        return { [self] in
+            try await losing {
+                try await blocking { [server] in
+                    server.stopServer()
+                    standby.stopServer()
+                    defer { try? server.startServer() }
+                    try server.takeOver(standby)
+                    standby.stop()
+                }
+                otherServer.value = nil
+                try await databaseProxy.setTarget(port: server.port)
+            }
+        }
+    }
+
+    /// The workers are kept away from the moment when the test has read what is about to be lost.
+    private func losing(_ body: () async throws -> Void) async throws {
+        databaseLife.beginLosing()
+        defer { databaseLife.endLosing() }
+        try await databaseProxy.setSilent(true)
+        try await databaseProxy.cut()
+        do {
+            try await database(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'receiptd'")
+            try await rememberParked()
+            try await body()
+        } catch {
+            try await databaseProxy.setSilent(false)
+            throw error
+        }
+        try await databaseProxy.cut()
+        try await databaseProxy.setSilent(false)
+    }
+}

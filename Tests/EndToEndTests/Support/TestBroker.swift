@@ -1,0 +1,41 @@
+import Foundation
+import Testing
+
+@testable import receiptd
+
+/// The broker of these tests: librdkafka's in-process one, or a real one that `make test-kafka` names. Each test has topics
+/// and a group of its own there.
+enum TestBroker {
+    /// Names of their own: tests must not touch the broker that a deployment's settings name.
+    private static let bootstrapServers = set("TEST_KAFKA_BOOTSTRAP_SERVERS")
+    private static let properties = set("TEST_KAFKA_PROPERTIES")
+
+    static let isReal = bootstrapServers != nil
+
+    /// What `EmbeddedParts` goes by.
+    static var environment: [String: String] {
+        var environment: [String: String] = [:]
+        environment["KAFKA_BOOTSTRAP_SERVERS"] = bootstrapServers
+        environment["KAFKA_PROPERTIES"] = properties
+        return environment
+    }
+
+    /// Of workers. The in-process broker takes a member back after its session less a second, and no session below 3 s; a
+    /// real one allows none below 6 s unless it is told to.
+    static var workerProperties: String {
+        let session = isReal ? "6000" : "3200"
+        let own = "session.timeout.ms=\(session);heartbeat.interval.ms=300;reconnect.backoff.max.ms=500"
+        return [properties, own].compactMap { $0 }.joined(separator: ";")
+    }
+
+    private static func set(_ name: String) -> String? {
+        ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
+    }
+}
+
+extension Trait where Self == ConditionTrait {
+    /// For what a test can do to the in-process broker alone, or what that one alone does.
+    static var onlyInProcessBroker: Self {
+        .disabled(if: TestBroker.isReal, "the in-process broker's own faults and ways")
+    }
+}
