@@ -59,6 +59,7 @@ public struct ParkedStore: Sendable {
     private static let listing = LedgerSQL.statement(PackageResources.list_parked_sql)
     private static let counting = LedgerSQL.statement(PackageResources.count_parked_sql)
     private static let retrying = LedgerSQL.statement(PackageResources.retry_parked_sql)
+    private static let retryingPage = LedgerSQL.statement(PackageResources.retry_parked_page_sql)
 
     private let pool: PostgresPool
 
@@ -82,9 +83,15 @@ public struct ParkedStore: Sendable {
         }
     }
 
-    /// Makes them due, but for those that someone works on. Returns how many.
-    public func retry(_ filter: ParkedFilter) async throws -> Int {
-        try await pool.run { try $0.execute(Self.retrying, filter.parameters).affectedRows }
+    /// Makes them due, but for those that someone works on. Returns how many. Where it fails on the way, those before stay
+    /// due, and the same again does the rest.
+    /// - Parameter progress: told now and then how many are due so far.
+    public func retry(_ filter: ParkedFilter, progress: (Int) -> Void = { _ in }) async throws -> Int {
+        if let submission = filter.submissionID {
+            return try await pool.run { try $0.execute(Self.retrying, [.text(submission)]).affectedRows }
+        }
+        return try await ParkedPages.run(
+            Self.retryingPage, [.text(filter.bundleID), .text(filter.reason?.rawValue)], in: pool, progress: progress)
     }
 
     /// Takes up to `limit` away from the workers, for as long as a lease lasts.

@@ -10,7 +10,7 @@ struct RecallBatch: Sendable {
         var answers = [Recollection](repeating: .nothing, count: queries.count)
         let doubtful = queries.indices.filter { queries[$0].mayBeRedelivered }
         let outcomes = try RecallOutcomes.run(doubtful.map { OutcomeKey(queries[$0].position) }, in: session)
-        for (number, events) in outcomes { answers[doubtful[number]] = .answered(events) }
+        for (number, events) in outcomes.events { answers[doubtful[number]] = .answered(events) }
         let mayWait = doubtful.filter { answers[$0] == .nothing && !queries[$0].isParked }
         let ids = mayWait.map { queries[$0].position.parkedID }
         let waiting = try RecallParked.run(ids, in: session)

@@ -4,9 +4,15 @@ import Postgres
 enum RecallOutcomes {
     private static let statement = LedgerSQL.statement(PackageResources.recall_outcomes_sql)
 
-    /// The stored answers, by the index of their key; nothing for records never decided.
-    static func run(_ keys: [OutcomeKey], in session: PostgresSession) throws -> [Int: [OutcomeEvent]] {
-        guard !keys.isEmpty else { return [:] }
+    struct Answers {
+        /// The stored answers, by the index of their key; nothing for records never decided.
+        var events: [Int: [OutcomeEvent]] = [:]
+        /// Records that were decided, and whose grants are not there: somebody deleted them, and the answer with them.
+        var withoutGrants: Set<Int> = []
+    }
+
+    static func run(_ keys: [OutcomeKey], in session: PostgresSession) throws -> Answers {
+        guard !keys.isEmpty else { return Answers() }
         let rows = try session.execute(
             statement,
             [
@@ -16,8 +22,10 @@ enum RecallOutcomes {
             ])
         var events: [Int: [OutcomeEvent]] = [:]
         var answers: [Int: OutcomeEvent] = [:]
+        var decided: Set<Int> = []
         for row in 0..<rows.count {
             guard let number = rows.int8(row, 0).map({ Int($0) - 1 }) else { continue }
+            decided.insert(number)
             if let granted = rows.bytes(row, 2).flatMap(OutcomeEvent.init(stored:)) {
                 events[number, default: []].append(granted)
             }
@@ -26,6 +34,6 @@ enum RecallOutcomes {
             }
         }
         for (number, answer) in answers { events[number, default: []].append(answer) }
-        return events
+        return Answers(events: events, withoutGrants: decided.subtracting(events.keys))
     }
 }

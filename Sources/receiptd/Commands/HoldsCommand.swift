@@ -51,7 +51,11 @@ struct HoldsCommand: AsyncParsableCommand {
                     let store = HoldStore(pool: pool)
                     let found = try await store.count(choice.filter)
                     try choice.requireAny(found)
-                    let released = try await store.release(choice.filter, by: choice.operatorName)
+                    var progress = ProgressBar("releasing")
+                    let released = try await store.release(choice.filter, by: choice.operatorName) { done in
+                        progress.show(min(done, found.all), of: found.all)
+                    }
+                    progress.end()
                     let before = found.released > 0 ? ", \(found.released) were before" : ""
                     print("\(released) released\(before); a worker takes them up within seconds")
                 }

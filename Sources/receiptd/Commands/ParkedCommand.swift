@@ -51,7 +51,11 @@ struct ParkedCommand: AsyncParsableCommand {
                     let store = ParkedStore(pool: pool)
                     let found = try await store.count(choice.filter)
                     try choice.requireAny(found)
-                    let due = try await store.retry(choice.filter)
+                    var progress = ProgressBar("retrying")
+                    let due = try await store.retry(choice.filter) { done in
+                        progress.show(min(done, found.all), of: found.all)
+                    }
+                    progress.end()
                     print("\(due) are due now" + (found.leased > 0 ? ", \(found.leased) are being tried" : ""))
                 }
             }

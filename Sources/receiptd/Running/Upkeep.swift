@@ -3,30 +3,24 @@ import Logging
 import Operations
 import Postgres
 
-/// What has to be done now and then: partitions made and dropped, the fleet's counts for the metrics, and whether the
-/// database answers.
+/// The fleet's counts for the metrics, now and then, and whether the database answers.
 struct Upkeep: Sendable {
     private static let countSeconds = 5.0
-    /// Rounds of counting between two looks at the partitions: a quarter of an hour.
-    private static let roundsBetweenMaintenance = 180
 
     let pool: PostgresPool
-    let retention: OutcomeRetention
     let metrics: ReceiptdMetrics
     let health: Health
     let logger: Logger
 
     func run() async {
-        var round = 0
+        let floor = OutboxFloor()
         while !Task.isCancelled {
             do {
-                if round % Self.roundsBetweenMaintenance == 0 { _ = try await retention.run() }
-                let counted = try await LedgerCounts.read(from: pool)
+                let counted = try await LedgerCounts.read(from: pool, floor: floor)
                 metrics.parked.set(counted.parked)
                 metrics.held.set(counted.held)
                 metrics.outboxPending.set(counted.outboxPending)
                 health.set(.databaseReachable, unmet: nil)
-                round += 1
             } catch {
                 if health.set(.databaseReachable, unmet: "PostgreSQL is out of reach") {
                     logger.warning("PostgreSQL is out of reach: submissions wait", [.error: "\(error)"])

@@ -81,12 +81,13 @@ struct WorkerService: Service {
                 consumerProperties: KafkaClientProperties(settings: settings.kafka).notificationsConsumer,
                 parser: ProofReader(roots: settings.apple.roots), refunds: PostgresRefunds(pool: pool)),
             offsets: PostgresOffsets(pool: pool), metrics: metrics, health: health, logger: logger)
-        let upkeep = Upkeep(
-            pool: pool, retention: OutcomeRetention(pool: pool, days: settings.outcomeRetentionDays),
-            metrics: metrics, health: health, logger: logger)
+        let upkeep = Upkeep(pool: pool, metrics: metrics, health: health, logger: logger)
+        let maintenance = PartitionMaintenance(
+            retention: OutcomeRetention(pool: pool, days: settings.outcomeRetentionDays), logger: logger)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await catalog.follow() }
             group.addTask { await upkeep.run() }
+            group.addTask { await maintenance.run() }
             group.addTask { await limits.follow() }
             try await withGracefulShutdownHandler {
                 try await pipeline.run()
@@ -119,7 +120,6 @@ struct WorkerService: Service {
                 return reason
             }
             health.set(.schemaCurrent, unmet: nil)
-            _ = try await OutcomeRetention(pool: pool, days: settings.outcomeRetentionDays).run()
             try await catalog.refresh()
         } catch {
             let reason = "PostgreSQL is out of reach"
