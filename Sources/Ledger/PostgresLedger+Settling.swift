@@ -1,5 +1,6 @@
 import Fulfillment
 import Postgres
+import Synchronization
 
 extension PostgresLedger {
     /// Entries of one writer at most while some of them fail.

@@ -1,5 +1,6 @@
 import Fulfillment
 import Postgres
+import Synchronization
 
 extension PostgresLedger {
     typealias Decisions = [GroupQueue<PendingDecision, RecordedOutcome>.Entry]

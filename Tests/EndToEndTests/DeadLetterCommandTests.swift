@@ -26,6 +26,9 @@ extension EndToEnd {
             let table = try await Program.run(["dead-letters", "list"], environment: environment)
             #expect(table.code == 0 && table.output.split(separator: "\n").count == 4, "\(table)")
             #expect(table.output.contains("malformed_message") && !table.output.contains("secret"), "\(table)")
+            #expect(table.output.contains("key key-1"), "\(table)")
+            let none = try await Program.run(["dead-letters", "list", "--bundle", "x"], environment: environment)
+            #expect(none.code == 0 && none.output.contains("no dead letters"), "\(none)")
             let shown = try await Program.run(
                 ["dead-letters", "list", "--json", "--limit", "2"], environment: environment)
             let json = try JSONParser.parse(Array(shown.output.utf8)).value
@@ -37,6 +40,9 @@ extension EndToEnd {
 
             let tried = try await Program.run(["dead-letters", "redrive", "--dry-run"], environment: environment)
             #expect(tried.code == 0 && tried.output.contains("3 would be put back"), "\(tried)")
+            let fewer = try await Program.run(
+                ["dead-letters", "redrive", "--all", "--limit", "2", "--yes", "--dry-run"], environment: environment)
+            #expect(fewer.code == 0 && fewer.output.contains("2 would be put back"), "\(fewer)")
             worker.process.terminate()
             #expect(try await worker.ending() == 0)
             let before = try await bed.committedOffsets().values.reduce(0) { $0 + $1.high }
@@ -63,6 +69,7 @@ extension EndToEnd {
             ["dead-letters", "list", "--limit", "0"], ["dead-letters", "list", "--reason", "bored"],
             ["dead-letters", "redrive", "--reason", ""], ["rewind"], ["rewind", "--to", "yesterday"],
             ["rewind", "--to", "2026-02-30T00:00:00Z"],
+            ["rewind", "--to", "2999-01-01T00:00:00Z"], ["rewind", "--to", "2999-01-01T00:00:00Z", "--dry-run"],
         ] {
             let ending = try await Program.run(wrong)
             #expect(ending.code == 64, "\(wrong): \(ending)")

@@ -56,6 +56,18 @@ struct HoldTests {
             #expect(try await bed.holds("release").code == 64)
             #expect(try await bed.holds("reject", "8103", "--all").code == 64)
             #expect(try await bed.holds("release", "--all", "--reason", "nonsense").code == 64)
+            #expect(try await bed.holds("reject", "8103 ").code == 64)
+            #expect(try await bed.holds("release", "8103", "--limit", "1").code == 64)
+            #expect(try await bed.holds("release", "--all", "--limit", "0").code == 64)
+            // Nobody can be asked here: without --yes nothing is refused for good.
+            let unasked = try await bed.holds("reject", "--all")
+            #expect(unasked.code == 64 && unasked.errors.contains("reject 1 held transactions"), "\(unasked)")
+            for verb in ["reject", "release"] {
+                let tried = try await bed.holds(verb, "--all", "--dry-run")
+                #expect(tried.code == 0 && tried.output.hasPrefix("1 would be"), "\(tried)")
+            }
+            #expect(try await isHeld("8103", in: bed))
+            #expect(bed.answers("p-3") == ["receipt.held unknown_product"])
             let many = try await bed.holds(
                 "release", "--all", "--bundle", ParkingBed.castle, "--reason", "unknown_product")
             #expect(many.code == 0 && many.output.hasPrefix("1 released"), "\(many)")
@@ -123,6 +135,9 @@ struct HoldTests {
             8301,p-old,\(ParkingBed.limits),com.example.castle.limits.gems.100,1,2023-01-01T10:00:00Z,7
             8302,p-old,\(ParkingBed.limits),com.example.castle.limits.gems.100,none,2023-01-01T10:00:00Z,7
             """.write(to: file, atomically: true, encoding: .utf8)
+            let tried = try await bed.command(["grants", "import", "--dry-run", file.path])
+            #expect(tried.code == 1 && tried.output.hasPrefix("1 would be entered; 0 were there before"), "\(tried)")
+            #expect(try await bed.number("SELECT count(*) FROM grants") == 0)
             let entered = try await bed.command(["grants", "import", file.path])
             #expect(
                 entered.code == 1 && entered.output.hasPrefix("1 entered; 0 were there before; 1 skipped"), "\(entered)"
@@ -136,6 +151,29 @@ struct HoldTests {
             #expect(try await bed.command(["grants", "import", "/nowhere"]).code == 1)
             #expect(try await bed.command(["grants", "import"]).code == 64)
             #expect(try await bed.number("SELECT count(*) FROM grants WHERE event IS NULL") == 1)
+        }
+    }
+
+    @Test("an import of ids that a spreadsheet mangled enters none of them, tells each line, and warns of unknown apps")
+    func mangledGrants() async throws {
+        try await ParkingBed.run { bed in
+            let file = FileManager.default.temporaryDirectory.appendingPathComponent("grants-\(UUID().uuidString).csv")
+            defer { try? FileManager.default.removeItem(at: file) }
+            let ids = ["470001 ", "470001.0", "4.7E+05", "'470001", "0470001"]
+            let product = "com.example.castle.gems.100"
+            let lines =
+                ["transaction_id, player_id,bundle_id,product_id", "470002,p-new,com.example.other,gold"]
+                + ids.map { "\"\($0)\",p-old,\(ParkingBed.castle),\(product)" }
+                + ["470001, p-old,\(ParkingBed.castle),\(product)"]
+            try lines.joined(separator: "\n").write(to: file, atomically: true, encoding: .utf8)
+            let entered = try await bed.command(["grants", "import", file.path])
+            #expect(
+                entered.code == 1 && entered.output.hasPrefix("1 entered; 0 were there before; 6 skipped"), "\(entered)"
+            )
+            for line in 3...7 { #expect(entered.errors.contains("line \(line): transaction_id "), "\(entered)") }
+            #expect(entered.errors.contains("line 8: player_id "), "\(entered)")
+            #expect(entered.errors.contains(#"no app "com.example.other": 1 rows from line 2"#), "\(entered)")
+            #expect(try await bed.number("SELECT count(*) FROM grants") == 1)
         }
     }
 }

@@ -151,7 +151,16 @@ struct ParkingTests {
             #expect(retried.code == 0 && retried.output.hasPrefix("1 are due"), "\(retried)")
             try await bed.until("the retried one is granted") { bed.answers("p-retried") == ["receipt.granted"] }
 
-            let rejected = try await bed.parked("reject", "p-rejected")
+            let unasked = try await bed.parked("reject", "--all")
+            #expect(unasked.code == 64 && unasked.errors.contains("reject 1 parked submissions"), "\(unasked)")
+            for verb in ["retry", "reject"] {
+                let tried = try await bed.parked(verb, "--all", "--dry-run")
+                #expect(tried.code == 0 && tried.output.hasPrefix("1 would be"), "\(tried)")
+            }
+            let other = try await bed.parked("reject", "--all", "--bundle", "none", "--yes", "--operator", "ann")
+            #expect(other.code == 0 && other.output.hasPrefix("0 rejected"), "\(other)")
+            #expect(try await bed.waits("p-rejected", .doubt))
+            let rejected = try await bed.parked("reject", "--all", "--yes", "--limit", "5")
             #expect(rejected.code == 0 && rejected.output.hasPrefix("1 rejected"), "\(rejected)")
             try await bed.until("the rejection is published") {
                 bed.answers("p-rejected") == ["receipt.rejected refused_by_operator"]

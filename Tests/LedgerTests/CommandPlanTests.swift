@@ -10,14 +10,15 @@ struct CommandPlanTests {
         ("inspect_holds", "text, int8", "'s-7', 100"),
         ("inspect_refusals", "text, int8", "'p-7', 100"),
         ("inspect_decisions", "text, int8", "'s-7', 100"),
-        ("retry_parked", "text", "'s-7'"),
+        ("find_parked_named", "text, int8", "'s-7', NULL"),
+        ("retry_parked", "uuid[]", "'{00000000-0000-0000-0000-000000000000}'"),
         ("retry_parked_page", "uuid, int8, text, text", "'00000000-0000-0000-0000-000000000000', 2000, 'b', NULL"),
         (
             "wake_parked", "uuid, int8, text, float8, text[]",
             "'00000000-0000-0000-0000-000000000000', 2000, 'b', 10, '{doubt}'"
         ),
         ("release_hold", "text, text", "'ann', 't-7'"),
-        ("release_holds", "text, text, int8, text, text", "'ann', '', 1000, NULL, 'unknown_product'"),
+        ("release_holds", "text, text, int8, text, text, int8", "'ann', '', 1000, NULL, 'unknown_product', NULL"),
     ]
 
     @Test("none reads a table of 100,000 rows for a few of them")

@@ -70,6 +70,61 @@ struct GrantFileTests {
         #expect(json.compactMap(fault).count == 4)
     }
 
+    @Test(
+        "another way to write a transaction id is refused, in every column and form, so that it is never granted twice")
+    func otherWritings() throws {
+        for id in [
+            "470001 ", " 470001", "470001.0", "4.7E+05", "'470001", "0470001", "+470001", "470,001", "４７０００１",
+            "470001\u{A0}", "\u{200B}470001", "123456789012345678901",
+        ] {
+            let csv = try rows([
+                "transaction_id,player_id,bundle_id,product_id,original_transaction_id", #""\#(id)",p,b,gold,"#,
+                #"470001,p,b,gold,"\#(id)""#, "470001,p,b,gold,",
+            ])
+            #expect(fault(csv[1])?.hasPrefix("transaction_id ") == true, "\(id): \(csv[1])")
+            #expect(fault(csv[2])?.hasPrefix("original_transaction_id ") == true, "\(id): \(csv[2])")
+            #expect(fault(csv[3]) == nil)
+            let rest = #""player_id":"p","bundle_id":"b","product_id":"gold"}"#
+            #expect(fault(try rows([#"{"transaction_id":"\#(id)",\#(rest)"#])[0]) != nil, "\(id)")
+        }
+        for number in ["470001.0", "4.7E+05", "-470001", "0"] {
+            let json = #"{"transaction_id":\#(number),"player_id":"p","bundle_id":"b","product_id":"gold"}"#
+            #expect((fault(try rows([json])[0]) == nil) == (number == "0"), "\(number)")
+        }
+    }
+
+    @Test(
+        "white space around an id is refused and told, for the player would be another one; around a header's names it is not"
+    )
+    func whiteSpace() throws {
+        let header = "transaction_id, player_id , bundle_id, product_id,\tsubmission_id"
+        let sound = ["1", "p", "b", "gold", "s"]
+        #expect(fault(try rows([header, sound.joined(separator: ",")])[1]) == nil)
+        for (index, name) in ["transaction_id", "player_id", "bundle_id", "product_id", "submission_id"].enumerated() {
+            for blank in [" ", "\t", "\u{A0}", "\u{3000}"] {
+                for text in [blank + sound[index], sound[index] + blank] {
+                    var fields = sound
+                    fields[index] = text
+                    let told = fault(try rows([header, fields.joined(separator: ",")])[1])
+                    #expect(told?.hasPrefix(name) == true, "\(fields): \(told ?? "taken")")
+                }
+            }
+        }
+        let inside = try rows([header, "1,p 1,b,gold bar,s"])[1]
+        #expect(fault(inside) == nil)
+    }
+
+    @Test("a member that stands twice in a JSON line is refused, whichever it is")
+    func repeatedMembers() throws {
+        let line = #"{"transaction_id":"1","player_id":"p","bundle_id":"b","product_id":"gold","quantity":1"#
+        #expect(fault(try rows([line + "}"])[0]) == nil)
+        for more in [
+            #","transaction_id":"2""#, #","player_id":"q""#, #","player_id":"p""#, #","quantity":null"#,
+            #","transaction\u005fid":"2""#,
+        ] { #expect(fault(try rows([line + more + "}"])[0])?.contains("twice") == true, "\(more)") }
+        #expect(fault(try rows([line + #","x":1,"x":2}"#])[0]) == nil)
+    }
+
     @Test("a header without what is required, or with a column twice, ends it at once")
     func headers() {
         for header in ["transaction_id,player_id,bundle_id", "player_id,player_id", #""transaction_id"#, "1,p,b,gold"] {

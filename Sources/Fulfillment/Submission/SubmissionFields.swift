@@ -70,9 +70,9 @@ struct SubmissionFields {
         case (let receipt?, nil, nil): return .receipt(receipt)
         case (nil, let signed?, nil): return .signedTransaction(signed)
         case (nil, nil, let id?):
-            guard id.utf8.count <= SubmissionLimits.maximumTransactionIDDigits,
-                id.utf8.allSatisfy({ (0x30...0x39).contains($0) })
-            else { throw Fault(message: "transaction_id is not 1 to 20 digits") }
+            guard TransactionIDText.isSound(id) else {
+                throw Fault(message: "transaction_id is not \(TransactionIDText.requirement)")
+            }
             return .transactionID(StoreTransactionID(id))
         case (nil, nil, nil):
             throw Fault(message: "none of receipt_data, signed_transaction and transaction_id is there")

@@ -70,9 +70,11 @@ public struct HoldStore: Sendable {
 
     /// Lets their reasons pass and leaves the rest to the workers. Returns how many; those released before do not count.
     /// Where it fails on the way, those before stay released, and the same again does the rest.
-    /// - Parameter progress: told now and then how many are released so far.
+    /// - Parameters:
+    ///   - limit: of how many; nil: of all.
+    ///   - progress: told now and then how many are released so far.
     public func release(
-        _ filter: HoldFilter, by operatorName: String, progress: (Int) -> Void = { _ in }
+        _ filter: HoldFilter, by operatorName: String, limit: Int? = nil, progress: (Int) -> Void = { _ in }
     ) async throws -> Int {
         let who = PostgresParameter.text(operatorName)
         if let transaction = filter.transactionID {
@@ -83,30 +85,36 @@ public struct HoldStore: Sendable {
         var released = 0
         while true {
             let behind = last
+            let left = PostgresParameter.int8(limit.map { Int64($0 - released) })
             let (newest, count) = try await pool.run { session in
                 let rows = try session.execute(
-                    Self.releasing, [who, .text(behind), .int8(Self.releasedAtATime)] + chosen)
+                    Self.releasing, [who, .text(behind), .int8(Self.releasedAtATime)] + chosen + [left])
                 return (rows.text(0, 0), Int(rows.int8(0, 1) ?? 0))
             }
             released += count
-            guard let newest else { return released }
-            last = newest
             progress(released)
+            guard let newest, released < limit ?? .max else { return released }
+            last = newest
         }
     }
 
     /// Rejects them, one SQL transaction each; a worker publishes the events from the outbox.
-    /// - Parameter progress: told of each that is done.
+    /// - Parameters:
+    ///   - limit: of how many; nil: of all.
+    ///   - progress: told of each that is done.
     public func reject(
-        _ filter: HoldFilter, by operatorName: String, at now: Timestamp, progress: (Int) -> Void = { _ in }
+        _ filter: HoldFilter, by operatorName: String, at now: Timestamp, limit: Int? = nil,
+        progress: (Int) -> Void = { _ in }
     ) async throws -> Refused {
         var refused = Refused()
         var last = ""
         while true {
             let behind = last
+            let left = (limit ?? .max) - refused.rejected - refused.gone - refused.unreadable
+            if left <= 0 { return refused }
             let (taken, newest) = try await pool.run { session in
                 let rows = try session.execute(
-                    Self.choosing, [.text(behind), .int8(Int64(Self.batch))] + filter.parameters)
+                    Self.choosing, [.text(behind), .int8(Int64(min(left, Self.batch)))] + filter.parameters)
                 return (TakenHolds(rows), rows.count == 0 ? nil : rows.text(rows.count - 1, 0))
             }
             guard let newest else { return refused }

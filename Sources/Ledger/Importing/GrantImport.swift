@@ -64,10 +64,24 @@ public struct GrantImport: Sendable {
         self.pool = pool
     }
 
+    /// Carries what a dry run found out of the transaction that it rolls back.
+    private struct DryRun: Error {
+        let found: Entered
+    }
+
     /// One batch in one transaction.
-    public func enter(_ grants: [ImportedGrant]) async throws -> Entered {
+    /// - Parameter dryRun: it is rolled back, and what would have been entered is told. Batches do not see each other's rows then.
+    public func enter(_ grants: [ImportedGrant], dryRun: Bool = false) async throws -> Entered {
         guard !grants.isEmpty else { return Entered(entered: 0, conflicts: []) }
-        return try await pool.run { session in
+        do {
+            return try await enterBatch(grants, dryRun: dryRun)
+        } catch let ending as DryRun {
+            return ending.found
+        }
+    }
+
+    private func enterBatch(_ grants: [ImportedGrant], dryRun: Bool) async throws -> Entered {
+        try await pool.run { session in
             try session.transaction { session in
                 try session.run(script: Self.creating)
                 var chunk: [UInt8]? = Self.copied(grants)
@@ -79,9 +93,11 @@ public struct GrantImport: Sendable {
                 try session.run(script: Self.claiming)
                 let entered = try session.execute(Self.granting).int8(0, 0) ?? 0
                 let conflicts = try session.execute(Self.comparing)
-                return Entered(
+                let found = Entered(
                     entered: Int(entered),
                     conflicts: (0..<conflicts.count).compactMap { row in conflicts.int8(row, 0).map { Int($0) } })
+                if dryRun { throw DryRun(found: found) }
+                return found
             }
         }
     }

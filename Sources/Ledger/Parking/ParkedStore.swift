@@ -59,6 +59,8 @@ public struct ParkedStore: Sendable {
     private static let listing = LedgerSQL.statement(PackageResources.list_parked_sql)
     private static let counting = LedgerSQL.statement(PackageResources.count_parked_sql)
     private static let retrying = LedgerSQL.statement(PackageResources.retry_parked_sql)
+    private static let finding = LedgerSQL.statement(PackageResources.find_parked_sql)
+    private static let findingNamed = LedgerSQL.statement(PackageResources.find_parked_named_sql)
     private static let retryingPage = LedgerSQL.statement(PackageResources.retry_parked_page_sql)
 
     private let pool: PostgresPool
@@ -85,13 +87,41 @@ public struct ParkedStore: Sendable {
 
     /// Makes them due, but for those that someone works on. Returns how many. Where it fails on the way, those before stay
     /// due, and the same again does the rest.
-    /// - Parameter progress: told now and then how many are due so far.
-    public func retry(_ filter: ParkedFilter, progress: (Int) -> Void = { _ in }) async throws -> Int {
-        if let submission = filter.submissionID {
-            return try await pool.run { try $0.execute(Self.retrying, [.text(submission)]).affectedRows }
+    /// - Parameters:
+    ///   - limit: of how many, the oldest first; nil: of all.
+    ///   - progress: told now and then how many are due so far.
+    public func retry(
+        _ filter: ParkedFilter, limit: Int? = nil, progress: (Int) -> Void = { _ in }
+    ) async throws -> Int {
+        guard filter.submissionID != nil || limit != nil else {
+            return try await ParkedPages.run(
+                Self.retryingPage, [.text(filter.bundleID), .text(filter.reason?.rawValue)], in: pool,
+                progress: progress)
         }
-        return try await ParkedPages.run(
-            Self.retryingPage, [.text(filter.bundleID), .text(filter.reason?.rawValue)], in: pool, progress: progress)
+        var rest = try await ids(filter, limit: limit)[...]
+        var due = 0
+        while !rest.isEmpty {
+            let some = Array(rest.prefix(Int(ParkedPages.size)))
+            rest = rest.dropFirst(some.count)
+            due += try await pool.run { try $0.execute(Self.retrying, [.uuids(some)]).affectedRows }
+            progress(due)
+        }
+        return due
+    }
+
+    /// Those that nobody works on, oldest first.
+    private func ids(_ filter: ParkedFilter, limit: Int?) async throws -> [NameBasedUUID] {
+        try await pool.run { session in
+            let limit = PostgresParameter.int8(limit.map(Int64.init))
+            let rows =
+                if let submission = filter.submissionID {
+                    try session.execute(Self.findingNamed, [.text(submission), limit])
+                } else {
+                    try session.execute(
+                        Self.finding, [.text(filter.bundleID), .text(filter.reason?.rawValue), limit])
+                }
+            return (0..<rows.count).compactMap { rows.uuid($0, 0)?.nameBased }
+        }
     }
 
     /// Takes up to `limit` away from the workers, for as long as a lease lasts.

@@ -1,6 +1,6 @@
 -- Marks them for the workers; whoever has one leased finds its lease gone. Of the rows behind $2 by transaction, $3 at most,
--- those of an app and a reason, or of any (null). $1 operator; $4, $5 app and reason. Returns the last row looked at, null
--- behind the end, and how many were released.
+-- those of an app and a reason, or of any (null). $1 operator; $4, $5 app and reason; $6 how many in all, or null. Returns
+-- the last row looked at, null behind the end, and how many were released.
 WITH page AS (
     SELECT transaction_id FROM holds WHERE transaction_id > $2 ORDER BY transaction_id LIMIT $3
 ), wanted AS (
@@ -9,6 +9,7 @@ WITH page AS (
     WHERE transaction_id IN (SELECT transaction_id FROM page) AND released_at IS NULL
         AND ($4::text IS NULL OR bundle_id = $4) AND ($5::text IS NULL OR reason = $5)
     ORDER BY transaction_id
+    LIMIT $6::int8
     FOR UPDATE
 ), released AS (
     UPDATE holds

@@ -15,7 +15,7 @@ struct CheckCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reporting {
-            let settings = try options.read(requiring: [.kafka, .database])
+            let settings = try options.read(requiring: [.kafka, .database], telling: [.name, .value])
             print("ok      settings")
             print("ok      root certificates: \(Self.roots(settings.apple))")
             var failed = false

@@ -13,7 +13,9 @@ struct DeadLetterRedrive {
 
     let kafka: KafkaSettings
     let store: RedrivenStore
-    let reason: DeadLetter.Reason?
+    let filter: DeadLetterFilter
+    /// Of how many; nil: of all.
+    let limit: Int?
     let again: Bool
     let dryRun: Bool
 
@@ -42,9 +44,9 @@ struct DeadLetterRedrive {
 
     func run() async throws -> Ending {
         let topic = DeadLetterTopic(settings: kafka)
-        let wanted = reason?.rawValue
+        let filter = filter
         let found = try await topic.compactMap { letter -> Found? in
-            guard wanted == nil || letter.reason == wanted else { return nil }
+            guard filter.admits(letter) else { return nil }
             if letter.isExcerpt { return .cut }
             return letter.source.map { .place($0) } ?? .foreign
         }
@@ -60,7 +62,8 @@ struct DeadLetterRedrive {
         }
         let before = again ? [] : try await store.redriven(of: Array(places))
         ending.redrivenBefore = before.count
-        let due = places.subtracting(before)
+        let waiting = places.subtracting(before)
+        let due = limit.map { Set(waiting.prefix($0)) } ?? waiting
         ending.redriven = due.count
         if dryRun || due.isEmpty { return ending }
         try await putBack(due, from: topic)

@@ -3,7 +3,7 @@ import Kafka
 
 /// Dead letters as a table for people, or as JSON. Never what a record holds.
 enum DeadLetterTable {
-    private static let columns = ["PLACE", "SINCE", "REASON", "FROM", "BYTES", "DETAIL"]
+    private static let columns = ["PLACE", "SINCE", "REASON", "FROM", "WHOSE", "BYTES", "DETAIL"]
 
     static func text(_ letters: [StoredDeadLetter], total: Int) -> String {
         if letters.isEmpty { return "there are no dead letters" }
@@ -17,8 +17,15 @@ enum DeadLetterTable {
             "\(letter.place.partition)/\(letter.offset)", time(of: letter) ?? "-", ShownText.plain(letter.reason),
             "\(ShownText.plain(letter.sourceTopic)) "
                 + "\(letter.sourcePartition.map { "\($0)" } ?? "?")/\(letter.sourceOffset.map { "\($0)" } ?? "?")",
-            "\(letter.length)" + (letter.isExcerpt ? ", cut" : ""), ShownText.plain(letter.detail),
+            whose(letter.owner), "\(letter.length)" + (letter.isExcerpt ? ", cut" : ""), ShownText.plain(letter.detail),
         ]
+    }
+
+    private static func whose(_ owner: StoredDeadLetter.Owner) -> String {
+        if let player = owner.playerID {
+            return "\(ShownText.plain(player)), submission \(ShownText.plain(owner.submissionID ?? "?"))"
+        }
+        return owner.key.map { "key \(ShownText.plain($0))" } ?? "-"
     }
 
     private static func time(of letter: StoredDeadLetter) -> String? {
@@ -46,6 +53,10 @@ enum DeadLetterTable {
         json.number(letter.offset)
         json.member("since", ifPresent: time(of: letter))
         json.member("reason", letter.reason)
+        json.member("submission_id", ifPresent: letter.owner.submissionID)
+        json.member("player_id", ifPresent: letter.owner.playerID)
+        json.member("bundle_id", ifPresent: letter.owner.bundleID)
+        json.member("key", ifPresent: letter.owner.key)
         json.member("detail", letter.detail)
         json.member("source_topic", letter.sourceTopic)
         if let partition = letter.sourcePartition {

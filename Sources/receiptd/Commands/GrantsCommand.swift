@@ -15,12 +15,14 @@ struct GrantsCommand: AsyncParsableCommand {
             discussion: """
                 CSV with a header, or JSON lines. transaction_id, player_id, bundle_id and product_id are required; \
                 original_transaction_id, quantity, environment, purchased_at, expires_at, revoked_at, granted_at and \
-                submission_id are read where they are there. Lines that cannot be entered are told and skipped.
+                submission_id are read where they are there. A transaction id is digits without a leading zero, and no id \
+                begins or ends with white space. Lines that cannot be entered are told and skipped, and the exit code is 1.
                 """)
         /// Told one by one on standard error; the rest is counted.
         static let maximumTold = 1_000
 
         @Argument(help: "A CSV file with a header, or JSON lines.") var file: String
+        @Flag(help: "Say what would be entered and what is wrong, and enter nothing.") var dryRun = false
         @OptionGroup var options: SettingsOptions
 
         func run() async throws {
@@ -28,34 +30,53 @@ struct GrantsCommand: AsyncParsableCommand {
                 let settings = try options.read(requiring: [.database])
                 try await withDatabase(settings) { pool in
                     try await requireSchema(pool)
-                    let report = try await enter(into: GrantImport(pool: pool))
+                    var apps = UnknownApps(catalog: try await catalog(in: CatalogStore(pool: pool)))
+                    let report = try await enter(into: GrantImport(pool: pool), &apps)
+                    for warning in apps.warnings { printError(warning) }
                     print(report.summary)
                     if report.skipped > 0 { throw ExitCode(1) }
                 }
             }
         }
 
-        private func enter(into database: GrantImport) async throws -> ImportReport {
+        private func catalog(in store: CatalogStore) async throws -> Catalog {
+            guard let version = try await store.latestVersion(), let stored = try await store.load(version: version)
+            else {
+                printError("warning: no catalog was imported yet, so that every app is unknown")
+                return Catalog(version: 0, apps: [])
+            }
+            return try parsed(stored)
+        }
+
+        /// Not inlined: the optimizer of Swift 6.3 crashes on a typed throw inlined into an asynchronous function.
+        @inline(never)
+        private func parsed(_ stored: CatalogStore.Stored) throws -> Catalog {
+            try CatalogFile.parse(stored.document, version: stored.version)
+        }
+
+        private func enter(into database: GrantImport, _ apps: inout UnknownApps) async throws -> ImportReport {
             guard var lines = LineReader(file) else {
                 throw CommandFailure("\(file): cannot be read: \(String(cString: strerror(errno)))", code: 1)
             }
             var rows = GrantFile(now: Timestamp(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1000)))
-            var report = ImportReport(maximumTold: Self.maximumTold)
-            var progress = ProgressBar("importing")
+            var report = ImportReport(maximumTold: Self.maximumTold, isDryRun: dryRun)
+            var progress = ProgressBar(dryRun ? "checking" : "importing")
             var batch: [ImportedGrant] = []
             while let line = lines.line() {
                 switch try row(of: line, in: &rows) {
                 case .nothing: continue
                 case .fault(let message): report.skip(rows.line, message)
-                case .grant(let grant): batch.append(grant)
+                case .grant(let grant):
+                    apps.note(grant)
+                    batch.append(grant)
                 }
                 if batch.count == GrantImport.batch {
                     try await enter(&batch, into: database, &report)
-                    progress.show(lines.position, of: max(lines.size, lines.position))
+                    progress.show(lines.position, of: max(lines.size, lines.position), count: rows.line)
                 }
             }
             try await enter(&batch, into: database, &report)
-            progress.show(lines.position, of: max(lines.size, lines.position))
+            progress.show(lines.position, of: lines.position, count: rows.line)
             progress.end()
             if lines.hasFailed { throw CommandFailure("\(file): reading broke off behind line \(rows.line)", code: 1) }
             if !rows.ignored.isEmpty {
@@ -77,7 +98,7 @@ struct GrantsCommand: AsyncParsableCommand {
         private func enter(
             _ batch: inout [ImportedGrant], into database: GrantImport, _ report: inout ImportReport
         ) async throws {
-            let entered = try await database.enter(batch)
+            let entered = try await database.enter(batch, dryRun: dryRun)
             report.note(entered, of: batch.count)
             batch.removeAll(keepingCapacity: true)
         }
@@ -87,12 +108,14 @@ struct GrantsCommand: AsyncParsableCommand {
 /// What became of a file's lines.
 struct ImportReport {
     let maximumTold: Int
+    let isDryRun: Bool
     private(set) var entered = 0
     private(set) var known = 0
     private(set) var skipped = 0
 
-    init(maximumTold: Int) {
+    init(maximumTold: Int, isDryRun: Bool) {
         self.maximumTold = maximumTold
+        self.isDryRun = isDryRun
     }
 
     mutating func skip(_ line: Int, _ reason: String) {
@@ -107,7 +130,8 @@ struct ImportReport {
     }
 
     var summary: String {
-        var parts = ["\(entered) entered", "\(known) were there before"]
+        var parts = [isDryRun ? "\(entered) would be entered" : "\(entered) entered", "\(known) were there before"]
+        if isDryRun { parts.append("nothing was done") }
         if skipped > 0 { parts.append("\(skipped) skipped" + (skipped > maximumTold ? ", not all of them told" : "")) }
         return parts.joined(separator: "; ")
     }

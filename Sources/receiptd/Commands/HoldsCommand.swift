@@ -16,9 +16,12 @@ struct HoldsCommand: AsyncParsableCommand {
 
         @Flag(help: "One JSON document on standard output.") var json = false
         @Flag(help: "Every one, and not only the oldest \(Self.page).") var all = false
+        @Option(help: "At most so many, the oldest.") var limit: Int?
         @Option(help: "Only this app's.") var bundle: String?
         @Option(help: "Only those held for this reason.") var reason: Reason?
         @OptionGroup var options: SettingsOptions
+
+        func validate() throws { try RowLimit.validate(limit) }
 
         func run() async throws {
             try await reporting {
@@ -28,7 +31,7 @@ struct HoldsCommand: AsyncParsableCommand {
                     try await requireSchema(pool)
                     let store = HoldStore(pool: pool)
                     let total = try await store.count(filter).all
-                    let shown = try await store.list(filter, limit: all ? Int(Int32.max) : Self.page)
+                    let shown = try await store.list(filter, limit: RowLimit.rows(limit, all: all, page: Self.page))
                     print(json ? HoldsTable.json(shown, total: total) : HoldsTable.text(shown, total: total))
                 }
             }
@@ -51,10 +54,13 @@ struct HoldsCommand: AsyncParsableCommand {
                     let store = HoldStore(pool: pool)
                     let found = try await store.count(choice.filter)
                     try choice.requireAny(found)
-                    var progress = ProgressBar("releasing")
-                    let released = try await store.release(choice.filter, by: choice.operatorName) { done in
-                        progress.show(min(done, found.all), of: found.all)
+                    if choice.operation.dryRun {
+                        return print("\(choice.count(found.all - found.released)) would be released; nothing was done")
                     }
+                    var progress = ProgressBar("releasing")
+                    let released = try await store.release(
+                        choice.filter, by: choice.operation.name, limit: choice.limit
+                    ) { done in progress.show(min(done, found.all), of: found.all) }
                     progress.end()
                     let before = found.released > 0 ? ", \(found.released) were before" : ""
                     print("\(released) released\(before); a worker takes them up within seconds")
@@ -79,11 +85,14 @@ struct HoldsCommand: AsyncParsableCommand {
                     let store = HoldStore(pool: pool)
                     let found = try await store.count(choice.filter)
                     try choice.requireAny(found)
+                    let count = choice.count(found.all)
+                    if choice.operation.dryRun { return print("\(count) would be rejected; nothing was done") }
+                    if choice.all { try choice.operation.confirm("reject \(count) held transactions") }
                     var progress = ProgressBar("rejecting")
                     let now = Timestamp(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1000))
-                    let refused = try await store.reject(choice.filter, by: choice.operatorName, at: now) { done in
-                        progress.show(min(done, found.all), of: found.all)
-                    }
+                    let refused = try await store.reject(
+                        choice.filter, by: choice.operation.name, at: now, limit: choice.limit
+                    ) { done in progress.show(min(done, count), of: count) }
                     progress.end()
                     print(HoldsCommand.text(refused))
                     if refused.unreadable > 0 { throw ExitCode(1) }
@@ -102,25 +111,26 @@ struct HoldsCommand: AsyncParsableCommand {
 
 /// One transaction by its id, or all of an app, of a reason, or of both; and who decides.
 struct HoldChoice: ParsableArguments {
-    static let maximumOperatorScalars = 128
-
     @Argument(help: "A transaction id, as `holds list` shows it.") var transactionID: String?
     @Flag(help: "All that are held, or all that --bundle and --reason leave.") var all = false
     @Option(help: "With --all: only this app's.") var bundle: String?
     @Option(help: "With --all: only those held for this reason.") var reason: Reason?
-    @Option(name: .customLong("operator"), help: "Who decides, as it is remembered. Default: the system's user.")
-    var operatorName: String = NSUserName()
+    @Option(help: "With --all: at most so many.") var limit: Int?
+    @OptionGroup var operation: OperatorOptions
 
     func validate() throws {
         guard (transactionID != nil) != all else { throw ValidationError("Name a transaction id, or say --all.") }
-        guard all || (bundle == nil && reason == nil) else {
-            throw ValidationError("--bundle and --reason go with --all.")
+        guard all || (bundle == nil && reason == nil && limit == nil) else {
+            throw ValidationError("--bundle, --reason and --limit go with --all.")
         }
-        let scalars = operatorName.unicodeScalars
-        guard !scalars.isEmpty, scalars.count <= Self.maximumOperatorScalars, !scalars.contains("\0") else {
-            throw ValidationError("--operator is 1 to \(Self.maximumOperatorScalars) characters.")
+        try RowLimit.validate(limit)
+        if let transactionID, !TransactionIDText.isSound(transactionID) {
+            throw ValidationError("\(ShownText.quoted(transactionID)) is not \(TransactionIDText.requirement).")
         }
     }
+
+    /// Of so many that were found, how many are meant.
+    func count(_ found: Int) -> Int { min(found, limit ?? found) }
 
     var filter: HoldFilter {
         HoldFilter(transactionID: transactionID.map { StoreTransactionID($0) }, bundleID: bundle, reason: reason)

@@ -17,9 +17,12 @@ struct ParkedCommand: AsyncParsableCommand {
 
         @Flag(help: "One JSON document on standard output.") var json = false
         @Flag(help: "Every one, and not only the oldest \(Self.page).") var all = false
+        @Option(help: "At most so many, the oldest.") var limit: Int?
         @Option(help: "Only this app's.") var bundle: String?
         @Option(help: "Only those that wait for this reason.") var reason: ParkingReason?
         @OptionGroup var options: SettingsOptions
+
+        func validate() throws { try RowLimit.validate(limit) }
 
         func run() async throws {
             try await reporting {
@@ -29,7 +32,7 @@ struct ParkedCommand: AsyncParsableCommand {
                     try await requireSchema(pool)
                     let store = ParkedStore(pool: pool)
                     let total = try await store.count(filter).all
-                    let shown = try await store.list(filter, limit: all ? Int(Int32.max) : Self.page)
+                    let shown = try await store.list(filter, limit: RowLimit.rows(limit, all: all, page: Self.page))
                     print(json ? ParkedTable.json(shown, total: total) : ParkedTable.text(shown, total: total))
                 }
             }
@@ -51,8 +54,11 @@ struct ParkedCommand: AsyncParsableCommand {
                     let store = ParkedStore(pool: pool)
                     let found = try await store.count(choice.filter)
                     try choice.requireAny(found)
+                    if choice.operation.dryRun {
+                        return print("\(choice.count(found.all - found.leased)) would be due now; nothing was done")
+                    }
                     var progress = ProgressBar("retrying")
-                    let due = try await store.retry(choice.filter) { done in
+                    let due = try await store.retry(choice.filter, limit: choice.limit) { done in
                         progress.show(min(done, found.all), of: found.all)
                     }
                     progress.end()
@@ -75,8 +81,16 @@ struct ParkedCommand: AsyncParsableCommand {
                 let settings = try options.read(requiring: [.database])
                 try await withDatabase(settings) { pool in
                     try await requireSchema(pool)
-                    try choice.requireAny(try await ParkedStore(pool: pool).count(choice.filter))
-                    let ended = try await ParkedRejection(pool: pool).run(choice.filter)
+                    let found = try await ParkedStore(pool: pool).count(choice.filter)
+                    try choice.requireAny(found)
+                    let count = choice.count(found.all)
+                    if choice.operation.dryRun { return print("\(count) would be rejected; nothing was done") }
+                    if choice.all { try choice.operation.confirm("reject \(count) parked submissions") }
+                    var progress = ProgressBar("rejecting")
+                    let ended = try await ParkedRejection(pool: pool).run(choice.filter, limit: choice.limit) { done in
+                        progress.show(min(done, count), of: count)
+                    }
+                    progress.end()
                     print(ended.description)
                     if !ended.isComplete { throw ExitCode(1) }
                 }
@@ -92,13 +106,19 @@ struct ParkedChoice: ParsableArguments {
     @Flag(help: "All that wait, or all that --bundle and --reason leave.") var all = false
     @Option(help: "With --all: only this app's.") var bundle: String?
     @Option(help: "With --all: only those that wait for this reason.") var reason: ParkingReason?
+    @Option(help: "With --all: at most so many.") var limit: Int?
+    @OptionGroup var operation: OperatorOptions
 
     func validate() throws {
         guard (submissionID != nil) != all else { throw ValidationError("Name a submission id, or say --all.") }
-        guard all || (bundle == nil && reason == nil) else {
-            throw ValidationError("--bundle and --reason go with --all.")
+        guard all || (bundle == nil && reason == nil && limit == nil) else {
+            throw ValidationError("--bundle, --reason and --limit go with --all.")
         }
+        try RowLimit.validate(limit)
     }
+
+    /// Of so many that were found, how many are meant.
+    func count(_ found: Int) -> Int { min(found, limit ?? found) }
 
     var filter: ParkedFilter { ParkedFilter(submissionID: submissionID, bundleID: bundle, reason: reason) }
 

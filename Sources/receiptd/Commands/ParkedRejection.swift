@@ -32,10 +32,15 @@ struct ParkedRejection {
         }
     }
 
-    func run(_ filter: ParkedFilter) async throws -> Ending {
+    /// - Parameters:
+    ///   - limit: of how many; nil: of all.
+    ///   - progress: told of each that is done.
+    func run(
+        _ filter: ParkedFilter, limit: Int? = nil, progress: (Int) -> Void = { _ in }
+    ) async throws -> Ending {
         let ledger = PostgresLedger(pool: pool)
         do {
-            let ending = try await reject(filter, in: ledger)
+            let ending = try await reject(filter, limit: limit ?? .max, in: ledger, progress)
             await ledger.close()
             return ending
         } catch {
@@ -44,13 +49,17 @@ struct ParkedRejection {
         }
     }
 
-    private func reject(_ filter: ParkedFilter, in ledger: PostgresLedger) async throws -> Ending {
+    private func reject(
+        _ filter: ParkedFilter, limit: Int, in ledger: PostgresLedger, _ progress: (Int) -> Void
+    ) async throws -> Ending {
         let store = ParkedStore(pool: pool)
         let deadline = ContinuousClock.now + .seconds(Self.waitSeconds)
         var ending = Ending()
         var refused: [NameBasedUUID] = []
         while true {
-            let leased = try await store.lease(filter, excluding: refused, limit: Self.batch)
+            let left = limit - ending.rejected - ending.answeredBefore - refused.count
+            if left <= 0 { return ending }
+            let leased = try await store.lease(filter, excluding: refused, limit: min(left, Self.batch))
             refused += leased.unreadable
             try await withThrowingTaskGroup(of: (NameBasedUUID, Fate).self) { group in
                 for submission in leased.submissions {
@@ -65,6 +74,7 @@ struct ParkedRejection {
                 }
             }
             ending.refused = refused.count
+            progress(ending.rejected + ending.answeredBefore + refused.count)
             if !leased.submissions.isEmpty { continue }
             ending.leased = try await store.count(filter).leased
             if ending.leased == 0 || ContinuousClock.now >= deadline { return ending }

@@ -15,8 +15,12 @@ struct RewindCommand: AsyncParsableCommand {
     @OptionGroup var options: SettingsOptions
 
     func validate() throws {
-        guard Timestamp(rfc3339: to) != nil else {
+        guard let time = Timestamp(rfc3339: to) else {
             throw ValidationError("--to takes a time such as 2026-11-21T03:00:00Z.")
+        }
+        // It would move nothing, and look as if it had.
+        guard time <= Timestamp(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1000)) else {
+            throw ValidationError("--to is a time that has passed; \(to) is yet to come.")
         }
     }
 

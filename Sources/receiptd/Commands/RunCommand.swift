@@ -20,10 +20,14 @@ struct RunCommand: AsyncParsableCommand {
             // It would also keep what a backlog took: freed fetches of megabytes go back to the system at once.
             mallopt(M_MMAP_THRESHOLD, Self.mapThreshold)
             mallopt(M_TRIM_THRESHOLD, Self.trimThreshold)
-            let settings = try options.read(requiring: [.kafka, .database])
+            let settings = try options.read(requiring: [.kafka, .database], telling: [])
             let logger = settings.makeLogger()
             for (name, value) in settings.redactedSummary {
                 logger.debug("setting", [.setting: "\(name)", .value: "\(value)"])
+            }
+            for warning in settings.warnings {
+                logger.warning(
+                    "a setting is hardly meant so", [.setting: "\(warning.setting)", .detail: "\(warning.message)"])
             }
             try await WorkerRunner(settings: settings, secrets: options.secrets, logger: logger).run()
         }

@@ -8,8 +8,14 @@ struct SettingsOptions: ParsableArguments {
     @Option(help: ArgumentHelp("A YAML file of settings; the environment wins.", valueName: "file"))
     var config: String?
 
-    func read(requiring required: Set<Settings.Requirement>) throws(SettingsFaults) -> Settings {
-        try Settings.Reader(environment: ProcessInfo.processInfo.environment, file: config).read(requiring: required)
+    /// - Parameter telling: the warnings that the command tells on standard error.
+    func read(
+        requiring required: Set<Settings.Requirement>, telling kinds: Set<SettingsWarning.Kind> = [.name]
+    ) throws(SettingsFaults) -> Settings {
+        let settings = try Settings.Reader(environment: ProcessInfo.processInfo.environment, file: config)
+            .read(requiring: required)
+        for warning in settings.warnings where kinds.contains(warning.kind) { printError(warning.description) }
+        return settings
     }
 
     var secrets: SecretSource { SecretSource(environment: ProcessInfo.processInfo.environment) }

@@ -1,3 +1,4 @@
+import Fulfillment
 import Kafka
 import Ledger
 
@@ -5,6 +6,8 @@ import Ledger
 struct StoredDeadLetter: Sendable, Comparable {
     /// Of every header that says why a record is there.
     static let prefix = "dead-letter-"
+    /// Of a key that is shown.
+    private static let maximumKeyBytes = 512
 
     let place: TopicPartition
     let offset: Int64
@@ -18,8 +21,19 @@ struct StoredDeadLetter: Sendable, Comparable {
     let length: Int
     /// Only the value's beginning is here.
     let isExcerpt: Bool
+    /// Of the sender, as the record itself says, or of its key.
+    let owner: Owner
     /// Nil where only what is above is kept.
     let record: ConsumerRecord?
+
+    /// Whose record it is, as far as it can be read. Nobody vouches for it.
+    struct Owner: Sendable, Equatable {
+        var submissionID: String?
+        var playerID: String?
+        var bundleID: String?
+        /// The record's, where it is text.
+        var key: String?
+    }
 
     init(_ record: ConsumerRecord) {
         // The last one: a record may have come with such headers, and ours stand behind them.
@@ -32,13 +46,32 @@ struct StoredDeadLetter: Sendable, Comparable {
             reason: text("reason") ?? "", detail: text("detail") ?? "", sourceTopic: text("topic") ?? "",
             sourcePartition: text("partition").flatMap { Int32($0) },
             sourceOffset: text("offset").flatMap { Int64($0) },
-            length: fullLength ?? record.value?.count ?? 0, isExcerpt: fullLength != nil, record: record)
+            length: fullLength ?? record.value?.count ?? 0, isExcerpt: fullLength != nil,
+            owner: Self.owner(of: record), record: record)
+    }
+
+    private static func owner(of record: ConsumerRecord) -> Owner {
+        var owner = Owner()
+        if let key = record.key, key.count <= Self.maximumKeyBytes {
+            owner.key = String(validating: key, as: UTF8.self)
+        }
+        switch SubmissionDecoder().decode(record.value ?? [], signatureHeaders: []) {
+        case .submission(let submission):
+            owner.submissionID = submission.submissionID.text
+            owner.playerID = submission.playerID.text
+            owner.bundleID = submission.bundleID.text
+        case .deadLetter(let letter):
+            owner.submissionID = letter.sender?.submissionID.text
+            owner.playerID = letter.sender?.playerID.text
+            owner.bundleID = letter.sender?.bundleID?.text
+        }
+        return owner
     }
 
     private init(
         place: TopicPartition, offset: Int64, timestampMilliseconds: Int64?, reason: String, detail: String,
         sourceTopic: String, sourcePartition: Int32?, sourceOffset: Int64?, length: Int, isExcerpt: Bool,
-        record: ConsumerRecord?
+        owner: Owner, record: ConsumerRecord?
     ) {
         self.place = place
         self.offset = offset
@@ -50,6 +83,7 @@ struct StoredDeadLetter: Sendable, Comparable {
         self.sourceOffset = sourceOffset
         self.length = length
         self.isExcerpt = isExcerpt
+        self.owner = owner
         self.record = record
     }
 
@@ -57,7 +91,7 @@ struct StoredDeadLetter: Sendable, Comparable {
         StoredDeadLetter(
             place: place, offset: offset, timestampMilliseconds: timestampMilliseconds, reason: reason, detail: detail,
             sourceTopic: sourceTopic, sourcePartition: sourcePartition, sourceOffset: sourceOffset, length: length,
-            isExcerpt: isExcerpt, record: nil)
+            isExcerpt: isExcerpt, owner: owner, record: nil)
     }
 
     /// Nil where the headers do not tell it: then it is no dead letter of ours.

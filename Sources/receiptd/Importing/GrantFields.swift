@@ -24,16 +24,28 @@ struct GrantFields {
 
     /// - Parameter now: when it was granted, where nothing in the row tells.
     func grant(now: Timestamp) throws(Fault) -> ImportedGrant {
-        let transaction = try name("transaction_id")
+        guard let transaction = try transactionID("transaction_id") else {
+            throw Fault(message: "transaction_id is missing")
+        }
         let purchasedAt = try time("purchased_at")
         return ImportedGrant(
             line: line, transactionID: transaction,
-            originalTransactionID: try optionalName("original_transaction_id") ?? transaction,
+            originalTransactionID: try transactionID("original_transaction_id") ?? transaction,
             playerID: try name("player_id", maximum: Self.maximumPlayerScalars), bundleID: try name("bundle_id"),
             productID: try name("product_id"), quantity: try quantity(), environment: try environment(),
             purchasedAt: purchasedAt, expiresAt: try time("expires_at"), revokedAt: try time("revoked_at"),
             grantedAt: try time("granted_at") ?? purchasedAt ?? now,
             submissionID: try optionalName("submission_id") ?? Self.unnamedSubmission)
+    }
+
+    private func transactionID(_ column: String) throws(Fault) -> StoreTransactionID? {
+        guard let text = values[column], !text.isEmpty else { return nil }
+        guard TransactionIDText.isSound(text) else {
+            throw Fault(
+                message: "\(column) \(ShownText.quoted(text)) is not \(TransactionIDText.requirement), "
+                    + "as a spreadsheet may have made it")
+        }
+        return StoreTransactionID(text)
     }
 
     private func name(_ column: String, maximum: Int = maximumNameScalars) throws(Fault) -> Identifier {
@@ -48,13 +60,17 @@ struct GrantFields {
         guard text.unicodeScalars.count <= maximum else {
             throw Fault(message: "\(column) is longer than \(maximum) characters")
         }
+        // Ids are their bytes: with a blank too many the player is another one.
+        guard text.first?.isWhitespace == false, text.last?.isWhitespace == false else {
+            throw Fault(message: "\(column) \(ShownText.quoted(text)) begins or ends with white space")
+        }
         guard !text.unicodeScalars.contains("\0") else { throw Fault(message: "\(column) holds NUL") }
         return Identifier(text)
     }
 
     private func quantity() throws(Fault) -> Int32 {
         guard let text = values["quantity"], !text.isEmpty else { return 1 }
-        guard let quantity = Int32(text), quantity >= 1 else {
+        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let quantity = Int32(text), quantity >= 1 else {
             throw Fault(message: "quantity is no whole number from 1")
         }
         return quantity

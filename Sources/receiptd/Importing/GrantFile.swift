@@ -52,7 +52,7 @@ struct GrantFile {
     private mutating func header(_ bytes: [UInt8]) throws(Unreadable) -> [String] {
         guard
             let names = CSVLine.fields(bytes).map({ fields in
-                fields.map { String(decoding: $0, as: UTF8.self).lowercased() }
+                fields.map { String(String(decoding: $0, as: UTF8.self).lowercased().trimmed) }
             })
         else { throw Unreadable(message: "line \(line): a quotation mark is not closed") }
         guard Set(names).count == names.count else { throw Unreadable(message: "line \(line): a column stands twice") }
@@ -82,7 +82,10 @@ struct GrantFile {
         do { value = try JSONParser.parse(bytes).value } catch { return .fault("no JSON: \(error.message)") }
         guard case .object(let members) = value else { return .fault("no JSON object") }
         var values: [String: String] = [:]
+        var seen: Set<String> = []
         for member in members where GrantFields.columns.contains(member.name) {
+            // Which of the two would count is a guess.
+            guard seen.insert(member.name).inserted else { return .fault("\(member.name) stands there twice") }
             switch member.value {
             case .string(let text), .number(let text): values[member.name] = text
             case .null: break

@@ -38,6 +38,14 @@ enum SettingName: String, CaseIterable, Sendable {
     /// `NAME_FILE`, for a secret.
     var fileVariant: String? { isSecret ? rawValue + "_FILE" : nil }
 
+    /// How it can be given, for whoever did not.
+    var waysToGive: String {
+        let path = Self.path(of: rawValue).split(separator: ".").map(String.init)
+        let inFile = path.count == 2 ? "\(path[0]): { \(path[1]): … }" : rawValue
+        let names = fileVariant.map { "\(rawValue), or \($0) with the path of a file that holds it," } ?? rawValue
+        return "\(names) in the environment, or \(inFile) in the file of --config"
+    }
+
     /// Where a name of the environment stands in the settings file: its first word is the section, the others in
     /// camel case are the key. Acronyms are ordinary words (`serverApiProductionUrl`).
     static func path(of name: String) -> String {

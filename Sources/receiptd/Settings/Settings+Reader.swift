@@ -38,7 +38,9 @@ extension Settings {
             let faulty = Set(source.faults.map(\.setting))
             for requirement in required where !checks.isSet(requirement.setting) {
                 let name = requirement.setting.rawValue
-                if faulty.isDisjoint(with: [name, name + "_FILE"]) { checks.fail(requirement.setting, "is required") }
+                if faulty.isDisjoint(with: [name, name + "_FILE"]) {
+                    checks.fail(requirement.setting, "is required: \(requirement.setting.waysToGive)")
+                }
             }
             readKafka(&checks, into: &settings.kafka)
             readDatabase(&checks, into: &settings.database)
@@ -46,7 +48,9 @@ extension Settings {
             readRetry(&checks, into: &settings.retry)
             readOthers(&checks, into: &settings)
             let faults = source.faults + checks.faults
-            guard faults.isEmpty else { throw SettingsFaults(faults: Self.inOrder(faults)) }
+            let near = NearName.warnings(environment)
+            guard faults.isEmpty else { throw SettingsFaults(faults: Self.inOrder(faults), warnings: near) }
+            settings.warnings = near + checks.warnings
             return settings
         }
 
@@ -108,6 +112,12 @@ extension Settings {
             ) { text in
                 let keys = text.split(separator: ",", omittingEmptySubsequences: false).map { Secret(String($0)) }
                 return keys.contains { $0.value.isEmpty } ? nil : keys
+            }
+            if settings.submissionSigningKeys.contains(where: { $0.value.trimmed.count != $0.value.count }) {
+                checks.warn(
+                    .submissionSigningKeys,
+                    "a key begins or ends with white space, which is part of the key: nothing is left out around commas"
+                )
             }
             checks.integer(
                 .outcomeRetentionDays, into: &settings.outcomeRetentionDays, in: SettingsLimits.retentionDays)

@@ -20,6 +20,8 @@ struct Settings: Sendable {
     /// Seconds in which a stopping worker finishes what is in flight.
     var shutdownGraceSeconds = 25.0
     var log = LogSettings()
+    /// To be told at the start.
+    var warnings: [SettingsWarning] = []
 }
 
 struct DatabaseSettings: Sendable {

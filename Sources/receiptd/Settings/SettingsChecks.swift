@@ -5,6 +5,7 @@ import Foundation
 struct SettingsChecks {
     private let values: [SettingName: SettingsSource.Value]
     private(set) var faults: [SettingsFault] = []
+    private(set) var warnings: [SettingsWarning] = []
 
     init(_ values: [SettingName: SettingsSource.Value]) {
         self.values = values
@@ -14,6 +15,10 @@ struct SettingsChecks {
 
     mutating func fail(_ name: SettingName, _ message: String) {
         faults.append(SettingsFault(name, message, line: values[name]?.line))
+    }
+
+    mutating func warn(_ name: SettingName, _ message: String) {
+        warnings.append(SettingsWarning(kind: .value, setting: name.rawValue, message: message))
     }
 
     /// Gives `target` the setting's value where it is set and `convert` makes one of it; otherwise adds a fault.
@@ -71,6 +76,11 @@ struct SettingsChecks {
             var base = Substring(text)
             while isBase, base.hasSuffix("/") { base.removeLast() }
             return String(base)
+        }
+        if values[name] != nil, target.lowercased().hasPrefix("http://") {
+            warn(
+                name,
+                "begins with http://, so that receipts and secrets travel unencrypted: Apple's addresses are https")
         }
     }
 

@@ -28,7 +28,9 @@ struct SettingsFaults: Error, Sendable, Equatable, CustomStringConvertible {
     static let exitCode: Int32 = 78
 
     let faults: [SettingsFault]
+    /// A name that is almost right may be why something is missing.
+    var warnings: [SettingsWarning] = []
 
     /// A line for each.
-    var description: String { faults.map(\.description).joined(separator: "\n") }
+    var description: String { (faults.map(\.description) + warnings.map(\.description)).joined(separator: "\n") }
 }

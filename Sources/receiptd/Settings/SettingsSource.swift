@@ -83,7 +83,10 @@ struct SettingsSource {
 
     private mutating func add(_ entry: YAMLEntry, path: String) {
         guard let name = SettingName.namesByPath[path] else {
-            faults.append(SettingsFault(path, "there is no setting of this name", line: entry.position.line))
+            let near = NearName.nearest(to: path, among: SettingName.namesByPath.keys.sorted())
+            let question = near.map { ": is \($0) meant?" } ?? ""
+            faults.append(
+                SettingsFault(path, "there is no setting of this name" + question, line: entry.position.line))
             return
         }
         switch entry.value.content {

@@ -1,0 +1,14 @@
+/// How a transaction id of Apple's is written: decimal digits without a leading zero. Ids compare as bytes, so that a second
+/// way to write the same number would be a second transaction, and its purchase granted twice.
+public enum TransactionIDText {
+    /// To be read behind the field's name.
+    public static let requirement = "1 to \(SubmissionLimits.maximumTransactionIDDigits) digits without a leading zero"
+
+    public static func isSound(_ text: String) -> Bool {
+        let digits = text.utf8
+        guard !digits.isEmpty, digits.count <= SubmissionLimits.maximumTransactionIDDigits,
+            digits.first != UInt8(ascii: "0") || digits.count == 1
+        else { return false }
+        return digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    }
+}

@@ -1,0 +1,66 @@
+import ArgumentParser
+import Foundation
+
+/// Who asks for a change, and how sure of it.
+struct OperatorOptions: ParsableArguments {
+    static let maximumScalars = 128
+
+    @Option(
+        name: .customLong("operator"), help: "Who decides, as it is told and remembered. Default: the system's user.")
+    var name: String = NSUserName()
+    @Flag(help: "Say how many it would be, and do nothing.") var dryRun = false
+    @Flag(help: "Do not ask. Needed where nobody can be asked, for what has no way back.") var yes = false
+
+    func validate() throws {
+        let scalars = name.unicodeScalars
+        guard !scalars.isEmpty, scalars.count <= Self.maximumScalars, !scalars.contains("\0") else {
+            throw ValidationError("--operator is 1 to \(Self.maximumScalars) characters.")
+        }
+    }
+
+    /// Before many are ended for good: asks on a terminal, and elsewhere takes no silence for consent.
+    /// - Parameter what: what would be done to how many, such as "reject 12 held transactions".
+    func confirm(_ what: String) throws {
+        try Confirmation(
+            isGiven: yes, isTerminal: isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1,
+            answer: { question in
+                FileHandle.standardError.write(Data(question.utf8))
+                return readLine()
+            }
+        ).require(what)
+    }
+}
+
+/// Whether something that has no way back may be done.
+struct Confirmation {
+    /// EX_USAGE of sysexits.h.
+    static let usage: Int32 = 64
+
+    let isGiven: Bool
+    let isTerminal: Bool
+    /// Nil where the terminal is gone.
+    let answer: (String) -> String?
+
+    /// Throws a `CommandFailure` where it may not.
+    func require(_ what: String) throws {
+        if isGiven { return }
+        guard isTerminal else {
+            throw CommandFailure(
+                "this would \(what) for good: say --yes where nobody can be asked; nothing was done", code: Self.usage)
+        }
+        let answer = answer("This will \(what) for good. Type yes to go on: ")?.trimmed.lowercased()
+        guard answer == "yes" || answer == "y" else { throw CommandFailure("nothing was done", code: 1) }
+    }
+}
+
+/// `--limit` of a list or a change.
+enum RowLimit {
+    /// As many as are asked for, `all` of them where nothing is said.
+    static func rows(_ limit: Int?, all: Bool = true, page: Int = .max) -> Int {
+        limit ?? (all ? Int(Int32.max) : page)
+    }
+
+    static func validate(_ limit: Int?) throws {
+        if let limit, limit < 1 { throw ValidationError("--limit is a number from 1 up.") }
+    }
+}
