@@ -40,6 +40,14 @@ final class OpenTransaction: Sendable {
     }
 }
 
+extension LedgerDatabase {
+    /// Sessions that wait for a lock in this database.
+    static let queued = """
+        SELECT count(*) FROM pg_locks
+        WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+        """
+}
+
 /// What a program told, line by line.
 final class ToldLines: Sendable {
     private let state = Mutex<[String]>([])
