@@ -25,7 +25,10 @@ struct ClockTests {
             #expect(taken.count == 1)
         } else {
             #expect(try await store.hasSuspect())
-            guard case .alone = try await store.takeSuspect() else { Issue.record("not taken"); return }
+            guard case .alone = try await store.takeSuspect() else {
+                Issue.record("not taken")
+                return
+            }
         }
         // Leased for as long as anybody leases: nobody else's.
         #expect(try await store.takeDue(limit: 5).isEmpty)

@@ -20,7 +20,9 @@ struct IsolationTests {
         """
     }
 
-    @Test("whose grants were deleted by hand is set aside for an operator, and its batch goes through", .timeLimit(.minutes(2)))
+    @Test(
+        "whose grants were deleted by hand is set aside for an operator, and its batch goes through",
+        .timeLimit(.minutes(2)))
     func grantsGone() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -61,7 +63,9 @@ struct IsolationTests {
         await ledger.close()
     }
 
-    @Test("for a right or a table that is missing is never set aside, and goes through once that is mended", .timeLimit(.minutes(2)))
+    @Test(
+        "for a right or a table that is missing is never set aside, and goes through once that is mended",
+        .timeLimit(.minutes(2)))
     func missingRight() async throws {
         let database = try await LedgerDatabase()
         try await database.run(Self.cursing("cursed", sqlState: "42501"))

@@ -16,7 +16,9 @@ struct MigrationTests {
         try await backup.finish()
     }
 
-    @Test("an old schema waits for a backup without a queue behind it, names it, and is brought up once it has ended", .timeLimit(.minutes(2)))
+    @Test(
+        "an old schema waits for a backup without a queue behind it, names it, and is brought up once it has ended",
+        .timeLimit(.minutes(2)))
     func old() async throws {
         let database = try await LedgerDatabase()
         try await database.run(

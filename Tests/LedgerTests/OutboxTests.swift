@@ -79,7 +79,9 @@ struct OutboxTests {
         await ledger.close()
     }
 
-    @Test("a mark of each partition is known that no decided offset is above, whichever writer decided it; it moves rarely")
+    @Test(
+        "a mark of each partition is known that no decided offset is above, whichever writer decided it; it moves rarely"
+    )
     func decidedOffsets() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger(writers: 2)
@@ -91,7 +93,9 @@ struct OutboxTests {
         #expect(offsets == [0: 4096, 1: 4096, 2: 4096])
         // A row that is written again is written elsewhere.
         let places = "SELECT sum((ctid::text::point)[0] * 1000 + (ctid::text::point)[1])::int8 FROM partition_progress"
-        let before = try await database.number("SELECT sum((ctid::text::point)[0] * 1000 + (ctid::text::point)[1])::int8 FROM partition_progress WHERE writer = 0")
+        let before = try await database.number(
+            "SELECT sum((ctid::text::point)[0] * 1000 + (ctid::text::point)[1])::int8 FROM partition_progress WHERE writer = 0"
+        )
         for offset in 60..<90 {
             _ = try await ledger.record(Sample.decision(.whole(.foreignApp, []), offset: Int64(offset), partition: 0))
         }

@@ -110,13 +110,23 @@ struct PartitionMaintenanceTests {
         #expect(report.dropped.count == 2)
 
         try await database.run("REVOKE DELETE ON outcomes FROM \(role)")
-        guard case .refused(let noDelete) = try await check() else { Issue.record("may drop"); return }
+        guard case .refused(let noDelete) = try await check() else {
+            Issue.record("may drop")
+            return
+        }
         #expect(noDelete.contains("DELETE on outcomes"))
         try await database.run("REVOKE INSERT ON outcomes FROM \(role)")
-        guard case .refused(let noInsert) = try await check() else { Issue.record("may make"); return }
+        guard case .refused(let noInsert) = try await check() else {
+            Issue.record("may make")
+            return
+        }
         #expect(noInsert.contains("INSERT on outcomes"))
-        try await database.run("GRANT INSERT, DELETE ON outcomes TO \(role); REVOKE EXECUTE ON FUNCTION make_outcomes_day FROM PUBLIC")
-        guard case .refused(let noExecute) = try await check() else { Issue.record("may call"); return }
+        try await database.run(
+            "GRANT INSERT, DELETE ON outcomes TO \(role); REVOKE EXECUTE ON FUNCTION make_outcomes_day FROM PUBLIC")
+        guard case .refused(let noExecute) = try await check() else {
+            Issue.record("may call")
+            return
+        }
         #expect(noExecute.contains("make_outcomes_day"))
         #expect(try await OutcomeRetention.look(in: database.pool, days: 30).dropped.count == 2)
         await pool.close()
@@ -140,7 +150,9 @@ struct PartitionMaintenanceTests {
         #expect(report.skipped.count == 1)
     }
 
-    @Test("old rows are found by their date, and not by reading the table", arguments: ["proofs", "sightings", "replays", "defaults"])
+    @Test(
+        "old rows are found by their date, and not by reading the table",
+        arguments: ["proofs", "sightings", "replays", "defaults"])
     func plans(name: String) async throws {
         let database = try await LedgerDatabase()
         try await database.run(
@@ -158,7 +170,8 @@ struct PartitionMaintenanceTests {
         let plan = try await database.plan(finding, types: "date, int8", parameters: "'2025-12-01', 50000")
         #expect(plan.contains("Index Scan"), "\(plan)")
         let deleting = try LedgerStatement.text(name == "defaults" ? "prune_default" : "prune_\(name)")
-        let deletion = try await database.plan(deleting, types: "date, text[]", parameters: "'2025-12-01', '{\"(0,1)\"}'")
+        let deletion = try await database.plan(
+            deleting, types: "date, text[]", parameters: "'2025-12-01', '{\"(0,1)\"}'")
         #expect(deletion.contains("Tid Scan"), "\(deletion)")
     }
 }

@@ -74,11 +74,12 @@ struct Isolation<Entry> {
     /// The data of one is at fault for certain: both halves at once.
     mutating func halve(_ group: Group) {
         // No parts: what is stored by and by is stored within moments.
-        groups.insert(contentsOf: group.halves.map { half in
-            var half = half
-            half.isPart = group.isPart
-            return half
-        }, at: 0)
+        groups.insert(
+            contentsOf: group.halves.map { half in
+                var half = half
+                half.isPart = group.isPart
+                return half
+            }, at: 0)
     }
 
     /// After a failure.

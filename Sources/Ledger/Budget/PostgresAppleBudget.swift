@@ -36,9 +36,11 @@ public struct PostgresAppleBudget: AppleBudget {
 
     /// Throws a `PostgresError`.
     public func hold(_ scope: AppleScope, seconds: Double) async throws {
-        let parameters = Self.key(scope) + [
-            .float8(min(seconds, Self.longestHoldSeconds)), .float8(Self.longestHoldSeconds + Self.clockToleranceSeconds),
-        ]
+        let parameters =
+            Self.key(scope) + [
+                .float8(min(seconds, Self.longestHoldSeconds)),
+                .float8(Self.longestHoldSeconds + Self.clockToleranceSeconds),
+            ]
         try await pool.run { session in _ = try session.execute(Self.holding, parameters) }
     }
 

@@ -78,7 +78,9 @@ public struct HoldStore: Sendable {
     ) async throws -> Int {
         let who = PostgresParameter.text(operatorName)
         if let transaction = filter.transactionID {
-            return try await pool.run { try $0.execute(Self.releasingOne, [who, .text(transaction.text)]).affectedRows }
+            return try await pool.run {
+                try $0.execute(Self.releasingOne, [who, .text(transaction.text)]).affectedRows
+            }
         }
         let chosen = [PostgresParameter.text(filter.bundleID), .text(filter.reason?.rawValue)]
         var last = ""

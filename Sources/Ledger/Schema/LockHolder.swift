@@ -22,12 +22,14 @@ public struct LockHolder: Sendable, Equatable, CustomStringConvertible {
 
     /// Up to five, those in the oldest transactions first.
     /// - Parameter seconds: least age of their transactions.
-    static func find(_ tables: [String], olderThan seconds: Double, in session: PostgresSession) throws -> [LockHolder] {
+    static func find(_ tables: [String], olderThan seconds: Double, in session: PostgresSession) throws -> [LockHolder]
+    {
         let rows = try session.execute(finding, [.textArray(tables), .float8(seconds)])
         return (0..<rows.count).map { row in
             LockHolder(
                 processID: rows.int4(row, 0).map { Int32(truncatingIfNeeded: $0) },
-                application: ParkRefused.shown(rows.text(row, 1) ?? ""), role: ParkRefused.shown(rows.text(row, 2) ?? ""),
+                application: ParkRefused.shown(rows.text(row, 1) ?? ""),
+                role: ParkRefused.shown(rows.text(row, 2) ?? ""),
                 table: rows.text(row, 3) ?? "", seconds: rows.float8(row, 4))
         }
     }

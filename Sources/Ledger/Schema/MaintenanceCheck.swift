@@ -27,7 +27,8 @@ public enum MaintenanceCheck: Sendable, Equatable {
                 try session.execute(making, [.date(daysSinceUnixEpoch: day.sinceEpoch)])
                 let mayDrop = try session.execute(mayDrop).bool(0, 0) ?? false
                 throw RolledBack(
-                    finding: mayDrop ? .able : .refused("old days cannot be dropped without the right to DELETE on outcomes"))
+                    finding: mayDrop
+                        ? .able : .refused("old days cannot be dropped without the right to DELETE on outcomes"))
             }
         } catch let error as RolledBack {
             return error.finding

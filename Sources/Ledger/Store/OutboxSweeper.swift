@@ -28,7 +28,9 @@ public struct OutboxSweeper: Sendable {
     public func takeOrphans(olderThanSeconds: Double, limit: Int, leaseSeconds: Double) async throws -> [OrphanEvent] {
         let floor = floor
         return try await pool.run { session in
-            let parameters: [PostgresParameter] = [.float8(olderThanSeconds), .int8(Int64(limit)), .float8(leaseSeconds)]
+            let parameters: [PostgresParameter] = [
+                .float8(olderThanSeconds), .int8(Int64(limit)), .float8(leaseSeconds),
+            ]
             let taken = Self.events(try session.execute(Self.orphans, parameters + [floor.begin()]))
             if taken.count < limit { try floor.advance(in: session) }
             return taken

@@ -45,10 +45,13 @@ struct PartitionMaintenance: Sendable {
             for table in report.dropped { logger.notice("a day of outcomes was dropped", [.detail: "\(table)"]) }
             if let difference = report.clockDifference {
                 let seconds = Int(difference.rounded())
-                return "PostgreSQL's clock is \(abs(seconds)) s \(seconds > 0 ? "ahead of" : "behind") ours: nothing is forgotten"
+                return
+                    "PostgreSQL's clock is \(abs(seconds)) s \(seconds > 0 ? "ahead of" : "behind") ours: nothing is forgotten"
             }
             if let blockers = report.blockers { return blockers.inWords }
-            if !report.skipped.isEmpty { return "rows lie in the default partition: \(report.skipped.joined(separator: ", "))" }
+            if !report.skipped.isEmpty {
+                return "rows lie in the default partition: \(report.skipped.joined(separator: ", "))"
+            }
             return nil
         } catch {
             return "\(error)"

@@ -16,7 +16,8 @@ extension LedgerDatabase {
     /// The plan that serves any parameters, as PostgreSQL tells it.
     func plan(_ statement: String, types: String, parameters: String, analyze: Bool = false) async throws -> String {
         try await pool.run { session in
-            try session.run(script: "SET plan_cache_mode = force_generic_plan; PREPARE looked_at (\(types)) AS \(statement)")
+            try session.run(
+                script: "SET plan_cache_mode = force_generic_plan; PREPARE looked_at (\(types)) AS \(statement)")
             let rows = try session.execute(
                 PostgresStatement("EXPLAIN \(analyze ? "(ANALYZE, BUFFERS)" : "") EXECUTE looked_at (\(parameters))"))
             try session.run(script: "DEALLOCATE looked_at; RESET plan_cache_mode")
