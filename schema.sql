@@ -116,6 +116,8 @@ CREATE INDEX IF NOT EXISTS holds_outdated ON holds (catalog_version) WHERE due_a
 CREATE INDEX IF NOT EXISTS holds_originals ON holds (original_transaction_id);
 CREATE INDEX IF NOT EXISTS holds_submissions ON holds (submission_key);
 CREATE INDEX IF NOT EXISTS holds_players ON holds (player_id);
+-- Since version 4. For `receiptd inspect`, here and below.
+CREATE INDEX IF NOT EXISTS holds_names ON holds (submission_id);
 COMMENT ON TABLE holds IS
     'One row for each transaction that waits for an operator or another catalog. It goes with the transaction that grants or rejects. catalog_version is the one that last decided it; a replica with a newer one decides again. Whoever works on one has it leased; an operator''s word ends the lease.';
 
@@ -132,6 +134,7 @@ CREATE TABLE IF NOT EXISTS refusals (
     refused_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (transaction_id, player_id)
 );
+CREATE INDEX IF NOT EXISTS refusals_players ON refusals (player_id);
 COMMENT ON TABLE refusals IS
     'Transactions that an operator refused a player: remembered, whoever holds or gets the transaction later. Never deleted.';
 
@@ -148,6 +151,8 @@ CREATE TABLE IF NOT EXISTS hold_decisions (
     decided_at timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX IF NOT EXISTS hold_decisions_transactions ON hold_decisions (transaction_id);
+CREATE INDEX IF NOT EXISTS hold_decisions_players ON hold_decisions (player_id);
+CREATE INDEX IF NOT EXISTS hold_decisions_names ON hold_decisions (submission_id);
 COMMENT ON TABLE hold_decisions IS
     'Who released or refused which held transaction, and what it was held for. Never deleted.';
 
@@ -159,7 +164,9 @@ CREATE TABLE IF NOT EXISTS device_sightings (
     player_id text COLLATE "C" NOT NULL,
     PRIMARY KEY (bundle_id, device_id, day, player_id)
 );
-CREATE INDEX IF NOT EXISTS device_sightings_day ON device_sightings USING brin (day) WITH (pages_per_range = 32);
+-- Since version 4 not BRIN: room that is used again mixes the days, and pruning would read every page for ever.
+DROP INDEX IF EXISTS device_sightings_day;
+CREATE INDEX IF NOT EXISTS device_sightings_days ON device_sightings (day);
 COMMENT ON TABLE device_sightings IS
     'Which players submitted from which device on which UTC day, for the shared_device signal. Forgotten after 30 days.';
 
@@ -172,7 +179,8 @@ CREATE TABLE IF NOT EXISTS replays (
     latest_at timestamptz NOT NULL,
     PRIMARY KEY (player_id, bundle_id, day)
 );
-CREATE INDEX IF NOT EXISTS replays_day ON replays USING brin (day) WITH (pages_per_range = 32);
+DROP INDEX IF EXISTS replays_day;
+CREATE INDEX IF NOT EXISTS replays_days ON replays (day);
 COMMENT ON TABLE replays IS
     'How many submissions of a player were for purchases that another player owns, by UTC day of the decision. Forgotten after 30 days.';
 
@@ -301,6 +309,99 @@ COMMENT ON TABLE outcomes IS
 
 CREATE TABLE IF NOT EXISTS outcomes_default PARTITION OF outcomes DEFAULT;
 COMMENT ON TABLE outcomes_default IS 'Records of days that have no partition: long ago, or ahead of our clock.';
+-- Since version 4. What is pruned, without a walk through the rest.
+CREATE INDEX IF NOT EXISTS outcomes_default_decided ON outcomes_default (decided_at);
+
+-- Since version 4. Partitions are made and dropped with the rights of the tables' owner: a worker need not own them. Each
+-- function looks itself whether its caller has the like right on outcomes, and waits for a lock no longer than 0.1 s:
+-- whoever waits for an exclusive lock holds up all who come after.
+CREATE OR REPLACE FUNCTION make_outcomes_day(wanted date) RETURNS text LANGUAGE plpgsql SECURITY DEFINER
+SET lock_timeout = '100ms' AS $$
+DECLARE
+    caller text := coalesce(nullif(current_setting('role'), 'none'), session_user::text);
+    place text;
+    child text := 'outcomes_' || to_char(wanted::timestamp, 'YYYYMMDD');
+BEGIN
+    IF NOT has_table_privilege(caller, 'outcomes', 'INSERT') THEN
+        RAISE insufficient_privilege USING MESSAGE = 'make_outcomes_day needs the right to INSERT on outcomes';
+    END IF;
+    IF wanted IS NULL OR NOT isfinite(wanted) THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'make_outcomes_day needs a day';
+    END IF;
+    SELECT nspname INTO STRICT place
+    FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE pg_class.oid = 'outcomes'::regclass;
+    -- One at a time; neither readers nor writers mind.
+    LOCK TABLE ONLY outcomes IN SHARE UPDATE EXCLUSIVE MODE;
+    IF to_regclass(format('%I.%I', place, child)) IS NOT NULL THEN
+        RETURN 'exists';
+    END IF;
+    -- Attaching reads the whole default partition under its exclusive lock.
+    IF pg_relation_size('outcomes_default') > 8388608 THEN
+        RETURN 'default_is_large';
+    END IF;
+    IF EXISTS (SELECT FROM outcomes_default WHERE day = wanted) THEN
+        RETURN 'default_has_rows';
+    END IF;
+    EXECUTE format('CREATE TABLE %I.%I (LIKE %I.outcomes INCLUDING ALL)', place, child, place);
+    BEGIN
+        EXECUTE format('ALTER TABLE %I.outcomes ATTACH PARTITION %I.%I FOR VALUES FROM (%L) TO (%L)',
+            place, place, child, wanted, wanted + 1);
+    EXCEPTION WHEN check_violation THEN
+        -- A row of that day came between.
+        EXECUTE format('DROP TABLE %I.%I', place, child);
+        RETURN 'default_has_rows';
+    END;
+    RETURN 'made';
+END
+$$;
+COMMENT ON FUNCTION make_outcomes_day IS
+    'Makes the partition of outcomes for a UTC day, for roles that may insert there: made, exists, default_has_rows (the day stays in the default partition) or default_is_large (attaching would read too much of it).';
+
+CREATE OR REPLACE FUNCTION drop_outcomes_day(old date) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER
+SET lock_timeout = '100ms' AS $$
+DECLARE
+    caller text := coalesce(nullif(current_setting('role'), 'none'), session_user::text);
+    child regclass;
+BEGIN
+    IF NOT has_table_privilege(caller, 'outcomes', 'DELETE') THEN
+        RAISE insufficient_privilege USING MESSAGE = 'drop_outcomes_day needs the right to DELETE on outcomes';
+    END IF;
+    IF old >= (now() AT TIME ZONE 'UTC')::date - 1 THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'drop_outcomes_day does not drop a day that is not over';
+    END IF;
+    -- Only what hangs under outcomes is dropped.
+    SELECT pg_class.oid INTO child
+    FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
+    WHERE inhparent = 'outcomes'::regclass AND relname = 'outcomes_' || to_char(old::timestamp, 'YYYYMMDD');
+    IF child IS NULL THEN
+        RETURN false;
+    END IF;
+    EXECUTE format('DROP TABLE %s', child);
+    RETURN true;
+END
+$$;
+COMMENT ON FUNCTION drop_outcomes_day IS
+    'Drops the partition of outcomes for a UTC day that is over, for roles that may delete there. False where there is none.';
+
+-- Their names are looked up nowhere but beside outcomes, whatever the caller's search_path.
+DO $$
+DECLARE
+    place name;
+BEGIN
+    SELECT nspname INTO STRICT place
+    FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE pg_class.oid = 'outcomes'::regclass;
+    EXECUTE format('ALTER FUNCTION make_outcomes_day SET search_path = pg_catalog, %I, pg_temp', place);
+    EXECUTE format('ALTER FUNCTION drop_outcomes_day SET search_path = pg_catalog, %I, pg_temp', place);
+END
+$$;
+
+-- Since version 4.
+CREATE TABLE IF NOT EXISTS maintenance_turns (
+    task text COLLATE "C" NOT NULL PRIMARY KEY,
+    taken_at timestamptz NOT NULL
+);
+COMMENT ON TABLE maintenance_turns IS
+    'When a replica last took its turn at a task that one of them does for all.';
 
 CREATE TABLE IF NOT EXISTS proofs (
     proof bytea NOT NULL PRIMARY KEY CHECK (octet_length(proof) = 32),
@@ -308,7 +409,8 @@ CREATE TABLE IF NOT EXISTS proofs (
     transaction_ids text[] COLLATE "C" NOT NULL CHECK (cardinality(transaction_ids) > 0),
     seen_on date NOT NULL
 );
-CREATE INDEX IF NOT EXISTS proofs_seen_on ON proofs USING brin (seen_on) WITH (pages_per_range = 32);
+DROP INDEX IF EXISTS proofs_seen_on;
+CREATE INDEX IF NOT EXISTS proofs_days ON proofs (seen_on);
 COMMENT ON TABLE proofs IS
     'Apple''s answers by the SHA-256 of the decoded proof, as JSON, where every purchase in them is granted or held: the same proof need not be asked for again. Never those that hold an auto-renewable subscription.';
 
@@ -345,7 +447,8 @@ CREATE TABLE IF NOT EXISTS partition_progress (
     decided_offset bigint NOT NULL,
     PRIMARY KEY (topic, partition, writer)
 ) WITH (fillfactor = 50);
-COMMENT ON TABLE partition_progress IS 'The highest offset ever decided in each partition of the submissions topic.';
+COMMENT ON TABLE partition_progress IS
+    'An offset in each partition of the submissions topic above which nothing was ever decided: rounded up, so that it is written rarely.';
 
 -- Since version 4.
 CREATE OR REPLACE FUNCTION database_history() RETURNS text LANGUAGE plpgsql STABLE AS $$

@@ -1,10 +1,11 @@
 import Fulfillment
 import Postgres
+import Synchronization
 
 extension PostgresLedger {
     typealias Decisions = [GroupQueue<PendingDecision, Durable<RecordedOutcome>>.Entry]
 
-    private enum Attempt: Sendable {
+    enum Attempt: Sendable {
         case committed([[OutcomeEvent]], in: DatabaseHistory?)
         case undone(BatchTransaction.Undone)
         case failed(PostgresError)
@@ -21,56 +22,14 @@ extension PostgresLedger {
         }
     }
 
-    /// Returns when every entry has its answer, or the ledger is closed. Tries for as long as that takes.
-    private func settle(_ entries: Decisions, as writer: Int32) async {
-        var waiting = entries
-        var lookUp = BatchTransaction.LookUp.underOldClaims
-        var backoff = Backoff()
-        while !waiting.isEmpty {
-            let batch = DecisionBatch(waiting.map(\.request))
-            switch await attempt(batch, lookUp: lookUp, writer: writer) {
-            case .committed(let events, let history):
-                for (entry, slot) in zip(waiting, batch.slots) {
-                    entry.answer(Durable(.events(events[slot]), in: history))
-                }
-                return
-            case .undone(.unknownGrant):
-                observer.trouble(.unknownGrant)
-                if lookUp == .everything { await backoff.wait() }
-                lookUp = .everything
-            case .undone(.decidedBefore):
-                // A COMMIT of ours whose answer was lost comes here too.
-                let count = waiting.count
-                waiting = await answerDecided(waiting)
-                observer.trouble(.decidedBefore(records: count - waiting.count))
-                if waiting.count == count { await backoff.wait() }
-            case .failed(let error) where error.kind == .data:
-                if waiting.count > 1 {
-                    let middle = waiting.count / 2
-                    await settle(Array(waiting[..<middle]), as: writer)
-                    await settle(Array(waiting[middle...]), as: writer)
-                    return
-                }
-                waiting = await park(waiting, for: error)
-                if !waiting.isEmpty { await backoff.wait() }
-            case .failed(let error):
-                note(error, of: .decisions)
-                await backoff.wait()
-            }
-            if decisions.isClosed {
-                for entry in waiting { entry.fail() }
-                return
-            }
-        }
-    }
-
-    private func attempt(_ batch: DecisionBatch, lookUp: BatchTransaction.LookUp, writer: Int32) async -> Attempt {
+    func attempt(_ batch: DecisionBatch, lookUp: BatchTransaction.LookUp, writer: Int32) async -> Attempt {
         let transaction = BatchTransaction(
             batch: batch, lookUp: lookUp, acknowledged: acknowledged.take(), writer: writer)
         let start = ContinuousClock.now
         do {
             let written = try await pool.run { try transaction.run(in: $0) }
             noteSuccess(of: .decisions)
+            commits.add(1, ordering: .relaxed)
             for player in written.replaying { observer.replaying(player) }
             observer.batchCommitted(batch.decisions.count, (ContinuousClock.now - start).inSeconds)
             return .committed(written.events, in: written.history)
@@ -83,7 +42,7 @@ extension PostgresLedger {
     }
 
     /// Answers those that have an outcome already with that one; returns the rest.
-    private func answerDecided(_ entries: Decisions) async -> Decisions {
+    func answerDecided(_ entries: Decisions) async throws(PostgresError) -> Decisions {
         let keys = entries.map { OutcomeKey($0.request.position) }
         let parked = entries.map(\.request.parkedID)
         let known: RecallOutcomes.Answers
@@ -95,22 +54,25 @@ extension PostgresLedger {
                 return known
             }
         } catch {
-            note(PostgresError(caught: error), of: .decisions)
-            return entries
+            throw PostgresError(caught: error)
         }
         var rest: Decisions = []
+        var unanswerable: Decisions = []
         for (index, entry) in entries.enumerated() {
             if let events = known.events[index] {
                 entry.answer(Durable(.events(events), in: known.history))
+            } else if known.withoutGrants.contains(index) {
+                unanswerable.append(entry)
             } else {
                 rest.append(entry)
             }
         }
-        return rest
+        // Neither granted again nor answered otherwise: an operator decides.
+        return unanswerable.isEmpty ? rest : rest + (await park(unanswerable, for: FailureCause.decidedBefore.asError))
     }
 
     /// Returns those that could not be parked either: all of them, or none.
-    private func park(_ entries: Decisions, for error: PostgresError) async -> Decisions {
+    func park(_ entries: Decisions, for error: PostgresError) async -> Decisions {
         let refused = entries.map(\.request)
         let history: DatabaseHistory?
         do {

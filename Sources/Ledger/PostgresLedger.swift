@@ -39,6 +39,8 @@ public final class PostgresLedger: PurchaseLedger {
     let decisions = GroupQueue<PendingDecision, Durable<RecordedOutcome>>()
     let queries = GroupQueue<RecallQuery, Durable<Recollection>>()
     let acknowledged = AcknowledgedEvents()
+    /// Transactions of decisions so far.
+    let commits = Atomic<Int>(0)
     private let isConnected = Mutex(false)
     private let loops = Mutex(Loops())
 

@@ -172,7 +172,7 @@ struct InspectionTests {
         let rows = try await rows("replays_of_others_purchases", of: "thief", in: database)
         #expect(rows.count == 1 && rows[0]["in_30_days"] == .number("13") && rows[0]["latest_at"]?.string != nil)
         #expect(try await self.rows("replays_of_others_purchases", of: "owner", in: database).isEmpty)
-        #expect(try await OutcomeRetention(pool: database.pool, days: 400).run().prunedReplays == 1)
+        #expect(try await OutcomeRetention.look(in: database.pool, days: 400).prunedReplays == 1)
         await ledger.close()
     }
 

@@ -26,9 +26,9 @@ struct OutboxGrowthTests {
         #expect(pages > 2_000)
         let sql = try String(contentsOf: Self.orphans, encoding: .utf8)
         let plan = try await database.pool.run { session in
-            try session.run(script: "PREPARE sweep (float8, int8, float8) AS \(sql)")
+            try session.run(script: "PREPARE sweep (float8, int8, float8, timestamptz) AS \(sql)")
             let rows = try session.execute(
-                PostgresStatement("EXPLAIN (ANALYZE, BUFFERS) EXECUTE sweep (0, 500, 30)"))
+                PostgresStatement("EXPLAIN (ANALYZE, BUFFERS) EXECUTE sweep (0, 500, 30, '-infinity')"))
             return (0..<rows.count).compactMap { rows.text($0, 0) }
         }
         // Of the whole statement: the first line that tells any.

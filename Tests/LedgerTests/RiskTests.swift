@@ -50,7 +50,7 @@ struct RiskTests {
         #expect(risk(first) == ["shared_device"])
         try await database.run(
             "UPDATE device_sightings SET day = (now() AT TIME ZONE 'UTC')::date - 30 WHERE player_id = 'a'")
-        let report = try await OutcomeRetention(pool: database.pool, days: 400).run()
+        let report = try await OutcomeRetention.look(in: database.pool, days: 400)
         #expect(report.prunedSightings >= 1)
         #expect(try await database.number("SELECT count(*) FROM device_sightings WHERE player_id = 'a'") == 0)
         await ledger.close()

@@ -18,7 +18,7 @@ struct SchemaTests {
         #expect(try await database.pool.run { try Schema.check($0) } == .current)
         #expect(try await database.number("SELECT version FROM schema_version") == Schema.currentVersion)
         let days = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'outcomes'::regclass"
-        #expect(try await database.number(days) == 5)
+        #expect(try await database.number(days) == 10)
     }
 
     @Test("an old one and a newer one are told apart, and a newer one is left alone")
@@ -130,15 +130,15 @@ struct OutcomeRetentionTests {
                 EXECUTE 'DROP TABLE outcomes_' || to_char(now() AT TIME ZONE 'UTC' + interval '2 days', 'YYYYMMDD');
             END $$
             """)
-        #expect(try await database.number(count) == 5)
+        #expect(try await database.number(count) == 10)
         let pool = LedgerDatabase.pool(database.uri, size: 4)
         let reports = try await withThrowingTaskGroup(of: OutcomeRetention.Report.self) { group in
-            for _ in 0..<4 { group.addTask { try await OutcomeRetention(pool: pool, days: 30).run() } }
+            for _ in 0..<4 { group.addTask { try await OutcomeRetention.look(in: pool, days: 30) } }
             return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(reports.flatMap(\.made).count == 1)
         #expect(reports.flatMap(\.dropped).contains("outcomes_20200101"))
-        #expect(try await database.number(count) == 5)
+        #expect(try await database.number(count) == 10)
     }
 
     @Test("a day whose rows lie in the default partition stays there; old rows and proofs are pruned")
@@ -159,7 +159,7 @@ struct OutcomeRetentionTests {
                 source_partition, source_offset, content, submission_key, submission_id, player_id, bundle_id, proof,
                 granted_transaction_ids, answer, now() FROM outcomes_default
             """)
-        let report = try await OutcomeRetention(pool: database.pool, days: 30).run()
+        let report = try await OutcomeRetention.look(in: database.pool, days: 30)
         #expect(report.skipped.count == 1)
         #expect(report.prunedOutcomes == 1)
         #expect(report.prunedProofs == 1)

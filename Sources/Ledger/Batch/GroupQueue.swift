@@ -69,6 +69,12 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
         }
     }
 
+    /// What is ready now, without waiting; nil where nothing is.
+    func take(maximum: Int, bytes: Int) -> [Entry]? {
+        let group = state.withLock { Self.take(&$0, maximum, bytes) }
+        return group.isEmpty ? nil : group
+    }
+
     private static func take(_ state: inout State, _ maximum: Int, _ bytes: Int) -> [Entry] {
         var size = 0
         let count =

@@ -36,14 +36,19 @@ public struct PostgresAppleBudget: AppleBudget {
 
     /// Throws a `PostgresError`.
     public func hold(_ scope: AppleScope, seconds: Double) async throws {
-        let parameters = Self.key(scope) + [.float8(min(seconds, Self.longestHoldSeconds))]
+        let parameters =
+            Self.key(scope) + [
+                .float8(min(seconds, Self.longestHoldSeconds)),
+                .float8(Self.longestHoldSeconds + Self.clockToleranceSeconds),
+            ]
         try await pool.run { session in _ = try session.execute(Self.holding, parameters) }
     }
 
     /// Throws a `PostgresError`.
     public func holds() async throws -> [AppleScope: Double] {
         try await pool.run { session in
-            let rows = try session.execute(Self.held)
+            let rows = try session.execute(
+                Self.held, [.float8(Self.longestHoldSeconds + Self.clockToleranceSeconds)])
             var holds: [AppleScope: Double] = [:]
             for row in 0..<rows.count {
                 guard let bundleID = rows.text(row, 0), let endpoint = rows.text(row, 1),

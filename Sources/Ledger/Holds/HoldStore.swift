@@ -37,10 +37,13 @@ public struct HoldStore: Sendable {
 
     /// Refused between two looks at the list.
     private static let batch = 200
+    /// Looked at by one statement, a transaction each: half a million fit into none's time.
+    private static let releasedAtATime: Int64 = 1_000
 
     private static let counting = LedgerSQL.statement(PackageResources.count_holds_sql)
     private static let listing = LedgerSQL.statement(PackageResources.list_holds_sql)
     private static let releasing = LedgerSQL.statement(PackageResources.release_holds_sql)
+    private static let releasingOne = LedgerSQL.statement(PackageResources.release_hold_sql)
     private static let choosing = LedgerSQL.statement(PackageResources.choose_holds_sql)
 
     private let pool: PostgresPool
@@ -66,12 +69,34 @@ public struct HoldStore: Sendable {
     }
 
     /// Lets their reasons pass and leaves the rest to the workers. Returns how many; those released before do not count.
-    /// - Parameter limit: of how many; nil: of all.
-    public func release(_ filter: HoldFilter, by operatorName: String, limit: Int? = nil) async throws -> Int {
-        try await pool.run { session in
-            try session.execute(
-                Self.releasing, [.text(operatorName)] + filter.parameters + [.int8(limit.map(Int64.init))]
-            ).affectedRows
+    /// Where it fails on the way, those before stay released, and the same again does the rest.
+    /// - Parameters:
+    ///   - limit: of how many; nil: of all.
+    ///   - progress: told now and then how many are released so far.
+    public func release(
+        _ filter: HoldFilter, by operatorName: String, limit: Int? = nil, progress: (Int) -> Void = { _ in }
+    ) async throws -> Int {
+        let who = PostgresParameter.text(operatorName)
+        if let transaction = filter.transactionID {
+            return try await pool.run {
+                try $0.execute(Self.releasingOne, [who, .text(transaction.text)]).affectedRows
+            }
+        }
+        let chosen = [PostgresParameter.text(filter.bundleID), .text(filter.reason?.rawValue)]
+        var last = ""
+        var released = 0
+        while true {
+            let behind = last
+            let left = PostgresParameter.int8(limit.map { Int64($0 - released) })
+            let (newest, count) = try await pool.run { session in
+                let rows = try session.execute(
+                    Self.releasing, [who, .text(behind), .int8(Self.releasedAtATime)] + chosen + [left])
+                return (rows.text(0, 0), Int(rows.int8(0, 1) ?? 0))
+            }
+            released += count
+            progress(released)
+            guard let newest, released < limit ?? .max else { return released }
+            last = newest
         }
     }
 

@@ -9,6 +9,7 @@ public struct PostgresHolds: HeldPurchases {
 
     private static let takingDue = LedgerSQL.statement(PackageResources.take_due_holds_sql)
     private static let takingOutdated = LedgerSQL.statement(PackageResources.take_outdated_holds_sql)
+    private static let mending = LedgerSQL.statement(PackageResources.mend_hold_times_sql)
     private static let puttingBack = LedgerSQL.statement(PackageResources.put_back_hold_sql)
     private static let returning = LedgerSQL.statement(PackageResources.return_hold_sql)
 
@@ -23,6 +24,8 @@ public struct PostgresHolds: HeldPurchases {
     public func takeDue(catalogVersion: Int64, limit: Int) async throws -> [LeasedHold] {
         try await pool.run { [leaseSeconds] session in
             try session.transaction { session in
+                try session.execute(
+                    Self.mending, [.float8(DueTimes.farthestSeconds), .int8(DueTimes.mendedAtATime)])
                 func take(_ statement: PostgresStatement, _ more: [PostgresParameter], _ limit: Int) throws
                     -> [LeasedHold]
                 {

@@ -59,6 +59,9 @@ public struct ParkedStore: Sendable {
     private static let listing = LedgerSQL.statement(PackageResources.list_parked_sql)
     private static let counting = LedgerSQL.statement(PackageResources.count_parked_sql)
     private static let retrying = LedgerSQL.statement(PackageResources.retry_parked_sql)
+    private static let finding = LedgerSQL.statement(PackageResources.find_parked_sql)
+    private static let findingNamed = LedgerSQL.statement(PackageResources.find_parked_named_sql)
+    private static let retryingPage = LedgerSQL.statement(PackageResources.retry_parked_page_sql)
 
     private let pool: PostgresPool
 
@@ -82,11 +85,42 @@ public struct ParkedStore: Sendable {
         }
     }
 
-    /// Makes them due, but for those that someone works on. Returns how many.
-    /// - Parameter limit: of how many, the oldest first; nil: of all.
-    public func retry(_ filter: ParkedFilter, limit: Int? = nil) async throws -> Int {
-        try await pool.run {
-            try $0.execute(Self.retrying, filter.parameters + [.int8(limit.map(Int64.init))]).affectedRows
+    /// Makes them due, but for those that someone works on. Returns how many. Where it fails on the way, those before stay
+    /// due, and the same again does the rest.
+    /// - Parameters:
+    ///   - limit: of how many, the oldest first; nil: of all.
+    ///   - progress: told now and then how many are due so far.
+    public func retry(
+        _ filter: ParkedFilter, limit: Int? = nil, progress: (Int) -> Void = { _ in }
+    ) async throws -> Int {
+        guard filter.submissionID != nil || limit != nil else {
+            return try await ParkedPages.run(
+                Self.retryingPage, [.text(filter.bundleID), .text(filter.reason?.rawValue)], in: pool,
+                progress: progress)
+        }
+        var rest = try await ids(filter, limit: limit)[...]
+        var due = 0
+        while !rest.isEmpty {
+            let some = Array(rest.prefix(Int(ParkedPages.size)))
+            rest = rest.dropFirst(some.count)
+            due += try await pool.run { try $0.execute(Self.retrying, [.uuids(some)]).affectedRows }
+            progress(due)
+        }
+        return due
+    }
+
+    /// Those that nobody works on, oldest first.
+    private func ids(_ filter: ParkedFilter, limit: Int?) async throws -> [NameBasedUUID] {
+        try await pool.run { session in
+            let limit = PostgresParameter.int8(limit.map(Int64.init))
+            let rows =
+                if let submission = filter.submissionID {
+                    try session.execute(Self.findingNamed, [.text(submission), limit])
+                } else {
+                    try session.execute(
+                        Self.finding, [.text(filter.bundleID), .text(filter.reason?.rawValue), limit])
+                }
+            return (0..<rows.count).compactMap { rows.uuid($0, 0)?.nameBased }
         }
     }
 

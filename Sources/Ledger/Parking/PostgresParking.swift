@@ -92,11 +92,10 @@ public final class PostgresParking: ParkedSubmissions {
     }
 
     public func wakeBlocked(_ bundleID: BundleID, for reasons: [ParkingReason]) async throws {
-        try await pool.run { session in
-            _ = try session.execute(
-                Self.waking,
-                [.text(bundleID.text), .float8(Self.wakeSeconds), .textArray(reasons.map(\.rawValue))])
-        }
+        _ = try await ParkedPages.run(
+            Self.waking,
+            [.text(bundleID.text), .float8(Self.wakeSeconds), .textArray(reasons.map(\.rawValue))],
+            in: pool, progress: { _ in })
     }
 
     /// Fails what waits to be parked, and lets the transaction under way end. May be called twice.

@@ -4,6 +4,7 @@ import Postgres
 /// Leases parked submissions, for a worker or an operator.
 enum TakeParked {
     private static let due = LedgerSQL.statement(PackageResources.take_due_sql)
+    private static let mending = LedgerSQL.statement(PackageResources.mend_parked_times_sql)
     private static let suspect = LedgerSQL.statement(PackageResources.take_suspect_sql)
     private static let chosen = LedgerSQL.statement(PackageResources.lease_parked_sql)
     private static let leaving = LedgerSQL.statement(PackageResources.leave_parked_sql)
@@ -15,6 +16,7 @@ enum TakeParked {
     }
 
     static func due(limit: Int, leaseSeconds: Double, in session: PostgresSession) throws -> [LeasedSubmission] {
+        try session.execute(mending, [.float8(DueTimes.farthestSeconds), .int8(DueTimes.mendedAtATime)])
         // Committed before anyone looks into them: a take that kills counts.
         let taken = taken(try session.execute(due, [.int8(Int64(limit)), .float8(leaseSeconds)]))
         if !taken.unreadable.isEmpty { try session.execute(leaving, [.uuids(taken.unreadable)]) }

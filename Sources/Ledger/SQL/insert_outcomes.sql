@@ -30,8 +30,15 @@ WITH decided AS (
         AS proven (proof, evidence, transactions, seen_on)
     ON CONFLICT DO NOTHING
 ), progressed AS (
+    -- Up to the next multiple of 4096, and only where the row does not say so yet: a row that every batch changes becomes
+    -- dear while a backup keeps its old versions. Too high a mark costs look-ups, too low a one would be wrong.
     INSERT INTO partition_progress AS known (topic, partition, writer, decided_offset)
-    SELECT * FROM unnest($26::text[], $27::int4[], $28::int4[], $29::int8[])
+    SELECT topic, partition, writer, (decided / 4096 + 1) * 4096
+    FROM unnest($26::text[], $27::int4[], $28::int4[], $29::int8[]) AS progress (topic, partition, writer, decided)
+    WHERE progress.decided > coalesce((
+        SELECT before.decided_offset FROM partition_progress AS before
+        WHERE before.topic = progress.topic AND before.partition = progress.partition AND before.writer = progress.writer
+        LIMIT 1), -1)
     ON CONFLICT (topic, partition, writer) DO UPDATE SET decided_offset = excluded.decided_offset
         WHERE known.decided_offset < excluded.decided_offset
 ), acknowledged AS (

@@ -5,7 +5,13 @@ FROM (
         leased_until > now() AS is_leased, source_topic AS topic, source_partition AS partition,
         source_offset AS "offset", encode(proof, 'hex') AS proof_sha256, tries
     FROM parked
-    WHERE submission_id = $1 OR player_id = $1
+    WHERE id IN (
+        SELECT id FROM parked WHERE submission_id = $1
+        UNION
+        SELECT id FROM parked WHERE player_id = $1 AND reason <> 'player_share'
+        UNION
+        SELECT id FROM parked WHERE player_id = $1 AND reason = 'player_share'
+    )
     ORDER BY parked_at DESC
     LIMIT $2
 ) AS found;

@@ -2,8 +2,11 @@
 SELECT coalesce(json_agg(found), '[]')::text
 FROM (
     SELECT transaction_id, player_id, refused_at
-    FROM refusals
-    WHERE transaction_id = $1 OR player_id = $1
+    FROM (
+        SELECT transaction_id, player_id, refused_at FROM refusals WHERE transaction_id = $1
+        UNION
+        SELECT transaction_id, player_id, refused_at FROM refusals WHERE player_id = $1
+    ) AS refused
     ORDER BY refused_at DESC
     LIMIT $2
 ) AS found;

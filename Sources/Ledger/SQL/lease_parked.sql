@@ -1,9 +1,10 @@
 -- Leases for an operator, whether due or not. $1 seconds; $2 how many; $3–$5 a submission, an app, a reason, or null; $6 rows to leave out
+-- A lease that ends later than any can was given while the clock was ahead: it is over.
 WITH wanted AS (
     SELECT id
     FROM parked
     WHERE ($3::text IS NULL OR submission_id = $3) AND ($4::text IS NULL OR bundle_id = $4)
-        AND ($5::text IS NULL OR reason = $5) AND (leased_until IS NULL OR leased_until < now())
+        AND ($5::text IS NULL OR reason = $5) AND (leased_until IS NULL OR leased_until NOT BETWEEN now() AND now() + interval '10 minutes')
         AND id <> ALL ($6::uuid[])
     ORDER BY id
     LIMIT $2

@@ -59,9 +59,17 @@ WITH given AS (
     ON CONFLICT DO NOTHING
     RETURNING id
 ), progressed AS (
+    -- Rounded up and written rarely, as a batch's.
     INSERT INTO partition_progress AS known (topic, partition, writer, decided_offset)
-    SELECT source_topic, source_partition, -1, max(source_offset)
-    FROM given GROUP BY source_topic, source_partition ORDER BY source_topic, source_partition
+    SELECT topic, partition, -1, (decided / 4096 + 1) * 4096
+    FROM (
+        SELECT source_topic AS topic, source_partition AS partition, max(source_offset) AS decided
+        FROM given GROUP BY source_topic, source_partition ORDER BY source_topic, source_partition
+    ) AS progress
+    WHERE progress.decided > coalesce((
+        SELECT before.decided_offset FROM partition_progress AS before
+        WHERE before.topic = progress.topic AND before.partition = progress.partition AND before.writer = -1
+        LIMIT 1), -1)
     ON CONFLICT (topic, partition, writer) DO UPDATE SET decided_offset = excluded.decided_offset
         WHERE known.decided_offset < excluded.decided_offset
 ), stored AS (

@@ -1,4 +1,3 @@
--- $1 days since it was decided; at most $2 rows at a time
+-- Another row may stand there by now. $1 the day, as it was found; $2 places
 DELETE FROM outcomes_default
-WHERE ctid = ANY (ARRAY(
-    SELECT ctid FROM outcomes_default WHERE decided_at < now() - make_interval(days => $1) LIMIT $2));
+WHERE ctid = ANY ($2::text[]::tid[]) AND decided_at < $1::date::timestamp AT TIME ZONE 'UTC';

@@ -1,4 +1,2 @@
--- $1 days since it was first seen; at most $2 rows at a time
-DELETE FROM proofs
-WHERE ctid = ANY (ARRAY(
-    SELECT ctid FROM proofs WHERE seen_on < (now() AT TIME ZONE 'UTC')::date - $1::int4 LIMIT $2));
+-- Another row may stand there by now. $1 the day, as it was found; $2 places
+DELETE FROM proofs WHERE ctid = ANY ($2::text[]::tid[]) AND seen_on < $1::date;

@@ -1,4 +1,2 @@
--- $1 days since then; at most $2 rows at a time
-DELETE FROM device_sightings
-WHERE ctid = ANY (ARRAY(
-    SELECT ctid FROM device_sightings WHERE day <= (now() AT TIME ZONE 'UTC')::date - $1::int4 LIMIT $2));
+-- Another row may stand there by now. $1 the day, as it was found; $2 places
+DELETE FROM device_sightings WHERE ctid = ANY ($2::text[]::tid[]) AND day < $1::date;

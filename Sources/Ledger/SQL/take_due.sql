@@ -1,9 +1,10 @@
 -- Leases what is due, oldest first, and what waits with the same app and proof. What was taken three times without an end
 -- is left for take_suspect. $1 how many of each; $2 seconds
+-- A lease that ends later than any can was given while the clock was ahead: it is over.
 WITH due AS (
     SELECT id, bundle_id, proof
     FROM parked
-    WHERE due_at <= now() AND takes < 3 AND (leased_until IS NULL OR leased_until < now())
+    WHERE due_at <= now() AND takes < 3 AND (leased_until IS NULL OR leased_until NOT BETWEEN now() AND now() + interval '10 minutes')
     ORDER BY due_at
     LIMIT $1
     FOR UPDATE SKIP LOCKED
@@ -14,7 +15,7 @@ WITH due AS (
         SELECT id
         FROM parked
         WHERE proof = taken.proof AND bundle_id = taken.bundle_id AND due_at IS NOT NULL AND takes < 3
-            AND (leased_until IS NULL OR leased_until < now()) AND id NOT IN (SELECT id FROM due)
+            AND (leased_until IS NULL OR leased_until NOT BETWEEN now() AND now() + interval '10 minutes') AND id NOT IN (SELECT id FROM due)
         LIMIT $1
         FOR UPDATE SKIP LOCKED
     ) AS other

@@ -1,8 +1,9 @@
 -- Leases what is due, oldest first. $1 how many; $2 seconds
+-- A lease that ends later than any can was given while the clock was ahead: it is over.
 WITH due AS (
     SELECT transaction_id
     FROM holds
-    WHERE due_at <= now() AND (leased_until IS NULL OR leased_until < now())
+    WHERE due_at <= now() AND (leased_until IS NULL OR leased_until NOT BETWEEN now() AND now() + interval '10 minutes')
     ORDER BY due_at
     LIMIT $1
     FOR UPDATE SKIP LOCKED

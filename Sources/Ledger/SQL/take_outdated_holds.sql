@@ -1,8 +1,9 @@
 -- Leases what an older catalog decided. $1 how many; $2 seconds; $3 the catalog in force
+-- A lease that ends later than any can was given while the clock was ahead: it is over.
 WITH outdated AS (
     SELECT transaction_id
     FROM holds
-    WHERE due_at IS NULL AND catalog_version < $3 AND (leased_until IS NULL OR leased_until < now())
+    WHERE due_at IS NULL AND catalog_version < $3 AND (leased_until IS NULL OR leased_until NOT BETWEEN now() AND now() + interval '10 minutes')
     ORDER BY catalog_version
     LIMIT $1
     FOR UPDATE SKIP LOCKED

@@ -1,9 +1,10 @@
 -- Leases one that was taken three times without an end, to be tried alone; or sets it aside where its workers died of it
 -- often enough while it was alone. What it holds is not returned then. $1 seconds; $2 deaths
+-- A lease that ends later than any can was given while the clock was ahead: it is over.
 WITH suspect AS (
     SELECT id, deaths_alone + is_alone::integer AS deaths
     FROM parked
-    WHERE due_at <= now() AND takes >= 3 AND (leased_until IS NULL OR leased_until < now())
+    WHERE due_at <= now() AND takes >= 3 AND (leased_until IS NULL OR leased_until NOT BETWEEN now() AND now() + interval '10 minutes')
     ORDER BY due_at
     LIMIT 1
     FOR UPDATE SKIP LOCKED

@@ -1,102 +1,85 @@
 import Fulfillment
 import Postgres
 
-/// The outcomes' partitions, one for each UTC day by PostgreSQL's clock.
+/// The outcomes' partitions, one for each UTC day. Nobody waits for them: records of a day without one are in the default
+/// partition, and no step here holds up a writer for longer than the functions' `lock_timeout`.
 enum OutcomePartitions {
     /// Days before and after today that have a partition of their own.
     static let daysBehind: Int32 = 1
-    static let daysAhead: Int32 = 2
+    /// A backup that reads for days must not keep tomorrow from having one.
+    static let daysAhead: Int32 = 7
+    /// A transaction this old is no batch: what it holds is not waited for. Seconds.
+    static let oldTransaction = 1.0
 
-    struct Day: Hashable, Comparable {
-        let sinceEpoch: Int32
+    private static let listing = LedgerSQL.statement(PackageResources.outcome_days_sql)
+    private static let making = LedgerSQL.statement(PackageResources.make_outcomes_day_sql)
+    private static let dropping = LedgerSQL.statement(PackageResources.drop_outcomes_day_sql)
 
-        private var date: String { String(Timestamp(day: sinceEpoch).rfc3339.prefix(10)) }
-        var table: String { "outcomes_" + date.replacing("-", with: "") }
-
-        /// Only digits and hyphens come from outside: both names are safe to write into SQL.
-        var creation: String {
-            """
-            CREATE TABLE \(table) (LIKE outcomes INCLUDING ALL);
-            ALTER TABLE \(table) ADD CONSTRAINT its_day CHECK (day = DATE '\(date)');
-            ALTER TABLE outcomes ATTACH PARTITION \(table)
-                FOR VALUES FROM ('\(date)') TO ('\(Day(sinceEpoch: sinceEpoch + 1).date)');
-            ALTER TABLE \(table) DROP CONSTRAINT its_day
-            """
-        }
-
-        static func < (left: Day, right: Day) -> Bool { left.sinceEpoch < right.sinceEpoch }
+    /// What became of one day.
+    enum Step: Equatable {
+        case done
+        /// Nothing to do, or another replica is at it.
+        case nothing
+        /// It stays in the default partition: there are rows of it already, or too much of others to look through.
+        case staysInDefault
+        case blocked([LockHolder])
     }
 
-    private static let listing = LedgerSQL.statement(PackageResources.outcome_partitions_sql)
-    private static let findingInDefault = LedgerSQL.statement(PackageResources.default_holds_day_sql)
-
-    static func list(in session: PostgresSession) throws -> (today: Day, days: Set<Day>) {
+    static func list(in session: PostgresSession) throws -> (now: Timestamp, days: Set<OutcomeDay>) {
         let rows = try session.execute(listing)
-        guard let today = rows.dateDays(0, 0) else {
+        guard let now = rows.int8(0, 0) else {
             throw PostgresError(sqlState: nil, message: "no clock", kind: .other)
         }
-        let days = (0..<rows.count).compactMap { row in rows.text(row, 1).flatMap(Day.init(table:)) }
-        return (Day(sinceEpoch: today), Set(days))
+        let days = (0..<rows.count).compactMap { row in rows.text(row, 1).flatMap(OutcomeDay.init(table:)) }
+        return (Timestamp(milliseconds: now / 1000), Set(days))
     }
 
-    /// Makes what is missing, a transaction each, and returns the days whose rows already lie in the default partition:
-    /// those stay there.
-    @discardableResult
-    static func makeAhead(in session: PostgresSession) throws -> (made: [String], skipped: [String]) {
-        let (today, days) = try list(in: session)
-        var made: [String] = []
-        var skipped: [String] = []
-        for sinceEpoch in (today.sinceEpoch - daysBehind)...(today.sinceEpoch + daysAhead) {
-            let day = Day(sinceEpoch: sinceEpoch)
-            if days.contains(day) { continue }
-            try changing(session) { session in
-                // Another replica may have made it while we waited.
-                if try list(in: session).days.contains(day) { return }
-                let isTaken = try session.execute(findingInDefault, [.date(daysSinceUnixEpoch: sinceEpoch)])
-                guard isTaken.bool(0, 0) == false else { return skipped.append(day.table) }
-                try session.run(script: day.creation)
-                made.append(day.table)
+    /// Days that should have a partition at any of these times.
+    static func wanted(at times: [Timestamp]) -> Set<OutcomeDay> {
+        Set(
+            times.lazy.map(\.daysSinceEpoch).flatMap { today in
+                ((today - daysBehind)...(today + daysAhead)).map(OutcomeDay.init(sinceEpoch:))
+            })
+    }
+
+    static func make(_ day: OutcomeDay, in session: PostgresSession) throws -> Step {
+        try changing(["outcomes_default"], in: session) { session in
+            let parameter = PostgresParameter.date(daysSinceUnixEpoch: day.sinceEpoch)
+            switch try session.execute(making, [parameter]).text(0, 0) {
+            case "made": return .done
+            case "exists": return .nothing
+            default: return .staysInDefault
             }
         }
-        return (made, skipped)
     }
 
-    /// Drops whole days that lie more than `retentionDays` back.
-    static func dropOld(retentionDays: Int32, in session: PostgresSession) throws -> [String] {
-        var dropped: [String] = []
-        let (today, days) = try list(in: session)
-        for day in days.sorted() where day.sinceEpoch < today.sinceEpoch - retentionDays {
-            try changing(session) { session in
-                try session.run(script: "DROP TABLE IF EXISTS \(day.table)")
+    static func drop(_ day: OutcomeDay, in session: PostgresSession) throws -> Step {
+        try changing(["outcomes", "outcomes_default", day.table], in: session) { session in
+            let parameter = PostgresParameter.date(daysSinceUnixEpoch: day.sinceEpoch)
+            return try session.execute(dropping, [parameter]).bool(0, 0) == true ? .done : .nothing
+        }
+    }
+
+    /// For `migrate`: makes what is missing, as far as nobody is in the way.
+    static func makeAhead(in session: PostgresSession) throws {
+        let (now, days) = try list(in: session)
+        for day in wanted(at: [now]).subtracting(days).sorted() {
+            if case .blocked = try make(day, in: session) { return }
+        }
+    }
+
+    /// Not even tried where it would wait: writers and look-ups queue behind whoever waits for an exclusive lock.
+    private static func changing(
+        _ tables: [String], in session: PostgresSession, _ body: (PostgresSession) throws -> Step
+    ) throws -> Step {
+        do {
+            return try session.transaction { session in
+                guard try AdvisoryLock.retention.take(unlessTakenIn: session) else { return .nothing }
+                let holders = try LockHolder.find(tables, olderThan: oldTransaction, in: session)
+                return holders.isEmpty ? try body(session) : .blocked(holders)
             }
-            dropped.append(day.table)
+        } catch let error as PostgresError where error.isLockTrouble {
+            return .blocked(try LockHolder.find(tables, olderThan: 0, in: session))
         }
-        return dropped
-    }
-
-    /// One replica at a time, and never long in the way of writers, who queue behind a lock that is waited for.
-    private static func changing(_ session: PostgresSession, _ body: (PostgresSession) throws -> Void) throws {
-        try session.transaction { session in
-            try AdvisoryLock.retention.take(in: session)
-            try session.run(script: "SET LOCAL lock_timeout = '2s'")
-            try body(session)
-        }
-    }
-}
-
-extension OutcomePartitions.Day {
-    /// Nil where the table is no day's.
-    init?(table: String) {
-        let digits = table.dropFirst("outcomes_".count)
-        let date = "\(digits.prefix(4))-\(digits.dropFirst(4).prefix(2))-\(digits.suffix(2))"
-        guard table.hasPrefix("outcomes_"), digits.count == 8, let time = Timestamp(rfc3339: date + "T00:00:00Z")
-        else { return nil }
-        self.init(sinceEpoch: time.daysSinceEpoch)
-    }
-}
-
-extension Timestamp {
-    fileprivate init(day: Int32) {
-        self.init(milliseconds: Int64(day) * 86_400_000)
     }
 }

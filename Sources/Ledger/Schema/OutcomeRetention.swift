@@ -2,62 +2,107 @@ import Fulfillment
 import Postgres
 
 /// Keeps the outcomes' partitions: makes those of the days to come, and forgets decided submissions after their time.
-/// Grants, holds and refunds are never forgotten. Safe on several replicas at once; call it at the start, before the
-/// first record is taken, and every hour.
+/// Grants, holds and refunds are never forgotten. One replica at a time does it for all; nothing waits for it, and it
+/// waits for nobody: what was in the way is told, and left for the next time.
 public struct OutcomeRetention: Sendable {
     /// Rows that one statement deletes at most.
-    static let prunedAtATime: Int64 = 10_000
+    static let prunedAtATime = 5_000
+    /// Rows that are looked for at a time.
+    static let foundAtATime = 50_000
+    /// Days dropped in one look at most: a clock that is wrong for a moment must not forget a month.
+    static let droppedAtATime = 2
+    /// Between the worker's clock and PostgreSQL's, before neither is believed. Seconds.
+    public static let clockTolerance = 86_400.0
+    /// Between two turns, of whichever replica. Seconds.
+    public static let turnSeconds = 45.0
 
     public struct Report: Sendable, Equatable {
+        /// Another replica took its turn a moment ago: nothing was looked at.
+        public var isAnothersTurn = false
         public var made: [String] = []
-        /// Days whose rows lay in the default partition already: they stay there until they are pruned.
+        /// Days that stay in the default partition, with rows of them in it, until they are pruned.
         public var skipped: [String] = []
         public var dropped: [String] = []
+        /// Who was in the way. What is missing is made next time.
+        public var blockers: [LockHolder]?
+        /// PostgreSQL's clock less ours, where they disagree by more than `clockTolerance`: nothing was forgotten.
+        public var clockDifference: Double?
         public var prunedOutcomes = 0
         public var prunedProofs = 0
         public var prunedSightings = 0
         public var prunedReplays = 0
     }
 
-    private static let pruningDefault = LedgerSQL.statement(PackageResources.prune_default_sql)
-    private static let pruningProofs = LedgerSQL.statement(PackageResources.prune_proofs_sql)
-
-    private static let pruningReplays = LedgerSQL.statement(PackageResources.prune_replays_sql)
-
-    private static let pruningSightings = LedgerSQL.statement(PackageResources.prune_sightings_sql)
+    private static let takingTurn = LedgerSQL.statement(PackageResources.take_turn_sql)
 
     private let pool: PostgresPool
     private let days: Int32
+    private let turnSeconds: Double
 
-    /// - Parameter days: `OUTCOME_RETENTION_DAYS`, at least 1.
-    public init(pool: PostgresPool, days: Int) {
+    /// - Parameters:
+    ///   - days: `OUTCOME_RETENTION_DAYS`, at least 1.
+    ///   - turnSeconds: between two turns of the replicas; 0 where each call is one.
+    public init(pool: PostgresPool, days: Int, turnSeconds: Double = OutcomeRetention.turnSeconds) {
         self.pool = pool
         self.days = Int32(clamping: max(days, 1))
+        self.turnSeconds = turnSeconds
     }
 
-    /// Throws a `PostgresError`, also where a lock was not to be had in 2 s: what is left is done next time.
-    public func run() async throws -> Report {
-        let days = days
-        return try await pool.run { session in
-            var report = Report()
-            (report.made, report.skipped) = try OutcomePartitions.makeAhead(in: session)
-            report.dropped = try OutcomePartitions.dropOld(retentionDays: days, in: session)
-            report.prunedOutcomes = try Self.prune(Self.pruningDefault, days, in: session)
-            report.prunedProofs = try Self.prune(Self.pruningProofs, days, in: session)
-            report.prunedSightings = try Self.prune(Self.pruningSightings, RiskFacts.deviceDays, in: session)
-            report.prunedReplays = try Self.prune(Self.pruningReplays, Replays.days, in: session)
+    /// One look. Throws a `PostgresError`; a lock that was not to be had is none.
+    /// - Parameter now: by the worker's clock.
+    public func run(now: Timestamp) async throws -> Report {
+        var report = Report()
+        guard try await takeTurn() else {
+            report.isAnothersTurn = true
             return report
+        }
+        let (theirs, existing) = try await pool.run { try OutcomePartitions.list(in: $0) }
+        let difference = Double(theirs.milliseconds - now.milliseconds) / 1000
+        try await make(OutcomePartitions.wanted(at: [now, theirs]).subtracting(existing), &report)
+        guard abs(difference) <= Self.clockTolerance else {
+            report.clockDifference = difference
+            return report
+        }
+        // What is old by both.
+        let today = min(now.daysSinceEpoch, theirs.daysSinceEpoch)
+        let old = existing.filter { $0.sinceEpoch < today - days }.sorted()
+        try await drop(old.prefix(Self.droppedAtATime), &report)
+        report.prunedOutcomes = try await Pruning.defaults.run(before: today - days, in: pool)
+        report.prunedProofs = try await Pruning.proofs.run(before: today - days, in: pool)
+        report.prunedSightings = try await Pruning.sightings.run(before: today - RiskFacts.deviceDays + 1, in: pool)
+        report.prunedReplays = try await Pruning.replays.run(before: today - Replays.days + 1, in: pool)
+        return report
+    }
+
+    private func takeTurn() async throws -> Bool {
+        guard turnSeconds > 0 else { return true }
+        return try await pool.run { [turnSeconds] session in
+            try session.execute(Self.takingTurn, [.text("outcomes"), .float8(turnSeconds)]).count > 0
         }
     }
 
-    private static func prune(
-        _ statement: PostgresStatement, _ days: Int32, in session: PostgresSession
-    ) throws -> Int {
-        var pruned = 0
-        while true {
-            let count = try session.execute(statement, [.int4(days), .int8(prunedAtATime)]).affectedRows
-            pruned += count
-            if count < prunedAtATime { return pruned }
+    private func make(_ days: Set<OutcomeDay>, _ report: inout Report) async throws {
+        for day in days.sorted() {
+            switch try await pool.run({ try OutcomePartitions.make(day, in: $0) }) {
+            case .done: report.made.append(day.table)
+            case .nothing: break
+            case .staysInDefault: report.skipped.append(day.table)
+            case .blocked(let holders):
+                report.blockers = holders
+                return
+            }
+        }
+    }
+
+    private func drop(_ days: some Sequence<OutcomeDay> & Sendable, _ report: inout Report) async throws {
+        for day in days {
+            switch try await pool.run({ try OutcomePartitions.drop(day, in: $0) }) {
+            case .done: report.dropped.append(day.table)
+            case .nothing, .staysInDefault: break
+            case .blocked(let holders):
+                report.blockers = holders
+                return
+            }
         }
     }
 }

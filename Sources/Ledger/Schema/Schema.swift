@@ -5,6 +5,9 @@ public enum Schema {
     /// The version that `schema.sql` writes.
     public static let currentVersion = 4
 
+    /// How long `migrate` waits for those who hold the tables. Seconds.
+    public static let patience = 600.0
+
     /// `schema.sql`.
     public static var script: String { LedgerSQL.text(PackageResources.schema_sql) }
 
@@ -28,17 +31,46 @@ public enum Schema {
         return found > currentVersion ? .newer(found: found) : .tooOld(found: found, needed: currentVersion)
     }
 
-    /// Applies the schema in one transaction, and makes the outcomes' first partitions. Any number of times, also by
-    /// several replicas at once.
+    /// The same for those who have nobody to tell.
     public static func migrate(_ session: PostgresSession) throws {
-        try session.transaction { session in
-            // Waits for another replica's migration, and for an old release's transactions.
-            try session.run(script: "SET LOCAL lock_timeout = '60s'; SET LOCAL statement_timeout = '10min'")
-            try AdvisoryLock.schema.take(in: session)
-            // A newer release's functions are not to be replaced by ours.
-            if case .newer = try check(session) { return }
-            try session.run(script: script)
+        _ = try migrate(session, tell: { _ in })
+    }
+
+    /// Applies the schema where it is missing or old, and makes the outcomes' first partitions. Any number of times, also
+    /// by several replicas at once, and while workers decide. A current one is left alone.
+    ///
+    /// Throws a `PostgresError` with the SQLSTATE 55P03 and who was in the way where that took longer than `patience`.
+    /// - Parameter tell: a line for the operator; called on the session's thread.
+    /// - Returns: what was found there.
+    public static func migrate(
+        _ session: PostgresSession, patience: Double = Schema.patience, tell: (String) -> Void
+    ) throws -> State {
+        let found = try check(session)
+        switch found {
+        case .newer: return found
+        case .current: break
+        case .missing, .tooOld:
+            try withoutActuallyEscaping(tell) { tell in
+                let migration = Migration(session, script: script, patience: patience) { tell($0.inWords) }
+                // Another replica's work is done already, and a newer release's functions are not to be replaced by ours.
+                try migration.run { session in
+                    switch try check(session) {
+                    case .current, .newer: true
+                    case .missing, .tooOld: false
+                    }
+                }
+            }
         }
         try OutcomePartitions.makeAhead(in: session)
+        return found
+    }
+}
+
+extension Migration.News {
+    fileprivate var inWords: String {
+        switch self {
+        case .buildingIndex(let name): "building the index \(name); workers go on meanwhile"
+        case .waiting(let holders): "waiting, and holding up nobody: \(holders.inWords)"
+        }
     }
 }

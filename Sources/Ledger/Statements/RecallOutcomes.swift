@@ -5,8 +5,10 @@ enum RecallOutcomes {
     private static let statement = LedgerSQL.statement(PackageResources.recall_outcomes_sql)
 
     struct Answers: Sendable {
-        /// By the index of their key; nothing for records never decided.
+        /// The stored answers, by the index of their key; nothing for records never decided.
         var events: [Int: [OutcomeEvent]] = [:]
+        /// Records that were decided, and whose grants are not there: somebody deleted them, and the answer with them.
+        var withoutGrants: Set<Int> = []
         /// Where they stand; nil where there are none.
         var history: DatabaseHistory?
     }
@@ -22,8 +24,10 @@ enum RecallOutcomes {
             ])
         var events: [Int: [OutcomeEvent]] = [:]
         var answers: [Int: OutcomeEvent] = [:]
+        var decided: Set<Int> = []
         for row in 0..<rows.count {
             guard let number = rows.int8(row, 0).map({ Int($0) - 1 }) else { continue }
+            decided.insert(number)
             if let granted = rows.bytes(row, 2).flatMap(OutcomeEvent.init(stored:)) {
                 events[number, default: []].append(granted)
             }
@@ -32,6 +36,8 @@ enum RecallOutcomes {
             }
         }
         for (number, answer) in answers { events[number, default: []].append(answer) }
-        return Answers(events: events, history: rows.count > 0 ? rows.history(0, 3) : nil)
+        return Answers(
+            events: events, withoutGrants: decided.subtracting(events.keys),
+            history: rows.count > 0 ? rows.history(0, 3) : nil)
     }
 }

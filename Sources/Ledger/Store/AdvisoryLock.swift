@@ -8,9 +8,15 @@ enum AdvisoryLock: Int64 {
     case retention = 0x7263_7074_0003
 
     private static let statement = LedgerSQL.statement(PackageResources.lock_transaction_sql)
+    private static let trying = LedgerSQL.statement(PackageResources.try_lock_sql)
 
     /// Waits for the others, for as long as `lock_timeout` allows. Inside a transaction.
     func take(in session: PostgresSession) throws {
         try session.execute(Self.statement, [.int8(rawValue)])
+    }
+
+    /// False where somebody else has it. Inside a transaction.
+    func take(unlessTakenIn session: PostgresSession) throws -> Bool {
+        try session.execute(Self.trying, [.int8(rawValue)]).bool(0, 0) ?? false
     }
 }

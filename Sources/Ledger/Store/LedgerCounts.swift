@@ -19,9 +19,11 @@ public struct LedgerCounts: Sendable, Equatable {
     private static let statement = LedgerSQL.statement(PackageResources.count_ledger_sql)
 
     /// Throws a `PostgresError`.
-    public static func read(from pool: PostgresPool) async throws -> LedgerCounts {
+    /// - Parameter floor: of the one who counts again and again.
+    public static func read(from pool: PostgresPool, floor: OutboxFloor = OutboxFloor()) async throws -> LedgerCounts {
         try await pool.run { session in
-            let rows = try session.execute(statement, [.int8(maximum)])
+            let rows = try session.execute(statement, [.int8(maximum), floor.begin()])
+            try floor.advance(in: session)
             func count(_ column: Int) -> Int { Int(rows.int8(0, column) ?? 0) }
             return LedgerCounts(parked: count(0), held: count(1), outboxPending: count(2))
         }

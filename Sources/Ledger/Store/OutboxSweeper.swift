@@ -17,6 +17,7 @@ public struct OutboxSweeper: Sendable {
     private static let ofPartition = LedgerSQL.statement(PackageResources.take_partition_sql)
 
     private let pool: PostgresPool
+    private let floor = OutboxFloor()
 
     public init(pool: PostgresPool) {
         self.pool = pool
@@ -25,8 +26,15 @@ public struct OutboxSweeper: Sendable {
     /// Leases events of any partition, oldest first: nobody else takes them before the lease is over. Publish them and
     /// call `deletePublished`.
     public func takeOrphans(olderThanSeconds: Double, limit: Int, leaseSeconds: Double) async throws -> [OrphanEvent] {
-        try await take(
-            Self.orphans, [.float8(olderThanSeconds), .int8(Int64(limit)), .float8(leaseSeconds)])
+        let floor = floor
+        return try await pool.run { session in
+            let parameters: [PostgresParameter] = [
+                .float8(olderThanSeconds), .int8(Int64(limit)), .float8(leaseSeconds),
+            ]
+            let taken = Self.events(try session.execute(Self.orphans, parameters + [floor.begin()]))
+            if taken.count < limit { try floor.advance(in: session) }
+            return taken
+        }
     }
 
     /// A partition's events for its new owner, oldest first, of any age and whoever leased them. The same come again
@@ -44,15 +52,16 @@ public struct OutboxSweeper: Sendable {
     }
 
     private func take(_ statement: PostgresStatement, _ parameters: [PostgresParameter]) async throws -> [OrphanEvent] {
-        try await pool.run { session in
-            let rows = try session.execute(statement, parameters)
-            return (0..<rows.count).compactMap { row in
-                guard let id = rows.uuid(row, 0), let key = rows.text(row, 1),
-                    let event = rows.bytes(row, 3).flatMap(OutcomeEvent.init(stored:))
-                else { return nil }
-                return OrphanEvent(
-                    eventID: id.nameBased, recordKey: key, traceparent: rows.text(row, 2), event: event)
-            }
+        try await pool.run { Self.events(try $0.execute(statement, parameters)) }
+    }
+
+    private static func events(_ rows: PostgresRows) -> [OrphanEvent] {
+        (0..<rows.count).compactMap { row in
+            guard let id = rows.uuid(row, 0), let key = rows.text(row, 1),
+                let event = rows.bytes(row, 3).flatMap(OutcomeEvent.init(stored:))
+            else { return nil }
+            return OrphanEvent(
+                eventID: id.nameBased, recordKey: key, traceparent: rows.text(row, 2), event: event)
         }
     }
 }

@@ -57,8 +57,11 @@ struct HoldsCommand: AsyncParsableCommand {
                     if choice.operation.dryRun {
                         return print("\(choice.count(found.all - found.released)) would be released; nothing was done")
                     }
+                    var progress = ProgressBar("releasing")
                     let released = try await store.release(
-                        choice.filter, by: choice.operation.name, limit: choice.limit)
+                        choice.filter, by: choice.operation.name, limit: choice.limit
+                    ) { done in progress.show(min(done, found.all), of: found.all) }
+                    progress.end()
                     let before = found.released > 0 ? ", \(found.released) were before" : ""
                     print("\(released) released\(before); a worker takes them up within seconds")
                 }

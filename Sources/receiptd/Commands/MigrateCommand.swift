@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import Ledger
 import Postgres
 
@@ -12,9 +13,31 @@ struct MigrateCommand: AsyncParsableCommand {
         try await reporting {
             let settings = try options.read(requiring: [.database])
             try await withDatabase(settings) { pool in
-                try await pool.run { try Schema.migrate($0) }
-                print("schema \(Schema.currentVersion) is in place")
+                let found = try await migrate(pool)
+                print(Self.text(found))
             }
+        }
+    }
+
+    private func migrate(_ pool: PostgresPool) async throws -> Schema.State {
+        do {
+            return try await pool.run { session in
+                try Schema.migrate(session) { line in
+                    FileHandle.standardError.write(Data("\(line)\n".utf8))
+                }
+            }
+        } catch let error as PostgresError where error.sqlState == "55P03" {
+            throw CommandFailure("\(error.message); nothing was changed", code: CommandFailure.unavailable)
+        }
+    }
+
+    /// By what was found there.
+    private static func text(_ found: Schema.State) -> String {
+        switch found {
+        case .current: "schema \(Schema.currentVersion) was in place already: nothing was changed"
+        case .newer(let version): "the schema is a later one, version \(version): nothing was changed"
+        case .missing: "schema \(Schema.currentVersion) is in place"
+        case .tooOld(let version, _): "schema \(Schema.currentVersion) is in place, in place of version \(version)"
         }
     }
 }

@@ -57,7 +57,11 @@ struct ParkedCommand: AsyncParsableCommand {
                     if choice.operation.dryRun {
                         return print("\(choice.count(found.all - found.leased)) would be due now; nothing was done")
                     }
-                    let due = try await store.retry(choice.filter, limit: choice.limit)
+                    var progress = ProgressBar("retrying")
+                    let due = try await store.retry(choice.filter, limit: choice.limit) { done in
+                        progress.show(min(done, found.all), of: found.all)
+                    }
+                    progress.end()
                     print("\(due) are due now" + (found.leased > 0 ? ", \(found.leased) are being tried" : ""))
                 }
             }

@@ -94,12 +94,14 @@ struct WorkerService: Service {
                 parser: ProofReader(roots: settings.apple.roots), refunds: PostgresRefunds(pool: pool)),
             checkpoints: PostgresCheckpoints(pool: pool, group: settings.kafka.groupID), metrics: metrics,
             health: health, logger: logger)
-        let upkeep = Upkeep(
-            pool: pool, retention: OutcomeRetention(pool: pool, days: settings.outcomeRetentionDays),
-            metrics: metrics, health: health, logger: logger)
+        let upkeep = Upkeep(pool: pool, metrics: metrics, health: health, logger: logger)
+        let maintenance = PartitionMaintenance(
+            retention: OutcomeRetention(pool: pool, days: settings.outcomeRetentionDays), failures: health.failures,
+            logger: logger)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await catalog.follow() }
             group.addTask { await upkeep.run() }
+            group.addTask { await maintenance.run() }
             group.addTask { await limits.follow() }
             try await withGracefulShutdownHandler {
                 try await pipeline.run()

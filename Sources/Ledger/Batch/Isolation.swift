@@ -1,0 +1,120 @@
+/// A writer's entries on their way into transactions, in groups. A group that keeps failing in the same way is halved until
+/// what causes it is alone, and the others go on meanwhile. What fails alone while others are committed is at fault itself;
+/// what fails while nothing is committed is left as it is.
+struct Isolation<Entry> {
+    typealias Instant = ContinuousClock.Instant
+
+    struct Group {
+        fileprivate(set) var entries: [Entry]
+        var lookUp = BatchTransaction.LookUp.underOldClaims
+        /// Half of a group that failed: it is halved again as soon as it fails.
+        fileprivate var isPart = false
+        fileprivate var readyAt: Instant?
+        fileprivate var failures = 0
+        fileprivate var lastCause: FailureCause?
+        /// The ledger's, at its last failure.
+        fileprivate var commits: Int?
+        /// Failures with commits of others before them.
+        fileprivate var failuresAmongCommits = 0
+
+        fileprivate init(_ entries: [Entry]) {
+            self.entries = entries
+        }
+    }
+
+    enum Advice: Equatable {
+        /// It comes again behind the others.
+        case goOn
+        /// One entry, which fails for itself. It was taken out.
+        case setAside
+    }
+
+    /// The same failures of a whole batch before it is halved: some end by themselves.
+    static var failuresBeforeHalving: Int { 3 }
+    /// Failures of one alone, with commits of others before each, that prove that the fault is its own.
+    static var failuresOfCulprit: Int { 3 }
+    /// Between two tries of a group, doubling from the first to the last. Seconds.
+    static var shortestDelay: Double { 0.1 }
+    static var longestDelay: Double { 2 }
+    /// Of one that fails alone: each try may cost the others a time-out.
+    static var longestDelayAlone: Double { 30 }
+
+    private var groups: [Group]
+
+    init(_ entries: [Entry]) {
+        groups = [Group(entries)]
+    }
+
+    var isEmpty: Bool { groups.isEmpty }
+    var count: Int { groups.reduce(0) { $0 + $1.entries.count } }
+    var all: [Entry] { groups.flatMap(\.entries) }
+    /// Whether parts of a batch wait for tries of their own: new entries are not to wait for those.
+    var isIsolating: Bool { groups.contains(where: \.isPart) }
+
+    /// The first that may be tried; nil where all are left alone for now.
+    mutating func next(now: Instant) -> Group? {
+        guard let index = groups.firstIndex(where: { ($0.readyAt ?? now) <= now }) else { return nil }
+        return groups.remove(at: index)
+    }
+
+    /// When the next may be tried.
+    var readyAt: Instant? { groups.compactMap(\.readyAt).min() }
+
+    /// Before all others.
+    mutating func add(_ entries: [Entry]) { groups.insert(Group(entries), at: 0) }
+
+    /// To be tried again at once, as it is.
+    mutating func putBack(_ group: Group, keeping entries: [Entry]) {
+        guard !entries.isEmpty else { return }
+        var group = group
+        group.entries = entries
+        groups.insert(group, at: 0)
+    }
+
+    /// The data of one is at fault for certain: both halves at once.
+    mutating func halve(_ group: Group) {
+        // No parts: what is stored by and by is stored within moments.
+        groups.insert(
+            contentsOf: group.halves.map { half in
+                var half = half
+                half.isPart = group.isPart
+                return half
+            }, at: 0)
+    }
+
+    /// After a failure.
+    /// - Parameter commits: how many transactions the ledger has committed so far.
+    mutating func failed(_ failed: Group, by cause: FailureCause, commits: Int, now: Instant) -> Advice {
+        var group = failed
+        group.failures = group.lastCause == cause ? group.failures + 1 : 1
+        group.lastCause = cause
+        let isAlone = group.entries.count == 1
+        if isAlone {
+            if let before = group.commits, commits > before { group.failuresAmongCommits += 1 }
+            group.commits = commits
+            if cause.isOfData, group.failuresAmongCommits >= Self.failuresOfCulprit { return .setAside }
+        } else if cause.mayBeOfOne, group.isPart || group.failures >= Self.failuresBeforeHalving {
+            groups.append(contentsOf: group.halves)
+            return .goOn
+        }
+        // Others need not wait for one that fails alone.
+        if isAlone, cause.mayBeOfOne, group.failures >= Self.failuresBeforeHalving { group.isPart = true }
+        let longest = isAlone && group.isPart ? Self.longestDelayAlone : Self.longestDelay
+        let delay = min(longest, Self.shortestDelay * Double(1 << min(group.failures - 1, 20)))
+        group.readyAt = now + .seconds(delay * Double.random(in: 0.5...1))
+        groups.append(group)
+        return .goOn
+    }
+}
+
+extension Isolation.Group {
+    fileprivate var halves: [Self] {
+        let middle = entries.count / 2
+        return [entries[..<middle], entries[middle...]].map { half in
+            var part = Self(Array(half))
+            part.lookUp = lookUp
+            part.isPart = true
+            return part
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import Fulfillment
+import Postgres
+import Synchronization
+
+extension PostgresLedger {
+    /// Entries of one writer at most while some of them fail.
+    private var mostWhileIsolating: Int { 4 * limits.maximumBatch }
+    /// Between two looks at the queue while those that fail are left alone.
+    private static let isolationPause = Duration.milliseconds(50)
+
+    /// Returns when every entry has its answer, or the ledger is closed. Tries for as long as that takes; new entries are
+    /// taken meanwhile, so that nobody waits for what fails again and again.
+    func settle(_ entries: Decisions, as writer: Int32) async {
+        var isolation = Isolation(entries)
+        while !isolation.isEmpty {
+            if let group = isolation.next(now: .now) {
+                await settle(group, as: writer, in: &isolation)
+            } else {
+                await pause(until: isolation.readyAt, isIsolating: isolation.isIsolating)
+            }
+            if decisions.isClosed {
+                for entry in isolation.all { entry.fail() }
+                return
+            }
+            if isolation.isIsolating, isolation.count < mostWhileIsolating,
+                let new = decisions.take(maximum: limits.maximumBatch, bytes: limits.maximumBatchBytes)
+            {
+                isolation.add(new)
+            }
+        }
+    }
+
+    private func pause(until instant: ContinuousClock.Instant?, isIsolating: Bool) async {
+        let rest = max(.zero, (instant ?? .now) - .now)
+        try? await Task.sleep(for: isIsolating ? min(rest, Self.isolationPause) : rest)
+    }
+
+    /// One attempt.
+    private func settle(
+        _ given: Isolation<Decisions.Element>.Group, as writer: Int32, in isolation: inout Isolation<Decisions.Element>
+    ) async {
+        var group = given
+        let entries = group.entries
+        let batch = DecisionBatch(entries.map(\.request))
+        func failed(by cause: FailureCause) async {
+            let commits = commits.load(ordering: .relaxed)
+            guard isolation.failed(group, by: cause, commits: commits, now: .now) == .setAside else { return }
+            if await !park(entries, for: cause.asError).isEmpty { isolation.add(entries) }
+        }
+        switch await attempt(batch, lookUp: group.lookUp, writer: writer) {
+        case .committed(let events, let history):
+            for (entry, slot) in zip(entries, batch.slots) {
+                entry.answer(Durable(.events(events[slot]), in: history))
+            }
+        case .undone(.unknownGrant):
+            observer.trouble(.unknownGrant)
+            guard group.lookUp != .everything else { return await failed(by: .unknownGrant) }
+            group.lookUp = .everything
+            isolation.putBack(group, keeping: entries)
+        case .undone(.decidedBefore):
+            // A COMMIT of ours whose answer was lost comes here too.
+            let rest: Decisions
+            do {
+                rest = try await answerDecided(entries)
+            } catch {
+                note(error, of: .decisions)
+                return await failed(by: FailureCause(error))
+            }
+            observer.trouble(.decidedBefore(records: entries.count - rest.count))
+            if rest.count == entries.count { return await failed(by: .decidedBefore) }
+            isolation.putBack(group, keeping: rest)
+        case .failed(let error) where error.kind == .data:
+            if entries.count > 1 {
+                isolation.halve(group)
+            } else if await !park(entries, for: error).isEmpty {
+                await failed(by: FailureCause(error))
+            }
+        case .failed(let error):
+            note(error, of: .decisions)
+            await failed(by: FailureCause(error))
+        }
+    }
+}

@@ -1,1 +1,0 @@
-SELECT EXISTS (SELECT FROM outcomes_default WHERE day = $1);

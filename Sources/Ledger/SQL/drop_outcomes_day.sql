@@ -1,0 +1,1 @@
+SELECT drop_outcomes_day($1::date);

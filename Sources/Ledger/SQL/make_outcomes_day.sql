@@ -1,0 +1,1 @@
+SELECT make_outcomes_day($1::date);

@@ -1,0 +1,48 @@
+import Postgres
+
+/// A session, or a prepared transaction, that has a table locked: who is in the way of changing it.
+public struct LockHolder: Sendable, Equatable, CustomStringConvertible {
+    /// Nil for a prepared transaction.
+    public let processID: Int32?
+    public let application: String
+    public let role: String
+    /// One of those it has locked.
+    public let table: String
+    /// Since its transaction began. Nil where this role may not be told.
+    public let seconds: Double?
+
+    public var description: String {
+        let who = processID.map { "process \($0)" } ?? "a prepared transaction"
+        let names = [application, role.isEmpty ? "" : "role \(role)"].filter { !$0.isEmpty }.joined(separator: ", ")
+        let age = seconds.map { ", in a transaction for \(Int(max(0, $0.rounded()))) s" } ?? ""
+        return "\(who)\(names.isEmpty ? "" : " (\(names))") holds \(table)\(age)"
+    }
+
+    private static let finding = LedgerSQL.statement(PackageResources.find_lock_holders_sql)
+
+    /// Up to five, those in the oldest transactions first.
+    /// - Parameter seconds: least age of their transactions.
+    static func find(_ tables: [String], olderThan seconds: Double, in session: PostgresSession) throws -> [LockHolder]
+    {
+        let rows = try session.execute(finding, [.textArray(tables), .float8(seconds)])
+        return (0..<rows.count).map { row in
+            LockHolder(
+                processID: rows.int4(row, 0).map { Int32(truncatingIfNeeded: $0) },
+                application: ParkRefused.shown(rows.text(row, 1) ?? ""),
+                role: ParkRefused.shown(rows.text(row, 2) ?? ""),
+                table: rows.text(row, 3) ?? "", seconds: rows.float8(row, 4))
+        }
+    }
+}
+
+extension [LockHolder] {
+    /// For a log line or an operator.
+    public var inWords: String {
+        isEmpty ? "somebody who has gone since" : map(\.description).joined(separator: "; ")
+    }
+}
+
+extension PostgresError {
+    /// A lock was not had in the time there was, or was waited for in a circle.
+    var isLockTrouble: Bool { sqlState == "55P03" || sqlState == "40P01" }
+}

@@ -1,0 +1,138 @@
+import Foundation
+import Postgres
+
+/// Brings a database to this program's schema while workers decide: what takes long is done beside them, and what takes
+/// exclusive locks waits for none of them.
+///
+/// Whoever waits for an exclusive lock holds up all who come after. So none is asked for while an old transaction is in the
+/// way, and each is given up after a moment and asked for again later.
+struct Migration {
+    /// What an operator is told meanwhile.
+    enum News: Sendable, Equatable {
+        case buildingIndex(String)
+        /// Nothing is held up. It goes on once they are gone.
+        case waiting([LockHolder])
+    }
+
+    /// A transaction this old is no batch of a worker's. Seconds.
+    static let oldTransaction = 1.0
+    /// Waited for a lock, while writers queue behind.
+    static let lockTimeout = "200ms"
+    /// PostgreSQL ends an autovacuum that somebody waits for, but only after `deadlock_timeout`, a second by default.
+    static let lockTimeoutAgainstAutovacuum = "1500ms"
+    /// Of so many tries one waits for that long.
+    static let triesPerLongOne = 5
+    /// Between two tries. Seconds.
+    static let pauseSeconds = 1.0
+    /// Tables with more in them get their new indexes beside the writers, before the transaction.
+    static let largeTable: Int64 = 8 << 20
+
+    private static let findingIndexes = LedgerSQL.statement(PackageResources.index_states_sql)
+
+    let session: PostgresSession
+    let script: String
+    /// How long to wait for those in the way. Seconds.
+    let patience: Double
+    let tell: (News) -> Void
+
+    private let definition: SchemaScript
+
+    init(_ session: PostgresSession, script: String, patience: Double, tell: @escaping (News) -> Void) {
+        self.session = session
+        self.script = script
+        self.patience = patience
+        self.tell = tell
+        definition = SchemaScript(script)
+    }
+
+    /// - Parameter isDone: looked at under the lock that other migrations wait for.
+    func run(unless isDone: (PostgresSession) throws -> Bool) throws {
+        try buildIndexes()
+        let start = ContinuousClock.now
+        var tries = 0
+        while true {
+            var holders = try LockHolder.find(definition.tables, olderThan: Self.oldTransaction, in: session)
+            if holders.isEmpty {
+                tries += 1
+                do {
+                    return try apply(unless: isDone, isPatient: tries.isMultiple(of: Self.triesPerLongOne))
+                } catch let error as PostgresError where error.isLockTrouble {
+                    holders = try LockHolder.find(definition.tables, olderThan: 0, in: session)
+                }
+            }
+            guard (ContinuousClock.now - start).inSeconds < patience else {
+                throw PostgresError(
+                    sqlState: "55P03", message: "the tables could not be locked: \(holders.inWords)", kind: .retriable)
+            }
+            tell(.waiting(holders))
+            Thread.sleep(forTimeInterval: Self.pauseSeconds)
+        }
+    }
+
+    private func apply(unless isDone: (PostgresSession) throws -> Bool, isPatient: Bool) throws {
+        try session.transaction { session in
+            // Another replica's migration is waited for: it is in nobody's way.
+            try session.run(script: "SET LOCAL lock_timeout = '60s'; SET LOCAL statement_timeout = '10min'")
+            try AdvisoryLock.schema.take(in: session)
+            if try isDone(session) { return }
+            let timeout = isPatient ? Self.lockTimeoutAgainstAutovacuum : Self.lockTimeout
+            try session.run(script: "SET LOCAL lock_timeout = '\(timeout)'; \(locking)")
+            try session.run(script: script)
+        }
+    }
+
+    /// All at once, before any is changed: claims first, where batches begin, so that those under way come to their end and
+    /// new ones wait before they hold anything.
+    private var locking: String {
+        let names = (["claims"] + definition.tables.filter { $0 != "claims" }).joined(separator: ",")
+        return """
+            DO $$
+            DECLARE
+                name text;
+            BEGIN
+                FOREACH name IN ARRAY '{\(names)}'::text[] LOOP
+                    IF to_regclass(name) IS NOT NULL THEN
+                        EXECUTE format('LOCK TABLE %I IN ACCESS EXCLUSIVE MODE', name);
+                    END IF;
+                END LOOP;
+            END
+            $$
+            """
+    }
+
+    /// The script finds them there. An interrupted build leaves an index that is not valid: it is dropped and built again.
+    private func buildIndexes() throws {
+        let indexes = definition.indexes
+        let rows = try session.execute(
+            Self.findingIndexes,
+            [
+                .textArray(indexes.map(\.name)), .textArray(indexes.map(\.table)), .int8(Self.largeTable),
+            ])
+        for (row, index) in indexes.enumerated() {
+            let isValid = rows.bool(row, 2)
+            guard rows.bool(row, 1) == true || isValid == false, isValid != true else { continue }
+            tell(.buildingIndex(index.name))
+            try withoutTimeouts {
+                if isValid == false { try session.run(script: "DROP INDEX CONCURRENTLY IF EXISTS \(index.name)") }
+                do {
+                    try session.run(script: index.concurrently)
+                } catch let error as PostgresError where error.sqlState == "42703" {
+                    // Of a column that the script adds first.
+                }
+            }
+        }
+    }
+
+    /// It waits for transactions that began before, such as a backup, and holds up nobody meanwhile.
+    private func withoutTimeouts(_ body: () throws -> Void) throws {
+        func setting(_ name: String) throws -> String {
+            try session.execute(PostgresStatement("SELECT current_setting('\(name)')")).text(0, 0) ?? "0"
+        }
+        let before = (try setting("statement_timeout"), try setting("lock_timeout"))
+        try session.run(script: "SET statement_timeout = 0; SET lock_timeout = 0")
+        defer {
+            try? session.run(script: "SET statement_timeout = '\(before.0)'; SET lock_timeout = '\(before.1)'")
+        }
+        try body()
+    }
+}

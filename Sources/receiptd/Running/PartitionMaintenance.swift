@@ -1,0 +1,52 @@
+import Foundation
+import Fulfillment
+import Ledger
+import Logging
+import Operations
+
+/// Looks after the outcomes' partitions beside everything else: nothing waits for it, and its failure is told and is
+/// nobody's but its own.
+struct PartitionMaintenance: Sendable {
+    private static let secondsBetweenLooks = 900.0
+    /// After a look that was blocked or failed: often enough for tomorrow, and seldom enough for the writers.
+    private static let secondsAfterTrouble = 60.0
+
+    let retention: OutcomeRetention
+    let failures: Failures
+    let logger: Logger
+
+    func run() async {
+        while !Task.isCancelled {
+            let trouble = await look()
+            if let trouble {
+                failures.failed(.maintenance, trouble)
+            } else {
+                failures.recovered(.maintenance)
+            }
+            let seconds = trouble == nil ? Self.secondsBetweenLooks : Self.secondsAfterTrouble
+            guard (try? await Task.sleep(for: .seconds(seconds))) != nil else { return }
+        }
+    }
+
+    /// What was in the way, if anything.
+    private func look() async -> String? {
+        do {
+            let now = Timestamp(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1000))
+            let report = try await retention.run(now: now)
+            for table in report.made { logger.info("a day of outcomes was made", [.detail: "\(table)"]) }
+            for table in report.dropped { logger.notice("a day of outcomes was dropped", [.detail: "\(table)"]) }
+            if let difference = report.clockDifference {
+                let seconds = Int(difference.rounded())
+                return
+                    "PostgreSQL's clock is \(abs(seconds)) s \(seconds > 0 ? "ahead of" : "behind") ours: nothing is forgotten"
+            }
+            if let blockers = report.blockers { return blockers.inWords }
+            if !report.skipped.isEmpty {
+                return "rows lie in the default partition: \(report.skipped.joined(separator: ", "))"
+            }
+            return nil
+        } catch {
+            return "\(error)"
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import Fulfillment
+import Ledger
+import Postgres
+import Testing
+
+/// PostgreSQL's clock was two days ahead when these rows were written, and is right again.
+@Suite("What was written while PostgreSQL's clock was ahead")
+struct ClockTests {
+    @Test("parked submissions are due, also those that someone had leased", arguments: [0, 3])
+    func parked(takes: Int) async throws {
+        let database = try await LedgerDatabase()
+        let store = PostgresParking(pool: LedgerDatabase.pool(database.uri))
+        try await store.park(
+            ParkingSubmission(
+                submission: Sample.submission("s", player: "p"), position: Sample.position(1),
+                proof: Sample.digest("p"), traceparent: nil, reason: .appleTrouble, history: WaitingHistory(),
+                dueAfterSeconds: 60))
+        try await database.run(
+            """
+            UPDATE parked SET due_at = due_at + interval '2 days', leased_until = now() + interval '2 days',
+                takes = \(takes)
+            """)
+        let taken = try await store.takeDue(limit: 5)
+        if takes == 0 {
+            #expect(taken.count == 1)
+        } else {
+            #expect(try await store.hasSuspect())
+            guard case .alone = try await store.takeSuspect() else {
+                Issue.record("not taken")
+                return
+            }
+        }
+        // Leased for as long as anybody leases: nobody else's.
+        #expect(try await store.takeDue(limit: 5).isEmpty)
+        #expect(try await store.hasSuspect() == false)
+        await store.close()
+    }
+
+    @Test("a long delay by the right clock stays one")
+    func longDelay() async throws {
+        let database = try await LedgerDatabase()
+        let store = PostgresParking(pool: LedgerDatabase.pool(database.uri))
+        try await store.park(
+            ParkingSubmission(
+                submission: Sample.submission("s", player: "p"), position: Sample.position(1),
+                proof: Sample.digest("p"), traceparent: nil, reason: .appleTrouble, history: WaitingHistory(),
+                dueAfterSeconds: 86_400))
+        #expect(try await store.takeDue(limit: 5).isEmpty)
+        await store.close()
+    }
+
+    @Test("holds are due, also those that someone had leased")
+    func holds() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        _ = try await ledger.record(
+            Sample.decision([Sample.judged(Sample.purchase("1000"), nil, .hold(.unknownProduct))], offset: 1))
+        try await database.run(
+            "UPDATE holds SET due_at = now() + interval '2 days', leased_until = now() + interval '2 days'")
+        let holds = PostgresHolds(pool: database.pool)
+        #expect(try await holds.takeDue(catalogVersion: 1, limit: 5).map(\.transactionID) == ["1000"])
+        #expect(try await holds.takeDue(catalogVersion: 1, limit: 5).isEmpty)
+        await ledger.close()
+    }
+
+    @Test("events of a dead worker are published, whenever they were written and whoever leased them")
+    func outbox() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        for offset in Int64(1)...2 {
+            _ = try await ledger.record(
+                Sample.decision([Sample.judged(Sample.purchase("\(offset)"))], offset: offset))
+        }
+        try await database.run(
+            """
+            UPDATE outbox SET created_at = created_at + interval '2 days' WHERE transaction_id = '1';
+            UPDATE outbox SET created_at = now() - interval '1 minute', leased_until = now() + interval '2 days'
+            WHERE transaction_id = '2'
+            """)
+        let sweeper = OutboxSweeper(pool: database.pool)
+        #expect(try await sweeper.takeOrphans(olderThanSeconds: 10, limit: 10, leaseSeconds: 30).count == 2)
+        #expect(try await sweeper.takeOrphans(olderThanSeconds: 10, limit: 10, leaseSeconds: 30).isEmpty)
+        await ledger.close()
+    }
+
+    @Test("nobody is held back in front of Apple for days, and a new hold is heeded")
+    func budget() async throws {
+        let database = try await LedgerDatabase()
+        let budget = PostgresAppleBudget(pool: database.pool)
+        let scope = AppleScope(bundleID: Sample.bundle, endpoint: "verifyReceipt", environment: .production)
+        try await budget.hold(scope, seconds: 60)
+        #expect(try await budget.holds().keys.contains(scope))
+        try await database.run("UPDATE apple_budgets SET held_until = held_until + interval '2 days'")
+        #expect(try await budget.holds().isEmpty)
+        try await budget.hold(scope, seconds: 60)
+        #expect(try await budget.holds()[scope].map { $0 <= 60 } == true)
+    }
+}

@@ -1,0 +1,54 @@
+import Fulfillment
+import Ledger
+import Postgres
+import Testing
+
+@Suite("Plans of operators' commands on large tables")
+struct CommandPlanTests {
+    private static let statements: [(name: String, types: String, parameters: String)] = [
+        ("inspect_parked", "text, int8", "'s-7', 100"),
+        ("inspect_holds", "text, int8", "'s-7', 100"),
+        ("inspect_refusals", "text, int8", "'p-7', 100"),
+        ("inspect_decisions", "text, int8", "'s-7', 100"),
+        ("find_parked_named", "text, int8", "'s-7', NULL"),
+        ("retry_parked", "uuid[]", "'{00000000-0000-0000-0000-000000000000}'"),
+        ("retry_parked_page", "uuid, int8, text, text", "'00000000-0000-0000-0000-000000000000', 2000, 'b', NULL"),
+        (
+            "wake_parked", "uuid, int8, text, float8, text[]",
+            "'00000000-0000-0000-0000-000000000000', 2000, 'b', 10, '{doubt}'"
+        ),
+        ("release_hold", "text, text", "'ann', 't-7'"),
+        ("release_holds", "text, text, int8, text, text, int8", "'ann', '', 1000, NULL, 'unknown_product', NULL"),
+    ]
+
+    @Test("none reads a table of 100,000 rows for a few of them")
+    func plans() async throws {
+        let database = try await LedgerDatabase()
+        try await database.run(
+            """
+            INSERT INTO parked (id, source_topic, source_partition, source_offset, source_timestamp, submission_key,
+                submission_id, player_id, bundle_id, proof, reason, due_at)
+            SELECT gen_random_uuid(), 't', 0, n, now(), gen_random_uuid(), 's-' || n, 'p-' || n, 'b', sha256('p'),
+                CASE WHEN n % 2 = 0 THEN 'doubt' ELSE 'player_share' END, now() + interval '1 hour'
+            FROM generate_series(1, 100000) AS n;
+            INSERT INTO holds (transaction_id, original_transaction_id, player_id, bundle_id, product_id, reason,
+                submission_key, submission_id, environment, quantity, purchased_at, catalog_version, held_at,
+                source_topic, source_partition, source_offset, source_timestamp)
+            SELECT 't-' || n, 'o-' || n, 'p-' || n, 'b', 'gold', 'unknown_product', gen_random_uuid(), 's-' || n,
+                'Production', 1, now(), 1, now(), 't', 0, n, now() FROM generate_series(1, 100000) AS n;
+            INSERT INTO refusals SELECT 't-' || n, 'p-' || n FROM generate_series(1, 100000) AS n;
+            INSERT INTO hold_decisions (transaction_id, player_id, bundle_id, product_id, submission_id, reason, decision,
+                operator)
+            SELECT 't-' || n, 'p-' || n, 'b', 'gold', 's-' || n, 'unknown_product', 'release', 'ann'
+            FROM generate_series(1, 100000) AS n;
+            ANALYZE
+            """)
+        // As an operator's session has it.
+        try await database.run("SET enable_seqscan = on")
+        for statement in Self.statements {
+            let plan = try await database.plan(
+                try LedgerStatement.text(statement.name), types: statement.types, parameters: statement.parameters)
+            #expect(!plan.contains("Seq Scan"), "\(statement.name)\n\(plan)")
+        }
+    }
+}

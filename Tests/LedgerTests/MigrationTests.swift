@@ -1,0 +1,88 @@
+import Fulfillment
+import Ledger
+import Postgres
+import Testing
+
+@Suite("Migration beside workers and readers")
+struct MigrationTests {
+    @Test("a current schema is left alone, also while a backup reads the grants")
+    func current() async throws {
+        let database = try await LedgerDatabase()
+        let backup = try await OpenTransaction(database, "LOCK TABLE grants, outcomes IN ACCESS SHARE MODE")
+        let told = ToldLines()
+        let found = try await database.pool.run { session in try Schema.migrate(session) { told.add($0) } }
+        #expect(found == .current)
+        #expect(told.all.isEmpty)
+        try await backup.finish()
+    }
+
+    @Test(
+        "an old schema waits for a backup without a queue behind it, names it, and is brought up once it has ended",
+        .timeLimit(.minutes(2)))
+    func old() async throws {
+        let database = try await LedgerDatabase()
+        try await database.run(
+            "DROP TABLE maintenance_turns; DROP INDEX proofs_days; UPDATE schema_version SET version = 3")
+        let ledger = database.ledger()
+        _ = try await ledger.record(Sample.decision([Sample.judged(Sample.purchase("1000"))], offset: 1))
+        let backup = try await OpenTransaction(database, "SELECT count(*) FROM grants")
+        let told = ToldLines()
+        let pool = LedgerDatabase.pool(database.uri, size: 1)
+        async let migrated = pool.run { session in try Schema.migrate(session) { told.add($0) } }
+        let line = try #require(await told.first())
+        #expect(line.contains(OpenTransaction.applicationName) && line.contains("grants"), "\(line)")
+        for offset in 2..<40 {
+            let decision = Sample.decision([Sample.judged(Sample.purchase("\(1000 + offset)"))], offset: Int64(offset))
+            #expect(try await ledger.record(decision).granted.count == 1)
+        }
+        #expect(try await database.number("SELECT version FROM schema_version") == 3)
+        try await backup.finish()
+        #expect(try await migrated == .tooOld(found: 3, needed: Schema.currentVersion))
+        #expect(try await database.pool.run { try Schema.check($0) } == .current)
+        #expect(try await database.number("SELECT count(*) FROM maintenance_turns") == 0)
+        #expect(try await database.number(LedgerDatabase.queued) == 0)
+        await ledger.close()
+        await pool.close()
+    }
+
+    @Test("it gives up after a while, says who was in the way, and has changed nothing")
+    func patience() async throws {
+        let database = try await LedgerDatabase()
+        try await database.run("DROP TABLE maintenance_turns; UPDATE schema_version SET version = 3")
+        let backup = try await OpenTransaction(database, "SELECT count(*) FROM claims")
+        let error = await #expect(throws: PostgresError.self) {
+            try await database.pool.run { _ = try Schema.migrate($0, patience: 0) { _ in } }
+        }
+        #expect(error?.sqlState == "55P03")
+        #expect(error?.message.contains(OpenTransaction.applicationName) == true)
+        #expect(try await database.number("SELECT version FROM schema_version") == 3)
+        try await backup.finish()
+    }
+
+    @Test("indexes of large tables are built beside the writers, also after a build that was interrupted")
+    func indexes() async throws {
+        let database = try await LedgerDatabase()
+        try await database.run(
+            """
+            DROP INDEX proofs_days;
+            CREATE INDEX proofs_seen_on ON proofs USING brin (seen_on);
+            INSERT INTO proofs (proof, evidence, transaction_ids, seen_on)
+            SELECT sha256(n::text::bytea), decode(repeat('ab', 100), 'hex'), ARRAY[n::text], '2026-01-01'
+            FROM generate_series(1, 60000) AS n;
+            UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'replays_days'::regclass;
+            UPDATE schema_version SET version = 3
+            """)
+        let told = ToldLines()
+        _ = try await database.pool.run { session in try Schema.migrate(session) { told.add($0) } }
+        #expect(told.all.contains { $0.contains("proofs_days") })
+        #expect(told.all.contains { $0.contains("replays_days") })
+        let indexes = """
+            SELECT count(*) FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+            WHERE relname IN ('proofs_days', 'replays_days', 'proofs_seen_on') AND indisvalid
+            """
+        #expect(try await database.number(indexes) == 2)
+        // The session's own limits are back.
+        let limit = "SELECT setting::int8 FROM pg_settings WHERE name = 'statement_timeout'"
+        #expect(try await database.number(limit) == 30_000)
+    }
+}

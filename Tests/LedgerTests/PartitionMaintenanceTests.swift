@@ -1,0 +1,177 @@
+import Foundation
+import Fulfillment
+import Ledger
+import Postgres
+import Testing
+
+@Suite("Maintenance of partitions beside workers and readers")
+struct PartitionMaintenanceTests {
+    private static let days = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'outcomes'::regclass"
+    /// Four days long past, and tomorrow's partition is missing.
+    private static let untended = """
+        DO $$ BEGIN
+            EXECUTE 'DROP TABLE outcomes_' || to_char(now() AT TIME ZONE 'UTC' + interval '1 day', 'YYYYMMDD');
+            FOR day IN 1..4 LOOP
+                EXECUTE format('CREATE TABLE outcomes_2020010%s PARTITION OF outcomes FOR VALUES FROM (%L) TO (%L)',
+                    day, date '2019-12-31' + day, date '2020-01-01' + day);
+            END LOOP;
+        END $$
+        """
+
+    @Test("a reader of the outcomes keeps days from being made and dropped, is named, and holds up nobody")
+    func reader() async throws {
+        let database = try await LedgerDatabase()
+        try await database.run(Self.untended)
+        let ledger = database.ledger()
+        let backup = try await OpenTransaction(database, "LOCK TABLE outcomes IN ACCESS SHARE MODE")
+        let blocked = try await OutcomeRetention.look(in: database.pool, days: 30)
+        #expect(blocked.made.isEmpty && blocked.dropped.isEmpty)
+        #expect(blocked.blockers?.inWords.contains(OpenTransaction.applicationName) == true)
+        #expect(try await database.number(LedgerDatabase.queued) == 0)
+        // Of the day that has no partition.
+        let tomorrow = Timestamp(milliseconds: Timestamp.current.milliseconds + 86_400_000)
+        let decision = Sample.decision([Sample.judged(Sample.purchase("1000"))], offset: 1, at: tomorrow)
+        #expect(try await ledger.record(decision).granted.count == 1)
+        #expect(try await ledger.recall(Sample.query(for: decision)) != .nothing)
+        try await backup.finish()
+        let free = try await OutcomeRetention.look(in: database.pool, days: 30)
+        #expect(free.blockers == nil)
+        #expect(free.skipped.count == 1)
+        #expect(free.dropped == ["outcomes_20200101", "outcomes_20200102"])
+        #expect(try await ledger.recall(Sample.query(for: decision)) != .nothing)
+        await ledger.close()
+    }
+
+    @Test("two days are dropped in one look, the oldest first")
+    func twoAtATime() async throws {
+        let database = try await LedgerDatabase()
+        try await database.run(Self.untended)
+        let first = try await OutcomeRetention.look(in: database.pool, days: 30)
+        #expect(first.made.count == 1)
+        #expect(first.dropped == ["outcomes_20200101", "outcomes_20200102"])
+        #expect(try await OutcomeRetention.look(in: database.pool, days: 30).dropped.count == 2)
+        #expect(try await OutcomeRetention.look(in: database.pool, days: 30).dropped.isEmpty)
+        #expect(try await database.number(Self.days) == 10)
+    }
+
+    @Test("nothing is forgotten while the clocks disagree by more than a day", arguments: [-45.0, 45, -1.5, 1.5])
+    func clocks(daysAhead: Double) async throws {
+        let database = try await LedgerDatabase()
+        try await database.run(Self.untended)
+        try await database.run(
+            """
+            INSERT INTO proofs (proof, evidence, transaction_ids, seen_on)
+            VALUES (sha256('p'), 'e', '{1}', '2020-01-01');
+            INSERT INTO replays VALUES ('p', 'b', '2020-01-01', 1, now())
+            """)
+        let ours = Timestamp(milliseconds: Timestamp.current.milliseconds + Int64(daysAhead * 86_400_000))
+        let report = try await OutcomeRetention(pool: database.pool, days: 7, turnSeconds: 0).run(now: ours)
+        #expect(report.clockDifference.map { abs($0 + daysAhead * 86_400) < 3600 } == true)
+        #expect(report.dropped.isEmpty && report.prunedProofs == 0 && report.prunedReplays == 0)
+        // Days of either clock have their partitions.
+        #expect(report.made.count >= 1)
+        let sane = try await OutcomeRetention.look(in: database.pool, days: 7)
+        #expect(sane.clockDifference == nil)
+        #expect(sane.dropped.count == 2 && sane.prunedProofs == 1 && sane.prunedReplays == 1)
+    }
+
+    @Test("one replica looks, and the others leave it alone for a while")
+    func turns() async throws {
+        let database = try await LedgerDatabase()
+        let pool = LedgerDatabase.pool(database.uri, size: 4)
+        func look() async throws -> OutcomeRetention.Report {
+            try await OutcomeRetention(pool: pool, days: 30, turnSeconds: 3600).run(now: .current)
+        }
+        let reports = try await withThrowingTaskGroup(of: OutcomeRetention.Report.self) { group in
+            for _ in 0..<4 { group.addTask { try await look() } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(reports.count { !$0.isAnothersTurn } == 1)
+        // Taken while the clock was ahead.
+        try await database.run("UPDATE maintenance_turns SET taken_at = taken_at + interval '2 days'")
+        #expect(try await look().isAnothersTurn == false)
+        #expect(try await look().isAnothersTurn)
+        await pool.close()
+    }
+
+    @Test("a role that owns nothing makes and drops days, and check names the right that it lacks")
+    func roles() async throws {
+        let database = try await LedgerDatabase()
+        let role = "worker_\(UUID().uuidString.prefix(8).lowercased())"
+        try await database.run(Self.untended)
+        try await database.run(
+            "CREATE ROLE \(role) LOGIN; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO \(role)")
+        let pool = LedgerDatabase.pool(database.uri.replacing("postgres@", with: "\(role)@"), size: 1)
+        func check() async throws -> MaintenanceCheck { try await pool.run { try MaintenanceCheck.run(in: $0) } }
+        #expect(try await check() == .able)
+        #expect(try await database.number(Self.days) == 13)
+        let report = try await OutcomeRetention.look(in: pool, days: 30)
+        #expect(report.made.count == 1)
+        #expect(report.dropped.count == 2)
+
+        try await database.run("REVOKE DELETE ON outcomes FROM \(role)")
+        guard case .refused(let noDelete) = try await check() else {
+            Issue.record("may drop")
+            return
+        }
+        #expect(noDelete.contains("DELETE on outcomes"))
+        try await database.run("REVOKE INSERT ON outcomes FROM \(role)")
+        guard case .refused(let noInsert) = try await check() else {
+            Issue.record("may make")
+            return
+        }
+        #expect(noInsert.contains("INSERT on outcomes"))
+        try await database.run(
+            "GRANT INSERT, DELETE ON outcomes TO \(role); REVOKE EXECUTE ON FUNCTION make_outcomes_day FROM PUBLIC")
+        guard case .refused(let noExecute) = try await check() else {
+            Issue.record("may call")
+            return
+        }
+        #expect(noExecute.contains("make_outcomes_day"))
+        #expect(try await OutcomeRetention.look(in: database.pool, days: 30).dropped.count == 2)
+        await pool.close()
+    }
+
+    @Test("a large default partition is not read under an exclusive lock: its days stay where they are")
+    func largeDefault() async throws {
+        let database = try await LedgerDatabase()
+        try await database.run(Self.untended)
+        try await database.run(
+            """
+            INSERT INTO outcomes (day, source_topic, source_partition, source_offset, content, submission_key,
+                submission_id, player_id, bundle_id, proof, granted_transaction_ids, answer, decided_at)
+            SELECT '2019-01-01', 't', 0, n, decode(repeat('00', 16), 'hex'), gen_random_uuid(), 's', 'p', 'b',
+                sha256('p'), '{}', decode(repeat('ab', 200), 'hex'), now()
+            FROM generate_series(1, 30000) AS n
+            """)
+        #expect(try await database.number("SELECT pg_relation_size('outcomes_default')") > 8 << 20)
+        let report = try await OutcomeRetention.look(in: database.pool, days: 30)
+        #expect(report.made.isEmpty)
+        #expect(report.skipped.count == 1)
+    }
+
+    @Test(
+        "old rows are found by their date, and not by reading the table",
+        arguments: ["proofs", "sightings", "replays", "defaults"])
+    func plans(name: String) async throws {
+        let database = try await LedgerDatabase()
+        try await database.run(
+            """
+            INSERT INTO proofs SELECT sha256(n::text::bytea), 'e', '{1}', '2026-01-01' FROM generate_series(1, 100000) AS n;
+            INSERT INTO device_sightings SELECT 'b', n::text, '2026-01-01', 'p' FROM generate_series(1, 100000) AS n;
+            INSERT INTO replays SELECT n::text, 'b', '2026-01-01', 1, now() FROM generate_series(1, 100000) AS n;
+            INSERT INTO outcomes (day, source_topic, source_partition, source_offset, content, submission_key,
+                submission_id, player_id, bundle_id, proof, granted_transaction_ids, answer, decided_at)
+            SELECT '2019-01-01', 't', 0, n, decode(repeat('00', 16), 'hex'), gen_random_uuid(), 's', 'p', 'b',
+                sha256('p'), '{}', 'a', '2026-01-01' FROM generate_series(1, 100000) AS n;
+            ANALYZE proofs; ANALYZE device_sightings; ANALYZE replays; ANALYZE outcomes_default
+            """)
+        let finding = try LedgerStatement.text("find_old_\(name)")
+        let plan = try await database.plan(finding, types: "date, int8", parameters: "'2025-12-01', 50000")
+        #expect(plan.contains("Index Scan"), "\(plan)")
+        let deleting = try LedgerStatement.text(name == "defaults" ? "prune_default" : "prune_\(name)")
+        let deletion = try await database.plan(
+            deleting, types: "date, text[]", parameters: "'2025-12-01', '{\"(0,1)\"}'")
+        #expect(deletion.contains("Tid Scan"), "\(deletion)")
+    }
+}
