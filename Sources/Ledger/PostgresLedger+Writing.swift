@@ -70,6 +70,7 @@ extension PostgresLedger {
             let written = try await pool.run { try transaction.run(in: $0) }
             noteSuccess()
             for player in written.replaying { observer.replaying(player) }
+            for bundleID in written.constantTokens { observer.constantToken(bundleID) }
             observer.batchCommitted(batch.decisions.count, (ContinuousClock.now - start).inSeconds)
             return .committed(written.events)
         } catch {

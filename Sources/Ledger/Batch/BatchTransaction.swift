@@ -32,6 +32,8 @@ struct BatchTransaction: Sendable {
         /// Each decision's, in publishing order, by `batch.decisions`.
         let events: [[OutcomeEvent]]
         let replaying: [ReplayingPlayer]
+        /// The app of each token that has just turned out to be a constant of the client's.
+        let constantTokens: [BundleID]
     }
 
     func run(in session: PostgresSession) throws -> Written {
@@ -40,10 +42,13 @@ struct BatchTransaction: Sendable {
             var view = try look(fresh: fresh, in: session)
             view.dailyCounts = try CountDays.run(batch.limitedCounts, in: session)
             view.risk = try FindRisk.run(for: batch.decisions, in: session)
+            view.tokens = try AccountTokens.find(for: batch.decisions, in: session)
+            let tokensBefore = view.tokens
             let claimsBefore = view.claims
             let settlements = batch.decisions.map { $0.settle(in: &view) }
             try changeClaims(fresh: fresh, before: claimsBefore, after: view.claims, in: session)
             try insertPurchases(settlements, in: session)
+            let constantTokens = try AccountTokens.write(before: tokensBefore, after: view.tokens, in: session)
             try DeleteParked.run(batch.decisions.compactMap(\.parkedID), in: session)
             let replaying = try NoteReplays.run(batch.decisions, settlements, in: session)
             let (outcomes, events) = outcomes(of: settlements, in: view)
@@ -51,7 +56,7 @@ struct BatchTransaction: Sendable {
                 throw Undone.decidedBefore
             }
             if PlantedFault.eventBeforeCommit.isPlanted, batch.decisions.count > 1 { throw Unwritten(events: events) }
-            return Written(events: events, replaying: replaying)
+            return Written(events: events, replaying: replaying, constantTokens: constantTokens)
         }
     }
 

@@ -3,7 +3,7 @@ import Postgres
 /// The database's definition, `schema.sql` at the repository's root, and whether the database has it.
 public enum Schema {
     /// The version that `schema.sql` writes.
-    public static let currentVersion = 3
+    public static let currentVersion = 4
 
     /// `schema.sql`.
     public static var script: String { LedgerSQL.text(PackageResources.schema_sql) }

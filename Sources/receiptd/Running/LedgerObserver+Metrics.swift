@@ -34,6 +34,12 @@ extension LedgerObserver {
                         .count: .stringConvertible(player.submissions),
                     ])
             },
+            constantToken: { bundleID in
+                metrics.constantTokens.increment()
+                logger.warning(
+                    "more than five players sent one account token: the client sends a constant",
+                    [.bundleID: "\(bundleID)"])
+            },
             connected: { health.set(.databaseReachable, unmet: nil) },
             disconnected: { _ in health.set(.databaseReachable, unmet: "PostgreSQL is out of reach") })
     }
