@@ -111,6 +111,8 @@ ALTER TABLE holds
     ADD COLUMN IF NOT EXISTS tries integer NOT NULL DEFAULT 0 CHECK (tries >= 0),
     ADD COLUMN IF NOT EXISTS leased_until timestamptz,
     ADD COLUMN IF NOT EXISTS note text COLLATE "C";
+-- Since version 4: the signals of the event that told of it, for the grant that ends it.
+ALTER TABLE holds ADD COLUMN IF NOT EXISTS risk text[] COLLATE "C" NOT NULL DEFAULT '{}';
 CREATE INDEX IF NOT EXISTS holds_due ON holds (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS holds_outdated ON holds (catalog_version) WHERE due_at IS NULL;
 CREATE INDEX IF NOT EXISTS holds_originals ON holds (original_transaction_id);
@@ -183,6 +185,29 @@ DROP INDEX IF EXISTS replays_day;
 CREATE INDEX IF NOT EXISTS replays_days ON replays (day);
 COMMENT ON TABLE replays IS
     'How many submissions of a player were for purchases that another player owns, by UTC day of the decision. Forgotten after 30 days.';
+
+-- Since version 4.
+CREATE TABLE IF NOT EXISTS account_tokens (
+    bundle_id text COLLATE "C" NOT NULL,
+    -- SHA-256 of the token in lower case: tokens themselves are kept nowhere here.
+    token bytea NOT NULL CHECK (octet_length(token) = 32),
+    player_id text COLLATE "C",
+    learnt_at timestamptz,
+    PRIMARY KEY (bundle_id, token)
+);
+CREATE INDEX IF NOT EXISTS account_tokens_players ON account_tokens (player_id) WHERE player_id IS NOT NULL;
+COMMENT ON TABLE account_tokens IS
+    'Account tokens that were on both sides of a transaction which was granted or held, with the player of the first grant. A row is locked before anything is learnt of its token.';
+
+CREATE TABLE IF NOT EXISTS account_token_senders (
+    bundle_id text COLLATE "C" NOT NULL,
+    token bytea NOT NULL,
+    player_id text COLLATE "C" NOT NULL,
+    PRIMARY KEY (bundle_id, token, player_id)
+);
+CREATE INDEX IF NOT EXISTS account_token_senders_players ON account_token_senders (player_id);
+COMMENT ON TABLE account_token_senders IS
+    'Who sent each account token with a transaction that has it and was granted or held. At the sixth the token is a constant of the client''s, names nobody, and no more are entered.';
 
 -- Look-ups of the hot path as functions, for their setting: a plan made while a table was small must not scan it once
 -- it has grown.

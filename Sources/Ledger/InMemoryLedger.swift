@@ -25,7 +25,9 @@ public final class InMemoryLedger: PurchaseLedger {
                 return .answered(events)
             }
             if let known = state.proofs[query.proof] { return .provenBefore(known) }
-            guard let evidence = query.evidence, state.view.holdsAll(evidence.purchases) else { return .nothing }
+            guard let evidence = query.evidence, state.view.holdsAll(evidence.purchases, of: query.claimant) else {
+                return .nothing
+            }
             return .provenBefore(evidence)
         }
     }
@@ -62,9 +64,11 @@ public final class InMemoryLedger: PurchaseLedger {
 
 extension LedgerView {
     /// Whether every one is granted or held.
-    func holdsAll(_ purchases: [StorePurchase]) -> Bool {
+    /// - Parameter claimant: nil: whoever has it.
+    func holdsAll(_ purchases: [StorePurchase], of claimant: PlayerID? = nil) -> Bool {
         purchases.allSatisfy { purchase in
-            grants[purchase.transactionID] != nil || holds[purchase.transactionID] != nil
+            let player = grants[purchase.transactionID]?.player ?? holds[purchase.transactionID]?.player
+            return claimant == nil ? player != nil : player == claimant
         }
     }
 }

@@ -1,3 +1,4 @@
+import Fulfillment
 import Postgres
 
 /// What the ledger tells of itself. Called from any thread; must not block.
@@ -18,6 +19,9 @@ public struct LedgerObserver: Sendable {
     public var parked: @Sendable (PostgresError) -> Void
     /// Called once as a player's count comes to `Replays.suspicious`, whichever replica counts.
     public var replaying: @Sendable (ReplayingPlayer) -> Void
+    /// More players have sent one account token of this app than one account can have. Called once for each token,
+    /// whichever replica finds out.
+    public var constantToken: @Sendable (BundleID) -> Void
     public var connected: @Sendable () -> Void
     public var disconnected: @Sendable (PostgresError) -> Void
 
@@ -29,6 +33,7 @@ public struct LedgerObserver: Sendable {
         trouble: @escaping @Sendable (LedgerTrouble) -> Void = { _ in },
         parked: @escaping @Sendable (PostgresError) -> Void = { _ in },
         replaying: @escaping @Sendable (ReplayingPlayer) -> Void = { _ in },
+        constantToken: @escaping @Sendable (BundleID) -> Void = { _ in },
         connected: @escaping @Sendable () -> Void = {},
         disconnected: @escaping @Sendable (PostgresError) -> Void = { _ in }
     ) {
@@ -39,6 +44,7 @@ public struct LedgerObserver: Sendable {
         self.trouble = trouble
         self.parked = parked
         self.replaying = replaying
+        self.constantToken = constantToken
         self.connected = connected
         self.disconnected = disconnected
     }

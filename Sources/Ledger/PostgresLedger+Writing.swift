@@ -31,6 +31,7 @@ extension PostgresLedger {
             noteSuccess(of: .decisions)
             commits.add(1, ordering: .relaxed)
             for player in written.replaying { observer.replaying(player) }
+            for bundleID in written.constantTokens { observer.constantToken(bundleID) }
             observer.batchCommitted(batch.decisions.count, (ContinuousClock.now - start).inSeconds)
             return .committed(written.events, in: written.history)
         } catch {

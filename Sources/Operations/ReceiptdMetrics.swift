@@ -62,6 +62,7 @@ public struct ReceiptdMetrics: Sendable {
     public let submissions: CounterFamily
     public let riskSignals: CounterFamily
     public let replayingPlayers: Counter
+    public let constantTokens: Counter
     /// `reason`.
     public let parkings: CounterFamily
 
@@ -171,6 +172,10 @@ public struct ReceiptdMetrics: Sendable {
             "receiptd_replaying_players_total",
             help: "Players whose submissions of purchases that others own came to ten within 30 days."
         ).with()
+        constantTokens = registry.counter(
+            "receiptd_constant_account_tokens_total",
+            help: "Account tokens that more than five players sent, and that name nobody any more."
+        ).with()
         riskSignals = registry.counter(
             "receiptd_risk_signals_total", help: "Granted and held events that carry a risk signal, by signal.",
             labels: ["signal"])
@@ -190,7 +195,9 @@ public struct ReceiptdMetrics: Sendable {
         _ = outcomes.with("receipt.granted", "")
         // An alert fires at the first: it must be seen to rise from none.
         _ = outcomes.with("receipt.held", "kind_mismatch")
-        for signal in ["shared_device", "many_accounts", "small_purchases"] { _ = riskSignals.with(signal) }
+        for signal in ["shared_device", "many_accounts", "small_purchases", "shared_token"] {
+            _ = riskSignals.with(signal)
+        }
         for reason in ["malformed_message", "bad_signature", "too_large", "crashed"] { _ = deadLetters.with(reason) }
         _ = parkings.with("crashed")
         for part in FailingPart.allCases {

@@ -159,6 +159,45 @@ struct HoldDecisionTests {
         #expect(hold(.dailyLimit, dailyCount: 2).outlook(under: catalog([limited]), now: Sample.recordTime) == .mayEnd)
         #expect(hold(.dailyLimit, dailyCount: 3).outlook(under: catalog([known]), now: Sample.recordTime) == .mayEnd)
     }
+
+    @Test("a grant that ends a hold keeps the signals of the hold")
+    func signals() {
+        let submission = Sample.submission()
+        let hold = LeasedHold(
+            transactionID: "1000", originalTransactionID: "1000", productID: Sample.product, reason: .unknownProduct,
+            waived: [.unknownProduct], isReleased: true, isDue: true, submission: submission,
+            identity: submission.identity(proof: Digest256(hashing: [])), position: Sample.position(),
+            traceparent: nil, evidence: nil, dailyCount: nil, tries: 0, lease: 0,
+            risk: [.sharedDevice, .smallPurchases])
+        var view = LedgerView()
+        guard case .granted(let grant) = settle(.each([Sample.judged(Sample.purchase())]), hold, in: &view) else {
+            Issue.record("it was not granted")
+            return
+        }
+        #expect(grant.event.risk == [.sharedDevice, .smallPurchases])
+        #expect(grant.event.member("risk")?.array?.compactMap(\.string) == ["shared_device", "small_purchases"])
+    }
+
+    @Test("a hold for another's token is granted where an operator lets it pass, and waits on where nobody does")
+    func disputedToken() {
+        let submission = Sample.submission(token: Sample.token)
+        var purchase = Sample.purchase()
+        purchase.appAccountToken = Sample.token
+        for (waived, isGranted) in [([], false), ([Reason.ownershipDisputed], true)] as [(Set<Reason>, Bool)] {
+            var view = LedgerView(claims: ["1000": LedgerView.Claim(player: nil)])
+            let key = AccountTokenKey(bundleID: Sample.bundle, token: Sample.token)
+            view.tokens[key] = AccountTokenFacts(learntOf: "buyer", senders: ["buyer"])
+            let decision = HoldDecision(
+                hold(.ownershipDisputed, waived: waived, isDue: true, submission: submission, purchase: purchase),
+                ruling: .each([Sample.judged(purchase)]), environment: .production, decidedAt: Sample.recordTime,
+                catalogVersion: 2, tokenUse: .holds)
+            switch decision.settle(in: &view) {
+            case .granted: #expect(isGranted && view.claims["1000"]?.player == "player-1")
+            case .held(.ownershipDisputed): #expect(!isGranted && view.claims["1000"]?.player == nil)
+            case let other: Issue.record("\(other)")
+            }
+        }
+    }
 }
 
 extension HoldDecision.Settled {

@@ -75,6 +75,28 @@ struct PurchaseLedgerConformance {
         }
     }
 
+    @Test(
+        "with a token a receipt is recalled by its purchases only where all are the player's", arguments: Kind.allCases)
+    func recallsOwnPurchases(kind: Kind) async throws {
+        try await with(kind) { ledger in
+            let purchases = [Sample.purchase("1000"), Sample.purchase("1001")]
+            let evidence = GenuineReceipt(bundleID: "com.example.game", environment: .production, purchases: purchases)
+            func recalled(by claimant: PlayerID?) async throws -> Bool {
+                let query = RecallQuery(
+                    position: Sample.decision([], offset: 9).position, proof: Digest256(hashing: [9]),
+                    mayBeRedelivered: false, evidence: evidence, claimant: claimant)
+                return try await ledger.recall(query) == .provenBefore(evidence)
+            }
+            _ = try await ledger.record(Sample.decision([Sample.judged(purchases[0])], player: "thief", offset: 1))
+            _ = try await ledger.record(
+                Sample.decision(
+                    [Sample.judged(purchases[1], .consumable, .hold(.unknownProduct))], player: "thief", offset: 2))
+            #expect(try await recalled(by: nil))
+            #expect(try await recalled(by: "thief"))
+            #expect(try await !recalled(by: "buyer"))
+        }
+    }
+
     @Test("a submission sent again in a new record gets its granted events as they were", arguments: Kind.allCases)
     func reissues(kind: Kind) async throws {
         try await with(kind) { ledger in

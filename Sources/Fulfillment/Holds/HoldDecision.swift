@@ -6,11 +6,13 @@ public struct HoldDecision: Sendable {
 
     /// - Parameter ruling: on Apple's new answer, with `hold.waived` let pass.
     public init(
-        _ hold: LeasedHold, ruling: Ruling, environment: StoreEnvironment, decidedAt: Timestamp, catalogVersion: Int64
+        _ hold: LeasedHold, ruling: Ruling, environment: StoreEnvironment, decidedAt: Timestamp, catalogVersion: Int64,
+        tokenUse: AccountTokenUse = .none
     ) {
         self.hold = hold
         decision = PendingDecision(
-            hold, ruling: ruling, environment: environment, decidedAt: decidedAt, catalogVersion: catalogVersion)
+            hold, ruling: ruling, environment: environment, decidedAt: decidedAt, catalogVersion: catalogVersion,
+            tokenUse: tokenUse)
     }
 
     /// An operator refuses it.
@@ -51,7 +53,8 @@ public struct HoldDecision: Sendable {
             // Released or not, a transaction is granted once: what a release lets pass leaves the other's ownership.
             return hold.waived.contains(.ownershipDisputed)
                 ? rejected(.ownedByOtherPlayer) : .held(.ownershipDisputed)
-        case .free: return settle(judged, in: &view)
+        case .tokenOfAnother where !hold.waived.contains(.ownershipDisputed): return .held(.ownershipDisputed)
+        case .free, .tokenOfAnother: return settle(judged, in: &view)
         }
     }
 
@@ -65,7 +68,7 @@ public struct HoldDecision: Sendable {
             let purchase = judged.purchase
             let event = OutcomeEvent.granted(
                 purchase, payload: payload, to: decision.submission, environment: decision.environment,
-                at: decision.decidedAt, risk: [],
+                at: decision.decidedAt, risk: hold.risk,
                 transactions: [
                     TransactionOutcome(
                         transactionID: purchase.transactionID, productID: purchase.productID, outcome: .granted,
@@ -85,13 +88,14 @@ public struct HoldDecision: Sendable {
 
 extension PendingDecision {
     fileprivate convenience init(
-        _ hold: LeasedHold, ruling: Ruling, environment: StoreEnvironment, decidedAt: Timestamp, catalogVersion: Int64
+        _ hold: LeasedHold, ruling: Ruling, environment: StoreEnvironment, decidedAt: Timestamp, catalogVersion: Int64,
+        tokenUse: AccountTokenUse
     ) {
         self.init(
             submission: hold.submission, position: hold.position,
             // Never read: a hold's end remembers nothing of its proof.
             proof: Digest256(bytes: []),
             identity: hold.identity, ruling: ruling, environment: environment, evidence: nil, decidedAt: decidedAt,
-            catalogVersion: catalogVersion, traceparent: hold.traceparent)
+            catalogVersion: catalogVersion, traceparent: hold.traceparent, tokenUse: tokenUse)
     }
 }

@@ -23,6 +23,8 @@ public struct LeasedHold: Sendable {
     public let evidence: GenuineReceipt?
     /// Granted to its player of its product and day of purchase, when it was taken up. Nil where it is not held for that.
     public let dailyCount: Int?
+    /// What the event that told of the hold listed.
+    public let risk: [RiskSignal]
     /// Tries without a verdict since the last decision.
     public let tries: Int
     public let lease: Lease
@@ -32,7 +34,7 @@ public struct LeasedHold: Sendable {
         reason: Reason, waived: Set<Reason>, isReleased: Bool, isDue: Bool, submission: Submission,
         identity: NameBasedUUID,
         position: RecordPosition, traceparent: String?, evidence: GenuineReceipt?, dailyCount: Int?, tries: Int,
-        lease: Lease
+        lease: Lease, risk: [RiskSignal] = []
     ) {
         self.transactionID = transactionID
         self.originalTransactionID = originalTransactionID
@@ -49,6 +51,7 @@ public struct LeasedHold: Sendable {
         self.dailyCount = dailyCount
         self.tries = tries
         self.lease = lease
+        self.risk = risk
     }
 
     /// What can be said under another catalog before Apple is asked.

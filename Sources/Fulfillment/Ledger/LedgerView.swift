@@ -53,6 +53,8 @@ public struct LedgerView: Sendable {
     /// Granted and not revoked, for each product with a limit: complete for what the decisions may grant.
     public var dailyCounts: [DailyCount: Int]
     public var risk = RiskFacts()
+    /// Those that the decisions mention, as far as anything is known of them.
+    public var tokens: [AccountTokenKey: AccountTokenFacts] = [:]
 
     public init(
         claims: [StoreTransactionID: Claim] = [:], grants: [StoreTransactionID: Grant] = [:],

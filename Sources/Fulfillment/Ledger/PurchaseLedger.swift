@@ -39,16 +39,20 @@ public struct RecallQuery: Sendable {
     public let isParked: Bool
     /// What a proven proof tells by itself, where that is all there is: it is recalled by its purchases too. Not empty.
     public let evidence: GenuineReceipt?
+    /// The player, where the submission has an account token: what the receipt tells of its purchases carries none, so
+    /// that it is recalled by them only where all are this player's and no token could decide.
+    public let claimant: PlayerID?
 
     public init(
         position: RecordPosition, proof: Digest256, mayBeRedelivered: Bool, isParked: Bool = false,
-        evidence: GenuineReceipt? = nil
+        evidence: GenuineReceipt? = nil, claimant: PlayerID? = nil
     ) {
         self.position = position
         self.proof = proof
         self.mayBeRedelivered = mayBeRedelivered
         self.isParked = isParked
         self.evidence = evidence
+        self.claimant = claimant
     }
 }
 
@@ -79,6 +83,7 @@ public final class PendingDecision: Sendable {
     public let parkedID: NameBasedUUID?
     /// From where on its events carry signals; nil: they carry none.
     public let risk: RiskThresholds?
+    public let tokenUse: AccountTokenUse
     /// For people; it decides nothing.
     public let story: SubmissionStory?
 
@@ -87,7 +92,7 @@ public final class PendingDecision: Sendable {
         submission: Submission, position: RecordPosition, proof: Digest256, identity: NameBasedUUID? = nil,
         ruling: Ruling, environment: StoreEnvironment, evidence: GenuineReceipt?, decidedAt: Timestamp,
         catalogVersion: Int64, traceparent: String?, parkedID: NameBasedUUID? = nil, risk: RiskThresholds? = nil,
-        story: SubmissionStory? = nil
+        tokenUse: AccountTokenUse = .none, story: SubmissionStory? = nil
     ) {
         self.submission = submission
         self.position = position
@@ -101,6 +106,7 @@ public final class PendingDecision: Sendable {
         self.traceparent = traceparent
         self.parkedID = parkedID
         self.risk = risk
+        self.tokenUse = tokenUse
         self.story = story
     }
 }

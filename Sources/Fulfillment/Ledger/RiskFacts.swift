@@ -53,6 +53,7 @@ public enum RiskSignal: String, Sendable, CaseIterable {
     case sharedDevice = "shared_device"
     case manyAccounts = "many_accounts"
     case smallPurchases = "small_purchases"
+    case sharedToken = "shared_token"
 }
 
 extension PendingDecision {
@@ -81,6 +82,7 @@ extension PendingDecision {
         if view.risk.purchasesOfDay[playerDay(of: purchase), default: 0] >= risk.smallPurchasesPerDay {
             signals.append(.smallPurchases)
         }
+        if isTokenOfAnother(purchase, in: view) { signals.append(.sharedToken) }
         return signals
     }
 

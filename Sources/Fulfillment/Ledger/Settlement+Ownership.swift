@@ -7,13 +7,19 @@ extension PendingDecision {
         case against(Reason)
         /// Another player was granted it without its token, which this submission has.
         case disputed
+        /// The app requires tokens, and this one was learnt as another player's.
+        case tokenOfAnother
         case stillHeld(Reason)
     }
 
     func finding(on judged: JudgedPurchase, in view: LedgerView) -> Finding {
         let finding = ownership(of: judged, in: view)
-        guard case .free = finding, view.isRefunded(judged, of: self) else { return finding }
-        return .against(judged.reasonOfRefunded)
+        guard case .free = finding else { return finding }
+        if view.isRefunded(judged, of: self) { return .against(judged.reasonOfRefunded) }
+        // What is refused whoever the player is, is nothing to dispute about.
+        if case .reject = judged.verdict { return .free }
+        let isAnothers = tokenUse == .holds && isBound(judged.purchase) && isTokenOfAnother(judged.purchase, in: view)
+        return isAnothers ? .tokenOfAnother : .free
     }
 
     private func ownership(of judged: JudgedPurchase, in view: LedgerView) -> Finding {
@@ -25,7 +31,9 @@ extension PendingDecision {
             return .against(grant.isRevoked ? judged.reasonOfRefunded : .alreadyGranted)
         }
         if let hold = view.holds[purchase.transactionID] {
-            return hold.player == player ? .stillHeld(hold.reason) : .against(.ownedByOtherPlayer)
+            if hold.player == player { return .stillHeld(hold.reason) }
+            // A dispute claims nothing: the purchase is free for the one whose it is.
+            if hold.reason != .ownershipDisputed { return .against(.ownedByOtherPlayer) }
         }
         if view.refusals[purchase.transactionID]?.contains(player) == true { return .against(.refusedByOperator) }
         guard judged.isOwnedByOriginal, let claim = view.claims[purchase.originalTransactionID] else { return .free }
@@ -81,12 +89,21 @@ extension LedgerView {
                 risk.accountsOfPlayer[decision.playerOfApp, default: []].insert(account)
             }
         }
+        decision.enterToken(of: purchase, isGranted: true, in: &self)
         if judged.dailyLimit != nil { dailyCounts[decision.dailyCount(of: purchase), default: 0] += 1 }
     }
 
-    mutating func enterHold(of judged: JudgedPurchase, player: PlayerID, reason: Reason) {
-        enterClaim(of: judged, player: player)
+    mutating func enterHold(of judged: JudgedPurchase, decision: PendingDecision, reason: Reason) {
+        let player = decision.submission.playerID
+        if reason == .ownershipDisputed {
+            let original = judged.purchase.originalTransactionID
+            // Nobody's, but a row to lock.
+            if claims[original] == nil { claims[original] = Claim(player: nil) }
+        } else {
+            enterClaim(of: judged, player: player)
+        }
         holds[judged.purchase.transactionID] = Hold(player: player, reason: reason)
+        decision.enterToken(of: judged.purchase, isGranted: false, in: &self)
     }
 
     private mutating func enterClaim(of judged: JudgedPurchase, player: PlayerID) {

@@ -9,6 +9,8 @@ public struct Settlement: Sendable, Equatable {
     public struct NewHold: Sendable, Equatable {
         public let purchase: StorePurchase
         public let reason: Reason
+        /// Of the event that tells of it; the grant that may end it has them too.
+        public var risk: [RiskSignal] = []
     }
 
     public var grants: [NewGrant] = []
@@ -76,7 +78,7 @@ extension PendingDecision {
                 outcome = (reason == .alreadyGranted ? .alreadyGranted : .rejected, reason)
             case .stillHeld(let reason):
                 outcome = (.held, reason)
-            case .disputed:
+            case .disputed, .tokenOfAnother:
                 outcome = hold(purchase, for: .ownershipDisputed, in: &settlement, &view)
             case .free:
                 switch purchase.verdict {
@@ -104,6 +106,9 @@ extension PendingDecision {
             view.grants[judged.purchase.transactionID]?.event = event.value
             settlement.grants.append(Settlement.NewGrant(purchase: judged.purchase, kind: judged.kind, event: event))
         }
+        for index in settlement.holds.indices {
+            settlement.holds[index].risk = signals(on: settlement.holds[index].purchase, in: view)
+        }
         let held = judged.last { held in
             settlement.outcomes.last { $0.outcome == .held }?.transactionID == held.purchase.transactionID
         }
@@ -114,8 +119,10 @@ extension PendingDecision {
     private func hold(
         _ judged: JudgedPurchase, for reason: Reason, in settlement: inout Settlement, _ view: inout LedgerView
     ) -> (TransactionOutcome.Outcome, Reason?) {
+        // One hold for each transaction: the first player's.
+        guard view.holds[judged.purchase.transactionID] == nil else { return (.rejected, .ownedByOtherPlayer) }
         settlement.holds.append(Settlement.NewHold(purchase: judged.purchase, reason: reason))
-        view.enterHold(of: judged, player: submission.playerID, reason: reason)
+        view.enterHold(of: judged, decision: self, reason: reason)
         return (.held, reason)
     }
 

@@ -32,6 +32,8 @@ struct BatchTransaction: Sendable {
         /// Each decision's, in publishing order, by `batch.decisions`.
         let events: [[OutcomeEvent]]
         let replaying: [ReplayingPlayer]
+        /// The app of each token that has just turned out to be a constant of the client's.
+        let constantTokens: [BundleID]
         /// Of the database that committed it.
         let history: DatabaseHistory?
     }
@@ -42,17 +44,21 @@ struct BatchTransaction: Sendable {
             var view = try look(fresh: fresh, in: session)
             view.dailyCounts = try CountDays.run(batch.limitedCounts, in: session)
             view.risk = try FindRisk.run(for: batch.decisions, in: session)
+            view.tokens = try AccountTokens.find(for: batch.decisions, in: session)
+            let tokensBefore = view.tokens
             let claimsBefore = view.claims
             let settlements = batch.decisions.map { $0.settle(in: &view) }
             try changeClaims(fresh: fresh, before: claimsBefore, after: view.claims, in: session)
             try insertPurchases(settlements, in: session)
+            let constantTokens = try AccountTokens.write(before: tokensBefore, after: view.tokens, in: session)
             try DeleteParked.run(batch.decisions.compactMap(\.parkedID), in: session)
             let replaying = try NoteReplays.run(batch.decisions, settlements, in: session)
             let (outcomes, events) = outcomes(of: settlements, in: view)
             let inserted = try outcomes.run(writer: writer, in: session)
             guard inserted.count == batch.decisions.count else { throw Undone.decidedBefore }
             if PlantedFault.eventBeforeCommit.isPlanted, batch.decisions.count > 1 { throw Unwritten(events: events) }
-            return Written(events: events, replaying: replaying, history: inserted.history)
+            return Written(
+                events: events, replaying: replaying, constantTokens: constantTokens, history: inserted.history)
         }
     }
 

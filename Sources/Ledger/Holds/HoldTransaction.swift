@@ -36,12 +36,14 @@ struct HoldTransaction: Sendable {
             let claim = try known ?? makeClaim(in: session)
             var view = LedgerView(claims: [hold.originalTransactionID: claim])
             try look(into: &view, in: session)
+            let tokens = view.tokens
             switch decision.settle(in: &view) {
             case .granted(let grant):
                 try delete(in: session)
                 let row = GrantRow(grant: grant, decision: decision.decision)
                 guard try InsertGrants.run([row], in: session) == 1 else { throw Undone() }
                 try change(claim, to: view, in: session)
+                _ = try AccountTokens.write(before: tokens, after: view.tokens, in: session)
                 try publish(grant.event, in: session)
                 return .published(grant.event)
             case .rejected(let event):
@@ -53,6 +55,11 @@ struct HoldTransaction: Sendable {
                 try publish(event, in: session)
                 return .published(event)
             case .held(let reason):
+                if reason != .ownershipDisputed, claim.player == nil {
+                    // A dispute claims nothing; what it turned into does.
+                    view.claims[hold.originalTransactionID]?.player = player
+                    try change(claim, to: view, in: session)
+                }
                 try KeepHolds.run(
                     [KeepHolds.Row(hold: hold, reason: reason)], catalogVersion: decision.decision.catalogVersion,
                     in: session)
@@ -69,10 +76,10 @@ struct HoldTransaction: Sendable {
     /// Every hold has its claim, unless someone has deleted that.
     private func makeClaim(in session: PostgresSession) throws -> LedgerView.Claim {
         let row = ClaimRow(
-            original: hold.originalTransactionID, player: player, bundleID: hold.submission.bundleID,
-            grantedTransaction: nil)
+            original: hold.originalTransactionID, player: hold.reason == .ownershipDisputed ? nil : player,
+            bundleID: hold.submission.bundleID, grantedTransaction: nil)
         guard try !InsertClaims.run([row], in: session).isEmpty else { throw Undone() }
-        return LedgerView.Claim(player: player)
+        return LedgerView.Claim(player: row.player)
     }
 
     private func lockHold(in session: PostgresSession) throws -> Bool {
@@ -92,6 +99,7 @@ struct HoldTransaction: Sendable {
         view.grants = try FindGrants.run(wanted.sorted(), submissions: [hold.identity], in: session)
         if let granted, view.grants[granted]?.isRevoked ?? true { view.claims[original]?.grantedTransaction = nil }
         try FindRefunds.run(Set([hold.transactionID, original]).sorted(), into: &view, in: session)
+        view.tokens = try AccountTokens.find(for: [decision.decision], in: session)
         guard let judged = decision.judged, judged.dailyLimit != nil else { return }
         view.dailyCounts = try CountDays.run([decision.decision.dailyCount(of: judged.purchase)], in: session)
     }

@@ -39,6 +39,7 @@ extension LeasedHold {
                 topic: topic, partition: Int32(truncatingIfNeeded: partition), offset: offset, timestamp: timestamp,
                 content: Digest256(bytes: [])),
             traceparent: rows.text(row, 12), evidence: rows.bytes(row, 13).flatMap(GenuineReceipt.init(stored:)),
-            dailyCount: rows.int8(row, 16).map { Int($0) }, tries: Int(rows.int4(row, 14) ?? 0), lease: lease)
+            dailyCount: rows.int8(row, 16).map { Int($0) }, tries: Int(rows.int4(row, 14) ?? 0), lease: lease,
+            risk: (rows.textArray(row, 18) ?? []).compactMap { $0.flatMap(RiskSignal.init(rawValue:)) })
     }
 }

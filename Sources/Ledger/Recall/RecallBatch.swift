@@ -25,9 +25,10 @@ struct RecallBatch: Sendable {
         let open = queries.indices.filter { answers[$0] == .nothing }
         let receipts = try RecallProofs.run(open.map { queries[$0].proof }, in: session)
         for (number, receipt) in receipts { answers[open[number]] = .provenBefore(receipt) }
-        let proven = open.filter { answers[$0] == .nothing }.map { ($0, queries[$0].evidence) }
-        for number in try RecallPurchases.run(proven.map(\.1), in: session) {
-            if let evidence = proven[number].1 { answers[proven[number].0] = .provenBefore(evidence) }
+        let proven = open.filter { answers[$0] == .nothing }
+        let asked = proven.map { (receipt: queries[$0].evidence, claimant: queries[$0].claimant) }
+        for number in try RecallPurchases.run(asked, in: session) {
+            if let evidence = asked[number].receipt { answers[proven[number]] = .provenBefore(evidence) }
         }
         return zip(answers, histories).map { Durable($0, in: $1) }
     }

@@ -23,7 +23,7 @@ SELECT transaction_id, original_transaction_id, product_id, reason, waived, rele
             AND grants.purchased_at >= date_trunc('day', leased.purchased_at AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'
             AND grants.purchased_at < date_trunc('day', leased.purchased_at AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'
                 + interval '24 hours'
-    ) END, true
+    ) END, true, risk
 FROM leased
 LEFT JOIN held_submissions USING (submission_key)
 ORDER BY due_at, transaction_id;

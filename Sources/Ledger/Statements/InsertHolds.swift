@@ -37,6 +37,8 @@ enum InsertHolds {
                 .timestamps(rows.map(\.decision.position.timestamp)),
                 .textArray(rows.map(\.decision.traceparent)),
                 .byteaArray(rows.map { $0.hold.evidence(of: $0.decision).storedBytes }),
+                // A signal's name has no comma; arrays of arrays must be of one length.
+                .textArray(rows.map { $0.hold.risk.map(\.rawValue).joined(separator: ",") }),
             ]
         ).count
     }

@@ -5,17 +5,23 @@ enum RecallPurchases {
     private static let statement = LedgerSQL.statement(PackageResources.recall_purchases_sql)
 
     /// The receipts, by their place, all of whose purchases stand in the ledger. None of them is empty.
-    static func run(_ receipts: [GenuineReceipt?], in session: PostgresSession) throws -> Set<Int> {
+    /// - Parameter queries: with the only player whose purchases count, nil for anybody's.
+    static func run(
+        _ queries: [(receipt: GenuineReceipt?, claimant: PlayerID?)], in session: PostgresSession
+    ) throws -> Set<Int> {
         var numbers: [Int32] = []
         var transactions: [StoreTransactionID] = []
-        for (number, receipt) in receipts.enumerated() {
-            for purchase in receipt?.purchases ?? [] {
+        var claimants: [String?] = []
+        for (number, query) in queries.enumerated() {
+            for purchase in query.receipt?.purchases ?? [] {
                 numbers.append(Int32(truncatingIfNeeded: number))
                 transactions.append(purchase.transactionID)
+                claimants.append(query.claimant?.text)
             }
         }
         guard !numbers.isEmpty else { return [] }
-        let rows = try session.execute(statement, [.int4Array(numbers), .identifiers(transactions)])
+        let rows = try session.execute(
+            statement, [.int4Array(numbers), .identifiers(transactions), .textArray(claimants)])
         return Set((0..<rows.count).compactMap { row in rows.int4(row, 0).map { Int($0) } })
     }
 }

@@ -77,7 +77,7 @@ public struct SubmissionWorker: Sendable {
         _ submission: Submission, _ proof: ParsedProof, _ item: InFlightRecord, _ clock: inout StageClock
     ) async throws(Abandoned) -> [OutcomeEvent] {
         var remembered: GenuineReceipt?
-        switch try await recall(proof, item) {
+        switch try await recall(submission, proof, item) {
         case .answered(let events): return events
         case .parked: return []
         case .provenBefore(let receipt): remembered = receipt
@@ -118,8 +118,10 @@ public struct SubmissionWorker: Sendable {
         }
     }
 
-    private func recall(_ proof: ParsedProof, _ item: InFlightRecord) async throws(Abandoned) -> Recollection {
-        let query = recallQuery(proof, item)
+    private func recall(
+        _ submission: Submission, _ proof: ParsedProof, _ item: InFlightRecord
+    ) async throws(Abandoned) -> Recollection {
+        let query = recallQuery(submission, proof, item)
         let recalled = try await withLedger(item) { () async throws(LedgerClosed) in
             try await ledger.recollect(query)
         }
@@ -151,10 +153,11 @@ public struct SubmissionWorker: Sendable {
     }
 
     @inline(never)
-    private func recallQuery(_ proof: ParsedProof, _ item: InFlightRecord) -> RecallQuery {
+    private func recallQuery(_ submission: Submission, _ proof: ParsedProof, _ item: InFlightRecord) -> RecallQuery {
         RecallQuery(
             position: item.position, proof: proof.digest, mayBeRedelivered: item.mayBeRedelivered,
-            isParked: item.parked != nil, evidence: proof.recallableEvidence)
+            isParked: item.parked != nil, evidence: proof.recallableEvidence,
+            claimant: submission.appAccountToken == nil ? nil : submission.playerID)
     }
 
     @inline(never)
@@ -221,7 +224,8 @@ public struct SubmissionWorker: Sendable {
             submission: submission, position: item.position, proof: proof.digest, ruling: ruling,
             environment: receipt?.environment ?? .production, evidence: isMemorable ? receipt : nil,
             decidedAt: WallClock.now, catalogVersion: terms.catalogVersion, traceparent: item.traceparent,
-            parkedID: item.parked?.id, risk: terms.app.risk, story: story)
+            parkedID: item.parked?.id, risk: terms.app.risk, tokenUse: terms.app.accountTokenUse,
+            story: story)
     }
 
     func record(_ decision: PendingDecision, of item: InFlightRecord) async throws(Abandoned) -> [OutcomeEvent] {

@@ -12,6 +12,7 @@ extension SubmissionWorker {
         let item = InFlightRecord(hold)
         let ruling: Ruling
         var environment = StoreEnvironment.production
+        var tokenUse = AccountTokenUse.none
         switch Screening.screen(hold.submission, catalog: catalog, parser: parser, now: WallClock.now) {
         case .rejected(.unknownApp, _):
             // The app may come back: what was released for it is not refused meanwhile.
@@ -42,10 +43,12 @@ extension SubmissionWorker {
                 return try await putBack(hold, in: holds)
             }
             ruling = decided
+            tokenUse = app.accountTokenUse
             if case .genuine(let receipt) = answer { environment = receipt.environment }
         }
         let decision = HoldDecision(
-            hold, ruling: ruling, environment: environment, decidedAt: WallClock.now, catalogVersion: catalog.version)
+            hold, ruling: ruling, environment: environment, decidedAt: WallClock.now, catalogVersion: catalog.version,
+            tokenUse: tokenUse)
         guard let event = try await holds.settle(decision) else { return }
         try await publisher.publish(event, traceparent: hold.traceparent)
         metrics.published(event)

@@ -36,6 +36,12 @@ extension LedgerObserver {
                         .playerID: "\(player.playerID)", .bundleID: "\(player.bundleID)",
                         .count: .stringConvertible(player.submissions),
                     ])
+            },
+            constantToken: { bundleID in
+                metrics.constantTokens.increment()
+                logger.warning(
+                    "more than five players sent one account token: the client sends a constant",
+                    [.bundleID: "\(bundleID)"])
             })
     }
 }

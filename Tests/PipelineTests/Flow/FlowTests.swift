@@ -32,6 +32,27 @@ struct FlowTests {
         try await eventually { bench.ledger.isPublished(stored) }
     }
 
+    @Test("the buyer's refreshed copy of a stolen receipt, with the right token, is put to Apple and disputed")
+    func stolen() async throws {
+        let token = "6e3b2f50-0c1d-4a5e-9f70-112233445566"
+        try await bench.submit("stolen.1", player: "the thief", partition: 3)
+        try await eventually { bench.answers("the thief") == ["granted stolen.1"] }
+        guard case .genuine(var receipt) = Sample.genuine("stolen.1") else { return }
+        let own = ProofContent(bundleID: Sample.bundle, environment: .production, purchases: receipt.purchases)
+        bench.proofs.read(.receipt(Sample.receipt("stolen.copy")), as: .read(own, .proven))
+        receipt.purchases[0].appAccountToken = token
+        bench.verifier.answer("stolen.copy", .genuine(receipt))
+        let text = Sample.value(id: "copy", player: "the buyer", receipt: Sample.receipt("stolen.copy"))
+        let value = Array(#"{"app_account_token":"\#(token)","#.utf8) + text.dropFirst()
+        try await bench.send(value, partition: 3)
+        try await eventually { bench.answers("the buyer") == ["held copy"] }
+        #expect(bench.verifier.count("stolen.copy") == 1)
+        // Without a token nothing but the ledger could decide: Apple is not asked.
+        try await bench.submit("stolen.copy", player: "another", partition: 3, id: "third")
+        try await eventually { bench.answers("another") == ["rejected third"] }
+        #expect(bench.verifier.count("stolen.copy") == 1)
+    }
+
     @Test("a slow submission holds up its player's next one and nobody else's, and no offset passes it")
     func slow() async throws {
         bench.verifier.hold("slow.1")

@@ -1,0 +1,14 @@
+-- $1 apps; $2 hashes of account tokens; $3 how many senders at most: what is known of each.
+SELECT wanted.number, known.player_id, known.senders
+FROM unnest($1::text[], $2::bytea[]) WITH ORDINALITY AS wanted (bundle_id, token, number)
+CROSS JOIN LATERAL (
+    SELECT player_id, ARRAY(
+        SELECT sender.player_id
+        FROM account_token_senders AS sender
+        WHERE sender.bundle_id = wanted.bundle_id AND sender.token = wanted.token
+        LIMIT $3) AS senders
+    FROM account_tokens
+    WHERE bundle_id = wanted.bundle_id AND token = wanted.token
+    -- Keeps the planner from joining the whole table, however small it was when the plan was made.
+    LIMIT 1
+) AS known;

@@ -1,0 +1,10 @@
+-- A token turned out to be a constant: what was held for it is decided again. $1 apps; $2 players who sent it
+-- SKIP LOCKED: what somebody decides now is not waited for, with tokens locked.
+WITH disputed AS (
+    SELECT holds.transaction_id
+    FROM unnest($1::text[], $2::text[]) AS sender (bundle_id, player_id)
+    JOIN holds USING (bundle_id, player_id)
+    WHERE holds.reason = 'ownership_disputed' AND holds.due_at IS NULL
+    FOR UPDATE OF holds SKIP LOCKED
+)
+UPDATE holds SET due_at = now() WHERE transaction_id IN (SELECT transaction_id FROM disputed);

@@ -1,0 +1,82 @@
+import Fulfillment
+import Postgres
+
+/// What was learnt of account tokens, read under their locks and written with the batch that learns.
+enum AccountTokens {
+    private static let finding = LedgerSQL.statement(PackageResources.find_tokens_sql)
+    private static let locking = LedgerSQL.statement(PackageResources.lock_tokens_sql)
+    private static let learning = LedgerSQL.statement(PackageResources.learn_tokens_sql)
+    private static let noting = LedgerSQL.statement(PackageResources.insert_token_senders_sql)
+    private static let waking = LedgerSQL.statement(PackageResources.wake_disputed_sql)
+
+    typealias Facts = [AccountTokenKey: AccountTokenFacts]
+
+    /// What is known of all that the decisions mention. Where something may be learnt, the token's row is locked, behind
+    /// the claims: of two replicas that meet a token for the first time the second sees what the first has learnt. What
+    /// cannot change any more (a player's own, a constant) is not locked.
+    static func find(for decisions: [PendingDecision], in session: PostgresSession) throws -> Facts {
+        var mentioned: Set<AccountTokenKey> = []
+        for decision in decisions { mentioned.formUnion(decision.mentionedTokens) }
+        guard !mentioned.isEmpty else { return [:] }
+        var facts = try find(mentioned.sorted(), in: session)
+        var open: Set<AccountTokenKey> = []
+        for decision in decisions {
+            let player = decision.submission.playerID
+            for token in decision.learnableTokens {
+                let known = facts[token]
+                let isSettled =
+                    known?.isConstant == true || known?.learntOf == player && known?.senders.contains(player) == true
+                if !isSettled { open.insert(token) }
+            }
+        }
+        guard !open.isEmpty else { return facts }
+        let sorted = open.sorted()
+        try session.execute(locking, parameters(sorted))
+        facts.merge(try find(sorted, in: session)) { _, locked in locked }
+        return facts
+    }
+
+    /// Writes what a settlement has learnt. Returns the apps of tokens that have just come to be constants, one for each.
+    static func write(before: Facts, after: Facts, in session: PostgresSession) throws -> [BundleID] {
+        let changed = after.filter { before[$0.key] != $0.value }.keys.sorted()
+        guard !changed.isEmpty else { return [] }
+        let learnt = changed.filter { before[$0]?.learntOf == nil && after[$0]?.learntOf != nil }
+        if !learnt.isEmpty {
+            try session.execute(
+                learning, parameters(learnt) + [.textArray(learnt.map { after[$0]?.learntOf?.text })])
+        }
+        var senders: [(key: AccountTokenKey, player: PlayerID)] = []
+        for key in changed {
+            let new = (after[key]?.senders ?? []).subtracting(before[key]?.senders ?? [])
+            senders += new.sorted().map { (key, $0) }
+        }
+        if !senders.isEmpty {
+            try session.execute(
+                noting, parameters(senders.map(\.key)) + [.identifiers(senders.lazy.map(\.player))])
+        }
+        let constant = changed.filter { after[$0]?.isConstant == true && before[$0]?.isConstant != true }
+        let held = constant.flatMap { key in (after[key]?.senders ?? []).sorted().map { (key.bundleID, $0) } }
+        if !held.isEmpty {
+            try session.execute(
+                waking, [.identifiers(held.lazy.map(\.0)), .identifiers(held.lazy.map(\.1))])
+        }
+        return constant.map(\.bundleID)
+    }
+
+    private static func find(_ tokens: [AccountTokenKey], in session: PostgresSession) throws -> Facts {
+        let rows = try session.execute(
+            finding, parameters(tokens) + [.int8(Int64(AccountTokenFacts.maximumSenders) + 1)])
+        var facts: Facts = [:]
+        for row in 0..<rows.count {
+            guard let number = rows.int8(row, 0) else { continue }
+            facts[tokens[Int(number) - 1]] = AccountTokenFacts(
+                learntOf: rows.text(row, 1).map { Identifier($0) },
+                senders: Set((rows.textArray(row, 2) ?? []).compactMap { $0.map { Identifier($0) } }))
+        }
+        return facts
+    }
+
+    private static func parameters(_ tokens: [AccountTokenKey]) -> [PostgresParameter] {
+        [.identifiers(tokens.lazy.map(\.bundleID)), .byteaArray(tokens.map(\.hash.bytes))]
+    }
+}

@@ -1,0 +1,114 @@
+import Testing
+
+@testable import Fulfillment
+
+@Suite("Account tokens that were learnt")
+struct AccountTokenTests {
+    private func decision(
+        _ id: StoreTransactionID, player: PlayerID, submitted: String? = Sample.token, told: String? = Sample.token,
+        use: AccountTokenUse = .holds, verdict: JudgedPurchase.Verdict = .grant(payload: nil)
+    ) -> PendingDecision {
+        var purchase = Sample.purchase(id)
+        purchase.appAccountToken = told
+        return PendingDecision(
+            submission: Sample.submission(Identifier("s-\(id)"), player: player, token: submitted),
+            position: Sample.position(), proof: Digest256(hashing: Array(id.text.utf8)),
+            ruling: .each([Sample.judged(purchase, .consumable, verdict)]), environment: .production, evidence: nil,
+            decidedAt: Sample.recordTime, catalogVersion: 1, traceparent: nil, risk: RiskThresholds(), tokenUse: use)
+    }
+
+    /// `granted`, `held ownership_disputed` and so on, with the event's signals.
+    private func settle(_ decision: PendingDecision, in view: inout LedgerView) -> String {
+        guard let event = decision.settle(in: &view).events.last else { return "nothing" }
+        let words = [event.kind.rawValue.split(separator: ".").last.map(String.init), event.reason?.rawValue]
+        return (words.compactMap(\.self) + event.risk.map(\.rawValue)).joined(separator: " ")
+    }
+
+    @Test("a thief who copies the token out of the JWS is held, claims nothing, and the buyer is granted")
+    func copied() {
+        var view = LedgerView()
+        #expect(settle(decision("1", player: "buyer"), in: &view) == "granted")
+        #expect(settle(decision("2", player: "thief"), in: &view) == "held ownership_disputed shared_token")
+        #expect(view.claims["2"] == LedgerView.Claim(player: nil))
+        #expect(settle(decision("2", player: "thief"), in: &view) == "held ownership_disputed")
+        #expect(settle(decision("2", player: "second thief"), in: &view) == "rejected owned_by_other_player")
+        #expect(settle(decision("2", player: "buyer"), in: &view) == "granted")
+        #expect(view.claims["2"]?.player == "buyer" && view.holds["2"]?.player == "thief")
+        #expect(settle(decision("2", player: "second thief"), in: &view) == "rejected owned_by_other_player")
+        #expect(settle(decision("1", player: "thief"), in: &view) == "rejected owned_by_other_player")
+    }
+
+    @Test("where the app does not require tokens, another's is a signal and decides nothing")
+    func signal() {
+        var view = LedgerView()
+        #expect(settle(decision("1", player: "a", use: .signals), in: &view) == "granted")
+        #expect(settle(decision("2", player: "b", use: .signals), in: &view) == "granted shared_token")
+        #expect(settle(decision("3", player: "c", submitted: nil, use: .signals), in: &view) == "granted shared_token")
+        #expect(settle(decision("4", player: "d", told: nil, use: .signals), in: &view) == "granted shared_token")
+        #expect(settle(decision("5", player: "a", use: .signals), in: &view) == "granted")
+        #expect(settle(decision("6", player: "b", submitted: nil, told: nil, use: .signals), in: &view) == "granted")
+        #expect(settle(decision("7", player: "e", use: .none), in: &view) == "granted")
+    }
+
+    @Test("a token is learnt from a grant with it on both sides, and from nothing else")
+    func learning() {
+        let key = AccountTokenKey(bundleID: Sample.bundle, token: Sample.token)
+        let others: [PendingDecision] = [
+            decision("1", player: "a", submitted: nil), decision("2", player: "a", told: nil),
+            decision("3", player: "a", verdict: .reject(.cancelled)), decision("4", player: "a", use: .none),
+        ]
+        for other in others {
+            var view = LedgerView()
+            _ = other.settle(in: &view)
+            #expect(view.tokens[key]?.learntOf == nil && other.learnableTokens.isEmpty == (view.tokens[key] == nil))
+        }
+        var view = LedgerView()
+        #expect(
+            settle(decision("5", player: "a", verdict: .hold(.unknownProduct)), in: &view) == "held unknown_product")
+        #expect(view.tokens[key] == AccountTokenFacts(learntOf: nil, senders: ["a"]))
+        #expect(settle(decision("6", player: "b"), in: &view) == "granted")
+        #expect(view.tokens[key] == AccountTokenFacts(learntOf: "b", senders: ["a", "b"]))
+    }
+
+    @Test("a token that more than five players sent is the client's constant: it names nobody and holds nobody")
+    func constant() {
+        for (use, second) in [
+            (AccountTokenUse.holds, "held ownership_disputed shared_token"), (.signals, "granted shared_token"),
+        ] {
+            var view = LedgerView()
+            #expect(settle(decision("1", player: "1", use: use), in: &view) == "granted")
+            for player in 2...5 {
+                #expect(
+                    settle(decision(Identifier("\(player)"), player: Identifier("\(player)"), use: use), in: &view)
+                        == second, "\(player)")
+            }
+            #expect(settle(decision("6", player: "6", use: use), in: &view) == "granted")
+            #expect(settle(decision("7", player: "7", use: use), in: &view) == "granted")
+            let key = AccountTokenKey(bundleID: Sample.bundle, token: Sample.token)
+            #expect(view.tokens[key]?.isConstant == true && view.tokens[key]?.senders.count == 6)
+        }
+    }
+
+    @Test(
+        "what is refused whoever the player is stays refused, and a purchase that must wait for another reason is disputed first"
+    )
+    func order() {
+        var view = LedgerView()
+        _ = settle(decision("1", player: "buyer"), in: &view)
+        #expect(settle(decision("2", player: "thief", verdict: .reject(.upgraded)), in: &view) == "rejected upgraded")
+        #expect(
+            settle(decision("3", player: "thief", verdict: .hold(.unknownProduct)), in: &view)
+                == "held ownership_disputed shared_token")
+        // One hold for each transaction: the buyer's own would have no place.
+        #expect(
+            settle(decision("3", player: "buyer", verdict: .hold(.unknownProduct)), in: &view)
+                == "rejected owned_by_other_player")
+    }
+
+    @Test("the nil UUID is no token")
+    func nilUUID() {
+        #expect(AccountToken(told: "00000000-0000-0000-0000-000000000000").text == nil)
+        #expect(AccountToken(told: Sample.token.uppercased()).text == Sample.token)
+        #expect(AccountToken(told: "player-1") == .malformed)
+    }
+}

@@ -1,0 +1,165 @@
+import Fulfillment
+import Postgres
+import Synchronization
+import Testing
+
+@testable import Ledger
+
+@Suite("Account tokens in PostgreSQL")
+struct AccountTokenTests {
+    private static let token = "6e3b2f50-0c1d-4a5e-9f70-112233445566"
+
+    private func decision(
+        _ id: Int, player: String, token: String? = token, use: AccountTokenUse = .holds,
+        verdict: JudgedPurchase.Verdict = .grant(payload: nil)
+    ) -> PendingDecision {
+        var purchase = Sample.purchase("\(id)")
+        purchase.appAccountToken = Self.token
+        let submission = Submission(
+            submissionID: Identifier("s-\(id)-\(player)"), playerID: Identifier(player), bundleID: Sample.bundle,
+            proof: .receipt("MIIB"), appAccountToken: token)
+        return PendingDecision(
+            submission: submission, position: Sample.position(Int64(id * 100 + player.utf8.count)),
+            proof: Sample.digest("\(id) \(player)"), ruling: .each([Sample.judged(purchase, .consumable, verdict)]),
+            environment: .production, evidence: nil, decidedAt: Sample.noon, catalogVersion: 1, traceparent: nil,
+            risk: RiskThresholds(), tokenUse: use)
+    }
+
+    /// As `held ownership_disputed shared_token`.
+    private func words(_ outcome: RecordedOutcome) -> String {
+        guard let event = outcome.events.last else { return "nothing" }
+        let words = [event.kind.rawValue.split(separator: ".").last.map(String.init), event.reason?.rawValue]
+        return (words.compactMap(\.self) + event.risk.map(\.rawValue)).joined(separator: " ")
+    }
+
+    @Test("what was learnt stands for other batches and replicas, and the token itself is nowhere")
+    func remembered() async throws {
+        let database = try await LedgerDatabase()
+        let (one, other) = (database.ledger(), database.ledger())
+        #expect(words(try await one.record(decision(1, player: "buyer"))) == "granted")
+        #expect(words(try await other.record(decision(2, player: "thief"))) == "held ownership_disputed shared_token")
+        #expect(words(try await one.record(decision(3, player: "cousin", use: .signals))) == "granted shared_token")
+        // The dispute claimed nothing.
+        #expect(try await database.number("SELECT count(*) FROM claims WHERE player_id = 'thief'") == 0)
+        #expect(words(try await one.record(decision(2, player: "buyer"))) == "granted")
+        #expect(try await database.number("SELECT count(*) FROM account_tokens WHERE player_id = 'buyer'") == 1)
+        #expect(
+            try await database.number(
+                "SELECT count(*) FROM account_tokens WHERE strpos(encode(token, 'escape'), '6e3b2f50') > 0") == 0)
+        #expect(try await database.number("SELECT count(*) FROM account_token_senders") == 3)
+        await one.close()
+        await other.close()
+    }
+
+    @Test("of two players who meet a token for the first time on two replicas, one is granted and the other held")
+    func race() async throws {
+        let database = try await LedgerDatabase()
+        let ledgers = [database.ledger(), database.ledger()]
+        for round in 0..<20 {
+            var held = 0
+            let outcomes = try await withThrowingTaskGroup(of: RecordedOutcome.self) { group in
+                for (index, ledger) in ledgers.enumerated() {
+                    var purchase = Sample.purchase("\(round)-\(index)")
+                    let token = "00000000-0000-4000-8000-\(100_000_000_000 + round)"
+                    purchase.appAccountToken = token
+                    let submission = Submission(
+                        submissionID: "s", playerID: Identifier("\(round) \(index)"), bundleID: Sample.bundle,
+                        proof: .receipt("MIIB"), appAccountToken: token)
+                    let decision = PendingDecision(
+                        submission: submission, position: Sample.position(Int64(round), partition: Int32(index)),
+                        proof: Sample.digest("\(round) \(index)"), ruling: .each([Sample.judged(purchase)]),
+                        environment: .production, evidence: nil, decidedAt: Sample.noon, catalogVersion: 1,
+                        traceparent: nil, tokenUse: .holds)
+                    group.addTask { try await ledger.record(decision) }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            for outcome in outcomes where outcome.reason == .ownershipDisputed { held += 1 }
+            #expect(held == 1 && outcomes.flatMap(\.granted).count == 1, "round \(round)")
+        }
+        for ledger in ledgers { await ledger.close() }
+    }
+
+    @Test("at the sixth player a token is a constant: that is told once, and who was held for it is decided again")
+    func constant() async throws {
+        let database = try await LedgerDatabase()
+        let told = Mutex<[BundleID]>([])
+        let ledger = database.ledger(
+            observer: LedgerObserver(constantToken: { bundle in told.withLock { $0.append(bundle) } }))
+        #expect(words(try await ledger.record(decision(1, player: "p1"))) == "granted")
+        for player in 2...5 {
+            let outcome = try await ledger.record(decision(player, player: "p\(player)"))
+            #expect(words(outcome) == "held ownership_disputed shared_token")
+        }
+        #expect(told.withLock { $0.isEmpty })
+        let holds = PostgresHolds(pool: database.pool)
+        #expect(try await holds.takeDue(catalogVersion: 1, limit: 10).isEmpty)
+        #expect(words(try await ledger.record(decision(6, player: "p6"))) == "granted")
+        #expect(words(try await ledger.record(decision(7, player: "p7"))) == "granted")
+        #expect(told.withLock { $0 } == [Sample.bundle])
+        #expect(try await database.number("SELECT count(*) FROM account_token_senders") == 6)
+        let due = try await holds.takeDue(catalogVersion: 1, limit: 10)
+        #expect(due.count == 4)
+        for hold in due {
+            var purchase = Sample.purchase(hold.transactionID.text)
+            purchase.appAccountToken = Self.token
+            let event = try await holds.settle(
+                HoldDecision(
+                    hold, ruling: .each([Sample.judged(purchase)]), environment: .production, decidedAt: Sample.noon,
+                    catalogVersion: 1, tokenUse: .holds))
+            #expect(event?.kind == .granted && event?.risk == [.sharedToken])
+        }
+        await ledger.close()
+    }
+
+    @Test("a hold keeps its signals for the grant that ends it")
+    func signals() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        _ = try await ledger.record(decision(1, player: "a", use: .signals))
+        let held = try await ledger.record(decision(2, player: "b", use: .signals, verdict: .hold(.unknownProduct)))
+        #expect(words(held) == "held unknown_product shared_token")
+        let plain = try await ledger.record(
+            Sample.decision([Sample.judged(Sample.purchase("9"), nil, .hold(.unknownProduct))], offset: 9))
+        #expect(plain.events.last?.risk == [])
+        let holds = PostgresHolds(pool: database.pool)
+        let taken = try await holds.takeDue(catalogVersion: 2, limit: 10)
+        #expect(taken.map(\.risk).sorted { $0.count < $1.count } == [[], [.sharedToken]])
+        for hold in taken {
+            let event = try await holds.settle(
+                HoldDecision(
+                    hold, ruling: .each([Sample.judged(Sample.purchase(hold.transactionID.text))]),
+                    environment: .production, decidedAt: Sample.noon, catalogVersion: 2))
+            #expect(event?.kind == .granted && event?.risk == hold.risk)
+        }
+        await ledger.close()
+    }
+
+    @Test("a dispute that an operator refuses leaves the purchase free, and one that is released is granted")
+    func endings() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        _ = try await ledger.record(decision(1, player: "buyer"))
+        for id in 2...3 {
+            let outcome = try await ledger.record(decision(id, player: "thief"))
+            #expect(words(outcome) == "held ownership_disputed shared_token")
+        }
+        let store = HoldStore(pool: database.pool)
+        let refused = try await store.reject(HoldFilter(transactionID: "2"), by: "ann", at: Sample.noon)
+        #expect(refused.rejected == 1)
+        #expect(words(try await ledger.record(decision(2, player: "buyer"))) == "granted")
+        #expect(try await store.release(HoldFilter(transactionID: "3"), by: "ann") == 1)
+        let holds = PostgresHolds(pool: database.pool)
+        let hold = try #require(try await holds.takeDue(catalogVersion: 1, limit: 10).first)
+        var purchase = Sample.purchase("3")
+        purchase.appAccountToken = Self.token
+        let event = try await holds.settle(
+            HoldDecision(
+                hold, ruling: .each([Sample.judged(purchase)]), environment: .production, decidedAt: Sample.noon,
+                catalogVersion: 1, tokenUse: .holds))
+        #expect(event?.kind == .granted)
+        #expect(try await database.number("SELECT count(*) FROM claims WHERE player_id = 'thief'") == 1)
+        #expect(words(try await ledger.record(decision(3, player: "buyer"))) == "rejected owned_by_other_player")
+        await ledger.close()
+    }
+}
