@@ -17,7 +17,9 @@ struct DatabaseHistoryTests {
     @Test("comes with everything that lets a record count as done, and is the one that offsets are noted in")
     func everywhere() async throws {
         let database = try await LedgerDatabase()
-        let here = try await PostgresCheckpoints(pool: database.pool, group: "receiptd").read(topic: Sample.topic, partitions: []).history
+        let here = try await PostgresCheckpoints(pool: database.pool, group: "receiptd").read(
+            topic: Sample.topic, partitions: []
+        ).history
         let ledger = database.ledger()
         let store = PostgresParking(pool: database.pool)
         let decision = Sample.decision([Sample.judged(Sample.purchase("1000"))], offset: 1)
@@ -49,7 +51,9 @@ struct DatabaseHistoryTests {
         defer { server.stop() }
         let before = LedgerDatabase.pool(server.uri, size: 1)
         try await before.run { try Schema.migrate($0) }
-        let history = try await PostgresCheckpoints(pool: before, group: "receiptd").read(topic: Sample.topic, partitions: []).history
+        let history = try await PostgresCheckpoints(pool: before, group: "receiptd").read(
+            topic: Sample.topic, partitions: []
+        ).history
         await before.close()
         server.stopServer()
         try Data().write(to: directory.appendingPathComponent("data/standby.signal"))
@@ -57,7 +61,9 @@ struct DatabaseHistoryTests {
 
         let pool = LedgerDatabase.pool(server.uri + "?target_session_attrs=any", size: 1)
         let session = PostgresStatement("SELECT pg_backend_pid()")
-        let standby = try await PostgresCheckpoints(pool: pool, group: "receiptd").read(topic: Sample.topic, partitions: []).history
+        let standby = try await PostgresCheckpoints(pool: pool, group: "receiptd").read(
+            topic: Sample.topic, partitions: []
+        ).history
         let processID = try await pool.run { try $0.execute(session).int8(0, 0) }
         let operators = LedgerDatabase.pool(server.uri + "?target_session_attrs=any", size: 1)
         try await operators.run { try $0.run(script: "SELECT pg_promote()") }
@@ -66,7 +72,9 @@ struct DatabaseHistoryTests {
         let now = try await store.park(parking(1)).history
         #expect(try await pool.run { try $0.execute(session).int8(0, 0) } == processID)
         #expect(now != nil && now != history && now != standby)
-        #expect(try await PostgresCheckpoints(pool: pool, group: "receiptd").read(topic: Sample.topic, partitions: []).history == now)
+        #expect(
+            try await PostgresCheckpoints(pool: pool, group: "receiptd").read(topic: Sample.topic, partitions: [])
+                .history == now)
         await store.close()
         await pool.close()
     }

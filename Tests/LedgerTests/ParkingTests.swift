@@ -11,7 +11,8 @@ struct ParkingTests {
     ) -> ParkingSubmission {
         ParkingSubmission(
             submission: Sample.submission("s-\(offset)", player: player), position: Sample.position(offset),
-            proof: Sample.digest(proof ?? "proof \(offset)"), isProven: isProven, traceparent: "00-aa-bb-01", reason: reason,
+            proof: Sample.digest(proof ?? "proof \(offset)"), isProven: isProven, traceparent: "00-aa-bb-01",
+            reason: reason,
             detail: "timeout", history: history, dueAfterSeconds: seconds)
     }
 
@@ -25,7 +26,7 @@ struct ParkingTests {
     }
 
     private func outcome(of given: ParkingSubmission, in store: PostgresParking) async throws -> ParkingOutcome {
-        try await store.park(given)
+        try await store.park(given).value
     }
 
     @Test("one comes back as it was parked, when it is due and not before")
@@ -223,9 +224,10 @@ struct ParkingTests {
 
     @Test("a player's proven ones beyond twenty follow one after the other within seconds; others' are not delayed")
     func shareOfPlayer() async throws {
-        try await with { database, store in
+        try await with { (database, store) async throws -> Void in
             for offset in 0..<60 {
-                #expect(try await outcome(of: parking(Int64(offset), player: "hog", isProven: true), in: store) == .parked)
+                #expect(
+                    try await outcome(of: parking(Int64(offset), player: "hog", isProven: true), in: store) == .parked)
             }
             #expect(try await outcome(of: parking(100, player: "guest"), in: store) == .parked)
             #expect(try await database.number("SELECT count(*) FROM parked WHERE due_at <= parked_at") == 21)

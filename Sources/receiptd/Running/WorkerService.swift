@@ -146,8 +146,6 @@ struct WorkerService: Service {
             health.set(.databaseReachable, unmet: reason)
             return reason
         }
-        // Upkeep reports what fails of it. Without a partition of its day an outcome goes to the default one.
-        _ = try? await OutcomeRetention(pool: pool, days: settings.outcomeRetentionDays).run()
         let reason = catalog.catalog == nil ? "no catalog yet: run `receiptd catalog import FILE`" : nil
         health.set(.catalogImported, unmet: reason)
         return reason
