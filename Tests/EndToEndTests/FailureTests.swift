@@ -94,23 +94,6 @@ extension EndToEnd {
             $0.hasPrefix(#"receiptd_consumer_lag{topic="receipt-submissions""#)
         }
     }
-
-    @Test("a worker whose password is wrong stays up, unready, and says so in PostgreSQL's words")
-    func wrongRole() async throws {
-        try await Testbed.run { bed in
-            let mark = bed.databaseURL.contains("?") ? "&" : "?"
-            let worker = try bed.startWorker(["DATABASE_URL": bed.databaseURL + "\(mark)user=nobody_of_that_name"])
-            try await eventually("/readyz says it in PostgreSQL's words") {
-                let answer = try await worker.get("/readyz")
-                return answer.status == 503 && answer.body.contains("nobody_of_that_name")
-                    && answer.body.contains("receiptd check")
-            }
-            #expect(worker.process.isRunning)
-            #expect(worker.log.contains("nobody_of_that_name"))
-            worker.process.terminate()
-            #expect(try await worker.ending() == 0)
-        }
-    }
 }
 
 extension Testbed {
