@@ -29,6 +29,7 @@ struct CheckCommand: AsyncParsableCommand {
             }
             report("kafka", await kafka(settings.kafka))
             report("postgresql", await database(settings))
+            report("postgresql rights", await LedgerCheck.run(settings))
             for (name, result) in await apple(settings) { report(name, result) }
             for check in await ServerAPICheck.all(settings, options.secrets) { report(check.name, check.result) }
             if failed { throw ExitCode(CommandFailure.unavailable) }
