@@ -32,10 +32,7 @@ extension NotificationLoop {
         }
         nextCheck = 0
         let topic = worker.source.topic
-        let durable = BlockingWork.wait(
-            seconds: PipelineLimits.durableReadSeconds,
-            failed: { [failures = health.failures] in failures.report($0, of: .offsets) }
-        ) {
+        let durable = BlockingWork.wait(seconds: PipelineLimits.durableReadSeconds, failed: offsetsFailed) {
             try await offsets.read(topic: topic, partitions: partitions.map(\.partition))
         }
         // Without the database nothing could be done either.
@@ -59,6 +56,8 @@ extension NotificationLoop {
         }
         return starts
     }
+
+    private func offsetsFailed(_ error: any Error) { health.failures.report(error, of: .offsets) }
 
     /// Within `poll` or `close`: the last place to commit.
     func revoked(_ partitions: [TopicPartition], lost: Bool, _ consumer: KafkaConsumer) {
@@ -106,10 +105,7 @@ extension NotificationLoop {
         guard let offsets, let history, !places.isEmpty else { return true }
         let noted = Dictionary(uniqueKeysWithValues: places.map { ($0.key.partition, $0.value) })
         let topic = worker.source.topic
-        let isNoted = BlockingWork.wait(
-            seconds: PipelineLimits.finalNoteSeconds,
-            failed: { [failures = health.failures] in failures.report($0, of: .offsets) }
-        ) {
+        let isNoted = BlockingWork.wait(seconds: PipelineLimits.finalNoteSeconds, failed: offsetsFailed) {
             try await offsets.note(noted, topic: topic, in: history)
         }
         if isNoted != nil { health.failures.recovered(.offsets) }
