@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -11,10 +12,8 @@ import Synchronization
 ///
 /// It has no authentication and tells no player's data; it belongs on an inner network, and listens on loopback unless told otherwise.
 public struct OperationsServer: Service {
-    /// Connections at once; the next ones wait in the backlog.
-    public static let maximumConnections = 256
-    /// After which a silent connection is closed.
-    public static let idleSeconds: Int64 = 60
+    /// Between two lines that connections had to go.
+    private static let floodLineSeconds = 60.0
 
     private let host: String
     private let port: Int
@@ -42,12 +41,16 @@ public struct OperationsServer: Service {
         var serverLogger = logger
         serverLogger.logLevel = max(logger.logLevel, .notice)
         let bound = Bound()
+        let table = ConnectionTable()
+        let now: @Sendable () -> Double = { Double(DispatchTime.now().uptimeNanoseconds) / 1e9 }
         let application = Application(
             router: router(),
-            server: .http1(configuration: .init(idleTimeout: .seconds(Self.idleSeconds))),
-            configuration: .init(
-                address: .hostname(host, port: port),
-                availableConnectionsDelegate: .maximum(Self.maximumConnections, logger: serverLogger)),
+            server: .http1(
+                configuration: .init(
+                    additionalChannelHandlers: [
+                        ConnectionGuard(table: table, evicted: metrics.httpConnectionsEvicted, now: now)
+                    ])),
+            configuration: .init(address: .hostname(host, port: port)),
             onServerRunning: { [logger, host, onBound] channel in
                 bound.flag.store(true, ordering: .relaxed)
                 let port = channel.localAddress?.port ?? 0
@@ -56,7 +59,23 @@ public struct OperationsServer: Service {
             },
             logger: serverLogger)
         do {
-            try await application.run()
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                tasks.addTask {
+                    var told = (count: 0, at: -Self.floodLineSeconds)
+                    while true {
+                        try await Task.sleep(for: .seconds(ConnectionTable.sweepSeconds))
+                        table.closeOverdue(now: now())
+                        let evicted = metrics.httpConnectionsEvicted.value
+                        guard evicted > told.count, now() - told.at >= Self.floodLineSeconds else { continue }
+                        logger.warning(
+                            "HTTP connections are closed, for there are too many",
+                            [.count: .stringConvertible(evicted - told.count)])
+                        told = (evicted, now())
+                    }
+                }
+                try await application.run()
+                tasks.cancelAll()
+            }
         } catch  where !bound.flag.load(ordering: .relaxed) && !(error is CancellationError) {
             throw OperationsServerError(host: host, port: port, cause: error)
         }

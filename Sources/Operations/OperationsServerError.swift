@@ -1,3 +1,4 @@
+import Foundation
 import NIOCore
 
 /// The operators' HTTP server could not listen.
@@ -18,5 +19,12 @@ public struct OperationsServerError: Error, CustomStringConvertible {
         self.cause = "\(cause)"
     }
 
-    public var description: String { "cannot listen on \(host):\(port): \(cause)" }
+    /// Another process listens there.
+    public var isPortTaken: Bool { code == EADDRINUSE }
+
+    public var description: String {
+        isPortTaken
+            ? "cannot listen on \(host):\(port): port \(port) of \(host) is taken by another process"
+            : "cannot listen on \(host):\(port): \(cause)"
+    }
 }

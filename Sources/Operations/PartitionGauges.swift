@@ -6,6 +6,7 @@ public struct PartitionGauges {
     private let lag: GaugeFamily
     /// Nil where nobody asks how many there are.
     private let count: Gauge?
+    private let clock: RecordClock?
     private var assigned: Set<Place> = []
     private var lost: Set<Place> = []
 
@@ -14,7 +15,8 @@ public struct PartitionGauges {
         let partition: Int32
     }
 
-    public init(lag: GaugeFamily, count: Gauge? = nil) {
+    public init(lag: GaugeFamily, count: Gauge? = nil, clock: RecordClock? = nil) {
+        self.clock = clock
         self.lag = lag
         self.count = count
     }
@@ -35,7 +37,11 @@ public struct PartitionGauges {
         count?.set(assigned.count)
     }
 
-    public func set(lag records: Int64, topic: String, partition: Int32) {
+    /// - Parameters:
+    ///   - end: the log's, in offsets.
+    ///   - now: in milliseconds since the epoch.
+    public func set(lag records: Int64, end: Int64, topic: String, partition: Int32, now: Int64) {
+        if records <= 0 { clock?.ended(topic: topic, partition: partition, offset: end, now: now) }
         gauge(Place(topic: topic, partition: partition)).set(Double(max(0, records)))
     }
 

@@ -35,6 +35,9 @@ public struct ReceiptdMetrics: Sendable {
     // What helps besides.
     /// `part`: 0 or 1, a ``FailingPart`` that fails.
     public let failing: GaugeFamily
+    public let httpConnectionsEvicted: Counter
+    /// What records tell of this process's clock.
+    public let recordClock = RecordClock()
     /// `against`; seconds that the worker's clock is ahead.
     public let clockSkew: GaugeFamily
     /// 0 or 1.
@@ -112,6 +115,10 @@ public struct ReceiptdMetrics: Sendable {
         clockSkew = registry.gauge(
             "receiptd_clock_skew_seconds", help: "Seconds that this process's clock is ahead of another.",
             labels: ["against"])
+        httpConnectionsEvicted = registry.counter(
+            "receiptd_http_connections_evicted_total",
+            help: "Connections to the operators' HTTP server that had to go, for there were too many."
+        ).with()
         submissionDuration = registry.histogram(
             "receiptd_submission_duration_seconds", help: "From a record's timestamp to its published outcome.",
             buckets: Buckets.submission

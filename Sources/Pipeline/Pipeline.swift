@@ -16,6 +16,7 @@ public struct Pipeline: Sendable {
     private let logger: Logger
     private let inbox = Inbox()
     private let notifications: NotificationLoop?
+    private let supervisor = Supervisor()
 
     /// - Parameters:
     ///   - catalog: the newest one. There must be one before `run` is called.
@@ -56,14 +57,20 @@ public struct Pipeline: Sendable {
     /// Consumes until `stop` is called; returns when everything in flight is finished or given up, the offsets are
     /// committed and the group is left. Throws where librdkafka does not take the settings.
     public func run() async throws {
-        let sweeper = Task { await sweepOrphans() }
-        let broker = Task { [publisher, health] in await BrokerWatch(publisher: publisher, health: health).run() }
+        let sweeper = Task { await supervise(.outboxSweep) { await sweepOrphans() } }
+        let broker = Task { [publisher, health] in
+            await supervise(.brokerWatch) { await BrokerWatch(publisher: publisher, health: health).run() }
+        }
         let revisit = Revisit(worker: worker, health: health, logger: logger)
-        revisit?.start()
+        revisit?.start { await supervise(.revisitLoop, $0) }
         let holds = held.flatMap { HoldRevisit(worker: worker, holds: $0, health: health, logger: logger) }
-        holds?.start()
-        async let notified: Void = readNotifications()
-        let ending = await consume()
+        holds?.start { await supervise(.holdRevisitLoop, $0) }
+        async let notified: Void = superviseNotifications()
+        await supervise(.consumerLoop) {
+            let ending = await consume()
+            if case .failure(let error) = ending { supervisor.note(error) }
+            try ending.get()
+        }
         notifications?.stop()
         await notified
         sweeper.cancel()
@@ -78,7 +85,24 @@ public struct Pipeline: Sendable {
                 continuation.resume()
             }
         }
-        try ending.get()
+        if let failure = supervisor.failure { throw failure }
+        if let ended = supervisor.ended { throw ended }
+    }
+
+    /// Runs what is to run until `stop`. Where it ends before, all of it stops, and `run` throws.
+    private func supervise(_ part: EndlessPart, _ body: @Sendable () async throws -> Void) async {
+        do {
+            try await part.run(isStopping: { [supervisor] in supervisor.isStopping || Task.isCancelled }, body)
+        } catch {
+            logger.critical("a part of the process ended: all of it stops", [.part: "\(part.rawValue)"])
+            supervisor.note(error)
+            stop()
+        }
+    }
+
+    private func superviseNotifications() async {
+        guard notifications != nil else { return }
+        await supervise(.notificationLoop) { await readNotifications() }
     }
 
     /// Returns when the consumer's thread is done.
@@ -113,6 +137,7 @@ public struct Pipeline: Sendable {
 
     /// May be called from anywhere, any number of times.
     public func stop() {
+        supervisor.stop()
         notifications?.stop()
         inbox.post(.stop)
     }

@@ -28,9 +28,28 @@ struct ConnectBackoff {
 
 /// The backoff a pool's sessions share: one success opens it for all.
 final class ConnectGate: Sendable {
-    private let backoff = Mutex(ConnectBackoff())
+    private struct State {
+        var backoff = ConnectBackoff()
+        var lastMessage: String?
+    }
 
-    var isOpen: Bool { backoff.withLock { $0.permits(at: .now) } }
-    func succeeded() { backoff.withLock { $0.succeeded() } }
-    func failed() { backoff.withLock { $0.failed(at: .now, jitter: Double.random(in: 0..<1)) } }
+    private let state = Mutex(State())
+
+    var isOpen: Bool { state.withLock { $0.backoff.permits(at: .now) } }
+    /// Why the last attempt failed: what is said while none is made, for that is why.
+    var lastMessage: String? { state.withLock(\.lastMessage) }
+
+    func succeeded() {
+        state.withLock { state in
+            state.backoff.succeeded()
+            state.lastMessage = nil
+        }
+    }
+
+    func failed(_ message: String) {
+        state.withLock { state in
+            state.backoff.failed(at: .now, jitter: Double.random(in: 0..<1))
+            state.lastMessage = message
+        }
+    }
 }

@@ -77,6 +77,9 @@ extension PostgresError.Kind {
 }
 
 extension PostgresError {
+    /// The end of a message that repeats why the last attempt to connect failed.
+    public static let notTriedAgain = " (not tried again: the last attempt failed a moment ago)"
+
     func with(kind: Kind) -> PostgresError {
         PostgresError(sqlState: sqlState, message: message, kind: kind, constraint: constraint)
     }

@@ -152,7 +152,8 @@ extension PostgresSession {
         }
         guard gate.isOpen else {
             throw PostgresError(
-                sqlState: nil, message: "not connected: the last attempt failed a moment ago", kind: .connection)
+                sqlState: nil, message: (gate.lastMessage ?? "not connected") + PostgresError.notTriedAgain,
+                kind: .connection)
         }
         do {
             let connection = try connect()
@@ -161,7 +162,7 @@ extension PostgresSession {
             isFresh = true
             return connection
         } catch {
-            gate.failed()
+            gate.failed(error.message)
             // Whatever the reason, such as a wrong password: there is no connection.
             throw error.with(kind: .connection)
         }

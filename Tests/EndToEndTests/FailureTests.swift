@@ -1,6 +1,7 @@
 import AppStoreSimulation
 import Foundation
 import Kafka
+import Operations
 import Postgres
 import Testing
 
@@ -102,13 +103,95 @@ extension EndToEnd {
             let worker = try bed.startWorker(["DATABASE_URL": bed.databaseURL + "\(mark)user=nobody_of_that_name"])
             try await eventually("/readyz says it in PostgreSQL's words") {
                 let answer = try await worker.get("/readyz")
-                return answer.status == 503 && answer.body.contains("nobody_of_that_name")
+                return answer.status == 503 && answer.body.contains("does not exist")
                     && answer.body.contains("receiptd check")
             }
             #expect(worker.process.isRunning)
-            #expect(worker.log.contains("nobody_of_that_name"))
+            #expect(worker.log.contains("does not exist"))
             worker.process.terminate()
             #expect(try await worker.ending() == 0)
+        }
+    }
+
+    @Test("a worker whose HTTP port is taken exits 69, names port and address, and has consumed nothing")
+    func portTaken() async throws {
+        try await Testbed.run { bed in
+            let first = try bed.startWorker()
+            let port = try await first.port()
+            try await eventually("ready") { await first.isReady() }
+            let second = try bed.startWorker(["HTTP_PORT": "\(port)"])
+            #expect(try await second.ending() == 69)
+            #expect(second.log.contains("port \(port) of 127.0.0.1 is taken"), "\(second.log)")
+            #expect(!second.log.contains("partitions assigned"))
+        }
+    }
+
+    @Test("whatever part of a worker ends by itself, the worker stops in order and exits 1")
+    func partEnds() async throws {
+        try await Testbed.run { bed in
+            // Not all at once, for each is a whole worker.
+            for parts in stride(from: 0, to: EndlessPart.allCases.count, by: 4).map({
+                EndlessPart.allCases[$0..<min($0 + 4, EndlessPart.allCases.count)]
+            }) {
+                let workers = try parts.map { part in
+                    (
+                        part,
+                        try bed.startWorker([
+                            "RECEIPTD_END_PART": part.rawValue, "KAFKA_GROUP_ID": "group-\(part.rawValue)",
+                            "SHUTDOWN_GRACE_SECONDS": "5",
+                        ])
+                    )
+                }
+                for (part, worker) in workers {
+                    #expect(try await worker.ending() == 1, "\(part)")
+                    #expect(worker.log.contains("the \(part.rawValue) ended, which is to run for ever"), "\(part)")
+                }
+            }
+        }
+    }
+
+    @Test("clocks that disagree are named at once, with the seconds: PostgreSQL's, and those of records")
+    func clocks() async throws {
+        try await Testbed.run { bed in
+            // A server whose clock is two hours behind the worker's, as a worker sees it.
+            try await bed.run(
+                """
+                CREATE SCHEMA two_hours_behind;
+                CREATE FUNCTION two_hours_behind.clock_timestamp() RETURNS timestamptz LANGUAGE sql
+                    AS $q$SELECT pg_catalog.clock_timestamp() - interval '2 hours'$q$
+                """)
+            let mark = bed.databaseURL.contains("?") ? "&" : "?"
+            let path = "options=-csearch_path%3Dtwo_hours_behind,pg_catalog,public"
+            let worker = try bed.startWorker(["DATABASE_URL": bed.databaseURL + mark + path])
+            try await eventually("the clocks are told") {
+                worker.log.contains("s ahead of PostgreSQL's clock") && worker.log.contains(#""part":"clocks""#)
+            }
+            let scrape = try await worker.scrape()
+            #expect(abs((scrape[#"receiptd_clock_skew_seconds{against="postgresql"}"#] ?? 0) - 7_200) < 60)
+            #expect(scrape[#"receiptd_failing{part="clocks"}"#] == 1)
+            try await eventually("ready all the same, and /readyz names it") {
+                let answer = try await worker.get("/readyz")
+                return answer.status == 200 && answer.body.contains("ahead of PostgreSQL's clock")
+            }
+        }
+    }
+
+    @Test("check names the right that is missing, before a worker needs it")
+    func checkedRights() async throws {
+        try await Testbed.run { bed in
+            let role = try await makeRole(in: bed)
+            let environment = bed.environment(["DATABASE_URL": role.uri])
+            let sound = try await Program.run(["check"], environment: environment)
+            #expect(sound.output.contains("ok      postgresql rights"), "\(sound.output)")
+            try await bed.run(
+                "REVOKE INSERT ON grants FROM \(role.name); REVOKE UPDATE ON durable_offsets FROM \(role.name)")
+            let refused = try await Program.run(["check"], environment: environment)
+            #expect(refused.code == 69)
+            #expect(
+                refused.output.contains("cannot grant: 42501 permission denied for table grants"), "\(refused.output)")
+            #expect(refused.output.contains("42501 permission denied for table durable_offsets"))
+            #expect(try await bed.query("SELECT count(*) FROM grants") { $0.int8(0, 0) } == 0)
+            try await bed.run("DROP OWNED BY \(role.name)")
         }
     }
 }

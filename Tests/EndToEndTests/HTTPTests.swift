@@ -68,6 +68,7 @@ extension EndToEnd {
         "receiptd_apple_request_duration_seconds", "receiptd_apple_concurrency_limit", "receiptd_apple_circuit_open",
         "receiptd_in_flight", "receiptd_parked", "receiptd_held", "receiptd_outbox_pending", "receiptd_consumer_lag",
         "receiptd_submission_duration_seconds", "receiptd_misconfigured", "receiptd_offset_resets_total",
+        "receiptd_ready", "receiptd_assigned_partitions", "receiptd_failures_total",
     ]
 }
 

@@ -148,7 +148,7 @@ struct FailuresTests {
         }
         gauges.assign([("t", 0), ("t", 1), ("t", 2)])
         #expect(metrics.assignedPartitions.value == 3)
-        for partition in 0..<3 { gauges.set(lag: 7, topic: "t", partition: Int32(partition)) }
+        for partition in 0..<3 { gauges.set(lag: 7, end: 9, topic: "t", partition: Int32(partition), now: 0) }
         gauges.giveBack(topic: "t", partition: 0, isLost: false)
         #expect(lag(0) == 0)
         gauges.giveBack(topic: "t", partition: 1, isLost: true)

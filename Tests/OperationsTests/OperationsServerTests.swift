@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import NIOEmbedded
 import ServiceLifecycle
 import Testing
 
@@ -137,11 +138,62 @@ struct OperationsServerTests {
         }
     }
 
+    @Test("400 silent connections keep no probe waiting, and are closed after seconds")
+    func silentConnections() async throws {
+        let fixture = Fixture()
+        try await fixture.serve { _, port in
+            let silent = (0..<400).map { _ in Socket() }
+            for socket in silent { #expect(socket.connect(port: UInt16(port))) }
+            // A connection of its own, which the server can only take behind all of those.
+            let probe = Socket()
+            #expect(probe.connect(port: UInt16(port)))
+            #expect(await probe.ask("GET /livez HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n").contains(" 200 "))
+            #expect(fixture.metrics.httpConnectionsEvicted.value >= 400 - ConnectionTable.maximum)
+            // The youngest are closed for their silence, with a head that is not whole too.
+            let last = try #require(silent.last)
+            #expect(await last.ask("GET /livez HTTP/1.1\r\n") == "")
+        }
+    }
+
+    @Test("The connection that was silent for longest has to go where there are too many, and none that is new")
+    func oldestGoes() {
+        let table = ConnectionTable(maximum: 2)
+        let channels = (0..<3).map { _ in EmbeddedChannel() }
+        table.add(channels[0], now: 0)
+        table.add(channels[1], now: 1)
+        table.touch(channels[0], now: 2)
+        #expect(table.add(channels[2], now: 3))
+        #expect(table.count == 2)
+        // The one that asked has a minute, the others have seconds.
+        table.closeOverdue(now: 3 + ConnectionTable.headSeconds + 1)
+        #expect(table.count == 1)
+        table.closeOverdue(now: 2 + ConnectionTable.idleSeconds + 1)
+        #expect(table.count == 0)
+    }
+
     /// A plain TCP socket, closed with its last reference.
     private final class Socket: Sendable {
         private let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
 
         deinit { close(descriptor) }
+
+        /// Sends `text` and returns all that comes until the server closes. Off the cooperative pool.
+        func ask(_ text: String) async -> String {
+            await withCheckedContinuation { continuation in
+                DispatchQueue.global().async { [self] in
+                    let bytes = Array(text.utf8)
+                    _ = send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+                    var answer: [UInt8] = []
+                    var buffer = [UInt8](repeating: 0, count: 4096)
+                    while true {
+                        let count = recv(descriptor, &buffer, buffer.count, 0)
+                        guard count > 0 else { break }
+                        answer += buffer[..<count]
+                    }
+                    continuation.resume(returning: String(decoding: answer, as: UTF8.self))
+                }
+            }
+        }
 
         /// To loopback.
         func connect(port: UInt16) -> Bool {

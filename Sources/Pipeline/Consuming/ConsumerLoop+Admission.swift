@@ -8,6 +8,11 @@ extension ConsumerLoop {
     func take(_ record: ConsumerRecord) {
         guard let partition = partitions[record.topicPartition] else { return }
         partition.next = record.offset + 1
+        if let timestamp = record.timestampMilliseconds {
+            worker.metrics.all.recordClock.took(
+                topic: record.topicPartition.topic, partition: record.topicPartition.partition, offset: record.offset,
+                timestamp: timestamp, now: WallClock.now.milliseconds)
+        }
         if isPaused { return partition.deferred.append(record) }
         window.admit(bytes: record.byteCount)
         if partition.held.isEmpty, mayAdmit(to: partition) {

@@ -63,7 +63,8 @@ final class ConsumerLoop {
         decoder = SubmissionDecoder(signature: SubmissionSignature(keys: settings.signingKeys))
         window = IntakeWindow(maximumRecords: settings.maximumInFlight)
         gauges = PartitionGauges(
-            lag: worker.metrics.all.consumerLag, count: worker.metrics.all.assignedPartitions)
+            lag: worker.metrics.all.consumerLag, count: worker.metrics.all.assignedPartitions,
+            clock: worker.metrics.all.recordClock)
     }
 
     /// Runs until the inbox says stop. A consumer that can never go on (its static member id was taken by another, say)
@@ -219,7 +220,9 @@ final class ConsumerLoop {
         for (partition, state) in partitions {
             guard let marks = consumer.cachedWatermarks(partition), marks.high >= 0 else { continue }
             let next = state.progress.position ?? state.progress.committed?.offset ?? max(marks.low, 0)
-            gauges.set(lag: marks.high - next, topic: partition.topic, partition: partition.partition)
+            gauges.set(
+                lag: marks.high - next, end: marks.high, topic: partition.topic, partition: partition.partition,
+                now: WallClock.now.milliseconds)
         }
     }
 

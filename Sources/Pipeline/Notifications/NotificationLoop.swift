@@ -167,7 +167,9 @@ final class NotificationLoop: @unchecked Sendable {
         for (partition, state) in partitions {
             guard let marks = consumer.cachedWatermarks(partition), marks.high >= 0 else { continue }
             let next = state.progress.position ?? max(marks.low, 0)
-            gauges.set(lag: marks.high - next, topic: partition.topic, partition: partition.partition)
+            gauges.set(
+                lag: marks.high - next, end: marks.high, topic: partition.topic, partition: partition.partition,
+                now: WallClock.now.milliseconds)
         }
     }
 }

@@ -23,9 +23,12 @@ final class Revisit: Sendable {
         self.logger = logger
     }
 
-    func start() {
+    /// - Parameter supervise: runs what it is given, and hears of its end.
+    func start(
+        _ supervise: @escaping @Sendable (@Sendable () async -> Void) async -> Void = { await $0() }
+    ) {
         task.withLock { task in
-            if task == nil { task = Task { await self.run() } }
+            if task == nil { task = Task { await supervise { await self.run() } } }
         }
     }
 

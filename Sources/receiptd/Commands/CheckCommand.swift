@@ -31,6 +31,7 @@ struct CheckCommand: AsyncParsableCommand {
             for result in await KafkaCheck(kafka: settings.kafka).results() { report("kafka", result) }
             report("postgresql", await database(settings))
             report("partitions", await MaintenanceCheckLine.run(settings))
+            report("postgresql rights", await LedgerCheck.run(settings))
             for (name, result) in await apple(settings) { report(name, result) }
             for check in await ServerAPICheck.all(settings, options.secrets) { report(check.name, check.result) }
             if code != 0 { throw ExitCode(code) }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Operations
 
 /// How a command ends other than well: what it says on standard error, and its exit code.
 struct CommandFailure: Error {
@@ -26,6 +27,10 @@ func reporting(_ body: () async throws -> Void) async throws {
     } catch let faults as SettingsFaults {
         printError(faults.description)
         throw ExitCode(SettingsFaults.exitCode)
+    } catch let error as OperationsServerError {
+        printError(error.description)
+        // Another address or right is needed than the settings name.
+        throw ExitCode(error.isPortTaken ? CommandFailure.unavailable : CommandFailure.wrongSettings)
     } catch let code as ExitCode {
         throw code
     } catch {

@@ -18,19 +18,35 @@ struct WorkerRunner {
         let metrics = ReceiptdMetrics(version: Self.version)
         let health = Health(failures: Failures(metrics: metrics, logger: logger))
         metrics.registry.onScrape { metrics.ready.set(health.unmet.isEmpty) }
+        let (listening, listens) = AsyncStream.makeStream(of: Void.self)
         let server = OperationsServer(
             host: settings.http.host, port: settings.http.port, metrics: metrics, health: health, logger: logger,
-            onBound: onBound)
+            onBound: { [onBound] port in
+                onBound(port)
+                listens.finish()
+            })
         let worker = WorkerService(
-            settings: settings, secrets: secrets, metrics: metrics, health: health, logger: logger)
+            settings: settings, secrets: secrets, metrics: metrics, health: health, logger: logger,
+            start: { for await _ in listening {} })
         var quiet = logger
         quiet.logLevel = max(logger.logLevel, .notice)
-        // Services stop in reverse order: the worker first, and /readyz tells of it meanwhile.
+        // Services stop in reverse order: the worker first, and /readyz tells of it meanwhile. Whichever ends, all stop in
+        // order: a worker without its server could not be asked anything, and would not hear a signal.
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
                 services: [
-                    .init(service: server),
-                    .init(service: worker, successTerminationBehavior: .gracefullyShutdownGroup),
+                    .init(
+                        service: EndlessService(part: .httpServer, service: server),
+                        successTerminationBehavior: .gracefullyShutdownGroup,
+                        failureTerminationBehavior: .gracefullyShutdownGroup),
+                    .init(
+                        service: EndlessService(
+                            part: .failureReports, service: FailureReports(failures: health.failures)),
+                        successTerminationBehavior: .gracefullyShutdownGroup,
+                        failureTerminationBehavior: .gracefullyShutdownGroup),
+                    .init(
+                        service: worker, successTerminationBehavior: .gracefullyShutdownGroup,
+                        failureTerminationBehavior: .gracefullyShutdownGroup),
                 ],
                 logger: quiet))
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
@@ -38,7 +54,6 @@ struct WorkerRunner {
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }
             tasks.addTask { await stop(group, on: signals, stopping) }
-            tasks.addTask { await health.failures.run() }
             try await tasks.next()
             tasks.cancelAll()
         }

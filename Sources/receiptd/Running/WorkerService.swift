@@ -17,8 +17,12 @@ struct WorkerService: Service {
     let metrics: ReceiptdMetrics
     let health: Health
     let logger: Logger
+    /// Returns when it may begin: what cannot be asked how it is does not work either.
+    var start: @Sendable () async -> Void = {}
 
     func run() async throws {
+        await cancelWhenGracefulShutdown(start)
+        if Task.isShuttingDownGracefully { return }
         let pool = PostgresPool(configuration: settings.database.workerConfiguration, size: settings.database.poolSize)
         var ledgerLimits = PostgresLedger.Limits()
         // One session is for looking up, and one for all that is not the ledger's.
@@ -46,21 +50,21 @@ struct WorkerService: Service {
                     .count: .stringConvertible(settings.apple.roots.fingerprints.count),
                 ])
         }
+        var failure: (any Error)?
         do {
             try await cancelWhenGracefulShutdown { try await waitUntilReady(pool, catalog) }
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { await reach.follow() }
-                defer { group.cancelAll() }
-                try await consume(catalog, verifier, limits, ledger, parking, pool)
-            }
+            try await consume(catalog, verifier, limits, reach, ledger, parking, pool)
         } catch is CancellationError {
             logger.info("stopped before anything was consumed")
+        } catch {
+            failure = error
         }
         await parking.close()
         await ledger.close()
         await verifier.shutdown()
         await budgetPool.close()
         await pool.close()
+        if let failure { throw failure }
     }
 
     private var appleMetrics: AppleMetrics {
@@ -80,8 +84,8 @@ struct WorkerService: Service {
     }
 
     private func consume(
-        _ catalog: CatalogWatch, _ verifier: AppStoreClient, _ limits: AppleLimits, _ ledger: PostgresLedger,
-        _ parking: PostgresParking, _ pool: PostgresPool
+        _ catalog: CatalogWatch, _ verifier: AppStoreClient, _ limits: AppleLimits, _ reach: AppleReachWatch,
+        _ ledger: PostgresLedger, _ parking: PostgresParking, _ pool: PostgresPool
     ) async throws {
         let pipeline = try Pipeline(
             settings: settings.pipeline, catalog: { catalog.catalog },
@@ -98,18 +102,58 @@ struct WorkerService: Service {
         let maintenance = PartitionMaintenance(
             retention: OutcomeRetention(pool: pool, days: settings.outcomeRetentionDays), failures: health.failures,
             logger: logger)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { await catalog.follow() }
-            group.addTask { await upkeep.run() }
-            group.addTask { await maintenance.run() }
-            group.addTask { await limits.follow() }
-            try await withGracefulShutdownHandler {
-                try await pipeline.run()
-            } onGracefulShutdown: {
-                health.set(.notStopping, unmet: "stopping")
-                pipeline.stop()
+        let clocks = ClockWatch(pool: pool, metrics: metrics, failures: health.failures)
+        try await run(
+            pipeline,
+            beside: [
+                { try await EndlessPart.catalogWatch.run { await catalog.follow() } },
+                { try await EndlessPart.upkeep.run { await upkeep.run() } },
+                { try await EndlessPart.maintenance.run { await maintenance.run() } },
+                { try await EndlessPart.appleLimits.run { await limits.follow() } },
+                { try await EndlessPart.appleReach.run { await reach.follow() } },
+                { try await EndlessPart.clockWatch.run { await clocks.run() } },
+            ])
+    }
+
+    private enum Ended: Sendable {
+        case pipeline(Result<Void, any Error>)
+        case other
+    }
+
+    /// Until the process is to stop. Where the pipeline or something beside it ends before that, the rest stops in order.
+    private func run(_ pipeline: Pipeline, beside others: [@Sendable () async throws -> Void]) async throws {
+        try await withThrowingTaskGroup(of: Ended.self) { group in
+            for other in others {
+                group.addTask {
+                    try await other()
+                    return .other
+                }
             }
-            group.cancelAll()
+            group.addTask { [health] in
+                await withGracefulShutdownHandler {
+                    do { return .pipeline(.success(try await pipeline.run())) } catch {
+                        return .pipeline(.failure(error))
+                    }
+                } onGracefulShutdown: {
+                    health.set(.notStopping, unmet: "stopping")
+                    pipeline.stop()
+                }
+            }
+            var failure: (any Error)?
+            while let ended = await group.nextResult() {
+                switch ended {
+                case .success(.other): break
+                case .success(.pipeline(let result)):
+                    if case .failure(let error) = result { failure = failure ?? error }
+                    group.cancelAll()
+                case .failure(let error):
+                    failure = failure ?? error
+                    logger.critical("a part of the process ended: all of it stops", [.error: "\(error)"])
+                    health.set(.notStopping, unmet: "stopping: \(error)")
+                    pipeline.stop()
+                }
+            }
+            if let failure { throw failure }
         }
     }
 
@@ -156,7 +200,8 @@ struct WorkerService: Service {
         guard let error = error as? PostgresError else { return "PostgreSQL cannot be used: \(type(of: error))" }
         return switch error.kind {
         case .connection, .commitOutcomeUnknown:
-            "PostgreSQL is out of reach: \(error.message): `receiptd check` tries DATABASE_URL"
+            "PostgreSQL is out of reach: \(error.message.replacing(PostgresError.notTriedAgain, with: "")): "
+                + "`receiptd check` tries DATABASE_URL"
         case .data, .retriable, .other:
             "PostgreSQL refuses what a worker does: \(error.sqlState ?? "") \(error.message): "
                 + "`receiptd check` names what is missing"

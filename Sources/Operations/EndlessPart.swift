@@ -1,0 +1,62 @@
+import Foundation
+
+/// What is to run until the process stops. Where one ends before that, whatever ended it, the process stops in order and
+/// exits 1: half a worker is worse than none.
+public enum EndlessPart: String, CaseIterable, Sendable {
+    case httpServer = "http-server"
+    case failureReports = "failure-reports"
+    case catalogWatch = "catalog-watch"
+    case upkeep
+    case maintenance
+    case appleLimits = "apple-limits"
+    case appleReach = "apple-reach"
+    case clockWatch = "clock-watch"
+    case brokerWatch = "broker-watch"
+    case outboxSweep = "outbox-sweep"
+    case revisitLoop = "revisit-loop"
+    case holdRevisitLoop = "hold-revisit-loop"
+    case notificationLoop = "notification-loop"
+    case consumerLoop = "consumer-loop"
+
+    /// Runs `body`, and throws `PartEnded` where it ends although nobody stops it.
+    /// - Parameter isStopping: whether it may end.
+    public func run(
+        isStopping: @Sendable () -> Bool = { Task.isCancelled }, _ body: @Sendable () async throws -> Void
+    ) async throws(PartEnded) {
+        var cause: (any Error)?
+        do {
+            #if DEBUG
+                if Self.endingEarly == self {
+                    try await Task.sleep(for: .seconds(Self.earlyEndSeconds))
+                } else {
+                    try await body()
+                }
+            #else
+                try await body()
+            #endif
+        } catch {
+            cause = error
+        }
+        guard !isStopping() else { return }
+        throw PartEnded(part: self, underlying: cause)
+    }
+
+    #if DEBUG
+        /// The tests name a part in `RECEIPTD_END_PART`, which then only lives for so long.
+        private static let earlyEndSeconds = 3.0
+        private static let endingEarly = ProcessInfo.processInfo.environment["RECEIPTD_END_PART"]
+            .flatMap(EndlessPart.init)
+    #endif
+}
+
+/// A part ended that was to run until the process stops.
+public struct PartEnded: Error, Sendable, CustomStringConvertible {
+    public let part: EndlessPart
+    /// Nil where it returned.
+    public let underlying: (any Error)?
+
+    public var description: String {
+        let cause = underlying.map { ($0 as? any DescribedError)?.failureWords ?? "\(type(of: $0))" }
+        return "the \(part.rawValue) ended, which is to run for ever" + (cause.map { ": \($0)" } ?? "")
+    }
+}

@@ -1,0 +1,54 @@
+import Synchronization
+
+/// How far this process's clock is ahead of the clocks that stamp records, as far as records can tell.
+///
+/// A record's age tells nothing by itself, for it may have waited in the log. One that was appended after the log had been
+/// seen to end is as old as that look at most: whatever its timestamp lies further back is a difference of clocks. One
+/// from the future needs no such proof. Times are milliseconds since the epoch, by this process's clock.
+public final class RecordClock: Sendable {
+    private struct Place: Hashable {
+        let topic: String
+        let partition: Int32
+    }
+
+    private struct State {
+        /// Where each log ended, and when that was seen.
+        var ends: [Place: (offset: Int64, at: Int64)] = [:]
+        /// Since the last look: of the record that is furthest in the future, and of the fresh one that seems least old.
+        var behind: Int64?
+        var ahead: Int64?
+    }
+
+    private let state = Mutex(State())
+
+    public init() {}
+
+    /// The log has been read to its end, which is `offset`.
+    public func ended(topic: String, partition: Int32, offset: Int64, now: Int64) {
+        state.withLock { $0.ends[Place(topic: topic, partition: partition)] = (offset, now) }
+    }
+
+    public func took(topic: String, partition: Int32, offset: Int64, timestamp: Int64, now: Int64) {
+        state.withLock { state in
+            if timestamp > now {
+                state.behind = max(state.behind ?? 0, timestamp - now)
+                return
+            }
+            guard let end = state.ends[Place(topic: topic, partition: partition)], offset >= end.offset else { return }
+            let ahead = max(0, end.at - timestamp)
+            state.ahead = min(state.ahead ?? ahead, ahead)
+        }
+    }
+
+    /// Seconds that this process's clock is ahead, below 0 where it is behind; nil where no record has told since the last
+    /// call.
+    public func take() -> Double? {
+        state.withLock { state in
+            defer { (state.behind, state.ahead) = (nil, nil) }
+            let behind = state.behind ?? 0
+            // A clock that runs ahead makes no record come from the future: the larger of the two is the one to tell.
+            if let ahead = state.ahead, ahead >= behind { return Double(ahead) / 1000 }
+            return state.behind.map { -Double($0) / 1000 }
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import Kafka
+import Operations
+import Synchronization
+
+/// Whether the pipeline is told to stop, and which of its parts ended without being told.
+final class Supervisor: Sendable {
+    private struct State {
+        var isStopping = false
+        var ended: PartEnded?
+        var failure: KafkaError?
+    }
+
+    private let state = Mutex(State())
+
+    var isStopping: Bool { state.withLock(\.isStopping) }
+    /// What ended the consumer.
+    var failure: KafkaError? { state.withLock(\.failure) }
+    var ended: PartEnded? { state.withLock(\.ended) }
+
+    func stop() { state.withLock { $0.isStopping = true } }
+
+    func note(_ failure: KafkaError) { state.withLock { $0.failure = failure } }
+
+    /// The first one counts.
+    func note(_ ended: PartEnded) {
+        state.withLock { $0.ended = $0.ended ?? ended }
+    }
+}

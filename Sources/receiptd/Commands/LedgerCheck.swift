@@ -1,0 +1,25 @@
+import Ledger
+import Postgres
+
+/// Whether the role of `DATABASE_URL` may do what a worker does: each of its statements, tried in a transaction that is
+/// rolled back.
+enum LedgerCheck {
+    static func run(_ settings: Settings) async -> Result<String, CheckFailure> {
+        do {
+            let faults = try await withDatabase(settings) { pool in
+                // `postgresql` tells what there is to say of a schema that is missing.
+                if try await pool.run({ try Schema.check($0) }).unreadiness != nil { return [LedgerRehearsal.Fault]() }
+                return try await pool.run { try LedgerRehearsal.run(in: $0) }
+            }
+            guard faults.isEmpty else {
+                let lines = faults.map { "cannot \($0.work): \($0.sqlState) \($0.message)" }
+                return .failure(CheckFailure(message: lines.joined(separator: "\n        ")))
+            }
+            return .success("all that a worker writes and reads was tried, and rolled back")
+        } catch let failure as CommandFailure {
+            return .failure(CheckFailure(message: failure.message))
+        } catch {
+            return .failure(CheckFailure(message: "\(error)"))
+        }
+    }
+}

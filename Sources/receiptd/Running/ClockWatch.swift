@@ -1,0 +1,43 @@
+import Foundation
+import Fulfillment
+import Ledger
+import Operations
+import Postgres
+
+/// Compares this process's clock with PostgreSQL's and with the timestamps of records, at the start and each minute.
+struct ClockWatch: Sendable {
+    private static let pauseSeconds = 60.0
+    /// An answer that took longer tells nothing of the clock. Seconds.
+    private static let slowestAnswer = 10.0
+
+    let pool: PostgresPool
+    let metrics: ReceiptdMetrics
+    let failures: Failures
+
+    /// Until it is cancelled.
+    func run() async {
+        var differences = ClockDifferences()
+        while !Task.isCancelled {
+            differences.note(
+                database: await aheadOfDatabase(), record: metrics.recordClock.take(),
+                now: ProcessInfo.processInfo.systemUptime)
+            if let seconds = differences.database { metrics.clockSkew.with("postgresql").set(seconds) }
+            metrics.clockSkew.with("record").set(differences.record ?? 0)
+            if let complaint = differences.complaint {
+                failures.failed(.clocks, complaint)
+            } else {
+                failures.recovered(.clocks)
+            }
+            guard (try? await Task.sleep(for: .seconds(Self.pauseSeconds))) != nil else { return }
+        }
+    }
+
+    /// Nil where PostgreSQL does not answer: others report that.
+    private func aheadOfDatabase() async -> Double? {
+        let before = Date().timeIntervalSince1970
+        guard let theirs = try? await DatabaseClock.read(from: pool) else { return nil }
+        let after = Date().timeIntervalSince1970
+        guard after >= before, after - before < Self.slowestAnswer else { return nil }
+        return (before + after) / 2 - Double(theirs.milliseconds) / 1000
+    }
+}

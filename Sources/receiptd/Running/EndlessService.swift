@@ -1,0 +1,28 @@
+import Operations
+import ServiceLifecycle
+
+/// A service that is to run until the process shuts down: its end before that is an error.
+struct EndlessService<Body: Service>: Service {
+    let part: EndlessPart
+    let service: Body
+
+    func run() async throws {
+        let isStopping: @Sendable () -> Bool = { Task.isShuttingDownGracefully || Task.isCancelled }
+        do {
+            try await part.run(isStopping: isStopping) { try await service.run() }
+        } catch {
+            // What could not even begin says more by itself than that it ended.
+            if let refused = error.underlying as? OperationsServerError { throw refused }
+            throw error
+        }
+    }
+}
+
+/// Says each minute what still fails.
+struct FailureReports: Service {
+    let failures: Failures
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown { await failures.run() }
+    }
+}

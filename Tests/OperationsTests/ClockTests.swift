@@ -1,0 +1,60 @@
+import Testing
+
+@testable import Operations
+
+@Suite("Comparing clocks")
+struct ClockTests {
+    private static let noon: Int64 = 1_800_000_000_000
+
+    private static func took(_ clock: RecordClock, offset: Int64, timestamp: Int64, now: Int64) {
+        clock.took(topic: "t", partition: 0, offset: offset, timestamp: timestamp, now: now)
+    }
+
+    @Test("A backlog says nothing of clocks, however old its records are")
+    func backlog() {
+        let clock = RecordClock()
+        Self.took(clock, offset: 5, timestamp: Self.noon - 86_400_000, now: Self.noon)
+        #expect(clock.take() == nil)
+        clock.ended(topic: "t", partition: 0, offset: 10, now: Self.noon)
+        Self.took(clock, offset: 9, timestamp: Self.noon - 86_400_000, now: Self.noon)
+        #expect(clock.take() == nil)
+    }
+
+    @Test("A record appended behind the end that was seen is as old as that look at most")
+    func ahead() {
+        let clock = RecordClock()
+        clock.ended(topic: "t", partition: 0, offset: 10, now: Self.noon)
+        // It waited for a minute, and its timestamp is two hours back.
+        Self.took(clock, offset: 10, timestamp: Self.noon - 7_200_000, now: Self.noon + 60_000)
+        #expect(clock.take() == 7_200)
+        #expect(clock.take() == nil)
+        // One game server whose clock is slow says nothing while another's is not.
+        Self.took(clock, offset: 11, timestamp: Self.noon - 7_200_000, now: Self.noon + 1_000)
+        Self.took(clock, offset: 12, timestamp: Self.noon + 500, now: Self.noon + 1_000)
+        #expect(clock.take() == 0)
+    }
+
+    @Test("A record from the future shows that this clock is behind, or its writer's ahead")
+    func behind() {
+        let clock = RecordClock()
+        Self.took(clock, offset: 0, timestamp: Self.noon + 3_600_000, now: Self.noon)
+        #expect(clock.take() == -3_600)
+    }
+
+    @Test("Clocks more than a minute apart are named, and by how much; what a record told is forgotten after a while")
+    func complaint() {
+        var differences = ClockDifferences()
+        #expect(differences.complaint == nil)
+        differences.note(database: 60, record: -60, now: 0)
+        #expect(differences.complaint == nil)
+        differences.note(database: 7_200.4, record: -61, now: 60)
+        #expect(
+            differences.complaint
+                == "the worker's clock is 7200 s ahead of PostgreSQL's clock; "
+                + "the worker's clock is 61 s behind the newest records' timestamps")
+        differences.note(database: nil, record: nil, now: 120)
+        #expect(differences.database == 7_200.4 && differences.record == -61)
+        differences.note(database: 0, record: nil, now: 60 + ClockDifferences.recordSeconds + 1)
+        #expect(differences.complaint == nil)
+    }
+}
