@@ -81,6 +81,7 @@ struct ChaosRun {
         evidence.recoveries = notes.recoveries
         evidence.faults += notes.faults
         evidence.stalls = notes.stalls
+        evidence.isLossy = chaos.databaseLife.losses != 0
         evidence.highestInFlight = notes.highestInFlight
         // A partition that begins to fetch after the others were paused brings one record more.
         evidence.inFlightLimit = ChaosBed.inFlight + Int(EmbeddedParts.partitions)

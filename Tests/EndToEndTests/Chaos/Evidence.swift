@@ -63,6 +63,8 @@ struct Evidence: Sendable {
     var inFlightLimit = Int.max
     var monitor = ChaosMonitor.Findings()
     var recoveries: [Recovery] = []
+    /// Whether the database lost what it had committed.
+    var isLossy = false
     /// What stood still although nothing that it needs was away.
     var stalls: [String] = []
     /// What was not done within the time given after the last fault.
