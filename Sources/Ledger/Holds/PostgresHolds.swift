@@ -15,17 +15,22 @@ public struct PostgresHolds: HeldPurchases {
 
     private let pool: PostgresPool
     private let leaseSeconds: Double
+    private let farthestSeconds: Double
 
-    public init(pool: PostgresPool, leaseSeconds: Double = PostgresHolds.leaseSeconds) {
+    /// - Parameter longestDelay: of the operator's settings, in seconds. What is due later still is due now.
+    public init(
+        pool: PostgresPool, leaseSeconds: Double = PostgresHolds.leaseSeconds, longestDelay: Double = 0
+    ) {
         self.pool = pool
         self.leaseSeconds = leaseSeconds
+        farthestSeconds = DueTimes.farthest(longestDelay: longestDelay)
     }
 
     public func takeDue(catalogVersion: Int64, limit: Int) async throws -> [LeasedHold] {
-        try await pool.run { [leaseSeconds] session in
+        try await pool.run { [leaseSeconds, farthestSeconds] session in
             try session.transaction { session in
                 try session.execute(
-                    Self.mending, [.float8(DueTimes.farthestSeconds), .int8(DueTimes.mendedAtATime)])
+                    Self.mending, [.float8(farthestSeconds), .int8(DueTimes.mendedAtATime)])
                 func take(_ statement: PostgresStatement, _ more: [PostgresParameter], _ limit: Int) throws
                     -> [LeasedHold]
                 {

@@ -27,16 +27,19 @@ public final class PostgresParking: ParkedSubmissions {
     private let pool: PostgresPool
     private let observer: LedgerObserver
     private let leaseSeconds: Double
+    private let farthestSeconds: Double
     private let queue = GroupQueue<ParkingSubmission, Durable<ParkingOutcome>>()
     private let writer = Mutex<Task<Void, Never>?>(nil)
 
     /// Starts at once, and connects when there is work.
+    /// - Parameter longestDelay: of the operator's settings, in seconds. What is due later still is due now.
     public init(
-        pool: PostgresPool, leaseSeconds: Double = PostgresParking.leaseSeconds,
+        pool: PostgresPool, leaseSeconds: Double = PostgresParking.leaseSeconds, longestDelay: Double = 0,
         observer: LedgerObserver = LedgerObserver()
     ) {
         self.pool = pool
         self.leaseSeconds = leaseSeconds
+        farthestSeconds = DueTimes.farthest(longestDelay: longestDelay)
         self.observer = observer
         let task = Task { await self.write() }
         writer.withLock { $0 = task }
@@ -48,7 +51,10 @@ public final class PostgresParking: ParkedSubmissions {
     }
 
     public func takeDue(limit: Int) async throws -> [LeasedSubmission] {
-        try await pool.run { [leaseSeconds] in try TakeParked.due(limit: limit, leaseSeconds: leaseSeconds, in: $0) }
+        try await pool.run { [leaseSeconds, farthestSeconds] in
+            try TakeParked.due(
+                limit: limit, leaseSeconds: leaseSeconds, farthestSeconds: farthestSeconds, in: $0)
+        }
     }
 
     public func putBack(

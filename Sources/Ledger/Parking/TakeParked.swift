@@ -15,8 +15,10 @@ enum TakeParked {
         var unreadable: [NameBasedUUID] = []
     }
 
-    static func due(limit: Int, leaseSeconds: Double, in session: PostgresSession) throws -> [LeasedSubmission] {
-        try session.execute(mending, [.float8(DueTimes.farthestSeconds), .int8(DueTimes.mendedAtATime)])
+    static func due(
+        limit: Int, leaseSeconds: Double, farthestSeconds: Double, in session: PostgresSession
+    ) throws -> [LeasedSubmission] {
+        try session.execute(mending, [.float8(farthestSeconds), .int8(DueTimes.mendedAtATime)])
         // Committed before anyone looks into them: a take that kills counts.
         let taken = taken(try session.execute(due, [.int8(Int64(limit)), .float8(leaseSeconds)]))
         if !taken.unreadable.isEmpty { try session.execute(leaving, [.uuids(taken.unreadable)]) }

@@ -1,7 +1,13 @@
 /// Due times by PostgreSQL's clock, which may have been ahead when they were written.
 enum DueTimes {
-    /// Nothing is put off for longer: the longest delay that an operator may set is a day. Seconds.
+    /// Nothing is put off for longer, unless an operator sets longer delays. Seconds.
     static let farthestSeconds = 25.0 * 3600
     /// Rows that are made due in one look.
     static let mendedAtATime: Int64 = 1_000
+
+    /// Seconds ahead beyond which no due time was written by a clock that is right.
+    /// - Parameter longestDelay: of the operator's settings.
+    static func farthest(longestDelay: Double) -> Double {
+        max(farthestSeconds, longestDelay + 3600)
+    }
 }

@@ -28,7 +28,8 @@ struct WorkerService: Service {
         // One session is for looking up, and one for all that is not the ledger's.
         ledgerLimits.writers = min(ledgerLimits.writers, max(1, settings.database.poolSize - 2))
         let ledger = PostgresLedger(pool: pool, limits: ledgerLimits, observer: .reporting(to: metrics, health, logger))
-        let parking = PostgresParking(pool: pool, observer: .reporting(to: metrics, health, logger))
+        let parking = PostgresParking(
+            pool: pool, longestDelay: settings.retry.longestSeconds, observer: .reporting(to: metrics, health, logger))
         // Of its own: a lease must not wait behind a batch.
         let budgetPool = PostgresPool(configuration: settings.database.workerConfiguration, size: 1)
         let limits = AppleLimits(
@@ -91,7 +92,8 @@ struct WorkerService: Service {
             settings: settings.pipeline, catalog: { catalog.catalog },
             parser: ProofReader(roots: settings.apple.roots), verifier: verifier, ledger: ledger,
             unpublished: LedgerOutbox(ledger: ledger, sweeper: OutboxSweeper(pool: pool)),
-            parked: (store: parking, apple: limits), held: PostgresHolds(pool: pool),
+            parked: (store: parking, apple: limits),
+            held: PostgresHolds(pool: pool, longestDelay: settings.retry.longestSeconds),
             notifications: NotificationSource(
                 topic: settings.kafka.notificationsTopic,
                 consumerProperties: KafkaClientProperties(settings: settings.kafka).notificationsConsumer,

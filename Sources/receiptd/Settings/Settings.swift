@@ -38,6 +38,9 @@ struct RetrySettings: Sendable {
     var delay = RetryDelay()
     /// Seconds after which a retrying submission leaves memory for PostgreSQL.
     var parkAfterSeconds = 30.0
+
+    /// No delay that these settings make is longer.
+    var longestSeconds: Double { max(delay.maximumSeconds, delay.doubtSeconds, parkAfterSeconds) }
 }
 
 struct HTTPSettings: Sendable {
