@@ -56,10 +56,11 @@ public enum LedgerRehearsal {
                 PackageResources.delete_acknowledged_sql,
             ]),
         Work(
-            name: "note offsets",
+            name: "checkpoint offsets",
             statements: [
-                PackageResources.durable_offsets_sql, PackageResources.note_durable_offsets_sql,
-                PackageResources.note_departures_sql,
+                PackageResources.read_offset_checkpoints_sql, PackageResources.adopt_durable_offsets_sql,
+                PackageResources.lock_offset_checkpoints_sql, PackageResources.write_offset_checkpoints_sql,
+                PackageResources.count_departures_sql,
             ]),
         Work(
             name: "park submissions",
