@@ -535,6 +535,20 @@ CREATE TABLE IF NOT EXISTS catalogs (
 );
 COMMENT ON TABLE catalogs IS 'Every catalog ever imported, as it was written. The highest version is in force.';
 
+-- Before version 1 was settled, parked had another form, for submissions that PostgreSQL refused. It is kept under another name:
+-- what such a row needs to be tried again is not in it. Its column submission can be given to `receiptd submit`.
+DO $$
+BEGIN
+    IF to_regclass('parked') IS NOT NULL AND NOT EXISTS (
+        SELECT FROM pg_attribute WHERE attrelid = to_regclass('parked') AND attname = 'proof' AND NOT attisdropped
+    ) THEN
+        ALTER TABLE parked RENAME CONSTRAINT parked_pkey TO parked_of_old_pkey;
+        DROP INDEX IF EXISTS parked_due;
+        ALTER TABLE parked RENAME TO parked_of_old;
+    END IF;
+END
+$$;
+
 CREATE TABLE IF NOT EXISTS parked (
     id uuid NOT NULL PRIMARY KEY,
     source_topic text COLLATE "C" NOT NULL,

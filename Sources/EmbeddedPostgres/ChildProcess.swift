@@ -24,6 +24,8 @@ package final class ChildProcess: Sendable {
         package var folder: String? = "/"
         /// Whether standard output goes there too, and not nowhere.
         package var logsOutput = true
+        /// Whether it is killed where our process exits before it.
+        package var endsWithUs = false
 
         package init(_ command: [String], log: String) {
             self.command = command
@@ -43,9 +45,12 @@ package final class ChildProcess: Sendable {
                     .failure(EmbeddedPostgresError(description: "cannot start \(start.command.first ?? ""): \(reason)"))
                 )
             }
+            let name = "process \(processID)"
+            if start.endsWithUs { ExitCleanup.set(.init(process: processID, signal: SIGKILL), for: name) }
             started.report(.success(processID))
             var status: Int32 = 0
             while waitpid(processID, &status, 0) < 0, errno == EINTR {}
+            if start.endsWithUs { ExitCleanup.set(nil, for: name) }
             // wait(2): the low seven bits tell the signal, the next byte the status.
             exit.report(status & 0x7F == 0 ? status >> 8 & 0xFF : -(status & 0x7F))
         }.start()

@@ -7,20 +7,24 @@ enum ExitCleanup {
     struct Leftover: Sendable {
         var process: Int32?
         var directory: String?
+        /// That ends the process.
+        var signal = SIGQUIT
     }
 
     private static let leftovers = Mutex<[String: Leftover]>([:])
     private static let registered: Void = { atexit { ExitCleanup.cleanUp() } }()
 
-    /// What to end for the server of this data directory; nil when it is gone.
-    static func set(_ leftover: Leftover?, for data: String) {
+    /// What to end for the server of this data directory, or for another program under a name of its own; nil when it is gone.
+    static func set(_ leftover: Leftover?, for name: String) {
         _ = registered
-        leftovers.withLock { $0[data] = leftover }
+        leftovers.withLock { $0[name] = leftover }
     }
 
     private static func cleanUp() {
         let all = leftovers.withLock { $0 }.values
-        for case let process? in all.map(\.process) { kill(process, SIGQUIT) }
+        for leftover in all {
+            if let process = leftover.process { kill(process, leftover.signal) }
+        }
         for leftover in all {
             // 2 s: Foundation's own thread reaps it, and then there is no such process.
             var polls = 400

@@ -91,6 +91,4 @@ enum PipelineLimits {
     static let revisitDrainSeconds = 5.0
     /// Between two wakings of an app's blocked submissions: one that stays blocked must not be asked for all the time.
     static let wakeSeconds = 300.0
-    /// Bytes of a `traceparent` header; version 00 of W3C's has 55.
-    static let traceparentBytes = 256
 }

@@ -1,7 +1,7 @@
 import ArgumentParser
 
 @main
-struct Main: AsyncParsableCommand {
+struct Main: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "receiptd",
         abstract: "Turns App Store purchases into goods, exactly once.",

@@ -11,6 +11,13 @@ extension EndToEnd {
         #expect(try await Program.run(["run", "--no-such-option"]).code == 64)
         #expect(try await Program.run(["no-such-command"]).code == 64)
         #expect(try await Program.run(["--version"]).code == 0)
+        // Whoever starts the daemon and forgets `run` must not take its end for a good one.
+        for group in [[], ["holds"], ["parked"], ["dead-letters"], ["grants"], ["catalog"]] {
+            let ending = try await Program.run(group)
+            #expect(
+                ending.code == 64 && ending.errors.contains("USAGE: receiptd") && ending.output.isEmpty, "\(ending)")
+            #expect(try await Program.run(group + ["--help"]).code == 0)
+        }
 
         let nothing = try await Program.run(["run"])
         #expect(nothing.code == 78)
@@ -140,6 +147,21 @@ extension EndToEnd {
             try await bed.settle(plan)
             expectNone(try await Checker(bed: bed, plan: plan).problems())
             #expect(try await bed.committedOffsets().values.reduce(0) { $0 + $1.high } == 20)
+        }
+    }
+
+    @Test("submit signs where signing keys are set, under the first")
+    func submittingSigned() async throws {
+        let plan = Plan.genuine(count: 4, players: 2)
+        let lines = plan.records.map { String(decoding: $0.value ?? [], as: UTF8.self) }
+        try await Testbed.run { bed in
+            try bed.startWorker(["SUBMISSION_SIGNING_KEYS": "old,new"])
+            let environment = bed.environment(["SUBMISSION_SIGNING_KEYS": "new,newest"])
+            let signed = try await Program.run(
+                ["submit"], environment: environment, input: lines.joined(separator: "\n"))
+            #expect(signed.code == 0 && signed.output.contains("4 submissions published, signed"), "\(signed)")
+            try await bed.settle(plan)
+            expectNone(try await Checker(bed: bed, plan: plan).problems())
         }
     }
 

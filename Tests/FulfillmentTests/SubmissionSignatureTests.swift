@@ -28,6 +28,15 @@ struct SubmissionSignatureTests {
         #expect(!signature.accepts(value + [0], headers: [Array("v1=\(code)".utf8)]))
     }
 
+    @Test("a sender's header is under the first key, and accepted")
+    func signing() {
+        let value = Array("what do ya want for nothing?".utf8)
+        let signed = SubmissionSignature(keys: ["Jefe", "other"]).header(for: value)
+        #expect(signed == Array("v1=5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843".utf8))
+        #expect(SubmissionSignature(keys: ["new", "Jefe"]).accepts(value, headers: [signed ?? []]))
+        #expect(SubmissionSignature(keys: []).header(for: value) == nil)
+    }
+
     @Test("without keys nothing is checked")
     func noKeys() {
         #expect(decode([], []).submission != nil)

@@ -67,6 +67,37 @@ struct SchemaTests {
         #expect(taken.first?.evidence == nil && taken.first?.submission.submissionID == "s")
     }
 
+    @Test("a database of the very first states is brought up, and what it had parked is kept")
+    func fromFirstStates() async throws {
+        let database = try await LedgerDatabase()
+        // As `git show cc3defe:schema.sql` had it.
+        try await database.run(
+            """
+            DROP TABLE parked_submissions, parked;
+            CREATE TABLE parked (
+                id uuid NOT NULL PRIMARY KEY, source_topic text COLLATE "C" NOT NULL, source_partition integer NOT NULL,
+                source_offset bigint NOT NULL, source_timestamp timestamptz NOT NULL, submission_key uuid NOT NULL,
+                submission_id text COLLATE "C" NOT NULL, player_id text COLLATE "C" NOT NULL,
+                bundle_id text COLLATE "C" NOT NULL, reason text COLLATE "C" NOT NULL, sql_state text COLLATE "C",
+                detail text COLLATE "C" NOT NULL, traceparent text COLLATE "C", submission bytea NOT NULL,
+                parked_at timestamptz NOT NULL DEFAULT now(), due_at timestamptz);
+            CREATE INDEX parked_due ON parked (due_at) WHERE due_at IS NOT NULL;
+            INSERT INTO parked VALUES ('00000000-0000-0000-0000-000000000001', 't', 0, 7, now(),
+                '00000000-0000-0000-0000-000000000002', 's', 'p', 'b', 'refused_data', '22021', 'x', NULL, '{}');
+            UPDATE schema_version SET version = 1
+            """)
+        for _ in 0..<2 { try await database.pool.run { try Schema.migrate($0) } }
+        #expect(try await database.pool.run { try Schema.check($0) } == .current)
+        #expect(try await database.number("SELECT count(*) FROM parked_of_old WHERE submission_id = 's'") == 1)
+        let store = PostgresParking(pool: LedgerDatabase.pool(database.uri))
+        try await store.park(
+            ParkingSubmission(
+                submission: Sample.submission("s", player: "p"), position: Sample.position(1),
+                proof: Sample.digest("p"),
+                traceparent: nil, reason: .appleTrouble, history: WaitingHistory(), dueAfterSeconds: 0))
+        #expect(try await database.number("SELECT count(*) FROM parked") == 1)
+    }
+
     @Test("a database of version 2 is brought up, and what waits in it is taken up")
     func fromVersion2() async throws {
         let database = try await LedgerDatabase()

@@ -293,4 +293,16 @@ struct CatalogFileTests {
         #expect(catalog.apps["a"]?.products["com.example.p9999"]?.payload == #"{"gold":9999}"#)
         #expect(try CatalogFile.parse(text, version: 1) == catalog)
     }
+
+    @Test("of many faults a hundred are printed, and the number of the others")
+    func manyFaults() {
+        let faults = CatalogFaults(
+            faults: (1...1234).map { CatalogFault(TextPosition(line: $0, column: 1), "wrong") })
+        let lines = faults.lines(of: "catalog.yaml")
+        #expect(lines.count == 101)
+        #expect(lines[99] == "catalog.yaml: line 100, column 1: wrong" && lines[100] == "catalog.yaml: and 1134 more")
+        #expect(faults.description.hasSuffix("\nand 1134 more"))
+        let few = CatalogFaults(faults: Array(faults.faults.prefix(100)))
+        #expect(few.lines(of: nil).count == 100 && few.lines(of: nil).last == "line 100, column 1: wrong")
+    }
 }

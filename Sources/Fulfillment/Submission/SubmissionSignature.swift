@@ -25,6 +25,14 @@ public struct SubmissionSignature: Sendable {
         return accepted
     }
 
+    /// What a sender puts into the header: under the first key. Nil where there is none.
+    public func header(for value: [UInt8]) -> [UInt8]? {
+        guard let key = keys.first else { return nil }
+        let digits = Array("0123456789abcdef".utf8)
+        let code = HMAC<SHA256>.authenticationCode(for: value, using: key)
+        return Array("v1=".utf8) + code.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 0xF)]] }
+    }
+
     private static func code(in header: [UInt8]) -> [UInt8]? {
         let prefix = Array("v1=".utf8)
         guard header.starts(with: prefix), header.count == prefix.count + 64 else { return nil }

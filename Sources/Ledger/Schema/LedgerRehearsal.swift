@@ -30,6 +30,8 @@ public enum LedgerRehearsal {
             statements: [
                 PackageResources.find_grants_sql, PackageResources.insert_grants_sql, PackageResources.count_days_sql,
                 PackageResources.lock_counts_sql, PackageResources.find_risk_sql,
+                PackageResources.find_tokens_sql, PackageResources.insert_token_senders_sql,
+                PackageResources.learn_tokens_sql, PackageResources.lock_tokens_sql,
             ]),
         Work(
             name: "hold",

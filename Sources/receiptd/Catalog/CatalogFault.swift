@@ -19,8 +19,19 @@ struct CatalogFaults: Error, Sendable, Equatable, CustomStringConvertible {
     /// With which the program ends: EX_CONFIG of sysexits.h.
     static let exitCode: Int32 = 78
 
+    /// Printed one by one; of more the number is told.
+    static let maximumTold = 100
+
     let faults: [CatalogFault]
 
-    /// A line for each.
-    var description: String { faults.map(\.description).joined(separator: "\n") }
+    /// A line for each, and one for those beyond the limit.
+    var description: String { lines(of: nil).joined(separator: "\n") }
+
+    /// - Parameter file: stands before each line.
+    func lines(of file: String?) -> [String] {
+        let prefix = file.map { "\($0): " } ?? ""
+        let told = faults.prefix(Self.maximumTold).map { prefix + $0.description }
+        let rest = faults.count - told.count
+        return rest > 0 ? told + ["\(prefix)and \(rest) more"] : told
+    }
 }

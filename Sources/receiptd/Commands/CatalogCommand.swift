@@ -4,7 +4,7 @@ import Fulfillment
 import Ledger
 import Postgres
 
-struct CatalogCommand: AsyncParsableCommand {
+struct CatalogCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "catalog", abstract: "The apps and products that are sold.", subcommands: [Import.self])
 
@@ -39,8 +39,8 @@ struct CatalogCommand: AsyncParsableCommand {
                 let text = try CatalogFile.load(file)
                 return (text, try CatalogFile.parse(text, version: 0))
             } catch {
-                let lines = error.faults.map { "\(file): \($0)" }
-                throw CommandFailure(lines.joined(separator: "\n"), code: CatalogFaults.exitCode)
+                throw CommandFailure(
+                    error.lines(of: file).joined(separator: "\n"), code: CatalogFaults.exitCode)
             }
         }
 

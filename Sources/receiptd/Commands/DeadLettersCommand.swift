@@ -5,7 +5,7 @@ import Kafka
 import Ledger
 
 /// Records that are no submissions, or killed the worker: for an operator.
-struct DeadLettersCommand: AsyncParsableCommand {
+struct DeadLettersCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "dead-letters", abstract: "Records that could not be taken as submissions.",
         subcommands: [List.self, Redrive.self])

@@ -9,9 +9,16 @@ import Postgres
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "The main job on embedded parts: no broker, database or Apple account needed.")
+        abstract: "The main job on embedded parts: no broker, database or Apple account needed.",
+        discussion: """
+            A broker or database that only the environment names is never touched. What --kafka and --database name is used in \
+            topics and a schema of its own, which go at the end, also after Ctrl-C.
+            """)
 
     @Option(help: "The folder of sample cases.") var seeds = "seeds"
+    @Option(help: ArgumentHelp("A real broker, with KAFKA_PROPERTIES of the environment.", valueName: "host:port"))
+    var kafka: String?
+    @Option(help: ArgumentHelp("A real database.", valueName: "uri")) var database: String?
     @Flag(help: "Keep the worker's log and say where it is.") var keepLog = false
 
     func run() async throws {
@@ -28,7 +35,15 @@ struct DemoCommand: AsyncParsableCommand {
                 throw CommandFailure("no sample cases in \(seeds): name the folder with --seeds", code: 64)
             }
             let signing = directory.appendingPathComponent("signing")
-            let report = try await DemoRun(cases: cases, catalog: catalog, signing: signing, keepsLog: keepLog).run()
+            let environment = ProcessInfo.processInfo.environment
+            // libpq reads them by itself, for whatever database.
+            for name in environment.keys where name.hasPrefix("PG") { unsetenv(name) }
+            let given = DemoParts(kafka: kafka, database: database)
+            if let note = given.note(on: environment) { print(note) }
+            let demo = DemoRun(
+                cases: cases, catalog: catalog, signing: signing, keepsLog: keepLog,
+                given: given.environment(from: environment))
+            let report = try await untilSignal { try await demo.run() }
             print(report.text)
             guard report.isAsExpected else {
                 throw CommandFailure("\nSome outcomes are not as their cases expect.", code: 1)
@@ -45,6 +60,8 @@ struct DemoRun {
     /// The folder of the roots that the cases' receipts are signed under, and of the key for the App Store Server API.
     let signing: URL
     let keepsLog: Bool
+    /// What names a real broker or database, as settings.
+    let given: [String: String]
 
     /// Short times, so that what takes Apple minutes takes the demo a moment.
     static let workerSettings = [
@@ -77,14 +94,13 @@ struct DemoRun {
     }
 
     func run() async throws -> DemoReport {
-        let environment = ProcessInfo.processInfo.environment
         print("Starting PostgreSQL, a broker, a simulated App Store and the worker …")
         let parts = try await EmbeddedParts.start(
-            environment: environment, appleOptions: Self.appleOptions(signing: signing))
+            environment: given, appleOptions: Self.appleOptions(signing: signing))
         let logFile = FileManager.default.temporaryDirectory
             .appendingPathComponent("receiptd-demo-\(ProcessInfo.processInfo.processIdentifier).log")
         do {
-            let report = try await run(on: parts, environment: environment, logFile: logFile)
+            let report = try await run(on: parts, logFile: logFile)
             await parts.stop()
             if keepsLog {
                 print("The worker's log: \(logFile.path)")
@@ -93,35 +109,45 @@ struct DemoRun {
             }
             return report
         } catch {
-            await parts.stop()
-            printError("The worker's log: \(logFile.path)")
+            // Not cancelled with this task: it must not leave anything behind.
+            await Task { await parts.stop() }.value
+            if Task.isCancelled, !keepsLog {
+                try? FileManager.default.removeItem(at: logFile)
+            } else {
+                printError("The worker's log: \(logFile.path)")
+            }
             throw error
         }
     }
 
-    private func run(on parts: EmbeddedParts, environment: [String: String], logFile: URL) async throws -> DemoReport {
+    private func run(on parts: EmbeddedParts, logFile: URL) async throws -> DemoReport {
+        try Task.checkCancellation()
         try await parts.migrate()
         try await parts.withPool(parts.databaseURL) { pool in
             _ = try await CatalogStore(pool: pool).importDocument(catalog)
         }
         for arrangement in cases.flatMap(\.arrangements) { parts.apple.register(arrangement) }
-        let inherited = environment.filter {
-            $0.key == "PATH" || $0.key.hasPrefix("KAFKA_PROPERTIES") || $0.key == "HOME"
-        }
+        let inherited = ProcessInfo.processInfo.environment.filter { $0.key == "PATH" || $0.key == "HOME" }
         let own = Self.workerSettings.merging(Self.settings(signing: signing)) { own, _ in own }
+        try Task.checkCancellation()
         let worker = try WorkerProcess(
             program: try Self.ownPath(),
-            environment: inherited.merging(parts.workerEnvironment(adding: own)) { given, own in
-                environment["KAFKA_BOOTSTRAP_SERVERS"] == nil ? own : given
-            }, logFile: logFile)
-        defer {
-            worker.terminate()
-            _ = worker.wait()
+            environment: inherited.merging(parts.workerEnvironment(adding: own)) { _, own in own }, logFile: logFile)
+        do {
+            let report = try await replay(on: parts)
+            await worker.stop()
+            return report
+        } catch {
+            await worker.stop()
+            throw error
         }
+    }
+
+    private func replay(on parts: EmbeddedParts) async throws -> DemoReport {
         var properties = KafkaClientProperties(settings: KafkaSettings()).producer
-        properties["bootstrap.servers"] = parts.bootstrapServers
+        for pair in parts.kafkaProperties.pairs { properties[pair.name] = pair.value }
         let producer = try KafkaProducer(properties: properties, log: { _ in })
-        let readerProperties = KafkaProperties([("bootstrap.servers", parts.bootstrapServers)])
+        let readerProperties = parts.kafkaProperties
         let collector = try await blocking {
             try OutcomeCollector(
                 outcomesTopic: parts.outcomesTopic, deadLettersTopic: parts.deadLettersTopic,

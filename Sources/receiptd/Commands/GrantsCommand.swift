@@ -4,7 +4,7 @@ import Fulfillment
 import Ledger
 import Postgres
 
-struct GrantsCommand: AsyncParsableCommand {
+struct GrantsCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "grants", abstract: "What was granted.", subcommands: [Import.self])
 

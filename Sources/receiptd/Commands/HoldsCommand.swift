@@ -4,7 +4,7 @@ import Fulfillment
 import Ledger
 
 /// What waits for a person.
-struct HoldsCommand: AsyncParsableCommand {
+struct HoldsCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "holds", abstract: "Transactions that are paid for and wait for a person.",
         subcommands: [List.self, Release.self, Reject.self])

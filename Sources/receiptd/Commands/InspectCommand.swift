@@ -1,6 +1,8 @@
 import ArgumentParser
+import Foundation
 import Fulfillment
 import Ledger
+import Postgres
 
 struct InspectCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -10,10 +12,16 @@ struct InspectCommand: AsyncParsableCommand {
     @Flag(help: "One JSON document on standard output.") var json = false
     @Option(help: "How many days back decided submissions are searched; each costs a scan of its day.") var days = 2
     @Option(help: "Rows of each kind, newest first.") var limit = 100
+    @Option(help: "Records of each partition that are looked at in Kafka; of a player's events ten times as many.")
+    var records = KafkaSearch.defaultRecords
+    @Option(help: "For looking into Kafka, at most.") var seconds = 20.0
     @OptionGroup var options: SettingsOptions
 
     func validate() throws {
         guard days >= 0, limit >= 1 else { throw ValidationError("--days is 0 or more, --limit 1 or more.") }
+        guard (0...10_000_000).contains(records), (0...3600).contains(seconds) else {
+            throw ValidationError("--records is 0 to 10000000, --seconds 0 to 3600.")
+        }
     }
 
     func run() async throws {
@@ -21,60 +29,73 @@ struct InspectCommand: AsyncParsableCommand {
             let settings = try options.read(requiring: [.database])
             try await withDatabase(settings) { pool in
                 try await requireSchema(pool)
-                let inspection = try await Inspection.of(id, days: days, limit: limit, in: pool)
-                print(json ? InspectionText.json(inspection, of: id) : InspectionText.tables(inspection, of: id))
+                let summary = try await summary(settings, pool)
+                print(
+                    json
+                        ? InspectionText.json(summary)
+                        : InspectionText.tables(summary, isTerminal: isatty(STDOUT_FILENO) == 1))
             }
         }
+    }
+
+    private func summary(_ settings: Settings, _ pool: PostgresPool) async throws -> InspectionSummary {
+        let search = KafkaSearch(
+            settings: settings.kafka, id: SearchedID(id, roots: settings.apple.roots), records: records,
+            seconds: seconds)
+        let first = try await Inspection.of(id, days: days, limit: limit, in: pool)
+        let kafka = await search.run(isKnown: first.sections.contains { !$0.rows.isEmpty })
+        // What was decided in between is not told as waiting.
+        let inspection =
+            kafka.waiting.isEmpty ? first : try await Inspection.of(id, days: days, limit: limit, in: pool)
+        var summary = InspectionSummary(id: id, inspection: inspection, kafka: kafka)
+        if !summary.undecided.isEmpty { summary.apple = await AppleWord.lines(settings.http, in: pool) }
+        return summary
     }
 }
 
 /// What an inspection found, as JSON or as one table for each kind of row.
 enum InspectionText {
-    static func json(_ inspection: Inspection, of id: String) -> String {
+    static func json(_ summary: InspectionSummary) -> String {
         var json = JSONWriter(capacity: 4096)
         json.beginObject()
-        json.member("id", id)
-        for section in inspection.sections {
-            json.name(section.name)
-            json.value(.array(section.rows))
+        json.member("id", summary.id)
+        json.name("summary")
+        json.value(.array(summary.sentences.map { .string($0) }))
+        for section in summary.inspection.sections.map({ ($0.name, $0.rows) }) + summary.sections {
+            json.name(section.0)
+            json.value(.array(section.1))
         }
         json.endObject()
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
-    static func tables(_ inspection: Inspection, of id: String) -> String {
-        let known = inspection.sections.filter { !$0.rows.isEmpty }
-        if known.isEmpty { return "nothing is known of \(ShownText.quoted(id))\n\(untold)" }
-        let tables = known.map { section in
+    /// - Parameter isTerminal: long values are cut for eyes, never for a pipe.
+    static func tables(_ summary: InspectionSummary, isTerminal: Bool) -> String {
+        let tables = summary.inspection.sections.filter { !$0.rows.isEmpty }.map { section in
             let columns = columns(section)
-            let rows = section.rows.map { row in columns.map { cell(row[$0]) } }
+            let rows = section.rows.map { row in columns.map { cell(row[$0], isCut: isTerminal) } }
             let title = section.name.replacing("_", with: " ") + " (\(section.rows.count))"
             return ([title] + TextTable.lines(columns.map { $0.uppercased() }, rows).map { "  " + $0 })
                 .joined(separator: "\n")
-        }.joined(separator: "\n\n")
-        // A player's decided submissions may be all there is, and yet not all that came.
-        return known.contains { $0.name == "outcomes" } ? tables : tables + "\n\n" + untold
+        }
+        return ([summary.sentences.joined(separator: "\n")] + tables).joined(separator: "\n\n")
     }
-
-    private static let untold = """
-        Refused without asking anyone (another app's, forged, unreadable, or an unknown app): in no table. Its answer is on
-        the outcomes topic.
-        """
 
     /// Those of which any row has a value.
     private static func columns(_ section: Inspection.Section) -> [String] {
         guard case .object(let members)? = section.rows.first else { return [] }
-        return members.map(\.name).filter { name in section.rows.contains { cell($0[name]) != "-" } }
+        return members.map(\.name).filter { name in section.rows.contains { cell($0[name], isCut: true) != "-" } }
     }
 
-    private static func cell(_ value: JSONValue?) -> String {
+    private static func cell(_ value: JSONValue?, isCut: Bool) -> String {
         switch value {
         case nil, .null: "-"
         case .bool(let isTrue): isTrue ? "yes" : "-"
         case .number(let text): text
-        case .string(let text): ShownText.plain(text)
+        case .string(let text): ShownText.plain(text, limit: isCut ? ShownText.maximumLength : .max)
         case .array(let elements):
-            elements.isEmpty ? "-" : elements.map { cell($0["transaction_id"] ?? $0) }.joined(separator: ",")
+            elements.isEmpty
+                ? "-" : elements.map { cell($0["transaction_id"] ?? $0, isCut: isCut) }.joined(separator: ",")
         case .object: "…"
         }
     }

@@ -6,7 +6,8 @@ struct OperatorOptions: ParsableArguments {
     static let maximumScalars = 128
 
     @Option(
-        name: .customLong("operator"), help: "Who decides, as it is told and remembered. Default: the system's user.")
+        name: .customLong("operator"),
+        help: "Who decides: kept with what is decided of holds. Default: the system's user.")
     var name: String = NSUserName()
     @Flag(help: "Say how many it would be, and do nothing.") var dryRun = false
     @Flag(help: "Do not ask. Needed where nobody can be asked, for what has no way back.") var yes = false

@@ -4,7 +4,7 @@ import Fulfillment
 import Ledger
 
 /// What waits in PostgreSQL, for an operator.
-struct ParkedCommand: AsyncParsableCommand {
+struct ParkedCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "parked", abstract: "Submissions that wait in PostgreSQL.",
         subcommands: [List.self, Retry.self, Reject.self])

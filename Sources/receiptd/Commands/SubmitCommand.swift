@@ -6,7 +6,8 @@ import Synchronization
 
 struct SubmitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "submit", abstract: "Publishes submissions, one JSON object a line.")
+        commandName: "submit", abstract: "Publishes submissions, one JSON object a line.",
+        discussion: "Signed under the first of SUBMISSION_SIGNING_KEYS, where that is set.")
 
     @Argument(help: "A file of JSON lines; standard input where none is named.") var file: String?
     @OptionGroup var options: SettingsOptions
@@ -17,6 +18,7 @@ struct SubmitCommand: AsyncParsableCommand {
     func run() async throws {
         try await reporting {
             let settings = try options.read(requiring: [.kafka])
+            let signature = SubmissionSignature(keys: settings.submissionSigningKeys.map(\.value))
             let lines = try readLines()
             let recorder = TroubleRecorder()
             let producer = try KafkaProducer(
@@ -24,9 +26,9 @@ struct SubmitCommand: AsyncParsableCommand {
             _ = try await blocking {
                 try KafkaClusterMetadata.reach(recorder) { try producer.metadata(timeoutMilliseconds: $0) }
             }
-            try await publish(lines, to: settings.kafka.submissionsTopic, with: producer)
+            try await publish(lines, to: settings.kafka.submissionsTopic, signed: signature, with: producer)
             _ = try await blocking { producer.close() }
-            print("\(lines.count) submissions published")
+            print("\(lines.count) submissions published" + (signature.isRequired ? ", signed" : ""))
         }
     }
 
@@ -56,14 +58,17 @@ struct SubmitCommand: AsyncParsableCommand {
 
     /// Hands records over in the order of the lines, which is the order that a player's submissions are decided in.
     private func publish(
-        _ lines: [(key: String, value: [UInt8])], to topic: String, with producer: KafkaProducer
+        _ lines: [(key: String, value: [UInt8])], to topic: String, signed signature: SubmissionSignature,
+        with producer: KafkaProducer
     ) async throws {
         var progress = ProgressBar("submitting")
         let acknowledged = Acknowledged()
         for line in lines {
             let record = ProducerRecord(
-                topic: topic, partition: nil, key: Array(line.key.utf8), value: line.value, headers: [],
-                timestampMilliseconds: nil)
+                topic: topic, partition: nil, key: Array(line.key.utf8), value: line.value,
+                headers: signature.header(for: line.value).map {
+                    [KafkaHeader(name: SubmissionSignature.headerName, value: $0)]
+                } ?? [], timestampMilliseconds: nil)
             try producer.produce(record) { acknowledged.note($0) }
             while producer.outstandingCount >= Self.window { try await rest(acknowledged, lines.count, &progress) }
         }

@@ -6,7 +6,8 @@ import Ledger
 import Postgres
 
 /// Everything that a worker needs, started for the while: PostgreSQL, a broker and Apple. Where `DATABASE_URL` and
-/// `KAFKA_BOOTSTRAP_SERVERS` name real ones, those are used, in a schema and topics of their own, which go afterwards.
+/// `KAFKA_BOOTSTRAP_SERVERS` of the environment that is given name real ones, those are used, in a schema, topics and groups of
+/// their own. Schema and topics go afterwards.
 final class EmbeddedParts: Sendable {
     static let partitions: Int32 = 4
 
@@ -26,6 +27,8 @@ final class EmbeddedParts: Sendable {
     private let scratchSchema: (uri: String, name: String)?
     /// With which any client reaches the broker.
     let kafkaProperties: KafkaProperties
+    /// What `KAFKA_PROPERTIES` gave for a real broker.
+    private let givenProperties: String
 
     static func start(
         environment: [String: String], brokers: Int32 = 1, partitions: Int32 = partitions,
@@ -68,6 +71,7 @@ final class EmbeddedParts: Sendable {
             databaseURL = server.uri
         }
         let isReal = environment["KAFKA_BOOTSTRAP_SERVERS"].map { !$0.isEmpty } ?? false
+        givenProperties = environment["KAFKA_PROPERTIES"] ?? ""
         let prefix = isReal ? mark.replacing("_", with: "-") + "-" : ""
         submissionsTopic = prefix + "receipt-submissions"
         outcomesTopic = prefix + "receipt-outcomes"
@@ -80,7 +84,7 @@ final class EmbeddedParts: Sendable {
             broker = nil
             bootstrapServers = servers
             let given = try Settings.Reader(environment: environment).read(requiring: [.kafka])
-            kafkaProperties = KafkaClientProperties(settings: given.kafka).producer
+            kafkaProperties = KafkaProperties([("bootstrap.servers", servers)] + given.kafka.properties.pairs)
             try TopicAdministration.create(counts, properties: kafkaProperties, timeoutMilliseconds: 30_000)
         } else {
             let cluster = try MockCluster(brokerCount: brokers, topics: counts)
@@ -117,8 +121,11 @@ final class EmbeddedParts: Sendable {
             "HTTP_PORT": "0",
         ]
         // The in-process broker takes a member back only after its session has ended.
-        let tests = broker == nil ? [:] : ["KAFKA_PROPERTIES": "session.timeout.ms=4000;heartbeat.interval.ms=500"]
-        return own.merging(tests) { first, _ in first }.merging(more) { _, given in given }
+        let brokers =
+            broker == nil
+            ? ["KAFKA_PROPERTIES": givenProperties]
+            : ["KAFKA_PROPERTIES": "session.timeout.ms=4000;heartbeat.interval.ms=500"]
+        return own.merging(brokers) { first, _ in first }.merging(more) { _, given in given }
     }
 
     /// Notifications that a worker has noted as done, of a topic that began empty.

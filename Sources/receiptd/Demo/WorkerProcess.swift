@@ -16,6 +16,7 @@ final class WorkerProcess: Sendable {
         start.environment = environment
         start.folder = nil
         start.logsOutput = false
+        start.endsWithUs = true
         process = try ChildProcess(start)
     }
 
@@ -25,6 +26,20 @@ final class WorkerProcess: Sendable {
     func kill() { process.send(SIGKILL) }
     func terminate() { process.send(SIGTERM) }
     func send(_ signal: Int32) { process.send(signal) }
+
+    /// Asks it to end, and ends it where it does not within ten seconds. Not to be cancelled: nobody else ends it.
+    func stop() async {
+        terminate()
+        let stopping = Task.detached { [self] in
+            for _ in 0..<Self.stopPolls where isRunning { try? await Task.sleep(for: .milliseconds(20)) }
+            kill()
+            _ = try? await blocking { [self] in wait() }
+        }
+        await stopping.value
+    }
+
+    /// Looks at its end, 20 ms apart.
+    private static let stopPolls = 500
 
     /// Blocks until the process has ended. Its exit code, or the signal's number below zero.
     func wait() -> Int32 { process.wait() }

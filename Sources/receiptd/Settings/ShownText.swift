@@ -5,10 +5,11 @@ enum ShownText {
 
     static func quoted(_ text: String) -> String { "\"\(plain(text))\"" }
 
-    static func plain(_ text: String) -> String {
+    /// - Parameter limit: Unicode scalars.
+    static func plain(_ text: String, limit: Int = maximumLength) -> String {
         var shown = ""
         for (index, scalar) in text.unicodeScalars.enumerated() {
-            guard index < maximumLength else { return shown + "…" }
+            guard index < limit else { return shown + "…" }
             switch scalar.properties.generalCategory {
             case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse:
                 shown += "\\u{\(String(scalar.value, radix: 16))}"

@@ -19,12 +19,13 @@ struct FlowTests {
 
     @Test("a submission is decided, published with its trace, taken off the outbox and committed")
     func flow() async throws {
-        let trace = KafkaHeader(name: "traceparent", value: Array("00-1-2-01".utf8))
+        let trace = KafkaHeader(
+            name: "traceparent", value: Array("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".utf8))
         let value = Sample.value(id: "flow", player: "flow player", receipt: Sample.receipt("flow.1"))
         let offset = try await bench.send(value, partition: 0, headers: [trace])
         try await eventually { bench.answers("flow player") == ["granted flow.1"] }
         let event = try #require(bench.collector.all(Sample.outcomes).first { $0.header("ce_subject") == "flow.1" })
-        #expect(event.header("traceparent") == "00-1-2-01")
+        #expect(event.header("traceparent") == "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
         #expect(event.header("content-type") == "application/json")
         #expect(bench.ledger.decided("flow player") == ["flow"])
         try await eventually { try await bench.committed()[0] == offset + 1 }

@@ -1,0 +1,31 @@
+/// The header `traceparent` of W3C's Trace Context (https://www.w3.org/TR/trace-context/#traceparent-header).
+public enum TraceParent {
+    /// `00-`, 32 digits of the trace, `-`, 16 of the parent, `-`, 2 of flags.
+    private static let bytes = 55
+    /// Of one of a later version, which may go on behind another dash.
+    public static let maximumBytes = 256
+
+    /// Whether it may be carried on: hex digits in lower case at their places, and neither number all zeros. A version that is
+    /// not known yet begins in the same way; `ff` is none.
+    public static func isSound(_ value: [UInt8]) -> Bool {
+        guard value.count >= bytes, value.count <= maximumBytes, isHex(value[0..<2]), isHex(value[3..<35]),
+            isHex(value[36..<52]), isHex(value[53..<55]),
+            [2, 35, 52].allSatisfy({ value[$0] == UInt8(ascii: "-") })
+        else { return false }
+        let zero = UInt8(ascii: "0")
+        guard value[3..<35].contains(where: { $0 != zero }), value[36..<52].contains(where: { $0 != zero }) else {
+            return false
+        }
+        switch (value[0], value[1]) {
+        case (zero, zero): return value.count == bytes
+        case (UInt8(ascii: "f"), UInt8(ascii: "f")): return false
+        default:
+            return value.count == bytes
+                || (value[bytes] == UInt8(ascii: "-") && value[bytes...].allSatisfy { (0x21..<0x7F).contains($0) })
+        }
+    }
+
+    private static func isHex(_ digits: ArraySlice<UInt8>) -> Bool {
+        digits.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+    }
+}

@@ -1,0 +1,28 @@
+/// Which real parts the demo was told to use. Only its options count: whoever tries it out on a machine that is set up for
+/// production must not reach production by it.
+struct DemoParts {
+    let kafka: String?
+    let database: String?
+
+    /// The settings that name them.
+    func environment(from environment: [String: String]) -> [String: String] {
+        var given: [String: String] = [:]
+        if let kafka {
+            given[SettingName.kafkaBootstrapServers.rawValue] = kafka
+            given[SettingName.kafkaProperties.rawValue] = environment[SettingName.kafkaProperties.rawValue]
+        }
+        if let database { given[SettingName.databaseURL.rawValue] = database }
+        return given
+    }
+
+    /// Says what of the environment is left alone; nil where there is nothing.
+    func note(on environment: [String: String]) -> String? {
+        let names = [SettingName.kafkaBootstrapServers.rawValue, SettingName.databaseURL.rawValue]
+            .filter { environment[$0]?.isEmpty == false }
+        let ofLibpq = environment.keys.filter { $0.hasPrefix("PG") }.sorted()
+        guard !(names + ofLibpq).isEmpty else { return nil }
+        return
+            "Not used by the demo: \((names + ofLibpq).joined(separator: ", ")). Real parts are named by --kafka and "
+            + "--database."
+    }
+}

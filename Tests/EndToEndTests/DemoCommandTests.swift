@@ -1,0 +1,98 @@
+import EmbeddedPostgres
+import Foundation
+import Testing
+
+@testable import receiptd
+
+/// The demo as a whole process. One at a time: each keeps the machine busy.
+@Suite("The demo, as a process", .serialized)
+struct DemoCommandTests {
+    /// What only the environment names: an address where nobody listens, and libpq's own ways to another server.
+    private static let hostile = [
+        "KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:1", "DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none",
+        "KAFKA_PROPERTIES": "security.protocol=SSL", "PGHOST": "127.0.0.1", "PGHOSTADDR": "192.0.2.1", "PGPORT": "1",
+        "PGSERVICE": "none", "PGOPTIONS": "-c no.such=thing -c search_path=nowhere", "PGUSER": "nobody",
+    ]
+
+    private struct Running {
+        let process: ChildProcess
+        let output: String
+
+        var text: String { (try? String(contentsOfFile: output, encoding: .utf8)) ?? "" }
+    }
+
+    private func start(_ folder: URL) throws -> Running {
+        let output = folder.appendingPathComponent("output").path
+        var start = ChildProcess.Start([try Program.path(), "demo", "--seeds", Seeds.directory.path], log: output)
+        start.environment = Self.hostile.merging([
+            "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin", "TMPDIR": folder.path,
+        ]) { $1 }
+        start.folder = nil
+        start.endsWithUs = true
+        return Running(process: try ChildProcess(start), output: output)
+    }
+
+    /// Command lines of a process's children, by their numbers.
+    private func children(of parent: Int32) -> [Int32: String] {
+        var found: [Int32: String] = [:]
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {
+            guard let process = Int32(name),
+                let status = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
+                let behind = status.lastIndex(of: ")"),
+                status[behind...].split(separator: " ").dropFirst(2).first == "\(parent)",
+                let line = FileManager.default.contents(atPath: "/proc/\(process)/cmdline")
+            else { continue }
+            found[process] = String(decoding: line.map { $0 == 0 ? 0x20 : $0 }, as: UTF8.self)
+        }
+        return found
+    }
+
+    /// `postgres -D DIRECTORY/data …`
+    private func dataDirectory(_ commands: some Collection<String>) -> String? {
+        commands.lazy.compactMap { line -> String? in
+            let words = line.split(separator: " ")
+            return words.firstIndex(of: "-D").map { String(words[words.index(after: $0)]) }
+        }.first
+    }
+
+    @Test(
+        "a signal in its midst leaves no process and no directory, whatever the environment names",
+        arguments: [SIGINT, SIGTERM])
+    func interrupted(signal: Int32) async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("demo-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let demo = try start(folder)
+        var known: [Int32: String] = [:]
+        try await eventually("the worker runs") {
+            known.merge(children(of: demo.process.processID)) { $1 }
+            return known.values.contains { $0.hasSuffix("receiptd run ") } || !demo.process.isRunning
+        }
+        #expect(demo.process.isRunning, "\(demo.text)")
+        let data = try #require(dataDirectory(known.values), "\(known)")
+        #expect(FileManager.default.fileExists(atPath: data))
+        demo.process.send(signal)
+        let code = try await blocking { demo.process.wait() }
+        #expect(code == 128 + signal, "\(demo.text)")
+        for process in known.keys { #expect(kill(process, 0) != 0, "\(known[process] ?? "") still runs") }
+        #expect(!FileManager.default.fileExists(atPath: data) && !FileManager.default.fileExists(atPath: data + "/.."))
+        let left = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        #expect(left == ["output"], "\(left)")
+        #expect(
+            demo.text.contains("Not used by the demo: KAFKA_BOOTSTRAP_SERVERS, DATABASE_URL, PGHOST"), "\(demo.text)")
+        #expect(demo.text.contains("--kafka and --database"))
+    }
+
+    @Test("a database that --database names is used, in a schema of its own that goes at the end")
+    func named() async throws {
+        let uri = try await SharedServer.makeDatabase(isPrepared: false)
+        let ending = try await Program.run(
+            ["demo", "--seeds", Seeds.directory.path, "--database", uri],
+            environment: [
+                "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin",
+                "KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:1",
+            ])
+        #expect(ending.code == 0, "\(ending)")
+        #expect(ending.output.contains("Every outcome is as its case expects."), "\(ending)")
+    }
+}

@@ -1,0 +1,95 @@
+import AppStoreSimulation
+import Foundation
+import Fulfillment
+import Kafka
+import Testing
+
+@testable import receiptd
+
+extension EndToEnd {
+    @Test(
+        "inspect tells what waits from what was refused here, by submission, player and transaction, with the lag and Apple's state"
+    )
+    func inspecting() async throws {
+        try await Testbed.run { bed in
+            let names = ["inspect/\"wäit\"", "p-junk"]
+            func record(_ player: String, _ receipt: String) throws -> PlannedRecord {
+                let value = try JSONSerialization.data(withJSONObject: [
+                    "submission_id": "s-\(player)", "player_id": player, "bundle_id": Receipts.castle,
+                    "receipt_data": receipt,
+                ])
+                return PlannedRecord(key: Array(player.utf8), value: Array(value), playerID: player)
+            }
+            // Of iOS 6: nobody can prove it, Apple must be asked.
+            try await bed.submit([
+                record(names[0], Receipts.single("9000000000001")), record(names[1], "bm90IGEgcmVjZWlwdA=="),
+            ])
+            let environment = bed.environment()
+            func inspect(_ id: String, _ more: [String: String] = [:]) async throws -> Program.Ending {
+                let ending = try await Program.run(["inspect", id], environment: environment.merging(more) { $1 })
+                #expect(ending.code == 0, "\(ending)")
+                // A pipe is no terminal: nothing is cut.
+                #expect(!ending.output.contains("…"), "\(ending)")
+                return ending
+            }
+            // Nobody has read them: neither was refused.
+            for id in names + names.map({ "s-\($0)" }) + ["9000000000001"] {
+                let ending = try await inspect(id)
+                #expect(ending.output.hasPrefix("not decided yet: submission "), "\(id): \(ending)")
+                #expect(!ending.output.contains("refused"), "\(id): \(ending)")
+                #expect(ending.output.contains("the partition's lag is "), "\(id): \(ending)")
+            }
+
+            try await bed.apple.setOutage(.refuse)
+            let worker = try bed.startWorker()
+            // One player's trouble is not Apple's: many fail.
+            try await bed.submit(Plan.genuine(count: 60, players: 60).records)
+            let http = ["HTTP_PORT": "\(try await worker.port())"]
+            try await eventually("the junk is refused") { bed.outcomes.content.answers["s-p-junk"] != nil }
+            for id in ["p-junk", "s-p-junk"] {
+                let ending = try await inspect(id)
+                #expect(ending.output.hasPrefix("refused without asking anyone: submission \"s-p-junk\""), "\(ending)")
+                #expect(ending.output.contains("malformed_receipt"), "\(ending)")
+                #expect(!ending.output.contains("not decided yet"), "\(ending)")
+            }
+            try await eventually("Apple is away") {
+                try await !AppleWord.troubles(inMetrics: worker.get("/metrics").body).isEmpty
+            }
+            let waiting = try await inspect(names[0], http)
+            #expect(waiting.output.hasPrefix("not decided yet: submission "), "\(waiting)")
+            #expect(waiting.output.contains("requests to Apple are held back after failures"), "\(waiting)")
+            let document = try await Program.run(["inspect", names[0], "--json"], environment: environment)
+            let json = try JSONParser.parse(Array(document.output.utf8.dropLast())).value
+            #expect(json["undecided"]?.array?.first?["submission_id"]?.string == "s-\(names[0])", "\(document)")
+            #expect(json["undecided"]?.array?.first?["lag"] != nil && json["answers_on_topic"]?.array?.isEmpty == true)
+            let junk = try await Program.run(["inspect", "p-junk", "--json"], environment: environment)
+            let told = try JSONParser.parse(Array(junk.output.utf8.dropLast())).value["answers_on_topic"]?.array
+            #expect(told?.map { $0["reason"]?.string } == ["malformed_receipt"], "\(junk)")
+
+            let unknown = try await inspect("nobody-knows")
+            #expect(
+                unknown.output.hasPrefix("nothing is known of \"nobody-knows\"\nlooked at in Kafka: "), "\(unknown)")
+            let blind = try await inspect("p-junk", ["KAFKA_BOOTSTRAP_SERVERS": ""])
+            #expect(blind.output.contains("KAFKA_BOOTSTRAP_SERVERS is not set"), "\(blind)")
+            #expect(blind.output.contains("is not known"), "\(blind)")
+            let away = try await inspect("p-junk", ["KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:1"])
+            #expect(away.output.contains("Kafka at 127.0.0.1:1: "), "\(away)")
+
+            try await bed.apple.setOutage(nil)
+            try await eventually("it is granted") { bed.outcomes.content.answers["s-\(names[0])"] != nil }
+            let granted = try await inspect(names[0])
+            #expect(granted.output.contains("grants (1)") && !granted.output.contains("not decided yet"), "\(granted)")
+        }
+    }
+
+    @Test("a player's events are looked for where Java's partitioner puts them")
+    func partitions() {
+        for length in 0..<40 {
+            let key = (0..<length).map { _ in UInt8.random(in: .min ... .max) }
+            for count in [1, 4, 12, 64] {
+                #expect(
+                    RecordPartition.of(key, count: count) == Murmur2.partition(of: key, count: Int32(count)), "\(key)")
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import Fulfillment
+import Ledger
+import Testing
+
+@testable import receiptd
+
+@Suite("Where a purchase is")
+struct InspectionSummaryTests {
+    private static let received = Timestamp(milliseconds: 1_795_167_000_000)
+    private static let record = KafkaFindings.Waiting(
+        submissionID: "s", playerID: "p", bundleID: "b", topic: "t", partition: 3, offset: 120, receivedAt: received,
+        ahead: 17, lag: 40)
+    private static let answer = KafkaFindings.Answer(
+        eventID: "e", reason: "foreign_app", detail: "Another app's.", submissionID: "s", playerID: "p",
+        occurredAt: received.rfc3339, partition: 1, offset: 9)
+
+    private func row(_ members: (String, JSONValue)...) -> JSONValue {
+        .object(members.map { JSONMember(name: $0.0, value: $0.1) })
+    }
+
+    @Test("a record behind the committed offset is undecided until a row has its place, or a rejection its time")
+    func undecided() {
+        var found = KafkaFindings(waiting: [Self.record])
+        #expect(found.undecided(outcomes: [], parked: []) == [Self.record])
+        let place = row(("topic", .string("t")), ("partition", .number("3")), ("offset", .number("120")))
+        let other = row(("topic", .string("t")), ("partition", .number("3")), ("offset", .number("121")))
+        #expect(found.undecided(outcomes: [other], parked: []) == [Self.record])
+        #expect(found.undecided(outcomes: [other, place], parked: []).isEmpty)
+        #expect(found.undecided(outcomes: [], parked: [place]).isEmpty)
+        // The same submission's answer of an earlier record is not this one's.
+        var earlier = Self.answer
+        earlier.occurredAt = Timestamp(milliseconds: Self.received.milliseconds - 1000).rfc3339
+        found.answers = [earlier]
+        #expect(found.undecided(outcomes: [], parked: []) == [Self.record])
+        found.answers = [earlier, Self.answer]
+        #expect(found.undecided(outcomes: [], parked: []).isEmpty)
+    }
+
+    @Test("an answer that PostgreSQL has is not told again")
+    func untold() {
+        let found = KafkaFindings(answers: [Self.answer])
+        #expect(found.untold(outcomes: []) == [Self.answer])
+        #expect(found.untold(outcomes: [row(("event_id", .string("e")))]).isEmpty)
+    }
+
+    @Test("a worker's metrics tell whether requests to Apple are held back")
+    func metrics() {
+        let text = """
+            # HELP receiptd_apple_circuit_open 1 while requests to this endpoint are held back after failures.
+            receiptd_apple_circuit_open{bundle_id="a",endpoint="verifyReceipt"} 1
+            receiptd_apple_circuit_open{bundle_id="b",endpoint="verifyReceipt"} 0
+            receiptd_misconfigured{bundle_id="c"} 1
+            receiptd_in_flight 7
+            """
+        #expect(
+            AppleWord.troubles(inMetrics: text) == [
+                #"requests to Apple are held back after failures {bundle_id="a",endpoint="verifyReceipt"}"#,
+                #"an app's credentials are wrong {bundle_id="c"}"#,
+            ])
+    }
+
+    @Test("bytes are found in bytes wherever they stand")
+    func bytes() {
+        let table: [(String, String, Bool)] = [
+            ("abcabd", "abd", true), ("abcabd", "abcabd", true), ("abcab", "abd", false), ("", "a", false),
+            ("aaab", "aab", true), ("ab", "abc", false), ("xa", "a", true), ("xyz", "", true),
+        ]
+        for (whole, part, isThere) in table {
+            #expect(SearchedID.holds(Array(whole.utf8), Array(part.utf8)) == isThere, "\(whole) \(part)")
+        }
+    }
+}
