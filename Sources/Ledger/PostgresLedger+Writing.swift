@@ -11,24 +11,26 @@ extension PostgresLedger {
     }
 
     /// A writer's life.
-    func write(as writer: Int32) async {
-        let minimum = writer == 0 ? 1 : max(1, limits.backlog)
+    func write(as given: WriterNumber) async {
+        var writer = given
+        let minimum = writer.current == 0 ? 1 : max(1, limits.backlog)
         while let entries = await decisions.next(
             minimum: minimum, maximum: limits.maximumBatch, bytes: limits.maximumBatchBytes)
         {
-            await settle(entries, as: writer)
+            await settle(entries, as: &writer)
             await gather(after: entries.count)
         }
     }
 
     /// Returns when every entry has its answer, or the ledger is closed. Tries for as long as that takes.
-    private func settle(_ entries: Decisions, as writer: Int32) async {
+    /// - Parameter isStuck: they were put aside before.
+    func settle(_ entries: Decisions, as writer: inout WriterNumber, isStuck: Bool = false) async {
         var waiting = entries
         var lookUp = BatchTransaction.LookUp.underOldClaims
         var backoff = Backoff()
         while !waiting.isEmpty {
             let batch = DecisionBatch(waiting.map(\.request))
-            switch await attempt(batch, lookUp: lookUp, writer: writer) {
+            switch await attempt(batch, lookUp: lookUp, writer: writer.current, isStuck: isStuck) {
             case .committed(let events, let history):
                 for (entry, slot) in zip(waiting, batch.slots) {
                     entry.answer(Durable(.events(events[slot]), in: history))
@@ -47,12 +49,23 @@ extension PostgresLedger {
             case .failed(let error) where error.kind == .data:
                 if waiting.count > 1 {
                     let middle = waiting.count / 2
-                    await settle(Array(waiting[..<middle]), as: writer)
-                    await settle(Array(waiting[middle...]), as: writer)
+                    await settle(Array(waiting[..<middle]), as: &writer, isStuck: isStuck)
+                    await settle(Array(waiting[middle...]), as: &writer, isStuck: isStuck)
                     return
                 }
                 waiting = await park(waiting, for: error)
                 if !waiting.isEmpty { await backoff.wait() }
+            case .failed(let error) where error.isStuck:
+                note(error)
+                writer.change()
+                if isStuck, waiting.count > 1 {
+                    // Most of them wait for nobody.
+                    let middle = waiting.count / 2
+                    await settle(Array(waiting[..<middle]), as: &writer, isStuck: true)
+                    return await settle(Array(waiting[middle...]), as: &writer, isStuck: true)
+                }
+                if isStuck { await backoff.wait() }
+                return stuck.add(waiting)
             case .failed(let error):
                 note(error)
                 await backoff.wait()
@@ -64,18 +77,22 @@ extension PostgresLedger {
         }
     }
 
-    private func attempt(_ batch: DecisionBatch, lookUp: BatchTransaction.LookUp, writer: Int32) async -> Attempt {
-        let transaction = BatchTransaction(
-            batch: batch, lookUp: lookUp, acknowledged: acknowledged.take(), writer: writer)
+    private func attempt(
+        _ batch: DecisionBatch, lookUp: BatchTransaction.LookUp, writer: Int32, isStuck: Bool
+    ) async -> Attempt {
+        var transaction = BatchTransaction(
+            batch: batch, lookUp: lookUp, acknowledged: isStuck ? [] : acknowledged.take(), writer: writer)
+        if isStuck { transaction.lockMilliseconds = Self.stuckLockMilliseconds }
         let start = ContinuousClock.now
         do {
-            let written = try await pool.run { try transaction.run(in: $0) }
+            let written = try await pool.run { [transaction] in try transaction.run(in: $0) }
             noteSuccess()
             for player in written.replaying { observer.replaying(player) }
             observer.batchCommitted(batch.decisions.count, (ContinuousClock.now - start).inSeconds)
             return .committed(written.events, in: written.history)
         } catch {
-            acknowledged.giveBack(transaction.acknowledged)
+            let isStuck = (error as? PostgresError)?.isStuck ?? false
+            (isStuck ? stuckAcknowledged : acknowledged).giveBack(transaction.acknowledged)
             if let undone = error as? BatchTransaction.Undone { return .undone(undone) }
             if let planted = error as? BatchTransaction.Unwritten { return .committed(planted.events, in: nil) }
             return .failed(PostgresError(caught: error))

@@ -28,9 +28,33 @@ struct ConnectBackoff {
 
 /// The backoff a pool's sessions share: one success opens it for all.
 final class ConnectGate: Sendable {
-    private let backoff = Mutex(ConnectBackoff())
+    private struct State {
+        var backoff = ConnectBackoff()
+        var failure: PostgresError?
+    }
 
-    var isOpen: Bool { backoff.withLock { $0.permits(at: .now) } }
-    func succeeded() { backoff.withLock { $0.succeeded() } }
-    func failed() { backoff.withLock { $0.failed(at: .now, jitter: Double.random(in: 0..<1)) } }
+    private let state = Mutex(State())
+
+    /// Why nobody may try now: what the last attempt met; nil where one may.
+    var refusal: PostgresError? {
+        state.withLock { state in
+            if state.backoff.permits(at: .now) { return nil }
+            return state.failure?.repeated
+                ?? PostgresError(sqlState: nil, message: "not connected", kind: .connection, isRepeated: true)
+        }
+    }
+
+    func succeeded() {
+        state.withLock { state in
+            state.backoff.succeeded()
+            state.failure = nil
+        }
+    }
+
+    func failed(_ error: PostgresError) {
+        state.withLock { state in
+            state.backoff.failed(at: .now, jitter: Double.random(in: 0..<1))
+            state.failure = error
+        }
+    }
 }

@@ -31,6 +31,7 @@ public enum Schema {
     /// Applies the schema in one transaction, and makes the outcomes' first partitions. Any number of times, also by
     /// several replicas at once.
     public static func migrate(_ session: PostgresSession) throws {
+        try DatabaseEncoding.require(in: session)
         try session.transaction { session in
             // Waits for another replica's migration, and for an old release's transactions.
             try session.run(script: "SET LOCAL lock_timeout = '60s'; SET LOCAL statement_timeout = '10min'")

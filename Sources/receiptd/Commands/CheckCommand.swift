@@ -18,12 +18,12 @@ struct CheckCommand: AsyncParsableCommand {
             let settings = try options.read(requiring: [.kafka, .database], telling: [.name, .value])
             print("ok      settings")
             print("ok      root certificates: \(Self.roots(settings.apple))")
-            var failed = false
+            var codes: [Int32] = []
             func report(_ part: String, _ result: Result<String, CheckFailure>) {
                 switch result {
                 case .success(let text): print("ok      \(part): \(text)")
                 case .failure(let failure):
-                    failed = true
+                    codes.append(failure.code)
                     print("FAILED  \(part): \(failure.message)")
                 }
             }
@@ -31,7 +31,8 @@ struct CheckCommand: AsyncParsableCommand {
             report("postgresql", await database(settings))
             for (name, result) in await apple(settings) { report(name, result) }
             for check in await ServerAPICheck.all(settings, options.secrets) { report(check.name, check.result) }
-            if failed { throw ExitCode(CommandFailure.unavailable) }
+            // What only a person mends comes first.
+            if let code = codes.max() { throw ExitCode(code) }
         }
     }
 
@@ -74,7 +75,7 @@ struct CheckCommand: AsyncParsableCommand {
                 return .success("schema \(Schema.currentVersion), catalog \(version)")
             }
         } catch let failure as CommandFailure {
-            return .failure(CheckFailure(message: failure.message))
+            return .failure(CheckFailure(message: failure.message, code: failure.code))
         } catch {
             return .failure(CheckFailure(message: "\(error)"))
         }
@@ -110,4 +111,5 @@ struct CheckCommand: AsyncParsableCommand {
 
 struct CheckFailure: Error {
     let message: String
+    var code = CommandFailure.unavailable
 }

@@ -19,14 +19,17 @@ struct WorkerService: Service {
     let logger: Logger
 
     func run() async throws {
-        let pool = PostgresPool(configuration: settings.database.workerConfiguration, size: settings.database.poolSize)
+        let pool = PostgresPool(
+            configuration: settings.database.workerConfiguration, size: settings.database.poolSize, hung: noteHung)
         var ledgerLimits = PostgresLedger.Limits()
         // One session is for looking up, and one for all that is not the ledger's.
         ledgerLimits.writers = min(ledgerLimits.writers, max(1, settings.database.poolSize - 2))
         let ledger = PostgresLedger(pool: pool, limits: ledgerLimits, observer: .reporting(to: metrics, health, logger))
         let parking = PostgresParking(pool: pool, observer: .reporting(to: metrics, health, logger))
         // Of its own: a lease must not wait behind a batch.
-        let budgetPool = PostgresPool(configuration: settings.database.workerConfiguration, size: 1)
+        let budgetPool = PostgresPool(
+            configuration: settings.database.workerConfiguration, size: 1, hung: noteHung)
+        let limit = ShutdownLimit(seconds: settings.shutdownGraceSeconds, pools: [pool, budgetPool], logger: logger)
         let limits = AppleLimits(
             maxConcurrency: settings.apple.maxConcurrency, maxRequestsPerSecond: settings.apple.maxRequestsPerSecond,
             budget: PostgresAppleBudget(pool: budgetPool), observer: AppleMetrics(metrics: metrics, logger: logger))
@@ -44,8 +47,12 @@ struct WorkerService: Service {
                 ])
         }
         do {
-            try await cancelWhenGracefulShutdown { try await waitUntilReady(pool, catalog) }
-            try await consume(catalog, verifier, limits, ledger, parking, pool)
+            try await withGracefulShutdownHandler {
+                try await cancelWhenGracefulShutdown { try await waitUntilReady(pool, catalog) }
+                try await consume(catalog, verifier, limits, ledger, parking, pool)
+            } onGracefulShutdown: {
+                limit.start()
+            }
         } catch is CancellationError {
             logger.info("stopped before anything was consumed")
         }
@@ -54,6 +61,25 @@ struct WorkerService: Service {
         await verifier.shutdown()
         await budgetPool.close()
         await pool.close()
+        limit.end()
+    }
+
+    /// A session gave no answer in time. Its work is done again by another; PostgreSQL's log or a look at its processes
+    /// tells why.
+    private var noteHung: @Sendable (HungSession) -> Void {
+        { [logger] hung in
+            logger.warning(
+                "a PostgreSQL session hangs: its work is done again by another",
+                [
+                    .count: .stringConvertible(hung.count), .detail: "\(hung.wasCommitting ? "COMMIT" : "statement")",
+                    .processID: .stringConvertible(hung.processID),
+                ])
+            if hung.isLast {
+                logger.error(
+                    "too many PostgreSQL sessions hang: no more are left behind, the rest are waited for",
+                    [.count: .stringConvertible(hung.count)])
+            }
+        }
     }
 
     private func client(_ limits: AppleLimits) throws -> AppStoreClient {
@@ -114,7 +140,8 @@ struct WorkerService: Service {
         do {
             let state = try await pool.run { try Schema.check($0) }
             health.set(.databaseReachable, unmet: nil)
-            if let reason = state.unreadiness {
+            let fault = try await pool.run { try DatabaseEncoding.fault(in: $0) }
+            if let reason = fault ?? state.unreadiness {
                 health.set(.schemaCurrent, unmet: reason)
                 return reason
             }
@@ -122,9 +149,8 @@ struct WorkerService: Service {
             _ = try await OutcomeRetention(pool: pool, days: settings.outcomeRetentionDays).run()
             try await catalog.refresh()
         } catch {
-            let reason = "PostgreSQL is out of reach"
+            let reason = (error as? PostgresError)?.inWords ?? "PostgreSQL is out of reach"
             health.set(.databaseReachable, unmet: reason)
-            logger.debug("the database does not answer", [.error: "\(error)"])
             return reason
         }
         let reason = catalog.catalog == nil ? "no catalog yet: run `receiptd catalog import FILE`" : nil
