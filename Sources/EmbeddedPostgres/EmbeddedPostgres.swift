@@ -25,6 +25,23 @@ public final class EmbeddedPostgres: Sendable {
     /// The server's, 0 while it is stopped. Its sessions are its children.
     public var processID: Int32 { server.withLock { $0?.processID ?? 0 } }
 
+    /// The server's and its children's, the sessions' among them; none while it is stopped.
+    public var processIDs: [Int32] {
+        let server = processID
+        guard server != 0 else { return [] }
+        let all = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return [server] + all.compactMap { Int32($0) }.filter { Self.parent(of: $0) == server }
+    }
+
+    /// Linux: the fourth field of `stat`, behind the name, which may hold anything.
+    private static func parent(of process: Int32) -> Int32? {
+        guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
+            let name = text.lastIndex(of: ")")
+        else { return nil }
+        let fields = text[text.index(after: name)...].split(separator: " ")
+        return fields.count > 1 ? Int32(fields[1]) : nil
+    }
+
     public func uri(database: String) -> String {
         let name = database.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? database
         return "postgresql://postgres@127.0.0.1:\(port)/\(name)"

@@ -2,9 +2,9 @@ import Fulfillment
 import Postgres
 
 extension PostgresLedger {
-    /// The reader's life.
-    func answerQueries() async {
-        while let entries = await queries.next(maximum: limits.maximumBatch, bytes: .max) {
+    /// A reader's life.
+    func answerQueries(minimum: Int) async {
+        while let entries = await queries.next(minimum: minimum, maximum: limits.maximumBatch, bytes: .max) {
             await answer(entries)
             await gather(after: entries.count)
         }

@@ -10,11 +10,13 @@ extension PostgresLedger {
 
     /// Returns when every entry has its answer, or the ledger is closed. Tries for as long as that takes; new entries are
     /// taken meanwhile, so that nobody waits for what fails again and again.
-    func settle(_ entries: Decisions, as writer: Int32) async {
+    /// - Parameter isStuck: they were put aside before.
+    func settle(_ entries: Decisions, as writer: inout WriterNumber, isStuck: Bool = false) async {
+        let queue = isStuck ? stuck : decisions
         var isolation = Isolation(entries)
         while !isolation.isEmpty {
             if let group = isolation.next(now: .now) {
-                await settle(group, as: writer, in: &isolation)
+                await settle(group, as: &writer, isStuck: isStuck, in: &isolation)
             } else {
                 await pause(until: isolation.readyAt, isIsolating: isolation.isIsolating)
             }
@@ -23,7 +25,7 @@ extension PostgresLedger {
                 return
             }
             if isolation.isIsolating, isolation.count < mostWhileIsolating,
-                let new = decisions.take(maximum: limits.maximumBatch, bytes: limits.maximumBatchBytes)
+                let new = queue.take(maximum: limits.maximumBatch, bytes: limits.maximumBatchBytes)
             {
                 isolation.add(new)
             }
@@ -37,7 +39,8 @@ extension PostgresLedger {
 
     /// One attempt.
     private func settle(
-        _ given: Isolation<Decisions.Element>.Group, as writer: Int32, in isolation: inout Isolation<Decisions.Element>
+        _ given: Isolation<Decisions.Element>.Group, as writer: inout WriterNumber, isStuck: Bool,
+        in isolation: inout Isolation<Decisions.Element>
     ) async {
         var group = given
         let entries = group.entries
@@ -47,7 +50,7 @@ extension PostgresLedger {
             guard isolation.failed(group, by: cause, commits: commits, now: .now) == .setAside else { return }
             if await !park(entries, for: cause.asError).isEmpty { isolation.add(entries) }
         }
-        switch await attempt(batch, lookUp: group.lookUp, writer: writer) {
+        switch await attempt(batch, lookUp: group.lookUp, writer: writer.current, isStuck: isStuck) {
         case .committed(let events, let history):
             for (entry, slot) in zip(entries, batch.slots) {
                 entry.answer(Durable(.events(events[slot]), in: history))
@@ -75,8 +78,13 @@ extension PostgresLedger {
             } else if await !park(entries, for: error).isEmpty {
                 await failed(by: FailureCause(error))
             }
+        case .failed(let error) where error.isStuck && !isStuck:
+            note(error, of: .decisions)
+            writer.change()
+            stuck.add(entries)
         case .failed(let error):
             note(error, of: .decisions)
+            if error.isStuck { writer.change() }
             await failed(by: FailureCause(error))
         }
     }

@@ -12,22 +12,26 @@ extension PostgresLedger {
     }
 
     /// A writer's life.
-    func write(as writer: Int32) async {
-        let minimum = writer == 0 ? 1 : max(1, limits.backlog)
+    func write(as given: WriterNumber) async {
+        var writer = given
+        let minimum = writer.current == 0 ? 1 : max(1, limits.backlog)
         while let entries = await decisions.next(
             minimum: minimum, maximum: limits.maximumBatch, bytes: limits.maximumBatchBytes)
         {
-            await settle(entries, as: writer)
+            await settle(entries, as: &writer)
             await gather(after: entries.count)
         }
     }
 
-    func attempt(_ batch: DecisionBatch, lookUp: BatchTransaction.LookUp, writer: Int32) async -> Attempt {
-        let transaction = BatchTransaction(
-            batch: batch, lookUp: lookUp, acknowledged: acknowledged.take(), writer: writer)
+    func attempt(
+        _ batch: DecisionBatch, lookUp: BatchTransaction.LookUp, writer: Int32, isStuck: Bool
+    ) async -> Attempt {
+        var transaction = BatchTransaction(
+            batch: batch, lookUp: lookUp, acknowledged: isStuck ? [] : acknowledged.take(), writer: writer)
+        if isStuck { transaction.lockMilliseconds = Self.stuckLockMilliseconds }
         let start = ContinuousClock.now
         do {
-            let written = try await pool.run { try transaction.run(in: $0) }
+            let written = try await pool.run { [transaction] in try transaction.run(in: $0) }
             noteSuccess(of: .decisions)
             commits.add(1, ordering: .relaxed)
             for player in written.replaying { observer.replaying(player) }
@@ -35,7 +39,8 @@ extension PostgresLedger {
             observer.batchCommitted(batch.decisions.count, (ContinuousClock.now - start).inSeconds)
             return .committed(written.events, in: written.history)
         } catch {
-            acknowledged.giveBack(transaction.acknowledged)
+            let isStuck = (error as? PostgresError)?.isStuck ?? false
+            (isStuck ? stuckAcknowledged : acknowledged).giveBack(transaction.acknowledged)
             if let undone = error as? BatchTransaction.Undone { return .undone(undone) }
             if let planted = error as? BatchTransaction.Unwritten { return .committed(planted.events, in: nil) }
             return .failed(PostgresError(caught: error))

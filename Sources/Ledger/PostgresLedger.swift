@@ -41,25 +41,38 @@ public final class PostgresLedger: PurchaseLedger {
     let acknowledged = AcknowledgedEvents()
     /// Transactions of decisions so far.
     let commits = Atomic<Int>(0)
+    /// What met a session that hangs, or a lock that was not let go of in time: tried again by itself, so that nobody else
+    /// waits behind it.
+    let stuck = GroupQueue<PendingDecision, Durable<RecordedOutcome>>()
+    /// Events whose outbox rows such a session may have locked. They ride on no batch.
+    let stuckAcknowledged = AcknowledgedEvents()
     private let isConnected = Mutex(false)
     private let loops = Mutex(Loops())
 
     private struct Loops {
-        var writersAndReader: [Task<Void, Never>] = []
+        var all: [Task<Void, Never>] = []
         /// At most one is under way: `acknowledged` sees to that.
         var flush: Task<Void, Never>?
     }
 
-    /// Starts at once, and connects when there is work. `pool` needs a session for each writer and one to recall by.
+    /// Starts at once, and connects when there is work. `pool` needs a session for each writer, one to recall by
+    /// and one more.
     public init(pool: PostgresPool, limits: Limits = Limits(), observer: LedgerObserver = LedgerObserver()) {
         self.pool = pool
         self.limits = limits
         self.observer = observer
-        let writers = (0..<max(limits.writers, 1)).map { writer in
-            Task { await self.write(as: Int32(writer)) }
+        let writers = (0..<max(limits.writers, 1)).map { number in
+            Task { await self.write(as: WriterNumber(number, of: max(limits.writers, 1) + 1)) }
         }
-        let reader = Task { await self.answerQueries() }
-        loops.withLock { $0.writersAndReader = writers + [reader] }
+        let others = [
+            Task { await self.settleStuck(as: WriterNumber(max(limits.writers, 1), of: max(limits.writers, 1) + 1)) },
+            Task { await self.answerQueries(minimum: 1) },
+            // Only for what the first one does not come for.
+            Task { await self.answerQueries(minimum: .max) },
+            Task { await self.decisions.watch() },
+            Task { await self.queries.watch() },
+        ]
+        loops.withLock { $0.all = writers + others }
     }
 
     public func recollect(_ query: RecallQuery) async throws(LedgerClosed) -> Durable<Recollection> {
@@ -80,10 +93,11 @@ public final class PostgresLedger: PurchaseLedger {
     /// called twice.
     public func close() async {
         decisions.close()
+        stuck.close()
         queries.close()
         let loops = self.loops.withLock { loops in
             defer { loops = Loops() }
-            return loops.writersAndReader + (loops.flush.map { [$0] } ?? [])
+            return loops.all + (loops.flush.map { [$0] } ?? [])
         }
         for loop in loops { loop.cancel() }
         for loop in loops { await loop.value }

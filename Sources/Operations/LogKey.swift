@@ -21,6 +21,7 @@ public enum LogKey: String, CaseIterable, Sendable {
     case httpStatus = "http_status"
     case appleStatus = "apple_status"
     case sqlState = "sql_state"
+    case processID = "process_id"
 
     // How it went.
     case error, attempt, count, bytes, limit, stage, part, version, signal

@@ -30,26 +30,31 @@ struct ConnectBackoff {
 final class ConnectGate: Sendable {
     private struct State {
         var backoff = ConnectBackoff()
-        var lastMessage: String?
+        var failure: PostgresError?
     }
 
     private let state = Mutex(State())
 
-    var isOpen: Bool { state.withLock { $0.backoff.permits(at: .now) } }
-    /// Why the last attempt failed: what is said while none is made, for that is why.
-    var lastMessage: String? { state.withLock(\.lastMessage) }
+    /// Why nobody may try now: what the last attempt met; nil where one may.
+    var refusal: PostgresError? {
+        state.withLock { state in
+            if state.backoff.permits(at: .now) { return nil }
+            return state.failure?.repeated
+                ?? PostgresError(sqlState: nil, message: "not connected", kind: .connection, isRepeated: true)
+        }
+    }
 
     func succeeded() {
         state.withLock { state in
             state.backoff.succeeded()
-            state.lastMessage = nil
+            state.failure = nil
         }
     }
 
-    func failed(_ message: String) {
+    func failed(_ error: PostgresError) {
         state.withLock { state in
             state.backoff.failed(at: .now, jitter: Double.random(in: 0..<1))
-            state.lastMessage = message
+            state.failure = error
         }
     }
 }

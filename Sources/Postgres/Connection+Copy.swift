@@ -3,7 +3,7 @@ import CLibPQ
 extension Connection {
     /// Sends all of `next`'s chunks; a failure of `next` aborts the COPY and is thrown on.
     func copyIn(_ sql: String, next: () throws -> [UInt8]?) throws -> Int {
-        let start = PQexec(handle, sql)
+        let start = try answer(to: PQsendQuery(handle, sql), within: answerLimit)
         guard PQresultStatus(start) == PGRES_COPY_IN else {
             _ = try check(start)
             throw PostgresError(sqlState: nil, message: "not a COPY FROM STDIN", kind: .other)
@@ -11,34 +11,47 @@ extension Connection {
         PQclear(start)
         do {
             while let chunk = try next() { try put(chunk) }
+        } catch let error as PostgresError where error.kind == .connection {
+            throw error
         } catch {
-            _ = PQputCopyEnd(handle, "the client gave up")
-            _ = try? finishCopy()
+            // The server's answer to this is what it makes of the client's giving up.
+            _ = try? finish("the client gave up")
             throw error
         }
-        guard PQputCopyEnd(handle, nil) == 1 else { throw error(nil) }
-        return try finishCopy()
+        return try finish(nil)
     }
 
     private func put(_ chunk: [UInt8]) throws(PostgresError) {
+        let deadline = ContinuousClock.now + answerLimit
         // libpq takes 2 GiB at most at a time.
         for start in stride(from: 0, to: chunk.count, by: 1 << 20) {
             let piece = chunk[start..<min(chunk.count, start + 1 << 20)]
-            let sent = piece.withUnsafeBytes { buffer in
-                PQputCopyData(handle, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(buffer.count))
+            try whileFull(until: deadline) {
+                piece.withUnsafeBytes { buffer in
+                    PQputCopyData(handle, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(buffer.count))
+                }
             }
-            guard sent == 1 else { throw error(nil) }
+            // Or libpq would hold all that the server is too slow for.
+            try flush(until: deadline)
         }
     }
 
-    private func finishCopy() throws(PostgresError) -> Int {
-        let result = PQgetResult(handle)
-        // The connection is not free before a null result; a lost one gives it too. One whose COPY could not be ended
-        // gives this status for ever.
-        while let more = PQgetResult(handle) {
-            defer { PQclear(more) }
-            if PQresultStatus(more) == PGRES_COPY_IN { break }
+    /// - Parameter reason: why the COPY is to fail; nil where it is complete.
+    private func finish(_ reason: String?) throws(PostgresError) -> Int {
+        try whileFull(until: .now + answerLimit) { PQputCopyEnd(handle, reason) }
+        return try check(answer(to: 1, within: answerLimit)).affectedRows
+    }
+
+    /// Again and again until libpq has taken it: it answers 0 where its buffer is full.
+    private func whileFull(
+        until deadline: ContinuousClock.Instant, _ put: () -> Int32
+    ) throws(PostgresError) {
+        while true {
+            switch put() {
+            case 1: return
+            case 0: try flush(until: deadline)
+            default: throw error(nil)
+            }
         }
-        return try check(result).affectedRows
     }
 }

@@ -1,9 +1,20 @@
 import CLibPQ
 import Foundation
 
-/// One connection of libpq, blocking. Not Sendable: it lives and dies on its session's thread.
+/// One connection of libpq, whose calls block for a bounded time. Not Sendable: it lives on its session's thread.
 final class Connection {
     let handle: OpaquePointer
+    let interrupt: Interrupt
+    let hung: HungSessions
+    /// How long a statement's answer is waited for.
+    var answerLimit: Duration
+    /// COMMIT has no time-out on the server: it waits for the disk, and for a synchronous standby.
+    var commitLimit: Duration
+    private let server: ServerName
+    /// Its end is another's to see to.
+    private var isReleased = false
+    /// Among those that are left behind: its answer is no longer waited for.
+    private var hasPlace = false
     /// What an error's text must not contain.
     private let secrets: [String]
     private struct Prepared {
@@ -15,14 +26,21 @@ final class Connection {
     /// How many prepared statements the server would no longer run; part of the names of those prepared after.
     private var outdated = 0
 
-    /// Connects, for at most `connect_timeout` a host.
-    init(parameters: [String: String]) throws(PostgresError) {
+    /// Connects to one server within `limit`.
+    init(
+        _ parameters: [String: String], within limit: Duration, interrupt: Interrupt, hung: HungSessions
+    ) throws(PostgresError) {
         secrets = ["password", "sslpassword"].compactMap { parameters[$0] }
+        server = ServerName(parameters)
+        self.interrupt = interrupt
+        self.hung = hung
+        answerLimit = limit
+        commitLimit = limit
         let keys = parameters.map { strdup($0.key) }
         let values = parameters.map { strdup($0.value) }
         defer { for string in keys + values { free(string) } }
         // libpq takes two arrays that end with NULL, and copies them.
-        let handle = PQconnectdbParams(
+        let handle = PQconnectStartParams(
             keys.map { UnsafePointer($0) } + [nil], values.map { UnsafePointer($0) } + [nil], 0)
         guard let handle else {
             throw PostgresError(sqlState: nil, message: "out of memory", kind: .connection)
@@ -30,12 +48,44 @@ final class Connection {
         self.handle = handle
         // By default libpq writes notices to standard error.
         PQsetNoticeProcessor(handle, { _, _ in }, nil)
-        guard isAlive else { throw error(nil) }
+        // A refusal comes as a text alone: so it has its SQLSTATE.
+        PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
+        if let error = Self.drive(handle, within: limit, interrupt: interrupt) { throw error.at(server) }
+        guard isAlive else { throw refusal() }
+        // Sending too must not block.
+        PQsetnonblocking(handle, 1)
     }
 
-    deinit { PQfinish(handle) }
+    deinit {
+        if isReleased { return }
+        if hasPlace { hung.giveBack() }
+        PQfinish(handle)
+    }
 
-    var isAlive: Bool { PQstatus(handle) == CONNECTION_OK }
+    /// Whether it may be left behind, with a place for it.
+    func mayBeLeft() -> Bool {
+        if !hasPlace { hasPlace = hung.reserve() }
+        return hasPlace
+    }
+
+    /// Hands the connection over: this is no longer used.
+    func release() -> OpaquePointer {
+        isReleased = true
+        return handle
+    }
+
+    private func refusal() -> PostgresError {
+        let refusal = Redaction.refusal(
+            String(cString: PQerrorMessage(handle)), secrets: secrets, known: server.words)
+        // A server that wants a password where none was given has said nothing yet.
+        let sqlState = refusal.sqlState ?? (PQconnectionNeedsPassword(handle) == 1 ? "28P01" : nil)
+        return PostgresError(sqlState: sqlState, message: refusal.message, kind: .connection).at(server)
+    }
+
+    /// Something was left unfinished on it.
+    private var isSpent = false
+
+    var isAlive: Bool { !isSpent && !hasPlace && PQstatus(handle) == CONNECTION_OK }
     var isIdle: Bool { PQtransactionStatus(handle) == PQTRANS_IDLE }
 
     /// Whether the server ended the connection while nobody looked: it says so, or just closes, and the socket becomes
@@ -55,7 +105,12 @@ final class Connection {
 
     /// The simple protocol: several statements at a time, no parameters.
     func run(_ script: String) throws(PostgresError) -> PostgresRows {
-        try check(PQexec(handle, script))
+        try check(answer(to: PQsendQuery(handle, script), within: answerLimit))
+    }
+
+    /// The command's tag: a transaction that had failed is rolled back, without an error.
+    func commit() throws(PostgresError) -> String {
+        try check(answer(to: PQsendQuery(handle, "COMMIT"), within: commitLimit)).tag
     }
 
     func execute(
@@ -93,22 +148,25 @@ final class Connection {
             name = old.name
         } else {
             name = outdated == 0 ? statement.name : "\(statement.name)_\(outdated)"
-            _ = try check(PQprepare(handle, name, statement.sql, Int32(types.count), types))
+            _ = try check(
+                answer(
+                    to: PQsendPrepare(handle, name, statement.sql, Int32(types.count), types), within: answerLimit))
             prepared[statement.name] = Prepared(name: name, types: types)
         }
-        return try check(
-            withPointers(parameters) { values, lengths, formats in
-                PQexecPrepared(handle, name, Int32(values.count), values, lengths, formats, 1)
-            })
+        // libpq has copied or sent the values when it returns.
+        let wasSent = withPointers(parameters) { values, lengths, formats in
+            PQsendQueryPrepared(handle, name, Int32(values.count), values, lengths, formats, 1)
+        }
+        return try check(answer(to: wasSent, within: answerLimit))
     }
 
     private func executeUnprepared(
         _ sql: String, _ types: [UInt32], _ parameters: [PostgresParameter]
     ) throws(PostgresError) -> PostgresRows {
-        try check(
-            withPointers(parameters) { values, lengths, formats in
-                PQexecParams(handle, sql, Int32(values.count), types, values, lengths, formats, 1)
-            })
+        let wasSent = withPointers(parameters) { values, lengths, formats in
+            PQsendQueryParams(handle, sql, Int32(values.count), types, values, lengths, formats, 1)
+        }
+        return try check(answer(to: wasSent, within: answerLimit))
     }
 
     /// libpq's three arrays, pointing into the parameters' own buffers.
@@ -137,7 +195,8 @@ final class Connection {
         case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: return PostgresRows(result)
         case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
             PQclear(result)
-            // libpq ends it by itself before the next statement.
+            // Nobody ends it: with it the connection is no more use.
+            isSpent = true
             throw PostgresError(sqlState: nil, message: "a COPY where none was expected", kind: .other)
         default:
             defer { PQclear(result) }
@@ -151,11 +210,20 @@ final class Connection {
         }
         // PG_DIAG_SQLSTATE, PG_DIAG_MESSAGE_PRIMARY, PG_DIAG_CONSTRAINT_NAME.
         guard let sqlState = field("C"), let primary = field("M") else {
-            let message = Redaction.connection(String(cString: PQerrorMessage(handle)), secrets: secrets)
-            return PostgresError(sqlState: nil, message: message, kind: isAlive ? .other : .connection)
+            let message = Redaction.connection(
+                String(cString: PQerrorMessage(handle)), secrets: secrets, known: server.words)
+            let error = PostgresError(sqlState: nil, message: message, kind: isAlive ? .other : .connection)
+            return isAlive ? error : error.at(server)
         }
         let error = PostgresError(
             sqlState: sqlState, message: Redaction.primary(primary, sqlState: sqlState), constraint: field("n"))
         return isAlive ? error : error.with(kind: .connection)
+    }
+}
+
+extension PostgresError {
+    /// The same, with the server that it is about.
+    func at(_ server: ServerName) -> PostgresError {
+        with(message: "\(message) (\(server.text))")
     }
 }

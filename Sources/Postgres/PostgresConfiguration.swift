@@ -13,12 +13,20 @@ public struct PostgresConfiguration: Sendable {
     let lockTimeoutSeconds: Int
     /// Seconds a transaction may do nothing before the server ends its session; 0 means no limit.
     let idleInTransactionTimeoutSeconds: Int
-    /// Seconds for each host of the URI.
+    /// Seconds for each address of the URI.
     let connectTimeoutSeconds: Int
     /// Seconds of silence before the first TCP keepalive; three more follow, 10 s apart.
     let keepalivesIdleSeconds: Int
     /// Milliseconds sent data may stay unacknowledged before the connection counts as lost.
     let tcpUserTimeoutMilliseconds: Int
+
+    /// Seconds that a statement's answer is waited for beyond its `statement_timeout`: the server ends what is slow, and
+    /// only what is frozen or cut off comes here.
+    let answerMarginSeconds: Int
+    /// Seconds that COMMIT is waited for. No time-out of the server's ends one that waits for a synchronous standby.
+    let commitSeconds: Int
+    /// Seconds that a statement without a `statement_timeout` is waited for.
+    static let longestStatementSeconds = 3_600
 
     /// The timeouts hold for the session, set when it connects; with `preparedStatements` off they are set in each
     /// transaction instead (a pooler shares server sessions among clients), and a statement outside one has none.
@@ -26,7 +34,8 @@ public struct PostgresConfiguration: Sendable {
         uri: String, applicationName: String, preparedStatements: Bool = true,
         preparedSessionSettings: [String: String] = [:], statementTimeoutSeconds: Int = 30,
         lockTimeoutSeconds: Int = 10, idleInTransactionTimeoutSeconds: Int = 60, connectTimeoutSeconds: Int = 5,
-        keepalivesIdleSeconds: Int = 30, tcpUserTimeoutMilliseconds: Int = 30_000
+        keepalivesIdleSeconds: Int = 30, tcpUserTimeoutMilliseconds: Int = 30_000, answerMarginSeconds: Int = 5,
+        commitSeconds: Int = 30
     ) {
         self.uri = uri
         self.applicationName = applicationName
@@ -38,6 +47,8 @@ public struct PostgresConfiguration: Sendable {
         self.connectTimeoutSeconds = connectTimeoutSeconds
         self.keepalivesIdleSeconds = keepalivesIdleSeconds
         self.tcpUserTimeoutMilliseconds = tcpUserTimeoutMilliseconds
+        self.answerMarginSeconds = answerMarginSeconds
+        self.commitSeconds = commitSeconds
     }
 
     /// What is wrong with a connection string, in words that hold nothing of it; nil when libpq can read it.
@@ -82,7 +93,16 @@ public struct PostgresConfiguration: Sendable {
         let settings = level + timeouts + preparedSessionSettings.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
         return settings.filter { !options.contains($0.0) }
             .map { "SET \($0.0) = '\($0.1)'" }
-            .joined(separator: "; ")
+            .joined(separator: "; ") + "; " + Self.readingTimeout
+    }
+
+    /// Milliseconds: the URI may have another.
+    private static let readingTimeout = "SELECT setting FROM pg_settings WHERE name = 'statement_timeout'"
+
+    /// How long an answer is waited for where the server's `statement_timeout` is so many milliseconds.
+    func answerLimit(statementTimeoutMilliseconds: Int?) -> Duration {
+        let given = statementTimeoutMilliseconds ?? statementTimeoutSeconds * 1000
+        return .milliseconds(given > 0 ? given : Self.longestStatementSeconds * 1000) + .seconds(answerMarginSeconds)
     }
 
     /// For one transaction, after BEGIN.

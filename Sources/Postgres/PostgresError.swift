@@ -1,6 +1,6 @@
 /// A failure of the server, of the connection to it, or of the data given to it.
 ///
-/// Neither `message` nor `description` holds a parameter's value, a row, the URI or a password: PostgreSQL's DETAIL,
+/// Neither `message` nor `description` holds a parameter's value, a row or a password: PostgreSQL's DETAIL,
 /// HINT and CONTEXT are never read, and what PostgreSQL quotes in the messages of class 22 is cut out.
 public struct PostgresError: Error, Sendable, Equatable, CustomStringConvertible {
     public enum Kind: Sendable, Equatable {
@@ -9,7 +9,7 @@ public struct PostgresError: Error, Sendable, Equatable, CustomStringConvertible
         case connection
         /// The connection failed while COMMIT was under way: it may or may not have happened. Look before acting.
         case commitOutcomeUnknown
-        /// The data given is at fault (SQLSTATE class 22 or 23): the same again fails the same.
+        /// The data given is at fault (SQLSTATE class 22, 23 or 54): the same again fails the same.
         case data
         /// Serialization failure, deadlock, lock or statement timeout, lack of resources: the transaction was rolled
         /// back and may succeed when run again.
@@ -20,11 +20,15 @@ public struct PostgresError: Error, Sendable, Equatable, CustomStringConvertible
 
     /// Five characters; nil when libpq itself failed, as when the connection is lost.
     public let sqlState: String?
-    /// One line, in the server's language.
+    /// One line, in the server's language. Where the connection is at fault it names host, port, user and database.
     public let message: String
     public let kind: Kind
     /// The constraint that refused the data, when there is one.
     public let constraint: String?
+    /// The server gave no answer in time. Its session was left behind, and may still hold locks.
+    public let isHung: Bool
+    /// Nothing was tried: the last attempt to connect, a moment ago, had met this.
+    public let isRepeated: Bool
 
     /// The kind follows from the SQLSTATE; without one it is `.connection`.
     public init(sqlState: String?, message: String, constraint: String? = nil) {
@@ -33,11 +37,16 @@ public struct PostgresError: Error, Sendable, Equatable, CustomStringConvertible
             constraint: constraint)
     }
 
-    public init(sqlState: String?, message: String, kind: Kind, constraint: String? = nil) {
+    public init(
+        sqlState: String?, message: String, kind: Kind, constraint: String? = nil, isHung: Bool = false,
+        isRepeated: Bool = false
+    ) {
         self.sqlState = sqlState
         self.message = message
         self.kind = kind
         self.constraint = constraint
+        self.isHung = isHung
+        self.isRepeated = isRepeated
     }
 
     /// Whether the same work may succeed later. After `.commitOutcomeUnknown` it may also have succeeded already.
@@ -45,6 +54,20 @@ public struct PostgresError: Error, Sendable, Equatable, CustomStringConvertible
         switch kind {
         case .connection, .commitOutcomeUnknown, .retriable: true
         case .data, .other: false
+        }
+    }
+
+    /// A person has to mend the settings or the rights: the server is there, and refuses. Waiting may help where somebody
+    /// does, as when a password is being replaced.
+    public var isWrongSettings: Bool {
+        guard let sqlState else { return false }
+        switch sqlState {
+        // No such database; a right that is missing, that to connect too.
+        case "3D000", "42501": return true
+        // A role or a server's setting of the URI's that does not exist.
+        case "42704", "22023": return kind == .connection
+        // 28P01 password, 28000 role or pg_hba.conf.
+        default: return sqlState.hasPrefix("28")
         }
     }
 
@@ -68,7 +91,8 @@ extension PostgresError.Kind {
         default:
             switch sqlState.prefix(2) {
             case "08": self = .connection
-            case "22", "23": self = .data
+            // 54: a limit of the server's, such as a key that is too long for its index.
+            case "22", "23", "54": self = .data
             case "53": self = .retriable
             default: self = .other
             }
@@ -77,10 +101,13 @@ extension PostgresError.Kind {
 }
 
 extension PostgresError {
-    /// The end of a message that repeats why the last attempt to connect failed.
-    public static let notTriedAgain = " (not tried again: the last attempt failed a moment ago)"
+    func with(kind: Kind) -> PostgresError { copy(kind: kind) }
+    func with(message: String) -> PostgresError { copy(message: message) }
+    var repeated: PostgresError { copy(isRepeated: true) }
 
-    func with(kind: Kind) -> PostgresError {
-        PostgresError(sqlState: sqlState, message: message, kind: kind, constraint: constraint)
+    private func copy(message: String? = nil, kind: Kind? = nil, isRepeated: Bool? = nil) -> PostgresError {
+        PostgresError(
+            sqlState: sqlState, message: message ?? self.message, kind: kind ?? self.kind, constraint: constraint,
+            isHung: isHung, isRepeated: isRepeated ?? self.isRepeated)
     }
 }

@@ -6,16 +6,20 @@ import Foundation
 /// growing intervals (0.1 s to 5 s) and every other job fails at once with `.connection`.
 public final class PostgresPool: Sendable {
     private let queue: JobQueue
+    private let stopping = Interrupt()
 
-    /// Connects to nothing yet. `size` is at least 1.
-    public init(configuration: PostgresConfiguration, size: Int) {
+    /// Connects to nothing yet. `size` is at least 1. `hung` is told of each session that gave no answer in time and was
+    /// left behind; it is called on the session's thread.
+    public init(
+        configuration: PostgresConfiguration, size: Int, hung tell: @escaping @Sendable (HungSession) -> Void = { _ in }
+    ) {
         precondition(size >= 1, "a pool of no sessions")
         let queue = JobQueue(threads: size)
-        let gate = ConnectGate()
+        let shared = PostgresSession.Shared(gate: ConnectGate(), stopping: stopping, hung: HungSessions(tell: tell))
         self.queue = queue
         for number in 1...size {
             let thread = Thread {
-                let session = PostgresSession(configuration: configuration, gate: gate)
+                let session = PostgresSession(configuration: configuration, shared: shared)
                 while let job = queue.next() {
                     session.beginJob()
                     job.run(session)
@@ -33,7 +37,7 @@ public final class PostgresPool: Sendable {
     deinit { queue.close {} }
 
     /// Runs `body` on the next free session's thread, and throws what it throws. Cancelling the task does not stop it;
-    /// the session's statement timeout does.
+    /// the session's statement timeout does, and a deadline of our own where the server does not answer at all.
     ///
     /// A connection that ended while idle is replaced first. One that fails during `body` fails `body`, once: run it
     /// again if the error is retriable and doing so is safe.
@@ -45,6 +49,10 @@ public final class PostgresPool: Sendable {
                     fail: { continuation.resume(throwing: $0) }))
         }
     }
+
+    /// From now on nobody waits for the server: what is under way fails at once with `.connection` or
+    /// `.commitOutcomeUnknown`, and so does what comes. For the end of a program.
+    public func interrupt() { stopping.set() }
 
     /// Waits for the jobs that run, fails those that wait, and ends connections and threads. May be called twice.
     public func close() async {

@@ -1,16 +1,26 @@
 /// One connection at a time, made at first use and again after a failure. Blocking; confined to its pool's thread.
 public final class PostgresSession {
+    /// What the sessions of a pool have in common.
+    struct Shared: Sendable {
+        let gate: ConnectGate
+        let stopping: Interrupt
+        let hung: HungSessions
+    }
+
     let configuration: PostgresConfiguration
-    private let gate: ConnectGate
+    private let shared: Shared
     private var connection: Connection?
     /// Whether the connection was made for this job: then nobody can have ended it before.
     private var isFresh = false
     /// In a transaction there is no other connection than the one it began on.
     private var isInTransaction = false
+    private var isCommitting = false
+    /// Of the connection's statements, outside of a transaction that has its own.
+    private var answerLimit = Duration.zero
 
-    init(configuration: PostgresConfiguration, gate: ConnectGate) {
+    init(configuration: PostgresConfiguration, shared: Shared) {
         self.configuration = configuration
-        self.gate = gate
+        self.shared = shared
     }
 
     /// Runs one statement, outside `transaction` in one of its own.
@@ -32,6 +42,17 @@ public final class PostgresSession {
             throw PostgresError(sqlState: "22021", message: "a script holds a NUL byte")
         }
         _ = try use { connection throws(PostgresError) in try connection.run(script) }
+        if isInTransaction, script.contains(Self.statementTimeout) { try followTimeout() }
+    }
+
+    private static let statementTimeout = "statement_timeout"
+    private static let readingTimeout = PostgresStatement(
+        "SELECT setting::int8 FROM pg_settings WHERE name = 'statement_timeout'")
+
+    /// A transaction that gives its statements more time, or less, on the server has it on our side too.
+    private func followTimeout() throws(PostgresError) {
+        let milliseconds = try execute(Self.readingTimeout).int8(0, 0).map { Int($0) }
+        connection?.answerLimit = configuration.answerLimit(statementTimeoutMilliseconds: milliseconds)
     }
 
     /// `COPY … FROM STDIN`: sends the chunks `next` gives until nil, and returns the number of rows. A failure of `next`
@@ -53,11 +74,18 @@ public final class PostgresSession {
     ///
     /// When the connection fails during COMMIT the error is `.commitOutcomeUnknown`; before it, `.connection`, and
     /// nothing was done. A body that went on after a failed statement gets 25P02 instead of a COMMIT that did nothing.
-    public func transaction<R>(_ body: (PostgresSession) throws -> R) throws -> R {
+    ///
+    /// - Parameter lockMilliseconds: how long it may wait for a lock; nil: as the session may.
+    public func transaction<R>(
+        lockMilliseconds: Int? = nil, _ body: (PostgresSession) throws -> R
+    ) throws -> R {
         precondition(!isInTransaction, "a transaction in a transaction")
-        try begin()
+        try begin(lockMilliseconds.map { "; SET LOCAL lock_timeout = \($0)" } ?? "")
         isInTransaction = true
-        defer { isInTransaction = false }
+        defer {
+            isInTransaction = false
+            connection?.answerLimit = answerLimit
+        }
         let value: R
         do {
             value = try body(self)
@@ -69,13 +97,14 @@ public final class PostgresSession {
         return value
     }
 
-    private func begin() throws(PostgresError) {
+    /// - Parameter more: statements that follow BEGIN in the same round trip.
+    private func begin(_ more: String) throws(PostgresError) {
         let isReused = connection != nil && !isFresh
         do {
-            _ = try use { connection throws(PostgresError) in try connection.run(beginning) }
+            _ = try use { connection throws(PostgresError) in try connection.run(beginning + more) }
         } catch  where error.kind == .connection && isReused {
             // Ended between the look at it and now. BEGIN alone does nothing: it can be said again.
-            _ = try use { connection throws(PostgresError) in try connection.run(beginning) }
+            _ = try use { connection throws(PostgresError) in try connection.run(beginning + more) }
         }
     }
 
@@ -92,8 +121,11 @@ public final class PostgresSession {
         _ = try connected()
         let tag: String
         do {
-            tag = try use { connection throws(PostgresError) in try connection.run("COMMIT").tag }
+            isCommitting = true
+            defer { isCommitting = false }
+            tag = try use { connection throws(PostgresError) in try connection.commit() }
         } catch {
+            // Past its deadline too.
             throw error.kind == .connection ? error.with(kind: .commitOutcomeUnknown) : error
         }
         guard tag == "COMMIT" else {
@@ -107,6 +139,7 @@ public final class PostgresSession {
         do {
             _ = try connection.run("ROLLBACK")
         } catch {
+            _ = noted(error)
             drop()
         }
     }
@@ -116,6 +149,8 @@ extension PostgresSession {
     /// Before each job of the pool: lets go of a connection that ended while idle, so that the job gets a new one.
     func beginJob() {
         isFresh = false
+        // A backend that came to itself would hold its locks until its connection is closed.
+        shared.hung.look()
         if let connection, connection.endedWhileIdle() { drop() }
     }
 
@@ -141,6 +176,7 @@ extension PostgresSession {
 
     /// The same error, after letting go of a connection that is no more use.
     private func noted(_ error: PostgresError) -> PostgresError {
+        if error.isHung, let connection { shared.hung.leave(connection, wasCommitting: isCommitting) }
         if error.kind == .connection { drop() } else { dropIfLost() }
         return error
     }
@@ -150,31 +186,40 @@ extension PostgresSession {
         guard !isInTransaction else {
             throw PostgresError(sqlState: nil, message: "the transaction's connection was lost", kind: .connection)
         }
-        guard gate.isOpen else {
-            throw PostgresError(
-                sqlState: nil, message: (gate.lastMessage ?? "not connected") + PostgresError.notTriedAgain,
-                kind: .connection)
-        }
+        if shared.stopping.isSet { throw Connection.interrupted }
+        if let refusal = shared.gate.refusal { throw refusal }
         do {
             let connection = try connect()
-            gate.succeeded()
+            shared.gate.succeeded()
             self.connection = connection
             isFresh = true
             return connection
         } catch {
-            gate.failed(error.message)
             // Whatever the reason, such as a wrong password: there is no connection.
-            throw error.with(kind: .connection)
+            let error = error.with(kind: .connection)
+            shared.gate.failed(error)
+            throw error
         }
     }
 
     private func connect() throws(PostgresError) -> Connection {
         let parameters = try configuration.parameters()
-        let connection = try Connection(parameters: parameters)
+        let connection = try Connection.open(
+            parameters, defaultSeconds: configuration.connectTimeoutSeconds, interrupt: shared.stopping,
+            hung: shared.hung)
+        answerLimit = configuration.answerLimit(statementTimeoutMilliseconds: nil)
         if configuration.preparedStatements {
             let options = parameters["options"] ?? ""
-            _ = try connection.run(configuration.sessionStatements(unlessIn: options))
+            let rows: PostgresRows
+            do { rows = try connection.run(configuration.sessionStatements(unlessIn: options)) } catch {
+                if error.isHung { shared.hung.leave(connection, wasCommitting: false) }
+                throw error
+            }
+            let timeout = rows.text(0, 0).flatMap { Int($0) }
+            answerLimit = configuration.answerLimit(statementTimeoutMilliseconds: timeout)
         }
+        connection.answerLimit = answerLimit
+        connection.commitLimit = .seconds(configuration.commitSeconds)
         return connection
     }
 }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// What may be kept of a message of PostgreSQL or libpq.
 enum Redaction {
     /// The primary message of a statement's error. Those of class 22 quote the offending value, as in
@@ -13,22 +15,37 @@ enum Redaction {
     }
 
     /// A message of libpq about the connection. A mistyped URI makes libpq take a part of the password for a host, a
-    /// port or a database, and quote it: nothing quoted is kept.
-    static func connection(_ message: String, secrets: [String]) -> String {
-        var quoted = false
+    /// port or a database, and quote it: of what is quoted only `known` words are kept.
+    static func connection(_ message: String, secrets: [String], known: Set<String> = []) -> String {
         var text = ""
-        for character in firstLine(message) {
-            if character == "\"" {
-                text += quoted ? "…\"" : "\""
-                quoted.toggle()
-            } else if !quoted {
-                text.append(character)
+        for (number, part) in firstLine(message).split(separator: "\"", omittingEmptySubsequences: false).enumerated() {
+            if number.isMultiple(of: 2) {
+                text += part
+            } else {
+                text += known.contains(String(part)) ? "\"\(part)\"" : "\"…\""
             }
         }
-        for secret in secrets where !secret.isEmpty && text.contains(secret) {
+        for secret in secrets where !secret.isEmpty && !known.contains(secret) && text.contains(secret) {
             return "connection failed"
         }
         return text
+    }
+
+    /// What a server or libpq says of an attempt to connect, without where it was made, and the server's SQLSTATE:
+    /// `connection to server at "h", port 5432 failed: FATAL:  28P01: password authentication failed for user "u"`.
+    static func refusal(
+        _ message: String, secrets: [String], known: Set<String>
+    ) -> (sqlState: String?, message: String) {
+        var text = Substring(connection(message, secrets: secrets, known: known))
+        if let place = text.range(of: " failed: "), text.hasPrefix("connection to server") {
+            text = text[place.upperBound...]
+        }
+        // The severity is in the server's language.
+        let words = text.split(separator: ":", maxSplits: 2).map { trimmed($0) }
+        guard words.count == 3, words[1].utf8.count == 5,
+            words[1].utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) })
+        else { return (nil, trimmed(text)) }
+        return (words[1], words[2])
     }
 
     /// A message about the connection string itself: what comes before the first thing it quotes.

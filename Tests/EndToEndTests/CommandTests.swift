@@ -44,6 +44,40 @@ extension EndToEnd {
         }
     }
 
+    @Test("what PostgreSQL refuses exits 78 in its own words, and nobody there 69")
+    func databaseRefuses() async throws {
+        let uri = try await SharedServer.makeDatabase(isPrepared: false)
+        let port = try #require(uri.firstMatch(of: /:(\d+)\//)?.1)
+        for (refused, code, words) in [
+            ("postgresql://postgres:hush@127.0.0.1:\(port)/nowhere", Int32(78), #"database "nowhere" does not exist"#),
+            ("postgresql://nobody:hush@127.0.0.1:\(port)/postgres", 78, #"role "nobody" does not exist"#),
+            (
+                "postgresql://bob:hush@127.0.0.1:1/shop", 69,
+                "Connection refused (127.0.0.1, port 1, user bob, database shop)"
+            ),
+        ] {
+            let ending = try await Program.run(["migrate"], environment: ["DATABASE_URL": refused])
+            #expect(ending.code == code && ending.errors.contains(words), "\(ending.code): \(ending.errors)")
+            #expect(!ending.errors.contains("hush"))
+        }
+    }
+
+    @Test("a database that is not UTF-8 is refused by commands, 78, and makes no worker ready")
+    func databaseEncoding() async throws {
+        let uri = try await SharedServer.makeDatabase(isPrepared: false)
+        try await Seeds.withPool(uri) { pool in
+            try await pool.run {
+                try $0.run(
+                    script:
+                        "CREATE DATABASE latin ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0")
+            }
+        }
+        let latin = uri[..<(uri.lastIndex(of: "/") ?? uri.endIndex)] + "/latin"
+        let ending = try await Program.run(["migrate"], environment: ["DATABASE_URL": String(latin)])
+        #expect(ending.code == 78)
+        #expect(ending.errors.contains(#"database "latin" has the encoding LATIN1"#), "\(ending.errors)")
+    }
+
     @Test("a settings file is read, the environment wins, and an unknown key is a fault")
     func settingsFile() async throws {
         try await Testbed.run { bed in

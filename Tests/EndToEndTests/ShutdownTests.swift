@@ -84,6 +84,28 @@ extension EndToEnd {
         }
     }
 
+    @Test("a worker that is told to stop while PostgreSQL is frozen ends in its grace, and loses nothing")
+    func stoppingWhileFrozen() async throws {
+        let plan = TrafficGenerator.plan(seed: 11, count: 200)
+        let settings = ["SHUTDOWN_GRACE_SECONDS": "4", "APPLE_MAX_CONCURRENCY": "16"]
+        try await Testbed.run(on: .ownServer, latency: .uniform(5, 100), settings: settings) { bed in
+            let worker = try bed.startWorker()
+            var feed = Feed(bed: bed, plan: plan)
+            try await feed.sendAndAwaitProgress(100)
+            let server = try #require(bed.parts.postgres)
+            let frozen = server.processIDs
+            for process in frozen { kill(process, SIGSTOP) }
+            defer { for process in frozen { kill(process, SIGCONT) } }
+            worker.process.terminate()
+            #expect(try await worker.ending(within: .seconds(30)) == 0)
+            for process in frozen { kill(process, SIGCONT) }
+            try bed.startWorker()
+            try await feed.send(plan.records.count)
+            try await bed.settle(plan)
+            expectNone(try await Checker(bed: bed, plan: plan).problems())
+        }
+    }
+
     @Test("without a broker a stop takes its grace, and not the session's time on top", .onlyInProcessBroker)
     func stoppingInGrace() async throws {
         let settings = [

@@ -84,6 +84,31 @@ struct ErrorTests {
         await pool.close()
     }
 
+    @Test("what the server refuses names server, user and database, has its SQLSTATE, and is wrong settings")
+    func refusals() async throws {
+        let uri = try TestDatabase().uri
+        let port = try #require(uri.firstMatch(of: /:(\d+)\//)?.1)
+        for (refused, sqlState, words) in [
+            (
+                "postgresql://postgres:topsecret@127.0.0.1:\(port)/nowhere", "3D000",
+                #"database "nowhere" does not exist"#
+            ),
+            ("postgresql://nobody:topsecret@127.0.0.1:\(port)/postgres", "28000", #"role "nobody" does not exist"#),
+        ] {
+            let pool = TestDatabase.pool(refused)
+            let error = try await TestDatabase.failure(of: pool) { try $0.run(script: "SELECT 1") }
+            #expect(error.sqlState == sqlState && error.kind == .connection && error.isWrongSettings)
+            #expect(error.message.contains(words) && error.message.contains("(127.0.0.1, port \(port), user "))
+            #expect(!"\(error)".contains("topsecret"))
+            await pool.close()
+        }
+        let absent = TestDatabase.pool("postgresql://bob@127.0.0.1:1/shop")
+        let error = try await TestDatabase.failure(of: absent) { try $0.run(script: "SELECT 1") }
+        #expect(error.message.contains("Connection refused (127.0.0.1, port 1, user bob, database shop)"))
+        #expect(!error.isWrongSettings)
+        await absent.close()
+    }
+
     @Test(
         "what is wrong with a connection string is said without quoting it",
         arguments: [

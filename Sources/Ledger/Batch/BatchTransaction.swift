@@ -26,6 +26,8 @@ struct BatchTransaction: Sendable {
     let lookUp: LookUp
     let acknowledged: [NameBasedUUID]
     let writer: Int32
+    /// How long it may wait for a lock; nil: as its session may.
+    var lockMilliseconds: Int?
 
     /// What stands after COMMIT.
     struct Written: Sendable {
@@ -39,7 +41,7 @@ struct BatchTransaction: Sendable {
     }
 
     func run(in session: PostgresSession) throws -> Written {
-        try session.transaction { session in
+        try session.transaction(lockMilliseconds: lockMilliseconds) { session in
             let fresh = try InsertClaims.run(batch.claims, in: session)
             var view = try look(fresh: fresh, in: session)
             view.dailyCounts = try CountDays.run(batch.limitedCounts, in: session)

@@ -29,17 +29,32 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
         /// Who waits to answer, and how many requests it takes to call each.
         var idle: [(minimum: Int, continuation: CheckedContinuation<Void, Never>)] = []
         var isClosed = false
+        /// Since when something has waited that nobody came for; nil where nothing waits.
+        var unattendedSince: ContinuousClock.Instant?
+
+        func isOverdue(after patience: Duration) -> Bool {
+            unattendedSince.map { ContinuousClock.now - $0 >= patience } ?? false
+        }
     }
 
     private let state = Mutex(State())
+    private let patience: Duration
+
+    /// - Parameter patience: after which whoever is idle takes what nobody came for, however little it is: those who would
+    ///   have come may be held up by a session that hangs.
+    init(patience: Duration = .milliseconds(500)) {
+        self.patience = patience
+    }
 
     var isClosed: Bool { state.withLock(\.isClosed) }
+    var isEmpty: Bool { state.withLock(\.waiting.isEmpty) }
 
     func ask(_ request: Request, size: Int) async throws(LedgerClosed) -> Answer {
         let result = await withCheckedContinuation { continuation in
             let entry = Entry(request: request, size: size, continuation: continuation)
             let (isClosed, idle) = state.withLock { state in
                 if state.isClosed { return (true, nil as CheckedContinuation<Void, Never>?) }
+                if state.waiting.isEmpty { state.unattendedSince = .now }
                 state.waiting.append(entry)
                 let called = state.idle.firstIndex { $0.minimum <= state.waiting.count }
                 return (false, called.map { state.idle.remove(at: $0).continuation })
@@ -54,13 +69,15 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
     func next(minimum: Int = 1, maximum: Int, bytes: Int) async -> [Entry]? {
         while true {
             let (group, isClosed) = state.withLock { state in
-                (state.waiting.count >= minimum ? Self.take(&state, maximum, bytes) : [], state.isClosed)
+                let isTime = state.waiting.count >= minimum || state.isOverdue(after: patience)
+                return (isTime ? Self.take(&state, maximum, bytes) : [], state.isClosed)
             }
             if !group.isEmpty { return group }
             if isClosed { return nil }
             await withCheckedContinuation { continuation in
                 let mayGoOn = state.withLock { state in
-                    guard state.waiting.count < minimum, !state.isClosed else { return true }
+                    guard state.waiting.count < minimum, !state.isClosed, !state.isOverdue(after: patience)
+                    else { return true }
                     state.idle.append((minimum, continuation))
                     return false
                 }
@@ -84,7 +101,33 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
             } ?? min(maximum, state.waiting.count)
         let group = Array(state.waiting.prefix(count))
         state.waiting.removeFirst(count)
+        state.unattendedSince = state.waiting.isEmpty ? nil : .now
         return group
+    }
+
+    /// Takes up requests that another queue's taker could not answer. They fail where the queue is closed.
+    func add(_ entries: [Entry]) {
+        let (isClosed, idle) = state.withLock { state in
+            if state.isClosed { return (true, nil as CheckedContinuation<Void, Never>?) }
+            if state.waiting.isEmpty { state.unattendedSince = .now }
+            state.waiting += entries
+            let called = state.idle.firstIndex { $0.minimum <= state.waiting.count }
+            return (false, called.map { state.idle.remove(at: $0).continuation })
+        }
+        if isClosed { for entry in entries { entry.fail() } }
+        idle?.resume()
+    }
+
+    /// Calls whoever is idle where nobody comes, until the task is cancelled.
+    func watch() async {
+        while (try? await Task.sleep(for: patience / 2)) != nil {
+            let idle = state.withLock { state in
+                guard state.isOverdue(after: patience) else { return [] as [CheckedContinuation<Void, Never>] }
+                defer { state.idle = [] }
+                return state.idle.map(\.continuation)
+            }
+            for continuation in idle { continuation.resume() }
+        }
     }
 
     /// Fails what waits and all that comes; what was taken is its taker's.
@@ -94,6 +137,7 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
                 state.waiting = []
                 state.idle = []
                 state.isClosed = true
+                state.unattendedSince = nil
             }
             return (state.waiting, state.idle)
         }

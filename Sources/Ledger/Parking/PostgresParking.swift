@@ -29,7 +29,7 @@ public final class PostgresParking: ParkedSubmissions {
     private let leaseSeconds: Double
     private let farthestSeconds: Double
     private let queue = GroupQueue<ParkingSubmission, Durable<ParkingOutcome>>()
-    private let writer = Mutex<Task<Void, Never>?>(nil)
+    private let loops = Mutex<[Task<Void, Never>]>([])
 
     /// Starts at once, and connects when there is work.
     /// - Parameter longestDelay: of the operator's settings, in seconds. What is due later still is due now.
@@ -41,8 +41,13 @@ public final class PostgresParking: ParkedSubmissions {
         self.leaseSeconds = leaseSeconds
         farthestSeconds = DueTimes.farthest(longestDelay: longestDelay)
         self.observer = observer
-        let task = Task { await self.write() }
-        writer.withLock { $0 = task }
+        let tasks = [
+            Task { await self.write(minimum: 1) },
+            // Only for what the first one does not come for: its session may hang.
+            Task { await self.write(minimum: .max) },
+            Task { await self.queue.watch() },
+        ]
+        loops.withLock { $0 = tasks }
     }
 
     @discardableResult
@@ -107,12 +112,12 @@ public final class PostgresParking: ParkedSubmissions {
     /// Fails what waits to be parked, and lets the transaction under way end. May be called twice.
     public func close() async {
         queue.close()
-        let task = writer.withLock { writer in
-            defer { writer = nil }
-            return writer
+        let tasks = loops.withLock { loops in
+            defer { loops = [] }
+            return loops
         }
-        task?.cancel()
-        await task?.value
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
     }
 
     private func run(_ statement: PostgresStatement, on leased: LeasedSubmission) async throws {
@@ -126,8 +131,10 @@ public final class PostgresParking: ParkedSubmissions {
 extension PostgresParking {
     private typealias Entries = [GroupQueue<ParkingSubmission, Durable<ParkingOutcome>>.Entry]
 
-    private func write() async {
-        while let entries = await queue.next(maximum: Self.maximumBatch, bytes: Self.maximumBatchBytes) {
+    private func write(minimum: Int) async {
+        while let entries = await queue.next(
+            minimum: minimum, maximum: Self.maximumBatch, bytes: Self.maximumBatchBytes)
+        {
             await park(entries)
         }
     }

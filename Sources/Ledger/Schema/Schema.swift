@@ -45,6 +45,7 @@ public enum Schema {
     public static func migrate(
         _ session: PostgresSession, patience: Double = Schema.patience, tell: (String) -> Void
     ) throws -> State {
+        try DatabaseEncoding.require(in: session)
         let found = try check(session)
         switch found {
         case .newer: return found

@@ -42,7 +42,7 @@ struct MigrateCommand: AsyncParsableCommand {
     }
 }
 
-/// Opens the database for one command. Out of reach is exit 69.
+/// Opens the database for one command. Out of reach is exit 69; a refusal that only other settings or rights end is 78.
 func withDatabase<Value>(_ settings: Settings, _ body: (PostgresPool) async throws -> Value) async throws -> Value {
     let pool = PostgresPool(configuration: settings.database.configuration, size: 1)
     do {
@@ -51,18 +51,19 @@ func withDatabase<Value>(_ settings: Settings, _ body: (PostgresPool) async thro
         return value
     } catch let error as PostgresError {
         await pool.close()
-        if error.kind == .connection {
-            throw CommandFailure("PostgreSQL is out of reach: \(error.message)", code: CommandFailure.unavailable)
-        }
-        throw error
+        throw CommandFailure(error)
+    } catch let error as UnsuitableDatabase {
+        await pool.close()
+        throw CommandFailure(error.description, code: CommandFailure.wrongSettings)
     } catch {
         await pool.close()
         throw error
     }
 }
 
-/// Exit 69 where the schema is not what this program needs.
+/// Exit 69 where the schema is not what this program needs, and 78 where no schema could mend it.
 func requireSchema(_ pool: PostgresPool) async throws {
+    try await pool.run { try DatabaseEncoding.require(in: $0) }
     if let reason = try await pool.run({ try Schema.check($0) }).unreadiness {
         throw CommandFailure(reason, code: CommandFailure.unavailable)
     }

@@ -23,7 +23,8 @@ struct WorkerService: Service {
     func run() async throws {
         await cancelWhenGracefulShutdown(start)
         if Task.isShuttingDownGracefully { return }
-        let pool = PostgresPool(configuration: settings.database.workerConfiguration, size: settings.database.poolSize)
+        let pool = PostgresPool(
+            configuration: settings.database.workerConfiguration, size: settings.database.poolSize, hung: noteHung)
         var ledgerLimits = PostgresLedger.Limits()
         // One session is for looking up, and one for all that is not the ledger's.
         ledgerLimits.writers = min(ledgerLimits.writers, max(1, settings.database.poolSize - 2))
@@ -31,7 +32,9 @@ struct WorkerService: Service {
         let parking = PostgresParking(
             pool: pool, longestDelay: settings.retry.longestSeconds, observer: .reporting(to: metrics, health, logger))
         // Of its own: a lease must not wait behind a batch.
-        let budgetPool = PostgresPool(configuration: settings.database.workerConfiguration, size: 1)
+        let budgetPool = PostgresPool(
+            configuration: settings.database.workerConfiguration, size: 1, hung: noteHung)
+        let limit = ShutdownLimit(seconds: settings.shutdownGraceSeconds, pools: [pool, budgetPool], logger: logger)
         let limits = AppleLimits(
             maxConcurrency: settings.apple.maxConcurrency, maxRequestsPerSecond: settings.apple.maxRequestsPerSecond,
             budget: PostgresAppleBudget(pool: budgetPool), observer: appleMetrics)
@@ -53,8 +56,12 @@ struct WorkerService: Service {
         }
         var failure: (any Error)?
         do {
-            try await cancelWhenGracefulShutdown { try await waitUntilReady(pool, catalog) }
-            try await consume(catalog, verifier, limits, reach, ledger, parking, pool)
+            try await withGracefulShutdownHandler {
+                try await cancelWhenGracefulShutdown { try await waitUntilReady(pool, catalog) }
+                try await consume(catalog, verifier, limits, reach, ledger, parking, pool)
+            } onGracefulShutdown: {
+                limit.start()
+            }
         } catch is CancellationError {
             logger.info("stopped before anything was consumed")
         } catch {
@@ -65,7 +72,26 @@ struct WorkerService: Service {
         await verifier.shutdown()
         await budgetPool.close()
         await pool.close()
+        limit.end()
         if let failure { throw failure }
+    }
+
+    /// A session gave no answer in time. Its work is done again by another; PostgreSQL's log or a look at its processes
+    /// tells why.
+    private var noteHung: @Sendable (HungSession) -> Void {
+        { [logger] hung in
+            logger.warning(
+                "a PostgreSQL session hangs: its work is done again by another",
+                [
+                    .count: .stringConvertible(hung.count), .detail: "\(hung.wasCommitting ? "COMMIT" : "statement")",
+                    .processID: .stringConvertible(hung.processID),
+                ])
+            if hung.isLast {
+                logger.error(
+                    "too many PostgreSQL sessions hang: no more are left behind, the rest are waited for",
+                    [.count: .stringConvertible(hung.count)])
+            }
+        }
     }
 
     private var appleMetrics: AppleMetrics {
@@ -180,7 +206,8 @@ struct WorkerService: Service {
         do {
             let state = try await pool.run { try Schema.check($0) }
             health.set(.databaseReachable, unmet: nil)
-            if let reason = state.unreadiness {
+            let fault = try await pool.run { try DatabaseEncoding.fault(in: $0) }
+            if let reason = fault ?? state.unreadiness {
                 health.set(.schemaCurrent, unmet: reason)
                 return reason
             }
@@ -202,7 +229,7 @@ struct WorkerService: Service {
         guard let error = error as? PostgresError else { return "PostgreSQL cannot be used: \(type(of: error))" }
         return switch error.kind {
         case .connection, .commitOutcomeUnknown:
-            "PostgreSQL is out of reach: \(error.message.replacing(PostgresError.notTriedAgain, with: "")): "
+            "PostgreSQL is out of reach: \(error.message): "
                 + "`receiptd check` tries DATABASE_URL"
         case .data, .retriable, .other:
             "PostgreSQL refuses what a worker does: \(error.sqlState ?? "") \(error.message): "

@@ -24,6 +24,11 @@ struct LedgerDatabase: Sendable {
         if isMigrated { try await pool.run { try Schema.migrate($0) } }
     }
 
+    init(existing uri: String) {
+        self.uri = uri
+        pool = Self.pool(uri, size: 1)
+    }
+
     static func pool(_ uri: String, size: Int = 3) -> PostgresPool {
         let configuration = PostgresConfiguration(
             uri: uri, applicationName: "ledger-tests", preparedSessionSettings: PostgresLedger.sessionSettings)
@@ -37,6 +42,14 @@ struct LedgerDatabase: Sendable {
         limits.writers = writers
         limits.backlog = backlog
         return PostgresLedger(pool: Self.pool(uri ?? self.uri, size: writers + 1), limits: limits, observer: observer)
+    }
+
+    /// A ledger as a worker has it, but for its patience with a server that gives no answer.
+    func impatientLedger(hung: @escaping @Sendable (HungSession) -> Void) -> PostgresLedger {
+        let configuration = PostgresConfiguration(
+            uri: uri, applicationName: "ledger-tests", preparedSessionSettings: PostgresLedger.sessionSettings,
+            statementTimeoutSeconds: 1, lockTimeoutSeconds: 1, answerMarginSeconds: 1, commitSeconds: 2)
+        return PostgresLedger(pool: PostgresPool(configuration: configuration, size: 4, hung: hung))
     }
 
     func number(_ sql: String) async throws -> Int {

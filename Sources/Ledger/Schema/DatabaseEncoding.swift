@@ -1,0 +1,26 @@
+import Postgres
+
+/// A database that receiptd cannot work in, whatever is in it. Exit code 78: somebody has to make another one.
+public struct UnsuitableDatabase: Error, Sendable, Equatable, CustomStringConvertible {
+    public let description: String
+}
+
+/// Names of players, topics and products are Unicode: a database with another encoding refuses some of them.
+public enum DatabaseEncoding {
+    private static let statement = LedgerSQL.statement(PackageResources.database_encoding_sql)
+
+    /// Why the database cannot be used; nil where it can.
+    public static func fault(in session: PostgresSession) throws -> String? {
+        let rows = try session.execute(statement)
+        guard let encoding = rows.text(0, 1), encoding != "UTF8" else { return nil }
+        return """
+            database "\(rows.text(0, 0) ?? "")" has the encoding \(encoding), receiptd needs UTF8: make it anew with \
+            CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0
+            """
+    }
+
+    /// Throws `UnsuitableDatabase`.
+    public static func require(in session: PostgresSession) throws {
+        if let fault = try fault(in: session) { throw UnsuitableDatabase(description: fault) }
+    }
+}

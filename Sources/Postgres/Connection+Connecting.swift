@@ -1,0 +1,58 @@
+import CLibPQ
+import Foundation
+
+extension Connection {
+    /// Seconds for one address where the URI gives none or no limit.
+    static func open(
+        _ parameters: [String: String], defaultSeconds: Int, interrupt: Interrupt, hung: HungSessions
+    ) throws(PostgresError) -> Connection {
+        let asked = parameters["connect_timeout"].flatMap { Int($0) } ?? 0
+        let limit = Duration.seconds(asked > 0 ? asked : max(1, defaultSeconds))
+        var failures: [PostgresError] = []
+        for target in ConnectTarget.all(parameters) {
+            do {
+                return try Connection(target.parameters, within: limit, interrupt: interrupt, hung: hung)
+            } catch {
+                if interrupt.isSet { throw Self.interrupted }
+                failures.append(error)
+            }
+        }
+        throw PostgresError(connecting: failures)
+    }
+
+    /// Drives libpq's attempt to connect until it has succeeded; nil where it has, or why not.
+    static func drive(
+        _ handle: OpaquePointer, within limit: Duration, interrupt: Interrupt
+    ) -> PostgresError? {
+        let deadline = ContinuousClock.now + limit
+        guard PQstatus(handle) != CONNECTION_BAD else { return nil }
+        var state = PGRES_POLLING_WRITING
+        while true {
+            let events: Int32
+            switch state {
+            case PGRES_POLLING_OK, PGRES_POLLING_FAILED: return nil
+            case PGRES_POLLING_READING: events = POLLIN
+            default: events = POLLOUT
+            }
+            // The socket may be another one after each step.
+            switch pollSocket(PQsocket(handle), events, interrupt, until: deadline) {
+            case .ready: state = PQconnectPoll(handle)
+            case .interrupted: return Self.interrupted
+            case .late:
+                return PostgresError(
+                    sqlState: nil, message: "no answer in \(limit.components.seconds) s", kind: .connection)
+            }
+        }
+    }
+}
+
+extension PostgresError {
+    /// Of all the servers that were tried: what one of them said counts before silence.
+    init(connecting failures: [PostgresError]) {
+        let told = failures.first { $0.sqlState != nil } ?? failures.last
+        let words = failures.map(\.message).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
+        self.init(
+            sqlState: told?.sqlState, message: words.joined(separator: "; "), kind: .connection,
+            constraint: nil)
+    }
+}

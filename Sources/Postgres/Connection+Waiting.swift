@@ -1,0 +1,120 @@
+import CLibPQ
+import Foundation
+
+/// libpq's asynchronous calls, each with a deadline on our side: a backend that is frozen, or a network that swallows
+/// everything, would hold a blocking one for ever. Where the answer is there already nothing is waited for; otherwise it
+/// is one `poll` a wait, as inside libpq.
+extension Connection {
+    /// The answer to what was just sent: its last result, as PQexec has it.
+    func answer(to wasSent: Int32, within limit: Duration) throws(PostgresError) -> OpaquePointer? {
+        guard wasSent == 1 else { throw error(nil) }
+        let deadline = ContinuousClock.now + limit
+        try flush(until: deadline)
+        var last: OpaquePointer?
+        while true {
+            do throws(PostgresError) {
+                guard try awaitResult(until: deadline) else {
+                    // Lost. What the server said before it went is the better reason.
+                    guard let last else { throw error(nil) }
+                    return last
+                }
+            } catch {
+                PQclear(last)
+                throw error
+            }
+            guard let result = PQgetResult(handle) else { return last }
+            PQclear(last)
+            last = result
+            switch PQresultStatus(result) {
+            case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH: return last
+            default: break
+            }
+        }
+    }
+
+    /// Until PQgetResult does not block. False where the connection is lost.
+    private func awaitResult(until deadline: ContinuousClock.Instant) throws(PostgresError) -> Bool {
+        while PQisBusy(handle) == 1 {
+            guard PQstatus(handle) == CONNECTION_OK else { return false }
+            try wait(for: POLLIN, until: deadline)
+            // What came before the end is read all the same: it says why.
+            guard consume() else { return PQisBusy(handle) == 0 }
+        }
+        return true
+    }
+
+    /// Sends what libpq still holds.
+    func flush(until deadline: ContinuousClock.Instant) throws(PostgresError) {
+        while true {
+            let state = PQflush(handle)
+            if state == 0 { return }
+            guard state == 1 else { throw error(nil) }
+            // The server may not read on before we have read what it says.
+            try wait(for: POLLIN | POLLOUT, until: deadline)
+            guard consume() else { throw error(nil) }
+        }
+    }
+
+    /// Takes what came, without waiting. False where the connection is lost.
+    private func consume() -> Bool {
+        guard PQconsumeInput(handle) == 1 else { return false }
+        // TLS hands out records: one that did not fit into libpq's buffer is no longer in the socket, and `poll` would wait
+        // for more that never comes.
+        let isWrapped = PQsslInUse(handle) == 1 || PQgssEncInUse(handle) == 1
+        return !isWrapped || PQconsumeInput(handle) == 1
+    }
+
+    private func wait(for events: Int32, until deadline: ContinuousClock.Instant) throws(PostgresError) {
+        var deadline = deadline
+        while true {
+            switch Self.pollSocket(PQsocket(handle), events, interrupt, until: deadline) {
+            case .ready: return
+            case .interrupted: throw Self.interrupted
+            case .late:
+                // As many sessions as may be left behind hang already: then this one is waited for.
+                guard mayBeLeft() else {
+                    deadline = .now + Self.look
+                    continue
+                }
+                throw PostgresError(
+                    sqlState: nil, message: "no answer from PostgreSQL: its session hangs", kind: .connection,
+                    isHung: true)
+            }
+        }
+    }
+
+    /// Between two looks whether a session that hangs may be left behind.
+    private static let look = Duration.seconds(1)
+
+    static let interrupted = PostgresError(
+        sqlState: nil, message: "given up: the program is stopping", kind: .connection)
+
+    enum Wait {
+        case ready, late, interrupted
+    }
+
+    static func pollSocket(
+        _ socket: Int32, _ events: Int32, _ interrupt: Interrupt, until deadline: ContinuousClock.Instant
+    ) -> Wait {
+        while true {
+            let left = deadline - .now
+            guard left > .zero else { return .late }
+            // Closed already: libpq says why.
+            guard socket >= 0 else { return .ready }
+            let milliseconds =
+                min(left.components.seconds, 3_600) * 1000 + left.components.attoseconds / 1_000_000_000_000_000
+            var descriptors = (
+                pollfd(fd: socket, events: Int16(events), revents: 0),
+                pollfd(fd: interrupt.descriptor, events: Int16(POLLIN), revents: 0)
+            )
+            let count = withUnsafeMutablePointer(to: &descriptors) { pointer in
+                pointer.withMemoryRebound(to: pollfd.self, capacity: 2) {
+                    poll($0, 2, Int32(truncatingIfNeeded: milliseconds + 1))
+                }
+            }
+            if descriptors.1.revents != 0 { return .interrupted }
+            // Whatever is the matter with the socket, libpq finds out.
+            if count > 0 || count < 0 && errno != EINTR { return .ready }
+        }
+    }
+}

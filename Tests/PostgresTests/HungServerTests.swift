@@ -1,0 +1,160 @@
+import EmbeddedPostgres
+import Foundation
+import Postgres
+import Synchronization
+import Testing
+
+/// With a backend frozen by SIGSTOP: nothing on the server ends what it does, and no network tells of it.
+@Suite("A session that hangs", .timeLimit(.minutes(2)))
+struct HungServerTests {
+    private static func pool(
+        _ uri: String, size: Int = 1, hung: @escaping @Sendable (HungSession) -> Void = { _ in }
+    ) -> PostgresPool {
+        PostgresPool(
+            configuration: PostgresConfiguration(
+                uri: uri, applicationName: "tests", statementTimeoutSeconds: 1, connectTimeoutSeconds: 1,
+                answerMarginSeconds: 1, commitSeconds: 2),
+            size: size, hung: hung)
+    }
+
+    @Test("is left behind at its deadline, its work is not done, and its locks go once it wakes up")
+    func statement() async throws {
+        let database = try TestDatabase()
+        let other = TestDatabase.pool(database.uri)
+        try await other.run { try $0.run(script: "CREATE TABLE t (n int PRIMARY KEY)") }
+        let frozen = Atomic<Int32>(0)
+        let pool = Self.pool(database.uri) { frozen.store($0.processID, ordering: .sequentiallyConsistent) }
+        let error = try await TestDatabase.failure(of: pool) { session in
+            try session.transaction { session in
+                try session.run(script: "INSERT INTO t VALUES (1)")
+                kill(pid_t(try session.ownProcessID()), SIGSTOP)
+                try session.run(script: "INSERT INTO t VALUES (2)")
+            }
+        }
+        #expect(error.kind == .connection && error.isHung)
+        // The next job has another session.
+        let next = try await pool.run { try $0.ownProcessID() }
+        let left = frozen.load(ordering: .sequentiallyConsistent)
+        #expect(left != 0 && next != Int64(left))
+        kill(left, SIGCONT)
+        let isThere = PostgresStatement("SELECT count(*) FROM pg_stat_activity WHERE pid = $1")
+        while try await other.run({ try $0.execute(isThere, [.int4(left)]).int8(0, 0) }) != 0 {
+            // Each job looks whether one that was left behind can be closed.
+            try await pool.run { _ = try $0.ownProcessID() }
+        }
+        #expect(try await other.run { try $0.execute(PostgresStatement("SELECT count(*) FROM t")).int8(0, 0) } == 0)
+        await pool.close()
+    }
+
+    @Test("in a COMMIT leaves the outcome unknown: it may be done later")
+    func commit() async throws {
+        let database = try TestDatabase()
+        let other = TestDatabase.pool(database.uri)
+        try await other.run { try $0.run(script: "CREATE TABLE t (n int PRIMARY KEY)") }
+        let frozen = Atomic<Int32>(0)
+        let pool = Self.pool(database.uri) { hung in
+            #expect(hung.wasCommitting)
+            frozen.store(hung.processID, ordering: .sequentiallyConsistent)
+        }
+        let error = try await TestDatabase.failure(of: pool) { session in
+            try session.transaction { session in
+                try session.run(script: "INSERT INTO t VALUES (1)")
+                kill(pid_t(try session.ownProcessID()), SIGSTOP)
+            }
+        }
+        #expect(error.kind == .commitOutcomeUnknown && error.isHung)
+        let count = PostgresStatement("SELECT count(*) FROM t")
+        #expect(try await pool.run { try $0.execute(count).int8(0, 0) } == 0)
+        kill(frozen.load(ordering: .sequentiallyConsistent), SIGCONT)
+        while try await other.run({ try $0.execute(count).int8(0, 0) }) == 0 {}
+        await pool.close()
+    }
+
+    @Test("is one of a few: the others are waited for until the pool is interrupted")
+    func bounded() async throws {
+        let database = try TestDatabase()
+        let (told, tells) = AsyncStream.makeStream(of: HungSession.self)
+        let pool = Self.pool(database.uri, size: 9) { tells.yield($0) }
+        let processes = Processes()
+        defer { processes.wake() }
+        let errors = try await withThrowingTaskGroup(of: PostgresError?.self) { group in
+            for _ in 0..<9 {
+                group.addTask {
+                    do {
+                        try await pool.run { session in
+                            let process = pid_t(try session.ownProcessID())
+                            processes.freeze(process)
+                            try session.run(script: "SELECT 1")
+                        }
+                        return nil
+                    } catch let error as PostgresError {
+                        return error
+                    }
+                }
+            }
+            for await hung in told where hung.isLast { break }
+            pool.interrupt()
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(errors.count { $0?.isHung == true } == 8)
+        #expect(errors.count { $0?.kind == .connection && $0?.isHung == false } == 1)
+        #expect(try await TestDatabase.failure(of: pool) { _ = try $0.ownProcessID() }.kind == .connection)
+        await pool.close()
+    }
+
+    @Test("a server that takes connections and says nothing is given up, and the next host is tried")
+    func connecting() async throws {
+        let server = try EmbeddedPostgres.start(durable: false)
+        let database = try TestDatabase()
+        let process = server.processID
+        kill(process, SIGSTOP)
+        defer {
+            kill(process, SIGCONT)
+            server.stop()
+        }
+        let silent = Self.pool(server.uri)
+        let error = try await TestDatabase.failure(of: silent) { try $0.run(script: "SELECT 1") }
+        #expect(error.kind == .connection && error.message.contains("no answer in 1 s (127.0.0.1, port \(server.port)"))
+        await silent.close()
+        let port = try #require(database.uri.firstMatch(of: /:(\d+)\//)?.1)
+        let both = Self.pool("postgresql://postgres@127.0.0.1:\(server.port),127.0.0.1:\(port)/postgres")
+        #expect(try await both.run { try $0.execute(PostgresStatement("SELECT 1")).int4(0, 0) } == 1)
+        await both.close()
+    }
+
+    @Test("a statement that is slow but alive is the server's to end, and a transaction may give it more time")
+    func slow() async throws {
+        let pool = Self.pool(try TestDatabase().uri)
+        let error = try await TestDatabase.failure(of: pool) { try $0.run(script: "SELECT pg_sleep(60)") }
+        #expect(error.sqlState == "57014" && !error.isHung)
+        try await pool.run { session in
+            try session.transaction { session in
+                try session.run(script: "SET LOCAL statement_timeout = '1min'")
+                try session.run(script: "SELECT pg_sleep(2.5)")
+            }
+        }
+        await pool.close()
+    }
+
+    @Test("an answer of megabytes and a parameter of megabytes are sent whole")
+    func large() async throws {
+        let database = try TestDatabase()
+        let bytes = [UInt8](repeating: 7, count: 20 << 20)
+        let echoed = try await database.pool.run { session in
+            try session.execute(PostgresStatement("SELECT $1::bytea"), [.bytea(bytes)]).bytes(0, 0)
+        }
+        #expect(echoed == bytes)
+    }
+}
+
+/// Frozen until they are woken.
+private final class Processes: Sendable {
+    private let all = Mutex<[pid_t]>([])
+
+    func freeze(_ process: pid_t) {
+        all.withLock { $0.append(process) }
+        kill(process, SIGSTOP)
+    }
+
+    func wake() { for process in all.withLock({ $0 }) { kill(process, SIGCONT) } }
+}
