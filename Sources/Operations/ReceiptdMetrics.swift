@@ -162,7 +162,9 @@ public struct ReceiptdMetrics: Sendable {
     private func declareKnownSeries() {
         _ = outcomes.with("receipt.granted", "")
         for signal in ["shared_device", "many_accounts", "small_purchases"] { _ = riskSignals.with(signal) }
-        for reason in ["malformed_message", "bad_signature", "too_large", "crashed"] { _ = deadLetters.with(reason) }
+        for reason in ["malformed_message", "bad_signature", "too_large", "crashed", "unreadable_batch"] {
+            _ = deadLetters.with(reason)
+        }
         _ = parkings.with("crashed")
     }
 }

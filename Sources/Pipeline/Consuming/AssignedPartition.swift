@@ -107,6 +107,13 @@ final class AssignedPartition {
         admittedCount += 1
     }
 
+    /// The record just admitted stands for all up to that offset.
+    func stepOver(to last: Int64) {
+        guard let end = tracker.end, last >= end else { return }
+        tracker.admit(last)
+        tracker.finish(last)
+    }
+
     /// An abandoned record stays unfinished, so that its offset is never passed.
     func ended(_ item: InFlightRecord, isDone: Bool) {
         inFlight[ObjectIdentifier(item)] = nil

@@ -145,6 +145,7 @@ extension ConsumerLoop {
             guard let state = partitions.removeValue(forKey: partition) else { continue }
             if PlantedFault.commitAfterRevoke.isPlanted { givenBack[partition] = state.end }
             state.preparing?.cancel()
+            unreadable.forget(partition)
             for record in state.held { window.release(bytes: record.byteCount) }
             worker.metrics.all.consumerLag.remove(partition.topic, "\(partition.partition)")
         }

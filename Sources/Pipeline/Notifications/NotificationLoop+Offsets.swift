@@ -65,6 +65,7 @@ extension NotificationLoop {
     func forget(_ partitions: [TopicPartition]) {
         for partition in partitions {
             assigned.remove(partition)
+            unreadable.forget(partition)
             done[partition] = nil
             committed[partition] = nil
             worker.metrics.all.consumerLag.remove(partition.topic, "\(partition.partition)")

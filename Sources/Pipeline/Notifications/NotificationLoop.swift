@@ -30,6 +30,8 @@ final class NotificationLoop: @unchecked Sendable {
     private var fatal: KafkaError?
     private var warned: [String: Double] = [:]
     private var nextLag = 0.0
+    var unreadable = UnreadableBatches()
+    let examination: BatchExamination
     var nextCheck = 0.0
 
     init(worker: NotificationWorker, offsets: (any DurableOffsets)?, health: Health, logger: Logger) {
@@ -37,6 +39,10 @@ final class NotificationLoop: @unchecked Sendable {
         self.offsets = offsets
         self.health = health
         self.logger = logger
+        examination = BatchExamination(
+            probe: BatchProbe(
+                properties: worker.source.consumerProperties,
+                log: KafkaLog.forward(to: logger, folding: worker.publisher.voice)))
     }
 
     /// Any thread, any number of times.
@@ -62,7 +68,8 @@ final class NotificationLoop: @unchecked Sendable {
     /// One consumer's life: until the loop is stopped, a batch cannot be done, or the consumer is beyond repair.
     private func consume() throws(KafkaError) {
         let consumer = try KafkaConsumer(
-            properties: worker.source.consumerProperties, log: KafkaLog.forward(to: logger))
+            properties: worker.source.consumerProperties,
+            log: KafkaLog.forward(to: logger, folding: worker.publisher.voice))
         try consumer.subscribe(
             [worker.source.topic],
             rebalance: KafkaConsumer.Rebalance(
@@ -79,6 +86,7 @@ final class NotificationLoop: @unchecked Sendable {
             if WallClock.monotonicSeconds >= nextLag {
                 nextLag = WallClock.monotonicSeconds + 1
                 reportLag(consumer)
+                watchReading(consumer)
                 fatal = fatal ?? consumer.fatalError
             }
         }
@@ -92,9 +100,11 @@ final class NotificationLoop: @unchecked Sendable {
         while batch.count < NotificationLimits.batch, let polled = consumer.poll(timeoutMilliseconds: timeout) {
             timeout = 0
             switch polled {
-            case .record(let record): batch.append(record)
+            case .record(let record):
+                unreadable.progressed(record.topicPartition)
+                batch.append(record)
             case .partitionEnd: break
-            case .trouble(let error): note(error)
+            case .trouble(let error): if !noteUnreadable(error) { note(error) }
             }
         }
         // A rebalance within `poll` may have taken some away.

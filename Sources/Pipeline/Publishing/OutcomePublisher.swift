@@ -16,7 +16,7 @@ public final class OutcomePublisher: Sendable {
     private let deadLettersTopic: String
     private let pulse: Pulse
     private let trouble: PublicationTrouble
-    private let voice: KafkaVoice
+    let voice: KafkaVoice
     private let logger: Logger
     private let producer: Mutex<KafkaProducer>
     private let isClosed = Atomic(false)
