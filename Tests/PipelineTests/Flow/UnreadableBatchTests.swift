@@ -107,13 +107,15 @@ struct UnreadableBatchTests {
                 Issue.record("it was read")
                 return
             }
-            #expect(several == 8...1010)
+            // How many batches are taken together is a matter of time; each is taken whole.
+            #expect(several.lowerBound == 8 && [1007, 1008, 1010].contains(several.upperBound), "\(several)")
             #expect(words?.contains("ecompress") == true, "\(words ?? "-")")
             // From within.
-            guard case .unreadable(500...1010, _) = try probe.examine(partition, at: 500) else {
+            guard case .unreadable(let rest, _) = try probe.examine(partition, at: 500) else {
                 Issue.record("it was read from within")
                 return
             }
+            #expect(rest.lowerBound == 500 && [1007, 1008, 1010].contains(rest.upperBound), "\(rest)")
             #expect(try probe.examine(partition, at: 3) == .unreadable(3...6, words: nil))
         }
     }
