@@ -7,9 +7,9 @@ cd "$(dirname "$0")/.."
 # Which of the project's modules a target may import. A folder of Sources that is not here is a fault.
 allowed_modules() {
     case $1 in
-    CRDKafka | CLibPQ | CMalloc | CSpawn | CThreadShim | Fulfillment | AppStoreSimulation | PlantedFaults) ;;
+    CRDKafka | CLibPQ | CMalloc | CSpawn | CThreadShim | CUnpackingLimit | Fulfillment | AppStoreSimulation | PlantedFaults) ;;
     EmbeddedPostgres) echo CSpawn ;;
-    Kafka) echo CRDKafka ;;
+    Kafka) echo CRDKafka CUnpackingLimit ;;
     Postgres) echo CLibPQ ;;
     AppleProofs) echo Fulfillment ;;
     AppStore) echo AppleProofs Fulfillment PlantedFaults ;;

@@ -84,7 +84,8 @@ size_t ZSTD_decompress(void *out, size_t out_size, const void *in, size_t in_siz
     // The memory is allocated by now, and not touched yet.
     if (!call || (left != SIZE_MAX && out_size > left)) return failed;
     size_t code = call(out, out_size, in, in_size);
-    // Where it was too small it is tried again, with more: what was written counts.
-    take(out_size);
+    // Where it was too small librdkafka frees it, and tries again with three times as much. Errors are sizes near the
+    // maximum.
+    if (code <= out_size) take(code);
     return code;
 }

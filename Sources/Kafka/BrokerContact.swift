@@ -65,6 +65,8 @@ public final class BrokerContact: Sendable {
                 rd_kafka_interceptor_add_on_response_received(
                     client, "contact",
                     { _, _, broker, _, request, _, _, _, _, error, opaque in
+                        // Its batches are unpacked next, on this thread.
+                        UnpackingLimit.begin()
                         if error == RD_KAFKA_RESP_ERR_NO_ERROR { BrokerContact.received(broker, request, opaque) }
                         return RD_KAFKA_RESP_ERR_NO_ERROR
                     }, opaque)

@@ -56,6 +56,9 @@ public final class KafkaConsumer {
         try KafkaError.check(rd_kafka_subscribe(client, list.pointer))
     }
 
+    /// To `assign`, in place of an offset: the last record there is (RD_KAFKA_OFFSET_TAIL of 1).
+    public static let lastRecord: Int64 = -2001
+
     /// Reads the partitions from the offsets, without joining the group. -2 is the beginning, -1 the end.
     public func assign(_ partitions: [TopicPartition: Int64]) throws(KafkaError) {
         let client = try handle().pointer

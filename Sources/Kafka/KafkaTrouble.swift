@@ -62,28 +62,21 @@ public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// `sasl_ssl://host:9093/bootstrap: words`, `GroupCoordinator: host:9093: words`, or words alone.
+    /// `sasl_ssl://host:9093/bootstrap: words`, `host:9092/1: words` without TLS and SASL, `GroupCoordinator: host:9093:
+    /// words`, or words alone.
     private static func split(_ text: Substring) -> (broker: String?, words: Substring) {
-        guard let scheme = text.range(of: "://"), let end = text.range(of: ": ", from: scheme.upperBound) else {
-            if text.hasPrefix("GroupCoordinator: ") { return named(text.dropFirst("GroupCoordinator: ".count)) }
-            return (nil, text)
-        }
-        return (host(in: String(text[..<end.lowerBound])), text[end.upperBound...])
-    }
-
-    private static func named(_ text: Substring) -> (broker: String?, words: Substring) {
+        let text = text.hasPrefix("GroupCoordinator: ") ? text.dropFirst("GroupCoordinator: ".count) : text
         guard let end = text.range(of: ": ") else { return (nil, text) }
-        let name = text[..<end.lowerBound]
-        guard let colon = name.lastIndex(of: ":"), Int(name[name.index(after: colon)...]) != nil else {
+        let name = host(in: String(text[..<end.lowerBound]))
+        guard let colon = name.lastIndex(of: ":"), UInt16(name[name.index(after: colon)...]) != nil else {
             return (nil, text)
         }
-        return (String(name), text[end.upperBound...])
+        return (name, text[end.upperBound...])
     }
 
     /// Of librdkafka's name for a broker.
     static func host(in name: String) -> String {
-        guard let scheme = name.range(of: "://") else { return name }
-        let rest = name[scheme.upperBound...]
+        let rest = name.firstRange(of: "://").map { name[$0.upperBound...] } ?? name[...]
         return String(rest.prefix { $0 != "/" })
     }
 
@@ -102,18 +95,8 @@ public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension Substring {
-    fileprivate func range(of text: String, from start: Index? = nil) -> Range<Index>? {
-        let start = start ?? startIndex
-        return self[start...].firstRange(of: text)
-    }
-
     fileprivate enum Direction { case backwards }
 
-    fileprivate func range(of text: String, options: Direction) -> Range<Index>? {
-        ranges(of: text).last
-    }
-}
-
-extension String {
     fileprivate func range(of text: String) -> Range<Index>? { firstRange(of: text) }
+    fileprivate func range(of text: String, options: Direction) -> Range<Index>? { ranges(of: text).last }
 }

@@ -205,7 +205,9 @@ public struct ReceiptdMetrics: Sendable {
         for signal in ["shared_device", "many_accounts", "small_purchases", "shared_token"] {
             _ = riskSignals.with(signal)
         }
-        for reason in ["malformed_message", "bad_signature", "too_large", "crashed"] { _ = deadLetters.with(reason) }
+        for reason in ["malformed_message", "bad_signature", "too_large", "crashed", "unreadable_batch"] {
+            _ = deadLetters.with(reason)
+        }
         _ = parkings.with("crashed")
         for part in FailingPart.allCases {
             _ = failures.with(part.rawValue)

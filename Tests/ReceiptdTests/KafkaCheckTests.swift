@@ -42,6 +42,12 @@ struct KafkaCheckTests {
     @Test("a right to read that is missing is found by reading")
     func reading() async throws {
         let fetch: Int16 = 1
+        let properties = KafkaClientProperties(settings: kafka).producer
+        for topic in [kafka.submissionsTopic, kafka.notificationsTopic] {
+            let producer = try KafkaProducer(properties: properties, log: { _ in })
+            _ = try await producer.send(ProducerRecord(topic: topic, partition: 0, value: [1]))
+            try await blocking { producer.close() }
+        }
         cluster.pushRequestErrors(
             apiKey: fetch, Array(repeating: KafkaError.Code.topicAuthorizationFailed, count: 100))
         #expect(await faults().contains("topic receipt-submissions: reading is not allowed"))

@@ -5,6 +5,7 @@ public struct DeadLetter: Sendable, Equatable {
         case badSignature = "bad_signature"
         case tooLarge = "too_large"
         case crashed
+        case unreadableBatch = "unreadable_batch"
     }
 
     public let reason: Reason
@@ -13,10 +14,14 @@ public struct DeadLetter: Sendable, Equatable {
     /// Who can be told, where player and submission could be read and no signature is wrong.
     public let sender: Sender?
 
-    public init(reason: Reason, detail: String, sender: Sender? = nil) {
+    /// Where it stands for several records: the offset of the last one.
+    public let lastOffset: Int64?
+
+    public init(reason: Reason, detail: String, sender: Sender? = nil, lastOffset: Int64? = nil) {
         self.reason = reason
         self.detail = detail
         self.sender = sender
+        self.lastOffset = lastOffset
     }
 
     public struct Sender: Sendable, Equatable {

@@ -83,6 +83,9 @@ final class AssignedPartition: ProgressOwner {
         admittedCount += 1
     }
 
+    /// The record just admitted stands for all up to that offset.
+    func stepOver(to last: Int64) { progress.stepOver(to: last) }
+
     /// An abandoned record stays unfinished, so that its offset is never passed.
     func ended(_ item: InFlightRecord, isDone: Bool) -> PartitionProgress.Restart? {
         inFlight[ObjectIdentifier(item)] = nil

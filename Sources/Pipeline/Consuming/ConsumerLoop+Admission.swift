@@ -31,7 +31,10 @@ extension ConsumerLoop {
             topic: record.topicPartition.topic, partition: record.topicPartition.partition, offset: record.offset,
             timestamp: Timestamp(milliseconds: max(0, record.timestampMilliseconds ?? 0)),
             content: Digest256(hashing: value))
-        let decoded = known ?? decoder.decode(record.value, signatureHeaders: signatureHeaders(of: record))
+        let unread = unreadable.found(at: record.offset, of: record.topicPartition)
+        let decoded =
+            known ?? unread.map { .deadLetter($0.letter) }
+            ?? decoder.decode(record.value, signatureHeaders: signatureHeaders(of: record))
         CrashPoint.passed(decoded)
         CrashPoint.decoded.reached()
         var ticket: PlayerLanes.Ticket?
@@ -40,6 +43,7 @@ extension ConsumerLoop {
             record: record, position: position, decoded: decoded, ticket: ticket, assignment: partition.assignment,
             epoch: partition.progress.epoch, mayBeRedelivered: partition.mayBeRedelivered(record.offset))
         partition.admit(item)
+        if let unread { partition.stepOver(to: unread.last) }
         CrashPoint.admitted.reached()
         start(item)
     }

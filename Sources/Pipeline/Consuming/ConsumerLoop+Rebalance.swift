@@ -151,6 +151,7 @@ extension ConsumerLoop {
             guard let state = partitions.removeValue(forKey: partition) else { continue }
             if PlantedFault.commitAfterRevoke.isPlanted { givenBack[partition] = state.progress.end }
             state.preparing?.cancel()
+            unreadable.forget(partition)
             for record in state.held { window.release(bytes: record.byteCount) }
             gauges.giveBack(topic: partition.topic, partition: partition.partition, isLost: lost)
         }

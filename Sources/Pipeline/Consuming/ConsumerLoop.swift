@@ -47,6 +47,11 @@ final class ConsumerLoop {
     var nextCommit = 0.0
     private var nextBeat = 0.0
     var gauges: PartitionGauges
+    var unreadable = UnreadableBatches()
+    let examination: BatchExamination
+    /// The partitions that Kafka does not let us read.
+    var refused: Set<TopicPartition> = []
+    var nextTry = 0.0
 
     init(
         settings: PipelineSettings, worker: SubmissionWorker, unpublished: any UnpublishedEvents,
@@ -60,6 +65,10 @@ final class ConsumerLoop {
         self.inbox = inbox
         self.health = health
         self.logger = logger
+        examination = BatchExamination(
+            probe: BatchProbe(
+                properties: settings.consumerProperties,
+                log: KafkaLog.forward(to: logger, folding: settings.kafkaVoice)))
         decoder = SubmissionDecoder(signature: SubmissionSignature(keys: settings.signingKeys))
         window = IntakeWindow(maximumRecords: settings.maximumInFlight)
         gauges = PartitionGauges(
@@ -73,9 +82,12 @@ final class ConsumerLoop {
     func run() throws(KafkaError) {
         while !isStopping {
             try consume()
+            var reason: String?
             if let error = fatal {
                 logger.warning(
-                    "Kafka's consumer is beyond repair: a new one takes its place", [.error: "\(error.name)"])
+                    "Kafka's consumer is beyond repair: a new one takes its place",
+                    [.error: "\(error.name)", .reason: "\(ConsumerTrouble.words(error) ?? error.message)"])
+                reason = ConsumerTrouble.words(error)
             } else if let reason = rejoinReason {
                 logger.warning("the group is left and joined again", [.reason: "\(reason)"])
             } else {
@@ -83,7 +95,7 @@ final class ConsumerLoop {
             }
             fatal = nil
             rejoinReason = nil
-            health.set(.joinedGroup, unmet: "Kafka's consumer is being replaced")
+            health.set(.joinedGroup, unmet: reason ?? "Kafka's consumer is being replaced")
             let end = WallClock.monotonicSeconds + PipelineLimits.replacementSeconds
             while !isStopping, WallClock.monotonicSeconds < end {
                 health.beat(.consumerLoop)
@@ -146,12 +158,14 @@ final class ConsumerLoop {
             case .record(let record):
                 CrashPoint.polled.reached()
                 isFed = true
+                unreadable.progressed(record.topicPartition)
+                noteFetched(record.topicPartition)
                 take(record)
                 // A late partition's first.
                 if isPaused { pause(consumer) }
                 holdBack(record.topicPartition, consumer)
-            case .partitionEnd: break
-            case .trouble(let error): note(error)
+            case .partitionEnd(let partition): noteFetched(partition)
+            case .trouble(let error): if !noteUnreadable(error) { note(error) }
             }
             if window.isFull || fatal != nil { return }
         }
@@ -195,7 +209,10 @@ final class ConsumerLoop {
 
     private func note(_ error: KafkaError) {
         if error.isFatal { fatal = error }
-        logger.warning("Kafka reports trouble", [.error: "\(error.name)"])
+        noteRefused(error)
+        logger.warning(
+            "Kafka reports trouble",
+            [.error: "\(error.name)", .reason: "\(ConsumerTrouble.words(error) ?? error.message)"])
     }
 
     private func everySecond(_ consumer: KafkaConsumer) {
@@ -205,6 +222,8 @@ final class ConsumerLoop {
             health.beat(.consumerLoop)
             reportLag(consumer)
             reportInFlight(now)
+            watchReading(consumer)
+            retryRefused(consumer)
             // It reports the error once, and not always by `poll`.
             fatal = fatal ?? consumer.fatalError
         }

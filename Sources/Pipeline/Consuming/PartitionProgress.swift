@@ -91,6 +91,13 @@ extension PartitionProgress {
 
     mutating func admit(_ offset: Int64) { tracker.admit(offset) }
 
+    /// The record just admitted stands for all up to that offset: a batch that cannot be read has one dead letter.
+    mutating func stepOver(to last: Int64) {
+        guard let end = tracker.end, last >= end else { return }
+        tracker.admit(last)
+        tracker.finish(last)
+    }
+
     /// The record's outcome is durable. A record that is given up never finishes, so that its offset is never passed.
     /// - Parameter decidedIn: the history of the database whose COMMIT made it so; nil where it was the broker that
     ///   acknowledged it.

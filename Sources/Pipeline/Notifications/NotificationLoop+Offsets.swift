@@ -76,6 +76,7 @@ extension NotificationLoop {
     func forget(_ revoked: [TopicPartition], lost: Bool) {
         for partition in revoked {
             partitions[partition] = nil
+            unreadable.forget(partition)
             gauges.giveBack(topic: partition.topic, partition: partition.partition, isLost: lost)
         }
     }

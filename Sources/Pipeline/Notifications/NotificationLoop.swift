@@ -27,6 +27,8 @@ final class NotificationLoop: @unchecked Sendable {
     private var nextLag = 0.0
     var nextLook = 0.0
     var gauges: PartitionGauges
+    var unreadable = UnreadableBatches()
+    let examination: BatchExamination
 
     init(worker: NotificationWorker, checkpoints: any OffsetCheckpoints, health: Health, logger: Logger) {
         self.worker = worker
@@ -35,6 +37,10 @@ final class NotificationLoop: @unchecked Sendable {
         self.health = health
         self.logger = logger
         gauges = PartitionGauges(lag: worker.metrics.all.consumerLag)
+        examination = BatchExamination(
+            probe: BatchProbe(
+                properties: worker.source.consumerProperties,
+                log: KafkaLog.forward(to: logger, folding: worker.publisher.voice)))
     }
 
     /// Any thread, any number of times.
@@ -61,7 +67,8 @@ final class NotificationLoop: @unchecked Sendable {
     /// One consumer's life: until the loop is stopped, a batch cannot be done, or the consumer is beyond repair.
     private func consume() throws(KafkaError) {
         let consumer = try KafkaConsumer(
-            properties: worker.source.consumerProperties, log: KafkaLog.forward(to: logger))
+            properties: worker.source.consumerProperties,
+            log: KafkaLog.forward(to: logger, folding: worker.publisher.voice))
         try consumer.subscribe(
             [worker.source.topic],
             rebalance: KafkaConsumer.Rebalance(
@@ -77,6 +84,7 @@ final class NotificationLoop: @unchecked Sendable {
             if WallClock.monotonicSeconds >= nextLag {
                 nextLag = WallClock.monotonicSeconds + 1
                 reportLag(consumer)
+                watchReading(consumer)
                 fatal = fatal ?? consumer.fatalError
             }
         }
@@ -90,9 +98,11 @@ final class NotificationLoop: @unchecked Sendable {
         while batch.count < NotificationLimits.batch, let polled = consumer.poll(timeoutMilliseconds: timeout) {
             timeout = 0
             switch polled {
-            case .record(let record): batch.append(record)
+            case .record(let record):
+                unreadable.progressed(record.topicPartition)
+                batch.append(record)
             case .partitionEnd: break
-            case .trouble(let error): note(error)
+            case .trouble(let error): if !noteUnreadable(error) { note(error) }
             }
         }
         // A rebalance within `poll` may have taken some away.

@@ -68,7 +68,8 @@ struct NotificationWorker: Sendable {
         }
     }
 
-    private func bury(_ record: ConsumerRecord, _ letter: DeadLetter, _ type: String) async throws {
+    /// Returns when the dead letter is acknowledged.
+    func bury(_ record: ConsumerRecord, _ letter: DeadLetter, _ type: String = unreadable) async throws {
         let place = record.topicPartition
         let position = RecordPosition(
             topic: place.topic, partition: place.partition, offset: record.offset,

@@ -38,7 +38,7 @@ enum DeadLetterRecord {
             header("dead-letter-topic", position.topic),
             header("dead-letter-partition", String(position.partition)),
             header("dead-letter-offset", String(position.offset)),
-        ]
+        ] + (letter.lastOffset.map { [header("dead-letter-last-offset", String($0))] } ?? [])
     }
 
     private static func header(_ name: String, _ value: String) -> KafkaHeader {

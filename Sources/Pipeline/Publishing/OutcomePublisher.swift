@@ -17,7 +17,7 @@ public final class OutcomePublisher: Sendable {
     private let pulse: Pulse
     let failures: Failures
     private let trouble: PublicationTrouble
-    private let voice: KafkaVoice
+    let voice: KafkaVoice
     private let logger: Logger
     private let producer: Mutex<KafkaProducer>
     private let isClosed = Atomic(false)

@@ -5,6 +5,8 @@ import Kafka
 struct KafkaCheck: Sendable {
     /// For one question.
     private static let answerMilliseconds: Int32 = 10_000
+    /// For a question that is good to have answered, and that a broker without a controller never answers.
+    private static let configurationMilliseconds: Int32 = 3_000
     /// For the first fetch of each partition to be answered.
     private static let fetchSeconds = 10.0
 
@@ -70,10 +72,9 @@ struct KafkaCheck: Sendable {
         return [.success(what.joined(separator: "; "))]
     }
 
-    /// Fetches at the end of each partition, outside of the group: nothing but this shows that it is allowed.
+    /// Fetches the last record of each partition, outside of the group: nothing but this shows that it is allowed.
     private func read(_ partitions: [TopicPartition], with consumer: KafkaConsumer) throws -> String? {
-        let end: Int64 = -1
-        try consumer.assign(Dictionary(uniqueKeysWithValues: partitions.map { ($0, end) }))
+        try consumer.assign(Dictionary(uniqueKeysWithValues: partitions.map { ($0, KafkaConsumer.lastRecord) }))
         defer { try? consumer.assign([:]) }
         var left = Set(partitions)
         let deadline = ContinuousClock.now + .seconds(Self.fetchSeconds)
@@ -82,6 +83,8 @@ struct KafkaCheck: Sendable {
             switch consumer.poll(timeoutMilliseconds: 100) {
             case .record(let record): left.remove(record.topicPartition)
             case .partitionEnd(let partition): left.remove(partition)
+            case .trouble(let error) where error.isUnreadableBatch:
+                if let place = error.place { left.remove(place.topicPartition) }
             case .trouble(let error) where Self.forbidden.contains(error.code): return "reading is not allowed"
             case .trouble(let error) where error.isFatal: throw error
             case .trouble, nil: continue
@@ -124,7 +127,8 @@ struct KafkaCheck: Sendable {
     ) -> (found: [String: String], unknown: String?) {
         do throws(KafkaError) {
             let found = try TopicAdministration.configuration(
-                "cleanup.policy", of: topics, properties: properties, timeoutMilliseconds: Self.answerMilliseconds)
+                "cleanup.policy", of: topics, properties: properties,
+                timeoutMilliseconds: Self.configurationMilliseconds)
             return (found, nil)
         } catch {
             return ([:], error.name)

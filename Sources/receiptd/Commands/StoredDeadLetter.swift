@@ -40,13 +40,15 @@ struct StoredDeadLetter: Sendable, Comparable {
         func text(_ name: String) -> String? {
             record.headers.last { $0.name == Self.prefix + name }?.value.map { String(decoding: $0, as: UTF8.self) }
         }
+        // Of a batch that could not be read there is nothing to put back.
+        let isUnreadable = text("reason") == DeadLetter.Reason.unreadableBatch.rawValue
         let fullLength = text("value-length").flatMap { Int($0) }
         self.init(
             place: record.topicPartition, offset: record.offset, timestampMilliseconds: record.timestampMilliseconds,
             reason: text("reason") ?? "", detail: text("detail") ?? "", sourceTopic: text("topic") ?? "",
             sourcePartition: text("partition").flatMap { Int32($0) },
             sourceOffset: text("offset").flatMap { Int64($0) },
-            length: fullLength ?? record.value?.count ?? 0, isExcerpt: fullLength != nil,
+            length: fullLength ?? record.value?.count ?? 0, isExcerpt: fullLength != nil || isUnreadable,
             owner: Self.owner(of: record), record: record)
     }
 

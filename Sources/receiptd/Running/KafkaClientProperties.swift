@@ -6,6 +6,9 @@ struct KafkaClientProperties {
     static let prefetchKilobytes = 8192
     /// Bytes of one broker's answer to a fetch, as they come: compressed receipts take several times as much in memory.
     static let fetchBytes = 2 * 1024 * 1024
+    /// Bytes of one broker's whole answer, which is more than `fetchBytes` where a single batch is; and bytes that one
+    /// Zstandard batch may unpack to. For what all batches of an answer unpack to see `UnpackingLimit`.
+    static let answerBytes = 64 * 1024 * 1024
     /// Bytes of one record to the dead-letter topic; the broker's own limit decides, and an excerpt follows.
     static let maximumRecordBytes = 16 * 1024 * 1024
 
@@ -29,6 +32,8 @@ struct KafkaClientProperties {
                 ("fetch.wait.max.ms", "100"),
                 ("fetch.error.backoff.ms", "50"),
                 ("queued.max.messages.kbytes", String(Self.prefetchKilobytes)),
+                // The end of a partition shows that it may be read.
+                ("enable.partition.eof", "true"),
             ] + Self.fetchBackoff(KafkaLibrary.version) + fetchLimit + settings.properties.pairs)
     }
 
@@ -38,10 +43,14 @@ struct KafkaClientProperties {
         version >= 0x0202_0000 ? [("fetch.queue.backoff.ms", "10")] : []
     }
 
-    /// librdkafka takes none below `message.max.bytes`: where that is given, it finds a limit by itself.
+    /// Sizes that go together: librdkafka takes no `fetch.max.bytes` below `message.max.bytes`, and no
+    /// `receive.message.max.bytes` below that. Where the operator gives one, it finds the others by itself.
     private var fetchLimit: [(name: String, value: String)] {
-        settings.properties.pairs.contains { $0.name == "message.max.bytes" }
-            ? [] : [("fetch.max.bytes", String(Self.fetchBytes))]
+        let related: Set = ["message.max.bytes", "fetch.max.bytes", "receive.message.max.bytes"]
+        if settings.properties.pairs.contains(where: { related.contains($0.name) }) { return [] }
+        return [
+            ("fetch.max.bytes", String(Self.fetchBytes)), ("receive.message.max.bytes", String(Self.answerBytes)),
+        ]
     }
 
     /// In a group of its own, and with a shorter wait for a topic that is made later: it is optional.

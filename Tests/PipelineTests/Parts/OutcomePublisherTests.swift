@@ -82,7 +82,6 @@ struct OutcomePublisherTests {
         "while a publication is refused the process is not ready, and says why", .timeLimit(.minutes(1)),
         arguments: [
             (Int32(32), "this host's clock is wrong"), (29, "Kafka does not allow writing to it"),
-            (3, "there is no such topic"),
         ])
     func refused(code: Int32, words: String) async throws {
         let health = Health()

@@ -1,0 +1,131 @@
+import CRDKafka
+
+/// Finds out how far a batch reaches that librdkafka cannot read, by a consumer of its own that is in no group.
+///
+/// librdkafka names the first offset of such a batch, not its last, and begins again with the same batch wherever within
+/// it one asks it to read. So the end is searched for: twice as far each time, and then by halves.
+public struct BatchProbe: Sendable {
+    public enum Finding: Sendable, Equatable {
+        /// There is something to read there, or nothing at all.
+        case readable
+        /// None of these offsets can be read. `words` are librdkafka's, nil where it says none.
+        case unreadable(ClosedRange<Int64>, words: String?)
+    }
+
+    /// What a fetch at one offset brings.
+    private enum Look: Equatable {
+        case readable
+        /// The first offset of the batch, as librdkafka names it.
+        case fails(base: Int64, words: String)
+        /// The broker answers, and librdkafka makes nothing of it and says nothing: records that are damaged.
+        case silent
+    }
+
+    /// Further tries at the first offset before it counts as unreadable.
+    private static let repetitions = 2
+    /// Answered fetches that bring nothing, and the time that they are given.
+    private static let silentFetches = 3
+    private static let silentSeconds = 3.0
+    /// For one look at a broker that does not answer.
+    private static let lookSeconds = 20.0
+    /// Batches that follow one another are taken together, as many as are found in this time.
+    private static let searchSeconds = 10.0
+    private static let watermarkMilliseconds: Int32 = 10_000
+
+    private let properties: KafkaProperties
+    private let log: @Sendable (KafkaLogLine) -> Void
+
+    /// - Parameter properties: a consumer's, of which those that concern a group count for nothing.
+    public init(properties: KafkaProperties, log: @escaping @Sendable (KafkaLogLine) -> Void) {
+        var properties = properties
+        properties["enable.partition.eof"] = "true"
+        // What was aborted is something to read here: else its absence would look like damage.
+        properties["isolation.level"] = "read_uncommitted"
+        properties["group.instance.id"] = nil
+        self.properties = properties
+        self.log = log
+    }
+
+    /// Blocks, for seconds. Throws where Kafka does not answer: then nothing is known.
+    public func examine(_ partition: TopicPartition, at start: Int64) throws(KafkaError) -> Finding {
+        let consumer = try KafkaConsumer(properties: properties, log: log)
+        defer { consumer.abandon() }
+        var first = try look(consumer, partition, start)
+        for _ in 0..<Self.repetitions {
+            guard first != .readable else { return .readable }
+            first = try look(consumer, partition, start)
+        }
+        let deadline = ContinuousClock.now + .seconds(Self.searchSeconds)
+        let words = if case .fails(_, let words) = first { words } else { String?.none }
+        var end = start
+        while first != .readable {
+            let high = try consumer.watermarks(partition, timeoutMilliseconds: Self.watermarkMilliseconds).high
+            guard end < high else { break }
+            end = try self.end(of: first, from: end, below: high, consumer, partition)
+            guard end < high, ContinuousClock.now < deadline else { break }
+            first = try look(consumer, partition, end)
+        }
+        return end > start ? .unreadable(start...(end - 1), words: words) : .readable
+    }
+
+    /// The offset behind the batch.
+    private func end(
+        of first: Look, from start: Int64, below high: Int64, _ consumer: KafkaConsumer, _ partition: TopicPartition
+    ) throws(KafkaError) -> Int64 {
+        var inside = start
+        var outside = high
+        var step: Int64 = 1
+        while inside + step < outside {
+            if try isSame(try look(consumer, partition, inside + step), first) {
+                inside += step
+                step *= 2
+            } else {
+                outside = inside + step
+            }
+        }
+        while outside - inside > 1 {
+            let middle = inside + (outside - inside) / 2
+            if try isSame(try look(consumer, partition, middle), first) { inside = middle } else { outside = middle }
+        }
+        return outside
+    }
+
+    private func isSame(_ look: Look, _ first: Look) throws(KafkaError) -> Bool {
+        switch (look, first) {
+        case (.fails(let one, _), .fails(let other, _)): one == other
+        case (.silent, .silent): true
+        default: false
+        }
+    }
+
+    private func look(
+        _ consumer: KafkaConsumer, _ partition: TopicPartition, _ offset: Int64
+    ) throws(KafkaError) -> Look {
+        try consumer.assign([partition: offset])
+        let answered = consumer.contact.answeredFetches
+        let began = ContinuousClock.now
+        while true {
+            switch consumer.poll(timeoutMilliseconds: 50) {
+            case .record, .partitionEnd:
+                return .readable
+            case .trouble(let error) where error.isUnreadableBatch:
+                return .fails(base: error.place?.offset ?? offset, words: error.message)
+            case .trouble(let error) where !error.isRetriable:
+                throw error
+            case .trouble, nil:
+                let passed = ContinuousClock.now - began
+                let fetches = consumer.contact.answeredFetches - answered
+                if passed > .seconds(Self.silentSeconds), fetches >= Self.silentFetches { return .silent }
+                if passed > .seconds(Self.lookSeconds) { throw KafkaError(RD_KAFKA_RESP_ERR__TIMED_OUT) }
+            }
+        }
+    }
+}
+
+extension KafkaError {
+    /// librdkafka cannot unpack or read the batch whose first offset is the error's place.
+    public var isUnreadableBatch: Bool {
+        guard let place, place.topicPartition.partition >= 0, place.offset >= 0 else { return false }
+        return [Code.badMessage, Code.badCompression, Code.notImplemented].contains(code)
+    }
+}

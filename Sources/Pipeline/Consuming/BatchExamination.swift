@@ -1,0 +1,30 @@
+import Kafka
+import Synchronization
+
+/// Runs a `BatchProbe` beside a consumer's thread, which asks now and then what came of it.
+final class BatchExamination: Sendable {
+    typealias Outcome = (suspicion: UnreadableBatches.Suspicion, finding: Result<BatchProbe.Finding, KafkaError>)
+
+    private let probe: BatchProbe
+    private let outcome = Mutex<Outcome?>(nil)
+
+    init(probe: BatchProbe) { self.probe = probe }
+
+    /// One at a time.
+    func begin(_ suspicion: UnreadableBatches.Suspicion) {
+        BlockingWork.run { [self] in
+            let finding = Result { () throws(KafkaError) in
+                try probe.examine(suspicion.partition, at: suspicion.offset)
+            }
+            outcome.withLock { $0 = (suspicion, finding) }
+        }
+    }
+
+    /// Once.
+    func take() -> Outcome? {
+        outcome.withLock { outcome in
+            defer { outcome = nil }
+            return outcome
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import Kafka
+
+/// Decides which partitions stand before a batch that cannot be read, and remembers what was found there. One thread's.
+///
+/// A partition is suspected where librdkafka fails at the same offset again and again, or where there is more to read
+/// and nothing comes. Whether that is so, and how far it reaches, is looked up elsewhere (`BatchProbe`): one partition
+/// at a time, for it takes the memory that the batch takes.
+struct UnreadableBatches {
+    /// Failures at one offset, nothing else in between.
+    static let failures = 3
+    /// Without a record although there are some.
+    static let standstillSeconds = 30.0
+
+    struct Suspicion: Equatable {
+        let partition: TopicPartition
+        let offset: Int64
+    }
+
+    struct Found: Equatable {
+        /// The first offset that was not read, which the dead letter takes the place of.
+        let first: Int64
+        let last: Int64
+        let words: String?
+    }
+
+    private struct Failing {
+        let base: Int64
+        var count: Int
+    }
+
+    private struct Standing {
+        let next: Int64
+        let since: Double
+    }
+
+    private var failing: [TopicPartition: Failing] = [:]
+    private var standing: [TopicPartition: Standing] = [:]
+    /// Under examination.
+    private(set) var examined: Suspicion?
+    /// What stands in memory in place of each batch, by its first offset, until the partition goes.
+    private var found: [TopicPartition: [Int64: Found]] = [:]
+
+    /// A record came: what was wrong, if anything was, is over.
+    mutating func progressed(_ partition: TopicPartition) {
+        if !failing.isEmpty { failing[partition] = nil }
+    }
+
+    /// - Parameter next: the offset to be read next, where that is known.
+    mutating func failed(_ place: KafkaError.Place, next: Int64?) -> Suspicion? {
+        let partition = place.topicPartition
+        if failing[partition]?.base == place.offset {
+            failing[partition]?.count += 1
+        } else {
+            failing[partition] = Failing(base: place.offset, count: 1)
+        }
+        guard examined == nil, let count = failing[partition]?.count, count >= Self.failures else { return nil }
+        return examine(partition, at: max(next ?? place.offset, place.offset))
+    }
+
+    /// To be called about each partition that is being read, every second or so.
+    /// - Parameters:
+    ///   - next: the offset to be read next, nil where it is not known.
+    ///   - end: the offset behind the last record.
+    ///   - mayCome: nothing on our side keeps records from coming.
+    mutating func look(
+        at partition: TopicPartition, next: Int64?, end: Int64?, mayCome: Bool, now: Double
+    ) -> Suspicion? {
+        guard mayCome, let next, let end, next < end else {
+            standing[partition] = nil
+            return nil
+        }
+        guard let known = standing[partition], known.next == next else {
+            standing[partition] = Standing(next: next, since: now)
+            return nil
+        }
+        guard examined == nil, now - known.since >= Self.standstillSeconds else { return nil }
+        standing[partition] = nil
+        return examine(partition, at: next)
+    }
+
+    private mutating func examine(_ partition: TopicPartition, at offset: Int64) -> Suspicion {
+        let suspicion = Suspicion(partition: partition, offset: offset)
+        examined = suspicion
+        return suspicion
+    }
+
+    /// The examination is over. Where it found nothing, or failed, the suspicion must arise anew.
+    mutating func examined(_ suspicion: Suspicion) {
+        guard examined == suspicion else { return }
+        examined = nil
+        failing[suspicion.partition] = nil
+        standing[suspicion.partition] = nil
+    }
+
+    mutating func keep(_ one: Found, of partition: TopicPartition) {
+        found[partition, default: [:]][one.first] = one
+    }
+
+    /// Nil where a record is what it seems.
+    func found(at offset: Int64, of partition: TopicPartition) -> Found? { found[partition]?[offset] }
+
+    mutating func forget(_ partition: TopicPartition) {
+        failing[partition] = nil
+        standing[partition] = nil
+        found[partition] = nil
+    }
+}

@@ -1,0 +1,45 @@
+import Kafka
+import Operations
+import Testing
+
+@testable import Pipeline
+
+@Suite("Rights that Kafka refuses a consumer")
+struct RefusedReadingTests {
+    private static let fetch: Int16 = 1
+
+    @Test(
+        "without the right to read the worker is not ready, says so, and goes on once it has it",
+        .timeLimit(.minutes(5)))
+    func reading() async throws {
+        let bench = try PipelineBench { $0.consumerProperties["enable.partition.eof"] = "true" }
+        try await bench.submit("read", player: "reader", partition: 0)
+        bench.cluster.pushRequestErrors(
+            apiKey: Self.fetch, Array(repeating: KafkaError.Code.topicAuthorizationFailed, count: 100_000))
+        let running = try bench.start()
+        try await eventually {
+            running.health.unmet.contains("Kafka does not allow reading topic \(Sample.submissions)")
+        }
+        bench.cluster.clearRequestErrors(apiKey: Self.fetch)
+        try await eventually { bench.answers("reader") == ["granted read"] }
+        try await eventually { !running.health.unmet.contains { $0.contains("does not allow") } }
+        try await running.stop()
+        try await bench.close()
+    }
+
+    @Test("a group that may not be joined is told", .timeLimit(.minutes(5)))
+    func group() async throws {
+        let bench = try PipelineBench()
+        let join: Int16 = 11
+        bench.cluster.pushRequestErrors(
+            apiKey: join, Array(repeating: KafkaError.Code.groupAuthorizationFailed, count: 100_000))
+        let running = try bench.start()
+        try await eventually { running.health.unmet.contains("Kafka does not allow using the consumer group") }
+        bench.cluster.clearRequestErrors(apiKey: join)
+        try await bench.submit("joined", player: "member", partition: 0)
+        try await eventually { bench.answers("member") == ["granted joined"] }
+        #expect(!running.health.unmet.contains { $0.contains("does not allow") })
+        try await running.stop()
+        try await bench.close()
+    }
+}

@@ -1,0 +1,122 @@
+import Fulfillment
+import Kafka
+import Operations
+import Testing
+
+@testable import Pipeline
+
+@Suite("Batches that cannot be read")
+struct UnreadableBatchTests {
+    private static let partition: Int32 = 3
+    private let place = TopicPartition(topic: Sample.submissions, partition: partition)
+
+    /// Bytes that are no gzip.
+    private func damaged(_ count: Int32) -> RawBatch {
+        RawBatch(codec: .gzip, count: count, records: Array("these are no compressed records".utf8))
+    }
+
+    private func letters(_ bench: PipelineBench) -> [String] {
+        bench.collector.all(Sample.deadLetters).map { record in
+            let headers = ["reason", "topic", "partition", "offset", "last-offset"]
+            return headers.map { record.header("dead-letter-\($0)") ?? "-" }.joined(separator: " ")
+        }
+    }
+
+    @Test(
+        "one is stepped over with a dead letter that tells its offsets, the partition goes on, and so it stays",
+        .timeLimit(.minutes(5)))
+    func steppedOver() async throws {
+        let bench = try PipelineBench()
+        try await bench.submit("before", player: "before", partition: Self.partition)
+        try await blocking { [place] in
+            try damaged(5).produce(to: place, bootstrapServers: bench.cluster.bootstrapServers)
+        }
+        let last = try await bench.submit("after", player: "after", partition: Self.partition)
+        #expect(last == 6)
+        let first = try bench.start()
+        try await eventually { bench.answers("after") == ["granted after"] }
+        #expect(bench.answers("before") == ["granted before"])
+        try await eventually { letters(bench) == ["unreadable_batch \(Sample.submissions) 3 1 5"] }
+        try await eventually { try await bench.committed()[Self.partition] == 7 }
+        #expect(first.metrics.deadLetters.with("unreadable_batch").value == 1)
+        #expect(first.log.holds("error a batch cannot be read and is stepped over"))
+        try await first.stop()
+
+        // The next owner begins behind it, and a batch at the very end of the log is stepped over too.
+        try await blocking { [place] in
+            try damaged(1).produce(to: place, bootstrapServers: bench.cluster.bootstrapServers)
+        }
+        let second = try bench.start()
+        try await eventually { letters(bench).last == "unreadable_batch \(Sample.submissions) 3 7 7" }
+        try await eventually { try await bench.committed()[Self.partition] == 8 }
+        #expect(letters(bench).count == 2)
+        try await second.stop()
+        try await bench.close()
+    }
+
+    @Test("nothing behind it is committed before the dead letter is acknowledged", .timeLimit(.minutes(5)))
+    func acknowledged() async throws {
+        let bench = try PipelineBench { settings in
+            // Refused at once, where it would else be tried for minutes.
+            settings.producerProperties["message.timeout.ms"] = "2000"
+        }
+        try await blocking { [place] in
+            try damaged(3).produce(to: place, bootstrapServers: bench.cluster.bootstrapServers)
+        }
+        bench.cluster.pushRequestErrors(
+            apiKey: 0, Array(repeating: KafkaError.Code.topicAuthorizationFailed, count: 100_000))
+        let running = try bench.start()
+        try await eventually { running.log.holds("warning publishing failed, trying again") }
+        #expect(try await bench.committed()[Self.partition] ?? 0 == 0)
+        #expect(running.health.unmet.contains { $0.contains(Sample.deadLetters) })
+        bench.cluster.clearRequestErrors(apiKey: 0)
+        try await eventually { try await bench.committed()[Self.partition] == 3 }
+        #expect(letters(bench) == ["unreadable_batch \(Sample.submissions) 3 0 2"])
+        try await running.stop()
+        try await bench.close()
+    }
+
+    @Test("how far it reaches is found: damage that librdkafka says nothing of, and several batches in a row")
+    func probed() async throws {
+        let cluster = try MockCluster(topics: ["t": 1])
+        let partition = TopicPartition(topic: "t", partition: 0)
+        let server = cluster.bootstrapServers
+        let producer = try KafkaProducer(properties: PipelineBench.properties(cluster), log: { _ in })
+        let record = ProducerRecord(topic: "t", partition: 0, value: [1])
+        _ = try await producer.send(record)
+        // 1 to 6: a record that claims to be longer than its batch.
+        try await blocking {
+            try RawBatch(codec: .none, count: 6, records: [0x7E] + Array(repeating: 0, count: 200))
+                .produce(to: partition, bootstrapServers: server)
+        }
+        _ = try await producer.send(record)
+        // 8 to 1007, 1008, and 1009 to 1010.
+        try await blocking {
+            try damaged(1000).produce(to: partition, bootstrapServers: server)
+            try damaged(1).produce(to: partition, bootstrapServers: server)
+            try damaged(2).produce(to: partition, bootstrapServers: server)
+        }
+        _ = try await producer.send(record)
+        try await blocking {
+            producer.close()
+            let probe = BatchProbe(properties: PipelineBench.settings(cluster).consumerProperties, log: { _ in })
+            #expect(try probe.examine(partition, at: 0) == .readable)
+            #expect(try probe.examine(partition, at: 7) == .readable)
+            #expect(try probe.examine(partition, at: 1012) == .readable)
+            guard case .unreadable(let several, let words) = try probe.examine(partition, at: 8) else {
+                Issue.record("it was read")
+                return
+            }
+            // How many batches are taken together is a matter of time; each is taken whole.
+            #expect(several.lowerBound == 8 && [1007, 1008, 1010].contains(several.upperBound), "\(several)")
+            #expect(words?.contains("ecompress") == true, "\(words ?? "-")")
+            // From within.
+            guard case .unreadable(let rest, _) = try probe.examine(partition, at: 500) else {
+                Issue.record("it was read from within")
+                return
+            }
+            #expect(rest.lowerBound == 500 && [1007, 1008, 1010].contains(rest.upperBound), "\(rest)")
+            #expect(try probe.examine(partition, at: 3) == .unreadable(3...6, words: nil))
+        }
+    }
+}
