@@ -41,7 +41,9 @@ final class ConnectionPool: @unchecked Sendable {
     /// Ends in the continuation's being resumed.
     func start(_ exchange: HTTPExchange, _ continuation: CheckedContinuation<Result<HTTPAnswer, HTTPFailure>, Never>) {
         loop.assertInEventLoop()
-        guard !isShutDown, !exchange.isCancelled else { return continuation.resume(returning: .failure(.connection(.lost))) }
+        guard !isShutDown, !exchange.isCancelled else {
+            return continuation.resume(returning: .failure(.connection(.lost)))
+        }
         exchange.continuation = continuation
         exchange.deadline = .now() + timeout
         exchanges.append(exchange)

@@ -58,7 +58,9 @@ struct PartialOutageTests {
         }
     }
 
-    @Test("a player's twenty-first parked proof that is not proven is answered too_many_waiting, and taken once there is room")
+    @Test(
+        "a player's twenty-first parked proof that is not proven is answered too_many_waiting, and taken once there is room"
+    )
     func tooManyWaiting() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker(["RETRY_PARK_AFTER_SECONDS": "0"])

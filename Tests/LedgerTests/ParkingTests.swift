@@ -11,7 +11,8 @@ struct ParkingTests {
     ) -> ParkingSubmission {
         ParkingSubmission(
             submission: Sample.submission("s-\(offset)", player: player), position: Sample.position(offset),
-            proof: Sample.digest(proof ?? "proof \(offset)"), isProven: isProven, traceparent: "00-aa-bb-01", reason: reason,
+            proof: Sample.digest(proof ?? "proof \(offset)"), isProven: isProven, traceparent: "00-aa-bb-01",
+            reason: reason,
             detail: "timeout", history: history, dueAfterSeconds: seconds)
     }
 
@@ -225,7 +226,8 @@ struct ParkingTests {
     func shareOfPlayer() async throws {
         try await with { database, store in
             for offset in 0..<60 {
-                #expect(try await outcome(of: parking(Int64(offset), player: "hog", isProven: true), in: store) == .parked)
+                #expect(
+                    try await outcome(of: parking(Int64(offset), player: "hog", isProven: true), in: store) == .parked)
             }
             #expect(try await outcome(of: parking(100, player: "guest"), in: store) == .parked)
             #expect(try await database.number("SELECT count(*) FROM parked WHERE due_at <= parked_at") == 21)

@@ -33,7 +33,8 @@ struct CircuitBreakerTests {
         return breaker
     }
 
-    @Test("twenty first tries of different players that fail in a row open it, and nothing passes before the first probe")
+    @Test(
+        "twenty first tries of different players that fail in a row open it, and nothing passes before the first probe")
     func opens() throws {
         var breaker = CircuitBreaker()
         #expect(try breaker.fail(now: 100) == FirstTries.fewestFailures)
@@ -108,7 +109,11 @@ struct CircuitBreakerTests {
         var tries = FirstTries()
         #expect(tries.failuresNeeded == FirstTries.fewestFailures)
         for number in 0..<2_000 {
-            if number % 10 == 0 { tries.succeeded(isFirst: true, now: 0) } else { tries.failed(by: Suspect(number), now: 0) }
+            if number % 10 == 0 {
+                tries.succeeded(isFirst: true, now: 0)
+            } else {
+                tries.failed(by: Suspect(number), now: 0)
+            }
         }
         #expect((50...100).contains(tries.failuresNeeded))
         for number in 0..<2_000 { tries.failed(by: Suspect(number), now: 0) }

@@ -15,7 +15,8 @@ struct PartialOutageTests {
     }
 
     @Test(
-        "whom Apple answers waits for nobody whom it does not", arguments: [PartialOutage.Pattern.receipts, .players, .apps],
+        "whom Apple answers waits for nobody whom it does not",
+        arguments: [PartialOutage.Pattern.receipts, .players, .apps],
         [0, 5, 20, 40, 80])
     func some(pattern: PartialOutage.Pattern, percent: Int) {
         let figures = Self.figures(PartialOutage(pattern: pattern, amount: percent))
@@ -28,7 +29,9 @@ struct PartialOutageTests {
         #expect(figures.mostInMemory < 500)
     }
 
-    @Test("nor for a part of Apple that hangs, or answers 503", arguments: [PartialOutage.Failure.hang, .serverError], [20, 40, 80])
+    @Test(
+        "nor for a part of Apple that hangs, or answers 503", arguments: [PartialOutage.Failure.hang, .serverError],
+        [20, 40, 80])
     func otherFailures(failure: PartialOutage.Failure, percent: Int) {
         let figures = Self.figures(PartialOutage(failure: failure, amount: percent))
         #expect(figures.answeredInTime == figures.healthy)

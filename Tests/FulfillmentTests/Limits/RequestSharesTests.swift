@@ -9,7 +9,9 @@ private let repeatedUnproven = RequestKind(isFresh: false, isProven: false)
 
 @Suite("Who goes first at Apple")
 struct RequestQueueTests {
-    @Test("first come first served within a kind; a fifth of the turns is for what failed, and a fifth for what is not proven")
+    @Test(
+        "first come first served within a kind; a fifth of the turns is for what failed, and a fifth for what is not proven"
+    )
     func turns() throws {
         var queue = RequestQueue<(RequestKind, Int)>()
         for number in 0..<1000 {

@@ -3,13 +3,22 @@
 /// What stands in front of Apple, put together as `AppleLimits` does it: one queue and one circuit for each app, one gate for
 /// all of them.
 struct SimulatedFront {
-    struct Waiter { let id: Int; let since: Double; let suspect: Suspect; let kind: RequestKind }
+    struct Waiter {
+        let id: Int
+        let since: Double
+        let suspect: Suspect
+        let kind: RequestKind
+    }
     final class Scope {
         var limits = ScopeLimits(perSecond: 0)
         var waiting = RequestQueue<Waiter>()
         var lastUse = -Double.infinity
     }
-    struct Entered { let waiter: Waiter; var pass: ScopeLimits.Pass; let scope: Int }
+    struct Entered {
+        let waiter: Waiter
+        var pass: ScopeLimits.Pass
+        let scope: Int
+    }
     let scopes: [Scope] = (0..<20).map { _ in Scope() }
     var concurrency: AdaptiveConcurrency
     var shares = RequestShares()
@@ -20,7 +29,10 @@ struct SimulatedFront {
     var lastAnswer = -Double.infinity
     let maximum: Int
     let policy = ParkingPolicy()
-    init(maximum: Int) { concurrency = AdaptiveConcurrency(maximum: maximum); self.maximum = maximum }
+    init(maximum: Int) {
+        concurrency = AdaptiveConcurrency(maximum: maximum)
+        self.maximum = maximum
+    }
     mutating func arrive(id: Int, scope: Int, isRetry: Bool, isParked: Bool, suspect: Suspect, now: Double) {
         scopes[scope].lastUse = now
         let isFresh = !isRetry && !isParked && !failedProofs.contains(suspect.proof, now: now)
@@ -35,7 +47,8 @@ struct SimulatedFront {
         }
         var started: [Int] = []
         let limit = min(maximum, concurrency.limit + slow.slow(now: now))
-        while let kind = gate.next(where: { shares.admits($0, beside: gate, limit: limit) }), var one = gate.take(kind) {
+        while let kind = gate.next(where: { shares.admits($0, beside: gate, limit: limit) }), var one = gate.take(kind)
+        {
             let scope = scopes[one.scope]
             guard scope.limits.confirm(&one.pass, now: now) else {
                 scope.limits.withdrew(one.pass, now: now, jitter: 0.5)
@@ -64,7 +77,11 @@ struct SimulatedFront {
         } else {
             scope.limits.failed(one.pass, by: one.waiter.suspect, now: now, jitter: jitter)
             failedProofs.note(one.waiter.suspect.proof, now: now)
-            concurrency.ended(number, isDoubtful ? .fine : one.waiter.kind.isFresh && scope.limits.breaker.isWidespread(now: now) ? .overload : .unknown)
+            concurrency.ended(
+                number,
+                isDoubtful
+                    ? .fine
+                    : one.waiter.kind.isFresh && scope.limits.breaker.isWidespread(now: now) ? .overload : .unknown)
         }
         if wasShut, !scope.limits.isShut(now: now) { concurrency.restart() }
     }
@@ -91,7 +108,8 @@ struct SimulatedFront {
         submission.history.note(judgement, now: time)
         if isSent, !isDown(now: now) { submission.history.noteFailureOfItsOwn() }
         let circumstances = ParkingPolicy.Circumstances(
-            isParked: submission.isParked, isAppleOut: isDown(now: now), hasRoom: hasRoom, answersOthers: now - lastAnswer < 60)
+            isParked: submission.isParked, isAppleOut: isDown(now: now), hasRoom: hasRoom,
+            answersOthers: now - lastAnswer < 60)
         let step = policy.step(after: judgement, submission.history, circumstances, jitter: jitter, now: time)
         if case .park = step, ParkingPolicy.countsAgainst(judgement, circumstances) { submission.history.noteParking() }
         return step
