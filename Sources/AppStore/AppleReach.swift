@@ -16,7 +16,7 @@ public struct AppleReach: Sendable {
         public let cause: String
         public let failures: Int
 
-        public var description: String { "Apple: no answer from \(url) since \(since): \(cause)" }
+        public var description: String { "Apple: no answer from \(url) since \(since.rfc3339): \(cause)" }
     }
 
     public enum News: Sendable, Equatable {

@@ -230,7 +230,8 @@ struct ParkingTests {
                     try await outcome(of: parking(Int64(offset), player: "hog", isProven: true), in: store) == .parked)
             }
             #expect(try await outcome(of: parking(100, player: "guest"), in: store) == .parked)
-            #expect(try await database.number("SELECT count(*) FROM parked WHERE due_at <= parked_at") == 21)
+            let onTime = try await database.number("SELECT count(*) FROM parked WHERE due_at <= parked_at")
+            #expect(onTime == 21)
             let spread = "SELECT (extract(epoch FROM max(due_at - parked_at)) * 100)::bigint FROM parked"
             #expect(try await database.number(spread) == 1_000)
         }

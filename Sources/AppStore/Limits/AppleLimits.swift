@@ -116,7 +116,7 @@ public final class AppleLimits: Sendable {
             let kind = kind(of: request, suspect)
             let admitted = await admission(to: scope, kind, queueSeconds: queueSeconds, waiting: request.waiting)
             guard let pass = admitted else { return nil }
-            let sent: Sent<Answer>? = await gate.withPermit(kind, mustWait: { makeRoom() }) {
+            let sent: Sent<Answer>? = await gate.withPermit(kind, mustWait: makeRoom) {
                 guard let number = begin(scope, pass) else { return .mustWaitAgain }
                 let (answer, end) = await body()
                 finish(scope, pass, number, Task.isCancelled ? .unknown : end.orPlanted, suspect)

@@ -21,6 +21,6 @@ extension AppleReachWatch {
 
 extension AppleReach.Outage {
     fileprivate var fields: Logger.Fields {
-        [.url: "\(url)", .reason: "\(cause)", .since: "\(since)", .count: .stringConvertible(failures)]
+        [.url: "\(url)", .reason: "\(cause)", .since: "\(since.rfc3339)", .count: .stringConvertible(failures)]
     }
 }

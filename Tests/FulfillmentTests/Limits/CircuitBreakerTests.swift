@@ -62,8 +62,8 @@ struct CircuitBreakerTests {
                 breaker.succeeded(pass, now: now)
             }
         }
-        // Once, while it does not know yet how few are answered.
-        #expect(opened <= (percent < 80 ? 0 : 6))
+        // A row so long is chance once in a thousand, and the share that was answered is only estimated.
+        #expect(opened <= (percent < 80 ? 0 : 20))
     }
 
     @Test("ten suspects never open it, however often they fail, and however many proofs or players each has")

@@ -42,7 +42,7 @@ struct PartialOutageTests {
     @Test("one in twenty is found among those that fail")
     func few() {
         for pattern in [PartialOutage.Pattern.receipts, .players, .apps] {
-            let figures = Self.figures(PartialOutage(pattern: pattern, amount: 95))
+            let figures = Self.figures(PartialOutage(pattern: pattern, amount: 95, seconds: 300))
             #expect(figures.answeredInTime == figures.healthy)
             #expect(figures.median < 1)
         }
