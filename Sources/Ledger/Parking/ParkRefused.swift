@@ -52,6 +52,9 @@ enum ParkRefused {
         }
     }
 
+    /// Names that others chose, as people read them.
+    static func shown(_ text: String) -> String { shown(text, .readable) }
+
     /// Control characters as `\u{…}`: NUL is what PostgreSQL's text cannot hold.
     private static func shown(_ text: String, _ form: Form) -> String {
         var shown = String.UnicodeScalarView()

@@ -14,7 +14,7 @@ enum SharedServer {
     private static let server = Task {
         // A hundred connections are too few for the workers of several tests at once.
         let server = try await blocking {
-            try EmbeddedPostgres.start(durable: false, settings: ["max_connections": "400"])
+            try EmbeddedPostgres.start(durable: false, settings: ["max_connections": "600"])
         }
         try await Seeds.prepare(try await blocking { try server.createDatabase(template) })
         return server

@@ -12,7 +12,7 @@ struct LedgerDatabase: Sendable {
     let pool: PostgresPool
 
     private static let server = Result {
-        try EmbeddedPostgres.start(durable: false, settings: ["max_connections": "300"])
+        try EmbeddedPostgres.start(durable: false, settings: ["max_connections": "500"])
     }
     private static let number = Atomic<Int>(0)
 
