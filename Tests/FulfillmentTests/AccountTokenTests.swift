@@ -30,7 +30,7 @@ struct AccountTokenTests {
         #expect(settle(decision("1", player: "buyer"), in: &view) == "granted")
         #expect(settle(decision("2", player: "thief"), in: &view) == "held ownership_disputed shared_token")
         #expect(view.claims["2"] == LedgerView.Claim(player: nil))
-        #expect(settle(decision("2", player: "thief"), in: &view) == "held ownership_disputed")
+        #expect(settle(decision("2", player: "thief"), in: &view) == "held ownership_disputed shared_token")
         #expect(settle(decision("2", player: "second thief"), in: &view) == "rejected owned_by_other_player")
         #expect(settle(decision("2", player: "buyer"), in: &view) == "granted")
         #expect(view.claims["2"]?.player == "buyer" && view.holds["2"]?.player == "thief")

@@ -19,7 +19,7 @@ struct AccountTokenTests {
             submissionID: Identifier("s-\(id)-\(player)"), playerID: Identifier(player), bundleID: Sample.bundle,
             proof: .receipt("MIIB"), appAccountToken: token)
         return PendingDecision(
-            submission: submission, position: Sample.position(Int64(id * 100 + player.utf8.count)),
+            submission: submission, position: Sample.position(Int64(id * 1000 + Int(player.utf8.last ?? 0))),
             proof: Sample.digest("\(id) \(player)"), ruling: .each([Sample.judged(purchase, .consumable, verdict)]),
             environment: .production, evidence: nil, decidedAt: Sample.noon, catalogVersion: 1, traceparent: nil,
             risk: RiskThresholds(), tokenUse: use)
