@@ -184,12 +184,12 @@ extension EndToEnd {
             let sound = try await Program.run(["check"], environment: environment)
             #expect(sound.output.contains("ok      postgresql rights"), "\(sound.output)")
             try await bed.run(
-                "REVOKE INSERT ON grants FROM \(role.name); REVOKE UPDATE ON durable_offsets FROM \(role.name)")
+                "REVOKE INSERT ON grants FROM \(role.name); REVOKE UPDATE ON offset_checkpoints FROM \(role.name)")
             let refused = try await Program.run(["check"], environment: environment)
             #expect(refused.code == 69)
             #expect(
                 refused.output.contains("cannot grant: 42501 permission denied for table grants"), "\(refused.output)")
-            #expect(refused.output.contains("42501 permission denied for table durable_offsets"))
+            #expect(refused.output.contains("42501 permission denied for table offset_checkpoints"))
             #expect(try await bed.query("SELECT count(*) FROM grants") { $0.int8(0, 0) } == 0)
             try await bed.run("DROP OWNED BY \(role.name)")
         }

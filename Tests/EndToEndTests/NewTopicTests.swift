@@ -50,7 +50,7 @@ extension EndToEnd {
                     ? """
                     CREATE FUNCTION refuse_checkpoint() RETURNS trigger LANGUAGE plpgsql AS $$
                     BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = '53100'; END $$;
-                    CREATE TRIGGER refuse_checkpoint BEFORE INSERT OR UPDATE ON durable_offsets
+                    CREATE TRIGGER refuse_checkpoint BEFORE INSERT OR UPDATE ON offset_checkpoints
                     FOR EACH ROW EXECUTE FUNCTION refuse_checkpoint()
                     """
                     : "DROP FUNCTION refuse_checkpoint CASCADE")

@@ -78,7 +78,7 @@ struct InspectionTests {
         #expect(told[3] == "apple: timeout, without a request of its own")
         #expect(told[4].hasSuffix("no_purchase, product_mismatch, refused_by_apple"))
         #expect(told[5].hasPrefix("transaction 1000: granted: not refused for ownership_disputed,"))
-        #expect(told[6].hasSuffix("already_granted, binding_mismatch, cancelled"))
+        #expect(told[6].hasSuffix("already_granted, binding_mismatch, upgraded, cancelled"))
         #expect(!told[7].contains("binding_mismatch"))
         #expect(told[8] == "receipt.granted: \(event.eventID), not published yet; transaction 1000")
         #expect(try await steps("1000") == told)

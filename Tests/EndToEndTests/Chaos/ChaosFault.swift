@@ -27,9 +27,7 @@ enum ChaosFault: String, CaseIterable, Sendable {
     var isLoss: Bool { self == .databasePutBack || self == .databasePromoted }
 
     /// Those that the worker does not withstand yet.
-    static let pending: Set<ChaosFault> = [
-        .workerPortTaken, .databaseBackendHung, .databaseReader, .databasePutBack, .databasePromoted,
-    ]
+    static let pending: Set<ChaosFault> = []
 
     /// How long it must last to be one.
     var leastSeconds: Double {
