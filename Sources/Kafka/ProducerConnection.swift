@@ -24,7 +24,8 @@ final class ProducerConnection: Sendable {
         }
         for topic in topics { handle.learn(topic) }
         shared = SharedHandle(handle)
-        loop = DeliveryLoop(handle, log: log, progress: progress)
+        // Not `log` itself: whether brokers answer is judged by these lines too.
+        loop = DeliveryLoop(handle, log: context.log, progress: progress)
         closing.enter()
     }
 

@@ -148,7 +148,10 @@ struct OperationsServerTests {
             let probe = Socket()
             #expect(probe.connect(port: UInt16(port)))
             #expect(await probe.ask("GET /livez HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n").contains(" 200 "))
-            #expect(fixture.metrics.httpConnectionsEvicted.value >= 400 - ConnectionTable.maximum)
+            // Several threads take connections: the last of the silent ones may be counted a moment after the probe.
+            while fixture.metrics.httpConnectionsEvicted.value < 400 - ConnectionTable.maximum {
+                try await Task.sleep(for: .milliseconds(10))
+            }
             // The youngest are closed for their silence, with a head that is not whole too.
             let last = try #require(silent.last)
             #expect(await last.ask("GET /livez HTTP/1.1\r\n") == "")

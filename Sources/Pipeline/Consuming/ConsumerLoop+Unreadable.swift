@@ -24,7 +24,8 @@ extension ConsumerLoop {
         for (partition, state) in partitions {
             let mayCome = isTaking && !state.isPaused && !state.isHeldBack && !leaving.contains(partition)
             let suspicion = unreadable.look(
-                at: partition, next: state.next ?? state.progress.start, end: consumer.cachedWatermarks(partition)?.high,
+                at: partition, next: state.next ?? state.progress.start,
+                end: consumer.cachedWatermarks(partition)?.high,
                 mayCome: mayCome, now: WallClock.monotonicSeconds)
             if let suspicion { suspect(suspicion, "there are records, and none comes") }
         }

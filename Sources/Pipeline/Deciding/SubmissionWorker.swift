@@ -146,7 +146,7 @@ public struct SubmissionWorker: Sendable {
     }
 
     @inline(never)
-    private func rejected(
+    func rejected(
         _ reason: Reason, _ submission: Submission, _ proof: ParsedProof, _ item: InFlightRecord
     ) -> [OutcomeEvent] {
         [.rejectedLocally(reason, submission: submission, proof: proof.digest, position: item.position)]

@@ -36,7 +36,9 @@ extension NotificationLoop {
     ) {
         unreadable.examined(suspicion)
         let partition = suspicion.partition
-        guard let state = partitions[partition], next(of: partition) ?? suspicion.offset <= suspicion.offset else { return }
+        guard let state = partitions[partition], next(of: partition) ?? suspicion.offset <= suspicion.offset else {
+            return
+        }
         do throws(KafkaError) {
             switch try finding.get() {
             case .readable:

@@ -77,8 +77,9 @@ extension SubmissionWorker {
     private func rejectBeyondShare(
         _ submission: Submission, _ proof: ParsedProof, _ item: InFlightRecord
     ) async throws(Abandoned) {
-        guard let catalog = catalog(), let terms = AppTerms(of: submission.bundleID, in: catalog) else {
-            throw Abandoned()
+        guard let catalog = catalog() else { throw Abandoned() }
+        guard let terms = AppTerms(of: submission.bundleID, in: catalog) else {
+            return try await publish(rejected(.unknownApp, submission, proof, item), of: item)
         }
         let decision = decision(
             .whole(.tooManyWaiting, []), .trouble(.init(.rateLimited, wasAsked: false)), submission, proof, terms, item,

@@ -10,7 +10,7 @@ struct RetryAfterHoldTests {
         case seconds, date, milliseconds
 
         /// A loaded machine needs some until all have heard of it, and the sanitizer makes everything ten times as slow.
-        static let ahead = Int(ProcessInfo.processInfo.environment["TEST_HOLD_SECONDS"] ?? "") ?? 12
+        static let ahead = Int(ProcessInfo.processInfo.environment["TEST_HOLD_SECONDS"] ?? "") ?? 8
 
         /// So many seconds ahead; one more for a date, which has no milliseconds.
         func text(_ now: Date) -> String {

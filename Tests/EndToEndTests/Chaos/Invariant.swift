@@ -80,7 +80,9 @@ extension Evidence {
         let rows = unpublished
         for event in events {
             if let known = first[event.id] {
-                if (known.value != event.value && !isLossy) || known.key != event.key || known.partition != event.partition {
+                if (known.value != event.value && !isLossy) || known.key != event.key
+                    || known.partition != event.partition
+                {
                     problems.append("copies of the event \(event.id) differ")
                 }
                 continue
