@@ -79,7 +79,8 @@ struct WorkerService: Service {
     /// A session gave no answer in time. Its work is done again by another; PostgreSQL's log or a look at its processes
     /// tells why.
     private var noteHung: @Sendable (HungSession) -> Void {
-        { [logger] hung in
+        { [logger, health] hung in
+            health.failures.count(.postgresql)
             logger.warning(
                 "a PostgreSQL session hangs: its work is done again by another",
                 [
