@@ -119,8 +119,10 @@ extension NotificationLoop {
             let milliseconds = Int32(NotificationLimits.commitSeconds * 1000)
             try consumer.commit(due, timeoutMilliseconds: milliseconds)
             for (partition, mark) in due { owners[partition]?.progress.commitSucceeded(mark) }
+            isCommitUnanswered = false
             health.failures.recovered(.commits)
         } catch {
+            isCommitUnanswered = error.code == KafkaError.Code.timedOut
             health.failures.report(error, of: .commits)
         }
     }

@@ -22,6 +22,8 @@ final class NotificationLoop: @unchecked Sendable {
     var partitions: [TopicPartition: NotificationPartition] = [:]
     /// The group is to be left and joined again.
     var mustRejoin = false
+    /// The broker did not answer the last commit in time.
+    var isCommitUnanswered = false
     private var fatal: KafkaError?
     private var warned: [String: Double] = [:]
     private var nextLag = 0.0
@@ -74,7 +76,7 @@ final class NotificationLoop: @unchecked Sendable {
             rebalance: KafkaConsumer.Rebalance(
                 assigned: { [unowned self, unowned consumer] in self.assigned($0, consumer) },
                 revoked: { [unowned self, unowned consumer] in self.revoked($0, lost: $1, consumer) }))
-        (mustRejoin, fatal) = (false, nil)
+        (mustRejoin, fatal, isCommitUnanswered) = (false, nil, false)
         while !isStopped, !mustRejoin, fatal == nil {
             health.beat(.notificationLoop)
             let batch = poll(consumer)
@@ -88,8 +90,11 @@ final class NotificationLoop: @unchecked Sendable {
                 fatal = fatal ?? consumer.fatalError
             }
         }
-        consumer.close()
+        if isStopped, !isCommitUnanswered { commit(consumer, Array(partitions.keys)) }
+        // Closing calls the revoke handler, which has nothing left to commit.
         forget(Array(partitions.keys), lost: fatal != nil)
+        // It waits for a commit that is still under way, for as long as a session. Nobody hears us leave then anyway.
+        if isCommitUnanswered { consumer.abandonInBackground() } else { consumer.close() }
     }
 
     private func poll(_ consumer: KafkaConsumer) -> [ConsumerRecord] {

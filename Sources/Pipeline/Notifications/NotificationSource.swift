@@ -29,7 +29,7 @@ enum NotificationLimits {
     static let pauseSeconds = 5.0
     /// Between two tries of a batch.
     static let retrySeconds = 0.5
-    static let commitSeconds = 5.0
+    static let commitSeconds = 3.0
     /// For the group's offsets, and for a partition's ends.
     static let committedMilliseconds: Int32 = 5000
     static let watermarkMilliseconds: Int32 = 2000
