@@ -1,24 +1,21 @@
 import Testing
 
-/// Bounds how many of a suite's test cases run at once, those of inner suites included.
-struct AtOnce: SuiteTrait, TestTrait, TestScoping {
-    private let places: Places
+/// Bounds how many of the whole-system tests run at once, over all suites that have this trait. Their workers mostly wait for
+/// sessions, leases and delays: one at a time would leave the machine idle, all at once would starve each other.
+struct WholeSystem: SuiteTrait, TestScoping {
+    private static let places = Places(free: 4)
 
     var isRecursive: Bool { true }
-
-    init(_ limit: Int) {
-        places = Places(free: limit)
-    }
 
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
-        await places.take()
+        await Self.places.take()
         do {
             try await function()
-            await places.giveBack()
+            await Self.places.giveBack()
         } catch {
-            await places.giveBack()
+            await Self.places.giveBack()
             throw error
         }
     }
@@ -46,6 +43,6 @@ struct AtOnce: SuiteTrait, TestTrait, TestScoping {
     }
 }
 
-extension Trait where Self == AtOnce {
-    static func atOnce(_ limit: Int) -> Self { AtOnce(limit) }
+extension Trait where Self == WholeSystem {
+    static var wholeSystem: Self { WholeSystem() }
 }
