@@ -19,7 +19,7 @@ struct RiskSignalTests {
         purchase.appTransactionID = account
         return PendingDecision(
             submission: submission, position: Sample.position(), proof: Digest256(hashing: Array(id.text.utf8)),
-            ruling: .each([Sample.judged(purchase, .consumable, verdict)]),
+            verdict: .each([Sample.judged(purchase, .consumable, verdict)]),
             environment: .production, evidence: nil, decidedAt: Sample.recordTime, catalogVersion: 1, traceparent: nil,
             risk: hasRisk ? risk : nil)
     }

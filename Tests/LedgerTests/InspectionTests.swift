@@ -123,7 +123,7 @@ struct InspectionTests {
             appAccountToken: "6e3b2f50-0c1d-4a5e-9f70-112233445566", deviceID: "d\u{1}", currency: "EUR")
         let decision = PendingDecision(
             submission: submission, position: Sample.position(1), proof: Sample.digest("p"),
-            ruling: .whole(.noPurchase, []), environment: .production, evidence: nil, decidedAt: Sample.noon,
+            verdict: .whole(.noPurchase, []), environment: .production, evidence: nil, decidedAt: Sample.noon,
             catalogVersion: 3, traceparent: nil,
             story: SubmissionStory(signature: .proven, source: .proof, tries: tries))
         _ = try await ledger.record(decision)

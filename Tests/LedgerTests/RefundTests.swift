@@ -119,11 +119,11 @@ struct RefundTests {
         var events: [OutcomeEvent?] = []
         let taken = try await holds.takeDue(catalogVersion: 1, limit: 5)
         for hold in taken.sorted(by: { $0.transactionID < $1.transactionID }) {
-            let ruling = Ruling.each([Sample.judged(Sample.purchase(hold.transactionID.text))])
+            let verdict = Verdict.each([Sample.judged(Sample.purchase(hold.transactionID.text))])
             events.append(
                 try await holds.settle(
                     HoldDecision(
-                        hold, ruling: ruling, environment: .production, decidedAt: Sample.noon, catalogVersion: 1)))
+                        hold, verdict: verdict, environment: .production, decidedAt: Sample.noon, catalogVersion: 1)))
         }
         #expect(events.map { $0?.kind } == [.rejected, .granted])
         #expect(events.first??.reason == .cancelled)

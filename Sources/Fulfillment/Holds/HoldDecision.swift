@@ -4,21 +4,22 @@ public struct HoldDecision: Sendable {
     /// As if its submission held this transaction alone.
     public let decision: PendingDecision
 
-    /// - Parameter ruling: on Apple's new answer, with `hold.waived` let pass.
+    /// - Parameter verdict: on Apple's new answer, with `hold.waived` let pass.
     public init(
-        _ hold: LeasedHold, ruling: Ruling, environment: StoreEnvironment, decidedAt: Timestamp, catalogVersion: Int64,
+        _ hold: LeasedHold, verdict: Verdict, environment: StoreEnvironment, decidedAt: Timestamp,
+        catalogVersion: Int64,
         tokenUse: AccountTokenUse = .none
     ) {
         self.hold = hold
         decision = PendingDecision(
-            hold, ruling: ruling, environment: environment, decidedAt: decidedAt, catalogVersion: catalogVersion,
+            hold, verdict: verdict, environment: environment, decidedAt: decidedAt, catalogVersion: catalogVersion,
             tokenUse: tokenUse)
     }
 
     /// An operator refuses it.
     public init(refusing hold: LeasedHold, decidedAt: Timestamp) {
         self.init(
-            hold, ruling: .whole(.refusedByOperator, []), environment: .production, decidedAt: decidedAt,
+            hold, verdict: .whole(.refusedByOperator, []), environment: .production, decidedAt: decidedAt,
             catalogVersion: 0)
     }
 
@@ -33,7 +34,7 @@ public struct HoldDecision: Sendable {
 
     /// What Apple now says of the transaction, nil where it is decided with its submission or not told.
     public var judged: JudgedPurchase? {
-        guard case .each(let all) = decision.ruling else { return nil }
+        guard case .each(let all) = decision.verdict else { return nil }
         return all.first {
             $0.purchase.transactionID == hold.transactionID
                 && $0.purchase.originalTransactionID == hold.originalTransactionID
@@ -43,7 +44,7 @@ public struct HoldDecision: Sendable {
     /// Settles against `view` and enters there what it changes. The hold itself may stand in `view` or not.
     public func settle(in view: inout LedgerView) -> Settled {
         view.holds[hold.transactionID] = nil
-        if case .whole(let reason, _) = decision.ruling { return rejected(reason) }
+        if case .whole(let reason, _) = decision.verdict { return rejected(reason) }
         guard let judged else { return .notTold }
         switch decision.finding(on: judged, in: view) {
         case .grantedToThis: return rejected(.alreadyGranted)
@@ -88,14 +89,15 @@ public struct HoldDecision: Sendable {
 
 extension PendingDecision {
     fileprivate convenience init(
-        _ hold: LeasedHold, ruling: Ruling, environment: StoreEnvironment, decidedAt: Timestamp, catalogVersion: Int64,
+        _ hold: LeasedHold, verdict: Verdict, environment: StoreEnvironment, decidedAt: Timestamp,
+        catalogVersion: Int64,
         tokenUse: AccountTokenUse
     ) {
         self.init(
             submission: hold.submission, position: hold.position,
             // Never read: a hold's end remembers nothing of its proof.
             proof: Digest256(bytes: []),
-            identity: hold.identity, ruling: ruling, environment: environment, evidence: nil, decidedAt: decidedAt,
+            identity: hold.identity, verdict: verdict, environment: environment, evidence: nil, decidedAt: decidedAt,
             catalogVersion: catalogVersion, traceparent: hold.traceparent, tokenUse: tokenUse)
     }
 }

@@ -66,13 +66,13 @@ public enum Recollection: Sendable, Equatable {
     case provenBefore(GenuineReceipt)
 }
 
-/// A ruling on its way into the ledger. A class for the reason that `Submission` is one.
+/// A verdict with all that is stored with it, on its way into the ledger. A class for the reason that `Submission` is one.
 public final class PendingDecision: Sendable {
     public let submission: Submission
     public let position: RecordPosition
     public let proof: Digest256
     public let identity: NameBasedUUID
-    public let ruling: Ruling
+    public let verdict: Verdict
     public let environment: StoreEnvironment
     /// What is remembered behind the proof, nil where it must not be.
     public let evidence: GenuineReceipt?
@@ -90,7 +90,7 @@ public final class PendingDecision: Sendable {
     /// - Parameter identity: nil: the submission's with this proof.
     public init(
         submission: Submission, position: RecordPosition, proof: Digest256, identity: NameBasedUUID? = nil,
-        ruling: Ruling, environment: StoreEnvironment, evidence: GenuineReceipt?, decidedAt: Timestamp,
+        verdict: Verdict, environment: StoreEnvironment, evidence: GenuineReceipt?, decidedAt: Timestamp,
         catalogVersion: Int64, traceparent: String?, parkedID: NameBasedUUID? = nil, risk: RiskThresholds? = nil,
         tokenUse: AccountTokenUse = .none, story: SubmissionStory? = nil
     ) {
@@ -98,7 +98,7 @@ public final class PendingDecision: Sendable {
         self.position = position
         self.proof = proof
         self.identity = identity ?? submission.identity(proof: proof)
-        self.ruling = ruling
+        self.verdict = verdict
         self.environment = environment
         self.evidence = evidence
         self.decidedAt = decidedAt

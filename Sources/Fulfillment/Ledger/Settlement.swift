@@ -36,7 +36,7 @@ public struct Settlement: Sendable, Equatable {
 extension PendingDecision {
     /// Settles against `view` and enters there what it changes, so that the next of the batch sees it.
     public func settle(in view: inout LedgerView) -> Settlement {
-        switch ruling {
+        switch verdict {
         case .whole(let reason, let purchases):
             return settle(reason, purchases, in: view)
         case .each(let judged):

@@ -76,7 +76,7 @@ struct ParkingTests {
             #expect(bench.store.content.released == [1])
             #expect(bench.ledger.decisions.isEmpty)
             try await revisit(second.history)
-            #expect(bench.ledger.decisions.map(\.ruling) == [.whole(.noPurchase, [])])
+            #expect(bench.ledger.decisions.map(\.verdict) == [.whole(.noPurchase, [])])
             #expect(bench.ledger.decisions.first?.parkedID == ParkingBench.position(1).parkedID)
         }
     }
@@ -145,8 +145,8 @@ struct ParkingTests {
             try await bench.work(on: bench.item(ParkingBench.submission("untried"), offset: 2, hasTicket: false))
             #expect(bench.apple.asked == 1)
             #expect(bench.store.content.parked.isEmpty)
-            let whole = Ruling.whole(.tooManyWaiting, [])
-            #expect(bench.ledger.decisions.map(\.ruling) == [whole, whole])
+            let whole = Verdict.whole(.tooManyWaiting, [])
+            #expect(bench.ledger.decisions.map(\.verdict) == [whole, whole])
             #expect(bench.ledger.decisions.map(\.position.offset) == [1, 2])
         }
     }
