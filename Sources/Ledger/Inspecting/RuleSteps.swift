@@ -2,7 +2,7 @@ import Fulfillment
 
 /// Which rules a decision passed and at which one it ended. They are checked in the contract's order and the first that
 /// fails is the answer: the reason tells all of them.
-enum RuleTrace {
+enum RuleSteps {
     private static let whole = rules(from: .unknownApp, through: .refusedByApple)
     private static let each = rules(from: .ownershipDisputed, through: .dailyLimit)
 
