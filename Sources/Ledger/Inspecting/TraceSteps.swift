@@ -19,7 +19,7 @@ struct TraceSteps {
         for one in trace?["tries"]?.array ?? [] { add(outcome, of: AppleTry(stored: one)) }
         let told = (outcome["granted_transaction_ids"]?.array ?? []).compactMap { $0.string.flatMap { events[$0] } }
         let listed = (outcome["transactions"]?.array ?? told.first?["transactions"]?.array) ?? []
-        for (step, detail) in RuleSteps.steps(reason: outcome["reason"]?.string, listed) {
+        for (step, detail) in RuleTrace.steps(reason: outcome["reason"]?.string, listed) {
             add(outcome, outcome["decided_at"], step, detail)
         }
         for event in told { add(outcome, event, type: OutcomeEvent.Kind.granted.rawValue) }

@@ -5,7 +5,7 @@ public struct DecisionTrace: Sendable, Equatable {
         case apple
         /// The proof was enough by itself.
         case proof
-        /// All purchases behind the proof stood in the ledger.
+        /// The ledger had all purchases of the proof.
         case ledger
     }
 
