@@ -25,7 +25,7 @@ struct HoldDecisionTests {
         ).settle(in: &view)
     }
 
-    @Test("a release is granted to the submission that was held, and its event lists that transaction alone")
+    @Test("a release is granted to the submission that was held, and its event lists only that transaction")
     func granted() throws {
         let hold = hold(waived: [.unknownProduct])
         var view = LedgerView(
@@ -42,7 +42,7 @@ struct HoldDecisionTests {
         #expect(settle(.each([Sample.judged(Sample.purchase())]), hold, in: &view).reason == .alreadyGranted)
     }
 
-    @Test("rules that speak against it reject it, as a whole or by itself, under one id for this hold alone")
+    @Test("a rule that fails rejects it, with its submission or by itself, under an id that only this hold has")
     func rejected() {
         let table: [(Verdict, Reason)] = [
             (.whole(.refusedByOperator, []), .refusedByOperator), (.whole(.sandboxNotAllowed, []), .sandboxNotAllowed),
@@ -105,7 +105,7 @@ struct HoldDecisionTests {
         #expect(settle(verdict, released, in: &view).reason == .ownedByOtherPlayer)
     }
 
-    @Test("every reason that can be let pass lets through what it alone held, and nothing else")
+    @Test("every reason that can be waived lets through what it held, and nothing that another reason holds")
     func waived() {
         var retired = Product(id: Sample.product, kind: .consumable)
         retired.isRetired = true

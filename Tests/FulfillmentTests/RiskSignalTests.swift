@@ -76,7 +76,7 @@ struct RiskSignalTests {
         #expect(self.risk(decision("8", player: "b", device: nil, account: "third"), in: &view).isEmpty)
     }
 
-    @Test("an event tells its signals again when it is taken up from its bytes")
+    @Test("an event that is read from its bytes has its signals")
     func stored() throws {
         var view = LedgerView()
         view.risk.playersOfDevice[RiskFacts.Device(bundleID: Sample.bundle, id: "phone")] = ["a", "b"]

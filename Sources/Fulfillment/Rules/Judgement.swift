@@ -1,7 +1,7 @@
-/// What the rules make of Apple's answer, before the ledger has its say.
+/// What the rules make of Apple's answer, before it is settled against the ledger.
 public enum Judgement: Sendable, Equatable {
     case decided(Verdict)
-    /// Apple may take the answer back: ask again, then believe it.
+    /// Apple may change the answer: ask again, then believe it.
     case doubtful(Reason)
     case undecided(AppleAnswer.Trouble)
     case blocked(AppleAnswer.Blockage)
@@ -32,7 +32,7 @@ public struct JudgedPurchase: Sendable, Equatable {
     public let purchase: StorePurchase
     public let kind: ProductKind?
     public let verdict: Verdict
-    /// The product's, where the ledger is to see to it.
+    /// The product's, where the settlement has to check it.
     public let dailyLimit: Int?
 
     public init(purchase: StorePurchase, kind: ProductKind?, verdict: Verdict, dailyLimit: Int? = nil) {
