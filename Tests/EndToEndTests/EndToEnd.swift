@@ -1,5 +1,6 @@
 import Testing
 
-/// Whole workers, in processes of their own, on real parts. One test at a time: each keeps the machine busy.
-@Suite(.serialized)
+/// Whole workers, in processes of their own, on real parts. They mostly wait for sessions, leases and delays, so that a few
+/// run at once.
+@Suite(.atOnce(3))
 struct EndToEnd {}
