@@ -3,7 +3,7 @@
 # usage: scripts/chaos.sh                    faults for CHAOS_SECONDS (120), then the rate that replicas share
 #        scripts/chaos.sh --planted [NAME]   plants each fault, or this one, in the worker: the judge must find it
 #        scripts/chaos.sh --outage SECONDS   a release build, Apple away for so long: memory, parked rows, recovery
-# CHAOS_SEED=n repeats the faults of a run in their order. CHAOS_FAULTS=a,b draws from these alone (ChaosFault.swift).
+# CHAOS_SEED=n repeats the faults of a run in their order. CHAOS_FAULTS=a,b draws from these only (ChaosFault.swift).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=scripts/flags.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fails where the documents and the code have parted: settings, metrics, links, tests, what is marked as not built, and the
-# length of README.md.
+# Fails where the documents and the code disagree: settings, metrics, links, files, tests, what is marked as not built, and
+# the length of README.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,7 +19,7 @@ check_readme() {
     [[ $lines -le $longest_readme ]] || fault "README.md: $lines lines, at most $longest_readme"
 }
 
-# Settings are the names in capitals that stand as string literals in the settings' sources, and in the first column of
+# Settings are the names in capitals that are string literals in the settings' sources, and in the first column of
 # a table in docs/settings.md.
 # shellcheck disable=SC2016  # the backquotes are Markdown's
 check_settings() {
@@ -69,6 +69,26 @@ check_links() {
         done < <(awk '/^ *```/ { fenced = !fenced; next } !fenced' "$document" |
             { grep -oE '\]\([^)[:space:]]+\)' || true; } | sed -E 's/^\]\((.*)\)$/\1/')
     done < <(documents)
+}
+
+# The files that docs/architecture.md and CONTRIBUTING.md name from the root are there, and each question of the reading path is
+# answered by at most four. "The house" names every folder of Sources.
+# shellcheck disable=SC2016  # the backquotes are Markdown's
+check_paths() {
+    local document path question count folder house
+    for document in docs/architecture.md CONTRIBUTING.md; do
+        while read -r path; do
+            [[ -e $path ]] || fault "$document: there is no $path"
+        done < <(grep -oE '`(Sources|Tests|seeds|scripts|docs|deploy)/[^` ]+`' "$document" | tr -d '`' | sort -u)
+    done
+    while IFS=$'\t' read -r question count; do
+        [[ $count -ge 1 && $count -le 4 ]] || fault "docs/architecture.md: \"$question\" is answered by $count files, not 1 to 4"
+    done < <(awk -F ' *[|] *' '/^\| question/ { inside = 1; next } inside && !/^\|/ { inside = 0 } inside && $2 !~ /^-/ {
+        print $2 "\t" gsub(/`[A-Za-z]+(\/[^`]+|\.sql)`/, "", $3) }' docs/architecture.md)
+    house=$(awk '/^## /{ inside = ($0 == "## The house") } inside' docs/architecture.md)
+    for folder in Sources/*/; do
+        grep -qwF "$(basename "$folder")" <<<"$house" || fault "docs/architecture.md: \"The house\" lacks $folder"
+    done
 }
 
 # Every alert has a section that says what to do. Runbooks are named from the root.
@@ -123,6 +143,7 @@ check_settings
 check_not_yet
 check_threats
 check_links
+check_paths
 check_runbooks
 if [[ $faults -gt 0 ]]; then
     printf 'check-docs: %d faults\n' "$faults" >&2

@@ -15,16 +15,18 @@ step "dependencies"
 scripts/check-dependencies.sh
 step "documents"
 scripts/check-docs.sh
+step "style"
+scripts/check-style.sh
 step "alert rules"
 promtool check rules deploy/alerts.yaml >/dev/null
 promtool test rules deploy/alerts.test.yaml >/dev/null
 step "build"
 swift build --build-tests "${build_flags[@]}"
-# In turns: what only computes would starve those who wait for other processes, and those who wait each other.
+# One group after another: tests that only compute would starve those that wait for other processes, and those each other.
 tests() {
     step "tests: $1"
     shift
-    # What waits for ever is to be seen today: the tests that have started and not ended are in what was printed.
+    # A test that hangs ends the run: what was printed shows which tests have started and not ended.
     timeout --kill-after=10s 25m swift test --skip-build --disable-xctest "$@" "${build_flags[@]}"
 }
 pure='^(FulfillmentTests|AppleProofsTests)\.'

@@ -1,14 +1,14 @@
 import NIOCore
 import Synchronization
 
-/// The HTTP server's connections: who is silent for too long is closed, and so is the longest silent one where there are too
-/// many, so that a new one always finds a place.
+/// The HTTP server's connections: one that is silent for too long is closed, and where there are too many the one that
+/// was silent for longest, so that a new one is always accepted.
 final class ConnectionTable: Sendable {
     /// Connections at once.
     static let maximum = 256
     /// From connecting to the whole head of the first request. Bytes of a head that is not whole do not count.
     static let headSeconds = 5.0
-    /// From one sign of life to the next, also between two requests.
+    /// From one byte received or sent to the next, also between two requests.
     static let idleSeconds = 60.0
     static let sweepSeconds = 1.0
 
@@ -28,7 +28,7 @@ final class ConnectionTable: Sendable {
     var count: Int { entries.withLock(\.count) }
 
     /// Times are monotonic seconds.
-    /// - Returns: whether another had to go.
+    /// - Returns: whether another was closed for it.
     @discardableResult
     func add(_ channel: any Channel, now: Double) -> Bool {
         let evicted = entries.withLock { entries -> (any Channel)? in

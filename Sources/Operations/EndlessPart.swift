@@ -1,24 +1,24 @@
 import Foundation
 
-/// What is to run until the process stops. Where one ends before that, whatever ended it, the process stops in order and
-/// exits 1: half a worker is worse than none.
+/// What has to run until the process stops. Where one ends before that, for whatever reason, the process stops in order
+/// and exits 1: a worker without one of its parts would look alive.
 public enum EndlessPart: String, CaseIterable, Sendable {
     case httpServer = "http-server"
     case failureReports = "failure-reports"
     case catalogWatch = "catalog-watch"
-    case upkeep
+    case fleetCounts = "fleet-counts"
     case maintenance
     case appleLimits = "apple-limits"
     case appleReach = "apple-reach"
     case clockWatch = "clock-watch"
     case brokerWatch = "broker-watch"
     case outboxSweep = "outbox-sweep"
-    case revisitLoop = "revisit-loop"
-    case holdRevisitLoop = "hold-revisit-loop"
+    case parkedLoop = "parked-loop"
+    case heldLoop = "held-loop"
     case notificationLoop = "notification-loop"
     case consumerLoop = "consumer-loop"
 
-    /// Runs `body`, and throws `PartEnded` where it ends although nobody stops it.
+    /// Runs `body`, and throws `PartEnded` where it ends although nothing stops it.
     /// - Parameter isStopping: whether it may end.
     public func run(
         isStopping: @Sendable () -> Bool = { Task.isCancelled }, _ body: @Sendable () async throws -> Void

@@ -5,40 +5,40 @@ import Synchronization
 ///
 /// Any thread; a beat is one short lock.
 public final class Health: Sendable {
-    /// A part that must show progress, also while it is idle or its neighbour (Kafka, PostgreSQL, Apple) is away:
-    /// a restart would not mend those. Nothing that waits for PostgreSQL is watched while it does: a COMMIT may take as long
-    /// as a standby is away, and no time-out ends that.
+    /// A part that must show progress, also while it is idle or Kafka, PostgreSQL or Apple is away: a restart would not
+    /// fix those. Nothing that waits for PostgreSQL is watched while it does: a COMMIT may take as long as a standby is
+    /// away, and no time-out ends that.
     public enum Part: String, CaseIterable, Sendable {
         case consumerLoop = "consumer loop"
         case outcomePublisher = "outcome publisher"
-        case revisitLoop = "revisit loop"
-        case holdRevisitLoop = "hold revisit loop"
+        case parkedLoop = "loop of parked submissions"
+        case heldLoop = "loop of held transactions"
         case notificationLoop = "notification loop"
 
         /// From one beat to the next at most.
         public var maximumAge: Duration {
             switch self {
             case .consumerLoop: .seconds(60)
-            case .outcomePublisher, .revisitLoop, .holdRevisitLoop, .notificationLoop: .seconds(120)
+            case .outcomePublisher, .parkedLoop, .heldLoop, .notificationLoop: .seconds(120)
             }
         }
     }
 
-    /// What must hold for readiness besides that no part fails without which nothing goes on (`FailingPart.isNeeded`).
-    /// Those of the start are unmet at first.
+    /// What must hold for readiness, besides that no needed part fails (`FailingPart.isNeeded`). Those of the start are
+    /// unmet at first.
     public enum ReadinessCondition: Int, CaseIterable, Sendable {
         /// Of the start: PostgreSQL has answered once. Later outages are `FailingPart.postgresql`.
         case databaseReachable, schemaCurrent, catalogImported
         case brokerReached, joinedGroup
         /// Fetches of the submissions are answered.
         case submissionsFetched
-        /// The last publication was acknowledged, or none is owed.
+        /// The last publication was acknowledged, or none is pending.
         case outcomesAcknowledged
         case notStopping
     }
 
     private struct State {
-        /// Nanoseconds of the last beat. A part that never beat is not yet watched: starting is readiness' business.
+        /// Nanoseconds of the last beat. A part that never beat is not watched yet: `/readyz` tells of the start.
         var beats: [Part: UInt64] = [:]
         var unmet: [ReadinessCondition: String] = [
             .databaseReachable: "PostgreSQL has not been reached yet",
@@ -54,7 +54,7 @@ public final class Health: Sendable {
     private let now: @Sendable () -> UInt64
     private let state = Mutex(State())
 
-    /// `now` tells monotonic nanoseconds.
+    /// `now` returns monotonic nanoseconds.
     public init(
         failures: Failures = Failures(),
         now: @escaping @Sendable () -> UInt64 = { DispatchTime.now().uptimeNanoseconds }

@@ -50,12 +50,13 @@ public final class MetricFamily<Child: Metric>: Sendable {
         }
     }
 
-    /// Forgets a child, for what is no longer ours to tell (a partition given back). Who still holds it counts unseen.
+    /// Removes a child whose subject is no longer this process's (a revoked partition). Whoever still has the child
+    /// counts unseen.
     public func remove(_ labelValues: String...) {
         children.withLock { $0[labelValues] = nil }
     }
 
-    /// Forgets all children.
+    /// Removes all children.
     public func removeAll() {
         children.withLock { $0.removeAll() }
     }

@@ -10,9 +10,10 @@ import Synchronization
 
 /// The operators' HTTP server: `/livez`, `/readyz`, `/metrics`, and a live page at `/`.
 ///
-/// It has no authentication and tells no player's data; it belongs on an inner network, and listens on loopback unless told otherwise.
+/// It has no authentication and tells no player's data; it belongs on an internal network, and listens on loopback
+/// unless told otherwise.
 public struct OperationsServer: Service {
-    /// Between two lines that connections had to go.
+    /// Between two lines about closed connections.
     private static let floodLineSeconds = 60.0
 
     private let host: String
@@ -37,7 +38,7 @@ public struct OperationsServer: Service {
 
     /// Serves until graceful shutdown or cancellation. Throws `OperationsServerError` if it cannot listen.
     public func run() async throws {
-        // Hummingbird tells its start at info, in words of its own; ours is enough.
+        // Hummingbird logs its start at info, too; our line is enough.
         var serverLogger = logger
         serverLogger.logLevel = max(logger.logLevel, .notice)
         let bound = Bound()

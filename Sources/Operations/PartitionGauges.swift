@@ -1,5 +1,5 @@
-/// The gauges of the partitions of one topic. A series that exists stays: what was given back has no lag, for another
-/// replica tells of it; what was lost keeps what was last known, for nobody may have it while Kafka is away.
+/// The gauges of the partitions of one topic. A series that exists stays: a revoked partition has no lag here, for
+/// another replica tells of it. A lost one keeps its last lag, for no other replica may have it while Kafka is away.
 ///
 /// One owner: the thread of the topic's consumer.
 public struct PartitionGauges {
@@ -24,13 +24,13 @@ public struct PartitionGauges {
     /// The consumer was given these, besides those that it has.
     public mutating func assign(_ partitions: [(topic: String, partition: Int32)]) {
         assigned.formUnion(partitions.map { Place(topic: $0.topic, partition: $0.partition) })
-        // Whoever is assigned partitions has joined the group: what it is not given is another's now.
+        // Whoever is assigned partitions has joined the group: what it does not get is another replica's now.
         for place in lost.subtracting(assigned) { gauge(place).set(0) }
         lost = []
         count?.set(assigned.count)
     }
 
-    public mutating func giveBack(topic: String, partition: Int32, isLost: Bool) {
+    public mutating func revoke(topic: String, partition: Int32, isLost: Bool) {
         let place = Place(topic: topic, partition: partition)
         guard assigned.remove(place) != nil else { return }
         if isLost { lost.insert(place) } else { gauge(place).set(0) }

@@ -2,9 +2,9 @@ import Synchronization
 
 /// How far this process's clock is ahead of the clocks that stamp records, as far as records can tell.
 ///
-/// A record's age tells nothing by itself, for it may have waited in the log. One that was appended after the log had been
-/// seen to end is as old as that look at most: whatever its timestamp lies further back is a difference of clocks. One
-/// from the future needs no such proof. Times are milliseconds since the epoch, by this process's clock.
+/// A record's age says nothing by itself, for it may have waited in the log. One that was appended after the end of the
+/// log was read is at most as old as that read: if its timestamp is older, the difference is between the clocks. A
+/// timestamp in the future needs no such proof. Times are milliseconds since the epoch, by this process's clock.
 public final class RecordClock: Sendable {
     private struct Place: Hashable {
         let topic: String
@@ -14,7 +14,8 @@ public final class RecordClock: Sendable {
     private struct State {
         /// Where each log ended, and when that was seen.
         var ends: [Place: (offset: Int64, at: Int64)] = [:]
-        /// Since the last look: of the record that is furthest in the future, and of the fresh one that seems least old.
+        /// Since the last look: of the record that is furthest in the future, and of the fresh one that seems least
+        /// old.
         var behind: Int64?
         var ahead: Int64?
     }
@@ -40,13 +41,13 @@ public final class RecordClock: Sendable {
         }
     }
 
-    /// Seconds that this process's clock is ahead, below 0 where it is behind; nil where no record has told since the last
-    /// call.
+    /// Seconds that this process's clock is ahead, below 0 where it is behind; nil where no record has told since the
+    /// last call.
     public func take() -> Double? {
         state.withLock { state in
             defer { (state.behind, state.ahead) = (nil, nil) }
             let behind = state.behind ?? 0
-            // A clock that runs ahead makes no record come from the future: the larger of the two is the one to tell.
+            // A clock that is ahead makes no record seem to be from the future: the larger of the two is returned.
             if let ahead = state.ahead, ahead >= behind { return Double(ahead) / 1000 }
             return state.behind.map { -Double($0) / 1000 }
         }

@@ -9,7 +9,7 @@ public struct StandardErrorLogHandler: LogHandler {
     private let label: String
     private let format: LogFormat
     private let sharedLevel: LogLevelSwitch
-    /// Set through a logger, for that logger alone.
+    /// Set through a logger, for that logger only.
     private var ownLevel: Logger.Level?
     private let now: @Sendable () -> Int64
     private let write: @Sendable ([UInt8]) -> Void
@@ -51,7 +51,7 @@ public struct StandardErrorLogHandler: LogHandler {
         var all = metadata
         if let provided = metadataProvider?.get() { all.merge(provided) { _, new in new } }
         if let error = event.error { all[LogKey.error.rawValue] = "\(error)" }
-        // What the line itself says wins.
+        // The line's own metadata overrides the logger's.
         if let own = event.metadata { all.merge(own) { _, new in new } }
         let line = LogLine(
             time: now(), level: event.level, label: label, message: event.message.description, metadata: all)

@@ -62,9 +62,9 @@ public struct Pipeline: Sendable {
             await supervise(.brokerWatch) { await BrokerWatch(publisher: publisher, health: health).run() }
         }
         let revisit = Revisit(worker: worker, health: health, logger: logger)
-        revisit?.start { await supervise(.revisitLoop, $0) }
+        revisit?.start { await supervise(.parkedLoop, $0) }
         let holds = held.flatMap { HoldRevisit(worker: worker, holds: $0, health: health, logger: logger) }
-        holds?.start { await supervise(.holdRevisitLoop, $0) }
+        holds?.start { await supervise(.heldLoop, $0) }
         async let notified: Void = superviseNotifications()
         await supervise(.consumerLoop) {
             let ending = await consume()

@@ -13,7 +13,7 @@ struct AccountTokenTests {
         return PendingDecision(
             submission: Sample.submission(Identifier("s-\(id)"), player: player, token: submitted),
             position: Sample.position(), proof: Digest256(hashing: Array(id.text.utf8)),
-            ruling: .each([Sample.judged(purchase, .consumable, verdict)]), environment: .production, evidence: nil,
+            verdict: .each([Sample.judged(purchase, .consumable, verdict)]), environment: .production, evidence: nil,
             decidedAt: Sample.recordTime, catalogVersion: 1, traceparent: nil, risk: RiskThresholds(), tokenUse: use)
     }
 

@@ -52,7 +52,7 @@ struct Base64Tests {
         #expect(decode(text) == nil)
     }
 
-    @Test("every byte is a digit, padding, white space or foreign, wherever it stands")
+    @Test("every byte is a digit, padding, white space or foreign, wherever it is")
     func everyByte() {
         let digits = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_".utf8)
         let blanks: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]

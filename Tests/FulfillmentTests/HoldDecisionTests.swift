@@ -18,14 +18,14 @@ struct HoldDecisionTests {
     }
 
     private func settle(
-        _ ruling: Ruling, _ hold: LeasedHold, in view: inout LedgerView
+        _ verdict: Verdict, _ hold: LeasedHold, in view: inout LedgerView
     ) -> HoldDecision.Settled {
         HoldDecision(
-            hold, ruling: ruling, environment: .production, decidedAt: Sample.recordTime, catalogVersion: 2
+            hold, verdict: verdict, environment: .production, decidedAt: Sample.recordTime, catalogVersion: 2
         ).settle(in: &view)
     }
 
-    @Test("a release is granted to the submission that was held, and its event lists that transaction alone")
+    @Test("a release is granted to the submission that was held, and its event lists only that transaction")
     func granted() throws {
         let hold = hold(waived: [.unknownProduct])
         var view = LedgerView(
@@ -42,15 +42,15 @@ struct HoldDecisionTests {
         #expect(settle(.each([Sample.judged(Sample.purchase())]), hold, in: &view).reason == .alreadyGranted)
     }
 
-    @Test("rules that speak against it reject it, as a whole or by itself, under one id for this hold alone")
+    @Test("a rule that fails rejects it, with its submission or by itself, under an id that only this hold has")
     func rejected() {
-        let table: [(Ruling, Reason)] = [
+        let table: [(Verdict, Reason)] = [
             (.whole(.refusedByOperator, []), .refusedByOperator), (.whole(.sandboxNotAllowed, []), .sandboxNotAllowed),
             (.each([Sample.judged(Sample.purchase(), .consumable, .reject(.cancelled))]), .cancelled),
         ]
-        for (ruling, reason) in table {
+        for (verdict, reason) in table {
             var view = LedgerView()
-            guard case .rejected(let event) = settle(ruling, hold(), in: &view) else { return #expect(Bool(false)) }
+            guard case .rejected(let event) = settle(verdict, hold(), in: &view) else { return #expect(Bool(false)) }
             #expect(event.kind == .rejected && event.reason == reason)
             #expect(event.listed == ["1000 rejected \(reason.rawValue)"])
             #expect(event.member("submission_id")?.string == "submission-1")
@@ -69,20 +69,20 @@ struct HoldDecisionTests {
         var granted = LedgerView(grants: [
             "1000": LedgerView.Grant(player: "player-2", submission: nil, isRevoked: false, event: nil)
         ])
-        let ruling = Ruling.each([Sample.judged(Sample.purchase(), .nonConsumable)])
-        #expect(settle(ruling, hold(), in: &granted).reason == .ownedByOtherPlayer)
+        let verdict = Verdict.each([Sample.judged(Sample.purchase(), .nonConsumable)])
+        #expect(settle(verdict, hold(), in: &granted).reason == .ownedByOtherPlayer)
         var claimed = LedgerView(claims: ["1000": LedgerView.Claim(player: "player-2")])
-        #expect(settle(ruling, hold(), in: &claimed).reason == .ownedByOtherPlayer)
+        #expect(settle(verdict, hold(), in: &claimed).reason == .ownedByOtherPlayer)
         var own = LedgerView(grants: [
             "1000": LedgerView.Grant(player: "player-1", submission: nil, isRevoked: false, event: nil)
         ])
-        #expect(settle(ruling, hold(), in: &own).reason == .alreadyGranted)
+        #expect(settle(verdict, hold(), in: &own).reason == .alreadyGranted)
     }
 
     @Test("it waits on for another reason, and where Apple's answer no longer has it")
     func waitsOn() {
         var view = LedgerView()
-        let retired = Ruling.each([Sample.judged(Sample.purchase(), .consumable, .hold(.retiredProduct))])
+        let retired = Verdict.each([Sample.judged(Sample.purchase(), .consumable, .hold(.retiredProduct))])
         #expect(settle(retired, hold(), in: &view) == .held(.retiredProduct))
         #expect(settle(.each([Sample.judged(Sample.purchase("7"))]), hold(), in: &view) == .notTold)
         let limited = JudgedPurchase(
@@ -98,14 +98,14 @@ struct HoldDecisionTests {
         let theirs = LedgerView.Grant(player: "player-2", submission: nil, isRevoked: false, event: nil)
         var view = LedgerView(grants: ["1000": theirs])
         let submission = Sample.submission(token: Sample.token)
-        let ruling = Ruling.each([Sample.judged(purchase)])
+        let verdict = Verdict.each([Sample.judged(purchase)])
         #expect(
-            settle(ruling, hold(.ownershipDisputed, submission: submission), in: &view) == .held(.ownershipDisputed))
+            settle(verdict, hold(.ownershipDisputed, submission: submission), in: &view) == .held(.ownershipDisputed))
         let released = hold(.ownershipDisputed, waived: [.ownershipDisputed], submission: submission)
-        #expect(settle(ruling, released, in: &view).reason == .ownedByOtherPlayer)
+        #expect(settle(verdict, released, in: &view).reason == .ownedByOtherPlayer)
     }
 
-    @Test("every reason that can be let pass lets through what it alone held, and nothing else")
+    @Test("every reason that can be waived lets through what it held, and nothing that another reason holds")
     func waived() {
         var retired = Product(id: Sample.product, kind: .consumable)
         retired.isRetired = true
@@ -189,7 +189,7 @@ struct HoldDecisionTests {
             view.tokens[key] = AccountTokenFacts(learntOf: "buyer", senders: ["buyer"])
             let decision = HoldDecision(
                 hold(.ownershipDisputed, waived: waived, isDue: true, submission: submission, purchase: purchase),
-                ruling: .each([Sample.judged(purchase)]), environment: .production, decidedAt: Sample.recordTime,
+                verdict: .each([Sample.judged(purchase)]), environment: .production, decidedAt: Sample.recordTime,
                 catalogVersion: 2, tokenUse: .holds)
             switch decision.settle(in: &view) {
             case .granted: #expect(isGranted && view.claims["1000"]?.player == "player-1")

@@ -28,7 +28,7 @@ struct IdentifierTests {
         #expect(Identifier("a") != "a ")
     }
 
-    @Test("names stand in the order of their bytes")
+    @Test("names are ordered by their bytes")
     func order() {
         let inOrder: [Identifier] = ["", "\0", "1", "10", "2", "A", "a", "aa", "b", "e\u{301}", "\u{E9}", "漢", "😀"]
         #expect(inOrder.reversed().sorted() == inOrder)

@@ -23,7 +23,7 @@ struct JSONParserTests {
         (#"a\nb\tc"#, "a\nb\tc"), (#"é\u00e9😀"#, "éé😀"), (#"\\u0041"#, "\\u0041"),
     ]
 
-    @Test("an escape stands for its character", arguments: escapes)
+    @Test("an escape is read as its character", arguments: escapes)
     func escape(written: String, meant: String) throws {
         let text = try #require(try parse("\"\(written)\"").value.string)
         #expect(Array(text.utf8) == Array(meant.utf8))
@@ -44,7 +44,7 @@ struct JSONParserTests {
         [0xE2, 0x82], [0xC3, 0x28],
     ]
 
-    @Test("invalid UTF-8 is refused wherever it stands", arguments: illFormed)
+    @Test("invalid UTF-8 is refused wherever it is", arguments: illFormed)
     func invalidUTF8(sequence: [UInt8]) {
         for prefix in ["", "a", "abcdefg", "abcdefgh", "abcdefghijklmnop"] {
             let bytes = Array("{\"\(prefix)".utf8) + sequence + Array("\":1}".utf8)
@@ -58,7 +58,7 @@ struct JSONParserTests {
     }
 
     @Test(
-        "what stands behind the value is a fault",
+        "anything behind the value is a fault",
         arguments: ["{}x", "{} {}", "[],", "1 1", "\"a\"\"b\"", "null\0", "{}\0"])
     func trailing(text: String) {
         #expect(throws: JSONFault.self) { try parse(text) }

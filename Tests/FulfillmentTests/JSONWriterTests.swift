@@ -10,7 +10,7 @@ struct JSONWriterTests {
         return json.bytes
     }
 
-    @Test("every character up to U+02FF comes back as it went in, alone and between others")
+    @Test("every character up to U+02FF is read as it was written, by itself and between others")
     func roundTrip() throws {
         for code in UInt32(0)..<0x300 {
             let scalar = try #require(Unicode.Scalar(code))
@@ -33,7 +33,7 @@ struct JSONWriterTests {
         #expect(written("\n\r\t\"\\/") == Array(#""\n\r\t\"\\/""#.utf8))
     }
 
-    @Test("commas stand between members and elements and nowhere else")
+    @Test("commas are between members and elements and nowhere else")
     func commas() {
         var json = JSONWriter()
         json.beginObject()

@@ -64,7 +64,7 @@ struct JudgePurchaseTests {
         },
     ]
 
-    @Test("each fault alone is told", arguments: faults)
+    @Test("each single fault is told", arguments: faults)
     func alone(fault: Fault) {
         var plain = Case()
         #expect(plain.verdict == .grant(payload: nil))

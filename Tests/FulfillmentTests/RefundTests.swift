@@ -141,7 +141,7 @@ struct RefundTests {
         #expect(OutcomeEvent(stored: reinstated.value) == reinstated)
     }
 
-    @Test("where the catalog no longer has the product, what was granted is given back")
+    @Test("where the catalog no longer has the product, what was granted is reinstated")
     func payloadOfTheGrant() {
         var view = RefundView(grants: ["1000": Self.grant(revokedAt: Self.refundedAt)])
         let effect = Self.notice(.reversed).settle(in: &view, at: Self.day, catalog: Catalog(version: 2, apps: []))

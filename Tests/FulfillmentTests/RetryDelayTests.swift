@@ -38,7 +38,7 @@ struct RetryDelayTests {
         #expect(RetryDelay(initialSeconds: 0, maximumSeconds: 0).afterTrouble(failures: 50, jitter: 0.9) == 0)
     }
 
-    @Test("three tries in doubt stand evenly over the doubt's time, and the defaults are the contract's")
+    @Test("three tries in doubt are spread evenly over the doubt's time, and the defaults are the contract's")
     func doubt() {
         #expect(delay.inDoubt * Double(Judge.triesInDoubt - 1) == 600)
         #expect(RetryDelay() == RetryDelay(initialSeconds: 0.5, maximumSeconds: 300, doubtSeconds: 600))

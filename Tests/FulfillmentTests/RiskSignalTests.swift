@@ -19,7 +19,7 @@ struct RiskSignalTests {
         purchase.appTransactionID = account
         return PendingDecision(
             submission: submission, position: Sample.position(), proof: Digest256(hashing: Array(id.text.utf8)),
-            ruling: .each([Sample.judged(purchase, .consumable, verdict)]),
+            verdict: .each([Sample.judged(purchase, .consumable, verdict)]),
             environment: .production, evidence: nil, decidedAt: Sample.recordTime, catalogVersion: 1, traceparent: nil,
             risk: hasRisk ? risk : nil)
     }
@@ -76,7 +76,7 @@ struct RiskSignalTests {
         #expect(self.risk(decision("8", player: "b", device: nil, account: "third"), in: &view).isEmpty)
     }
 
-    @Test("an event tells its signals again when it is taken up from its bytes")
+    @Test("an event that is read from its bytes has its signals")
     func stored() throws {
         var view = LedgerView()
         view.risk.playersOfDevice[RiskFacts.Device(bundleID: Sample.bundle, id: "phone")] = ["a", "b"]

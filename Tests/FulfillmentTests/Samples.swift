@@ -48,12 +48,12 @@ enum Sample {
     }
 
     static func decision(
-        _ ruling: Ruling, submission: Submission = submission(), proof: String = "proof", offset: Int64 = 7,
+        _ verdict: Verdict, submission: Submission = submission(), proof: String = "proof", offset: Int64 = 7,
         decidedAt: Timestamp = recordTime
     ) -> PendingDecision {
         PendingDecision(
             submission: submission, position: position(offset: offset), proof: Digest256(hashing: Array(proof.utf8)),
-            ruling: ruling, environment: .production, evidence: nil, decidedAt: decidedAt, catalogVersion: 1,
+            verdict: verdict, environment: .production, evidence: nil, decidedAt: decidedAt, catalogVersion: 1,
             traceparent: nil)
     }
 

@@ -136,31 +136,31 @@ struct ScreeningTests {
         #expect(screen(.transactionID("1000"), as: .malformed, app: app) == .admitted(proof))
     }
 
-    @Test("a proven transaction stands alone where the app has no credentials, or where it is an hour old at most")
+    @Test("a proven transaction is enough where the app has no credentials, or where it is an hour old at most")
     func freshness() {
         var app = Sample.app()
         let proof = ProofReading.read(Sample.content(), .proven)
-        func standsAlone(afterMinutes minutes: Int64) -> Bool {
+        func isEnough(afterMinutes minutes: Int64) -> Bool {
             let now = Sample.purchaseTime.adding(milliseconds: minutes * 60_000)
             guard case .admitted(let proof) = screen(jws, as: proof, app: app, now: now) else { return false }
             return proof.sufficientEvidence(for: app, now: now) != nil
         }
-        #expect(standsAlone(afterMinutes: 0) && standsAlone(afterMinutes: 1_000_000))
+        #expect(isEnough(afterMinutes: 0) && isEnough(afterMinutes: 1_000_000))
         app.serverAPI = ServerAPICredentials(issuerID: "i", keyID: "k", privateKeySetting: "S")
-        #expect(standsAlone(afterMinutes: 0) && standsAlone(afterMinutes: 60) && standsAlone(afterMinutes: -5))
-        #expect(!standsAlone(afterMinutes: 61))
+        #expect(isEnough(afterMinutes: 0) && isEnough(afterMinutes: 60) && isEnough(afterMinutes: -5))
+        #expect(!isEnough(afterMinutes: 61))
         app.verification = .local
-        #expect(standsAlone(afterMinutes: 61))
+        #expect(isEnough(afterMinutes: 61))
     }
 
-    @Test("a transaction that is not proven never stands alone")
+    @Test("a transaction that is not proven is never enough")
     func notProvable() {
         for verification in AppPolicy.Verification.allCases {
             var app = Sample.app()
             app.verification = verification
             guard case .blocked(.noServerAPI, _) = screen(jws, as: .read(Sample.content(), .notProvable), app: app)
             else {
-                Issue.record("it does under \(verification)")
+                Issue.record("it is under \(verification)")
                 continue
             }
         }

@@ -79,7 +79,7 @@ struct SettlementPropertyTests {
     /// The contract's "what one submission yields".
     private func expectPromisedAnswer(_ settlement: Settlement, to decision: PendingDecision, _ note: String) {
         let outcomes = settlement.outcomes
-        #expect(outcomes.map(\.transactionID) == decision.ruling.purchases.map(\.transactionID), "\(note)")
+        #expect(outcomes.map(\.transactionID) == decision.verdict.purchases.map(\.transactionID), "\(note)")
         let granted = outcomes.filter { $0.outcome == .granted }.map(\.transactionID)
         let held = outcomes.filter { $0.outcome == .held }
         let grantedEvents = settlement.events.filter { $0.kind == .granted }

@@ -73,17 +73,17 @@ struct SubmissionDecoderTests {
     func null(field: String) {
         let record = plain.adding(field, "null")
         if field == "receipt_data" {
-            #expect(record.deadLetter?.detail == "receipt_data stands there twice")
+            #expect(record.deadLetter?.detail == "receipt_data appears twice")
         } else {
             #expect(record.submission == plain.submission)
         }
     }
 
-    @Test("a known field that stands there twice makes a dead letter, even with the same value", arguments: fields)
+    @Test("a known field that appears twice makes a dead letter, even with the same value", arguments: fields)
     func duplicate(field: String) {
         let json = field == "app_account_token" ? "\"\(Sample.token)\"" : #""1""#
         let letter = record(field, json).adding(field, json).deadLetter
-        #expect(letter?.detail == "\(field) stands there twice")
+        #expect(letter?.detail == "\(field) appears twice")
     }
 
     @Test("a name of 128 scalars is taken and one of 129 is not, whatever the script", arguments: names)

@@ -20,7 +20,7 @@ struct AccountTokenTests {
             proof: .receipt("MIIB"), appAccountToken: token)
         return PendingDecision(
             submission: submission, position: Sample.position(Int64(id * 1000 + Int(player.utf8.last ?? 0))),
-            proof: Sample.digest("\(id) \(player)"), ruling: .each([Sample.judged(purchase, .consumable, verdict)]),
+            proof: Sample.digest("\(id) \(player)"), verdict: .each([Sample.judged(purchase, .consumable, verdict)]),
             environment: .production, evidence: nil, decidedAt: Sample.noon, catalogVersion: 1, traceparent: nil,
             risk: RiskThresholds(), tokenUse: use)
     }
@@ -67,7 +67,7 @@ struct AccountTokenTests {
                         proof: .receipt("MIIB"), appAccountToken: token)
                     let decision = PendingDecision(
                         submission: submission, position: Sample.position(Int64(round), partition: Int32(index)),
-                        proof: Sample.digest("\(round) \(index)"), ruling: .each([Sample.judged(purchase)]),
+                        proof: Sample.digest("\(round) \(index)"), verdict: .each([Sample.judged(purchase)]),
                         environment: .production, evidence: nil, decidedAt: Sample.noon, catalogVersion: 1,
                         traceparent: nil, tokenUse: .holds)
                     group.addTask { try await ledger.record(decision) }
@@ -105,7 +105,7 @@ struct AccountTokenTests {
             purchase.appAccountToken = Self.token
             let event = try await holds.settle(
                 HoldDecision(
-                    hold, ruling: .each([Sample.judged(purchase)]), environment: .production, decidedAt: Sample.noon,
+                    hold, verdict: .each([Sample.judged(purchase)]), environment: .production, decidedAt: Sample.noon,
                     catalogVersion: 1, tokenUse: .holds))
             #expect(event?.kind == .granted && event?.risk == [.sharedToken])
         }
@@ -128,7 +128,7 @@ struct AccountTokenTests {
         for hold in taken {
             let event = try await holds.settle(
                 HoldDecision(
-                    hold, ruling: .each([Sample.judged(Sample.purchase(hold.transactionID.text))]),
+                    hold, verdict: .each([Sample.judged(Sample.purchase(hold.transactionID.text))]),
                     environment: .production, decidedAt: Sample.noon, catalogVersion: 2))
             #expect(event?.kind == .granted && event?.risk == hold.risk)
         }
@@ -155,7 +155,7 @@ struct AccountTokenTests {
         purchase.appAccountToken = Self.token
         let event = try await holds.settle(
             HoldDecision(
-                hold, ruling: .each([Sample.judged(purchase)]), environment: .production, decidedAt: Sample.noon,
+                hold, verdict: .each([Sample.judged(purchase)]), environment: .production, decidedAt: Sample.noon,
                 catalogVersion: 1, tokenUse: .holds))
         #expect(event?.kind == .granted)
         #expect(try await database.number("SELECT count(*) FROM claims WHERE player_id = 'thief'") == 1)

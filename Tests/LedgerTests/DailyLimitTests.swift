@@ -99,7 +99,8 @@ struct DailyLimitTests {
         let judged = JudgedPurchase(purchase: Sample.purchase("2"), kind: .consumable, verdict: .grant(payload: nil))
         let event = try await holds.settle(
             HoldDecision(
-                released, ruling: .each([judged]), environment: .production, decidedAt: Sample.noon, catalogVersion: 1))
+                released, verdict: .each([judged]), environment: .production, decidedAt: Sample.noon, catalogVersion: 1)
+        )
         #expect(event?.kind == .granted)
         // The released one counts.
         try await database.run("UPDATE grants SET revoked_at = now() WHERE transaction_id = '4'")

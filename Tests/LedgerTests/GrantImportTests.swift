@@ -65,7 +65,7 @@ struct GrantImportTests {
         #expect(due.isDue && !due.isReleased)
         let event = try await holds.settle(
             HoldDecision(
-                due, ruling: .each([held]), environment: .production, decidedAt: Sample.noon, catalogVersion: 2))
+                due, verdict: .each([held]), environment: .production, decidedAt: Sample.noon, catalogVersion: 2))
         #expect(event?.reason == .alreadyGranted)
         #expect(event?.kind == .rejected)
         #expect(try await database.number("SELECT count(*) FROM claims WHERE player_id = 'player-1'") == 1)

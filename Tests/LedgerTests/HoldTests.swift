@@ -15,7 +15,7 @@ struct HoldTests {
 
     private func decision(_ hold: LeasedHold, _ judged: JudgedPurchase, catalogVersion: Int64 = 1) -> HoldDecision {
         HoldDecision(
-            hold, ruling: .each([judged]), environment: .production, decidedAt: Sample.noon,
+            hold, verdict: .each([judged]), environment: .production, decidedAt: Sample.noon,
             catalogVersion: catalogVersion)
     }
 

@@ -48,8 +48,8 @@ struct InspectionTests {
         await ledger.close()
     }
 
-    @Test("the story tells each try at Apple, each rule and each event, of what was decided and of what waits")
-    func story() async throws {
+    @Test("the trace tells each try at Apple, each rule and each event, of what was decided and of what waits")
+    func trace() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
         func steps(_ id: String) async throws -> [String] {
@@ -58,13 +58,13 @@ struct InspectionTests {
             }
         }
         let tries = [Sample.appleTry, AppleTry(at: Sample.noon, answer: .trouble(.init(.timeout)))]
-        let story = SubmissionStory(signature: .notProvable, source: .apple, tries: tries)
+        let trace = DecisionTrace(signature: .notProvable, source: .apple, tries: tries)
         let purchases = [
             Sample.judged(Sample.purchase("1000")),
             Sample.judged(Sample.purchase("2000"), .consumable, .reject(.familyShared)),
             Sample.judged(Sample.purchase("3000"), .consumable, .reject(.cancelled)),
         ]
-        let granted = Sample.decision(.each(purchases), offset: 1, submission: "sub", story: story)
+        let granted = Sample.decision(.each(purchases), offset: 1, submission: "sub", trace: trace)
         let event = try #require(try await ledger.record(granted).events.first)
         let told = try await steps("sub")
         #expect(
@@ -108,7 +108,7 @@ struct InspectionTests {
         await ledger.close()
     }
 
-    @Test("of many tries the last ones are kept, and a story holds neither receipt nor token")
+    @Test("of many tries the last ones are kept, and a trace holds neither receipt nor token")
     func bounded() async throws {
         var tries: [AppleTry] = []
         for second in 0..<20 {
@@ -123,9 +123,9 @@ struct InspectionTests {
             appAccountToken: "6e3b2f50-0c1d-4a5e-9f70-112233445566", deviceID: "d\u{1}", currency: "EUR")
         let decision = PendingDecision(
             submission: submission, position: Sample.position(1), proof: Sample.digest("p"),
-            ruling: .whole(.noPurchase, []), environment: .production, evidence: nil, decidedAt: Sample.noon,
+            verdict: .whole(.noPurchase, []), environment: .production, evidence: nil, decidedAt: Sample.noon,
             catalogVersion: 3, traceparent: nil,
-            story: SubmissionStory(signature: .proven, source: .proof, tries: tries))
+            trace: DecisionTrace(signature: .proven, source: .proof, tries: tries))
         _ = try await ledger.record(decision)
         #expect(try await database.number("SELECT count(*) FROM outcomes WHERE story ~ 'MIIB|6e3b'") == 0)
         #expect(try await database.number("SELECT count(*) FROM outcomes WHERE length(story) < 1000") == 1)

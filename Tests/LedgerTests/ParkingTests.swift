@@ -357,9 +357,9 @@ struct ParkingTests {
         }
     }
 
-    private func decision(_ leased: LeasedSubmission, _ ruling: Ruling) -> PendingDecision {
+    private func decision(_ leased: LeasedSubmission, _ verdict: Verdict) -> PendingDecision {
         PendingDecision(
-            submission: leased.submission, position: leased.position, proof: leased.proof, ruling: ruling,
+            submission: leased.submission, position: leased.position, proof: leased.proof, verdict: verdict,
             environment: .production, evidence: nil, decidedAt: Sample.noon, catalogVersion: 1,
             traceparent: leased.traceparent, parkedID: leased.id)
     }

@@ -42,7 +42,7 @@ struct RefundTests {
         Sample.decision([Sample.judged(Sample.purchase(id))], player: player, offset: offset)
     }
 
-    @Test("a grant is revoked and given back, once for each notification, and the outbox has each event")
+    @Test("a grant is revoked and reinstated, once for each notification, and the outbox has each event")
     func revokedAndBack() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -119,11 +119,11 @@ struct RefundTests {
         var events: [OutcomeEvent?] = []
         let taken = try await holds.takeDue(catalogVersion: 1, limit: 5)
         for hold in taken.sorted(by: { $0.transactionID < $1.transactionID }) {
-            let ruling = Ruling.each([Sample.judged(Sample.purchase(hold.transactionID.text))])
+            let verdict = Verdict.each([Sample.judged(Sample.purchase(hold.transactionID.text))])
             events.append(
                 try await holds.settle(
                     HoldDecision(
-                        hold, ruling: ruling, environment: .production, decidedAt: Sample.noon, catalogVersion: 1)))
+                        hold, verdict: verdict, environment: .production, decidedAt: Sample.noon, catalogVersion: 1)))
         }
         #expect(events.map { $0?.kind } == [.rejected, .granted])
         #expect(events.first??.reason == .cancelled)
@@ -206,7 +206,7 @@ struct RefundTests {
         #expect(effects == ["remembered", "refused", "remembered"])
     }
 
-    @Test("where grants and refunds of the same transactions race, none stands that Apple took back")
+    @Test("where grants and refunds of the same transactions race, no grant is left in force that Apple took back")
     func race() async throws {
         let database = try await LedgerDatabase()
         let ledgers = (0..<2).map { _ in database.ledger(writers: 2) }

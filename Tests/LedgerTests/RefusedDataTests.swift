@@ -38,7 +38,7 @@ struct RefusedDataTests {
             bundleID: "b\u{0}", proof: .receipt("MI\u{0}IB"), orderID: "o\u{0}")
         let decision = PendingDecision(
             submission: submission, position: Sample.position(1, at: Timestamp(milliseconds: .max)),
-            proof: Sample.digest("p"), ruling: .whole(.foreignApp, []), environment: .production, evidence: nil,
+            proof: Sample.digest("p"), verdict: .whole(.foreignApp, []), environment: .production, evidence: nil,
             decidedAt: Timestamp(milliseconds: .min), catalogVersion: 1, traceparent: "\u{0}")
         #expect(try await ledger.record(decision) == .parked)
         let stored = try await database.pool.run {

@@ -18,7 +18,7 @@ struct RiskTests {
             proof: .receipt("MIIB"), deviceID: device.map { Identifier($0) })
         return PendingDecision(
             submission: submission, position: Sample.position(Int64(id)), proof: Sample.digest("\(id)"),
-            ruling: .each([Sample.judged(purchase)]), environment: .production, evidence: nil,
+            verdict: .each([Sample.judged(purchase)]), environment: .production, evidence: nil,
             decidedAt: time, catalogVersion: 1, traceparent: nil, risk: risk)
     }
 

@@ -139,7 +139,7 @@ struct FailuresTests {
         #expect(log.lines.allSatisfy { $0.contains("Secretive") && !$0.contains("password") })
     }
 
-    @Test("A partition's lag stays when it is given back or lost, and what another replica reads has none here")
+    @Test("A revoked partition has no lag here, and a lost one keeps its lag until another replica reads it")
     func partitionGauges() {
         let metrics = ReceiptdMetrics(version: "1")
         var gauges = PartitionGauges(lag: metrics.consumerLag, count: metrics.assignedPartitions)
@@ -149,10 +149,10 @@ struct FailuresTests {
         gauges.assign([("t", 0), ("t", 1), ("t", 2)])
         #expect(metrics.assignedPartitions.value == 3)
         for partition in 0..<3 { gauges.set(lag: 7, end: 9, topic: "t", partition: Int32(partition), now: 0) }
-        gauges.giveBack(topic: "t", partition: 0, isLost: false)
+        gauges.revoke(topic: "t", partition: 0, isLost: false)
         #expect(lag(0) == 0)
-        gauges.giveBack(topic: "t", partition: 1, isLost: true)
-        gauges.giveBack(topic: "t", partition: 2, isLost: true)
+        gauges.revoke(topic: "t", partition: 1, isLost: true)
+        gauges.revoke(topic: "t", partition: 2, isLost: true)
         #expect(metrics.assignedPartitions.value == 0)
         #expect(lag(1) == 7 && lag(2) == 7)
         gauges.assign([("t", 1)])

@@ -24,7 +24,7 @@ public enum AppleAnswer: Sendable, Equatable {
 
     public struct Trouble: Sendable, Equatable {
         public let kind: TroubleKind
-        /// When Apple asks to be left alone until then.
+        /// Until when Apple asks for no requests (`Retry-After`).
         public let retryNotBefore: Timestamp?
         /// False where Apple was not asked at all: that says nothing of the proof.
         public let wasAsked: Bool
@@ -46,7 +46,8 @@ public enum AppleAnswer: Sendable, Equatable {
         case status
         case environmentLoop = "environment_loop"
         case incomplete
-        /// What Apple should have signed is not proven by our roots, or tells of another transaction than was asked for.
+        /// What Apple should have signed is not proven by our roots, or tells of another transaction than was asked
+        /// for.
         case unproven
     }
 

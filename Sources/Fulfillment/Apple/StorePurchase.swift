@@ -5,16 +5,16 @@ public enum StoreEnvironment: String, Sendable, CaseIterable {
 
 /// One transaction as Apple tells it.
 public struct StorePurchase: Sendable, Equatable {
-    public var transactionID: StoreTransactionID
-    public var originalTransactionID: StoreTransactionID
-    public var productID: ProductID
+    public let transactionID: StoreTransactionID
+    public let originalTransactionID: StoreTransactionID
+    public let productID: ProductID
     /// At least 1: one transaction of a consumable can be worth several.
     public var quantity: Int32
     public var purchasedAt: Timestamp
     public var expiresAt: Timestamp?
     public var cancelledAt: Timestamp?
     public var ownership: Ownership
-    /// A period that the player gave up for another plan. A cancellation that stands beside it is no refund.
+    /// A period that the player gave up for another plan. A cancellation date beside it is no refund.
     public var isUpgraded = false
     /// What Apple signed of the product's type; nil where it did not: receipts do not tell it.
     public var type: PurchaseType?
@@ -76,7 +76,7 @@ public enum PurchaseType: Sendable, Equatable {
     }
 }
 
-/// A receipt that Apple calls genuine. That is all it says: status 0 alone sells nothing.
+/// A receipt that Apple calls genuine. That is all it says: status 0 by itself proves no purchase.
 public struct GenuineReceipt: Sendable, Equatable {
     public var bundleID: BundleID
     /// Nil or 0 where Apple does not tell it, as in the sandbox.

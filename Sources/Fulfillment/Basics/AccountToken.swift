@@ -2,7 +2,7 @@
 public enum AccountToken: Sendable, Equatable {
     /// In lower case.
     case token(String)
-    /// All zeros: what stands where nobody set one.
+    /// All zeros: what a client sends that never set one.
     case none
     /// No UUID in the 8-4-4-4-12 form.
     case malformed

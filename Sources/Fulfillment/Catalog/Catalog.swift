@@ -12,7 +12,7 @@ public struct Catalog: Sendable, Equatable {
 
 /// One app of the catalog: section 10 of the contract, with its defaults.
 public struct AppPolicy: Sendable, Equatable {
-    public var bundleID: BundleID
+    public let bundleID: BundleID
     /// Apple's number of the app (`adam_id`), compared in Production where both are told.
     public var appAppleID: Int64?
     /// Names the setting that holds the shared secret.
@@ -94,7 +94,7 @@ public struct Product: Sendable, Equatable {
     public var onRetired = RetiredAction.hold
     /// Granted transactions for each player and UTC day of purchase.
     public var dailyLimit: Int?
-    /// A JSON object, copied into granted events as it stands.
+    /// A JSON object, copied into granted events as it is.
     public var payload: String?
 
     public init(id: ProductID, kind: ProductKind) {

@@ -1,4 +1,4 @@
-/// What an answered submission was, as operators sort their traffic. The reasons alone cannot tell junk from what only
+/// What an answered submission was, as operators sort their traffic. A reason is not enough to tell junk from what only
 /// Apple could refuse: `malformed_receipt` is both.
 public enum TrafficClass: String, Sendable, CaseIterable {
     /// Something of it was granted, or waits for a person.
@@ -31,7 +31,12 @@ public enum TrafficClass: String, Sendable, CaseIterable {
         case .malformedReceipt: self = isLocal ? .junk : .unverifiable
         case .unauthenticReceipt: self = isLocal ? .forged : .unverifiable
         case .tooManyWaiting, .accountNotFound, .transactionNotFound, .refusedByApple: self = .unverifiable
-        default: self = .other
+        case .unknownApp, .sandboxNotAllowed, .noPurchase, .productMismatch, .ownershipDisputed, .bindingMismatch,
+            .upgraded,
+            .cancelled, .familyShared, .subscriptionExpired, .unknownOwnership, .kindMismatch, .bindingMissing,
+            .beforeCutover, .unknownProduct, .retiredProduct, .currencyNotAllowed, .dailyLimit, .refusedByOperator,
+            .refund, .revoke, nil:
+            self = .other
         }
     }
 }

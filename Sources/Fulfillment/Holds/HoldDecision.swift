@@ -1,24 +1,25 @@
 /// What is to become of a held transaction, on its way into the ledger.
 public struct HoldDecision: Sendable {
     public let hold: LeasedHold
-    /// As if its submission held this transaction alone.
+    /// As if its submission held no other transaction.
     public let decision: PendingDecision
 
-    /// - Parameter ruling: on Apple's new answer, with `hold.waived` let pass.
+    /// - Parameter verdict: on Apple's new answer, with `hold.waived` let pass.
     public init(
-        _ hold: LeasedHold, ruling: Ruling, environment: StoreEnvironment, decidedAt: Timestamp, catalogVersion: Int64,
+        _ hold: LeasedHold, verdict: Verdict, environment: StoreEnvironment, decidedAt: Timestamp,
+        catalogVersion: Int64,
         tokenUse: AccountTokenUse = .none
     ) {
         self.hold = hold
         decision = PendingDecision(
-            hold, ruling: ruling, environment: environment, decidedAt: decidedAt, catalogVersion: catalogVersion,
+            hold, verdict: verdict, environment: environment, decidedAt: decidedAt, catalogVersion: catalogVersion,
             tokenUse: tokenUse)
     }
 
     /// An operator refuses it.
     public init(refusing hold: LeasedHold, decidedAt: Timestamp) {
         self.init(
-            hold, ruling: .whole(.refusedByOperator, []), environment: .production, decidedAt: decidedAt,
+            hold, verdict: .whole(.refusedByOperator, []), environment: .production, decidedAt: decidedAt,
             catalogVersion: 0)
     }
 
@@ -33,49 +34,38 @@ public struct HoldDecision: Sendable {
 
     /// What Apple now says of the transaction, nil where it is decided with its submission or not told.
     public var judged: JudgedPurchase? {
-        guard case .each(let all) = decision.ruling else { return nil }
+        guard case .each(let all) = decision.verdict else { return nil }
         return all.first {
             $0.purchase.transactionID == hold.transactionID
                 && $0.purchase.originalTransactionID == hold.originalTransactionID
         }
     }
 
-    /// Settles against `view` and enters there what it changes. The hold itself may stand in `view` or not.
+    /// Settles against `view` and enters there what it changes. `view` may have the hold itself or not.
     public func settle(in view: inout LedgerView) -> Settled {
         view.holds[hold.transactionID] = nil
-        if case .whole(let reason, _) = decision.ruling { return rejected(reason) }
+        if case .whole(let reason, _) = decision.verdict { return rejected(reason) }
         guard let judged else { return .notTold }
-        switch decision.finding(on: judged, in: view) {
-        case .grantedToThis: return rejected(.alreadyGranted)
-        case .against(let reason): return rejected(reason)
-        case .stillHeld(let reason): return .held(reason)
-        case .disputed:
-            // Released or not, a transaction is granted once: what a release lets pass leaves the other's ownership.
-            return hold.waived.contains(.ownershipDisputed)
-                ? rejected(.ownedByOtherPlayer) : .held(.ownershipDisputed)
-        case .tokenOfAnother where !hold.waived.contains(.ownershipDisputed): return .held(.ownershipDisputed)
-        case .free, .tokenOfAnother: return settle(judged, in: &view)
+        switch decision.settlement(of: judged, in: view, waived: hold.waived) {
+        case .won: return rejected(.alreadyGranted)
+        case .reject(let reason): return rejected(reason)
+        case .hold(let reason), .stillHeld(let reason): return .held(reason)
+        case .grant(let payload): return granted(judged, payload: payload, in: &view)
         }
     }
 
-    private func settle(_ judged: JudgedPurchase, in view: inout LedgerView) -> Settled {
-        switch judged.verdict {
-        case .hold(let reason): return .held(reason)
-        case .reject(let reason): return rejected(reason)
-        case .grant(let payload):
-            guard view.hasRoom(for: judged, of: decision) else { return .held(.dailyLimit) }
-            view.enterGrant(of: judged, decision: decision)
-            let purchase = judged.purchase
-            let event = OutcomeEvent.granted(
-                purchase, payload: payload, to: decision.submission, environment: decision.environment,
-                at: decision.decidedAt, risk: hold.risk,
-                transactions: [
-                    TransactionOutcome(
-                        transactionID: purchase.transactionID, productID: purchase.productID, outcome: .granted,
-                        reason: nil)
-                ])
-            return .granted(Settlement.NewGrant(purchase: purchase, kind: judged.kind, event: event))
-        }
+    private func granted(_ judged: JudgedPurchase, payload: String?, in view: inout LedgerView) -> Settled {
+        view.enterGrant(of: judged, decision: decision)
+        let purchase = judged.purchase
+        let event = OutcomeEvent.granted(
+            purchase, payload: payload, to: decision.submission, environment: decision.environment,
+            at: decision.decidedAt, risk: hold.risk,
+            transactions: [
+                TransactionOutcome(
+                    transactionID: purchase.transactionID, productID: purchase.productID, outcome: .granted,
+                    reason: nil)
+            ])
+        return .granted(Settlement.NewGrant(purchase: purchase, kind: judged.kind, event: event))
     }
 
     private func rejected(_ reason: Reason) -> Settled {
@@ -88,14 +78,15 @@ public struct HoldDecision: Sendable {
 
 extension PendingDecision {
     fileprivate convenience init(
-        _ hold: LeasedHold, ruling: Ruling, environment: StoreEnvironment, decidedAt: Timestamp, catalogVersion: Int64,
+        _ hold: LeasedHold, verdict: Verdict, environment: StoreEnvironment, decidedAt: Timestamp,
+        catalogVersion: Int64,
         tokenUse: AccountTokenUse
     ) {
         self.init(
             submission: hold.submission, position: hold.position,
             // Never read: a hold's end remembers nothing of its proof.
             proof: Digest256(bytes: []),
-            identity: hold.identity, ruling: ruling, environment: environment, evidence: nil, decidedAt: decidedAt,
+            identity: hold.identity, verdict: verdict, environment: environment, evidence: nil, decidedAt: decidedAt,
             catalogVersion: catalogVersion, traceparent: hold.traceparent, tokenUse: tokenUse)
     }
 }

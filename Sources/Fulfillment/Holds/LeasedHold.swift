@@ -1,4 +1,4 @@
-/// A held transaction that was taken up: nobody else takes it before its lease is over.
+/// A held transaction under a lease: no other replica takes it before the lease is over.
 public struct LeasedHold: Sendable {
     /// When the lease ends, in PostgreSQL's microseconds: what tells this lease from a later one.
     public typealias Lease = Int64
@@ -19,9 +19,11 @@ public struct LeasedHold: Sendable {
     /// The record's, by whose time expiry is judged. Its content is not known any more.
     public let position: RecordPosition
     public let traceparent: String?
-    /// What Apple said of this transaction when it was held; nil where that was not kept.
+    /// The evidence that the transaction was judged by when it was held: Apple's answer or a proven proof. Nil where it
+    /// was not kept.
     public let evidence: GenuineReceipt?
-    /// Granted to its player of its product and day of purchase, when it was taken up. Nil where it is not held for that.
+    /// How many transactions its product's `daily_limit` counts for its player and day, when the lease began. Nil where
+    /// it is not held for that limit.
     public let dailyCount: Int?
     /// What the event that told of the hold listed.
     public let risk: [RiskSignal]

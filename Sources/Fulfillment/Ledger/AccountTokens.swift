@@ -59,7 +59,7 @@ extension PendingDecision {
     public var mentionedTokens: Set<AccountTokenKey> { tokens { mentionedToken(of: $0) } }
 
     private func tokens(_ token: (StorePurchase) -> String?) -> Set<AccountTokenKey> {
-        guard tokenUse != .none, case .each(let judged) = ruling else { return [] }
+        guard tokenUse != .none, case .each(let judged) = verdict else { return [] }
         var keys: Set<AccountTokenKey> = []
         for purchase in judged {
             if case .reject = purchase.verdict { continue }

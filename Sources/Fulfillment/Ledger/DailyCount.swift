@@ -23,7 +23,7 @@ extension PendingDecision {
 
     /// What has to be counted before this can be settled.
     public var limitedCounts: [DailyCount] {
-        guard case .each(let judged) = ruling else { return [] }
+        guard case .each(let judged) = verdict else { return [] }
         return judged.compactMap { $0.dailyLimit == nil ? nil : dailyCount(of: $0.purchase) }
     }
 }

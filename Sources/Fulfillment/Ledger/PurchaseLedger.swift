@@ -12,11 +12,11 @@ public protocol PurchaseLedger: Sendable {
     func published(_ eventIDs: [NameBasedUUID])
 }
 
-/// What a database answered, with the history of the very database that wrote or found it. After a fail-over a session may
-/// still be on the old primary: what stands there counts only for those who know its history.
+/// What a database answered, with the history of the very database that wrote or found it. After a fail-over a session
+/// may still be on the old primary, whose rows count only in its own history.
 public struct Durable<Value: Sendable>: Sendable {
     public let value: Value
-    /// Nil where there is no database that could fall back, or where the answer rests on nothing that stands there.
+    /// Nil where there is no database that could fall back, or where the answer depends on no row.
     public let history: DatabaseHistory?
 
     public init(_ value: Value, in history: DatabaseHistory?) {
@@ -35,7 +35,7 @@ public struct RecallQuery: Sendable {
     public let proof: Digest256
     /// False where this record's offset lies behind all that were ever decided: then it cannot have an answer yet.
     public let mayBeRedelivered: Bool
-    /// True for one that was taken up from PostgreSQL: its own row there tells nothing.
+    /// True for a parked submission under a lease: its own row is no earlier outcome.
     public let isParked: Bool
     /// What a proven proof tells by itself, where that is all there is: it is recalled by its purchases too. Not empty.
     public let evidence: GenuineReceipt?
@@ -62,17 +62,18 @@ public enum Recollection: Sendable, Equatable {
     case answered([OutcomeEvent])
     /// This very record waits in PostgreSQL: it is done here.
     case parked
-    /// Every purchase behind this proof stands in the ledger: the answer follows without Apple.
+    /// The ledger has every purchase of this proof: the answer follows without Apple.
     case provenBefore(GenuineReceipt)
 }
 
-/// A ruling on its way into the ledger. A class for the reason that `Submission` is one.
+/// A verdict with all that is stored with it, on its way into the ledger. A class for the reason that `Submission` is
+/// one.
 public final class PendingDecision: Sendable {
     public let submission: Submission
     public let position: RecordPosition
     public let proof: Digest256
     public let identity: NameBasedUUID
-    public let ruling: Ruling
+    public let verdict: Verdict
     public let environment: StoreEnvironment
     /// What is remembered behind the proof, nil where it must not be.
     public let evidence: GenuineReceipt?
@@ -85,20 +86,20 @@ public final class PendingDecision: Sendable {
     public let risk: RiskThresholds?
     public let tokenUse: AccountTokenUse
     /// For people; it decides nothing.
-    public let story: SubmissionStory?
+    public let trace: DecisionTrace?
 
     /// - Parameter identity: nil: the submission's with this proof.
     public init(
         submission: Submission, position: RecordPosition, proof: Digest256, identity: NameBasedUUID? = nil,
-        ruling: Ruling, environment: StoreEnvironment, evidence: GenuineReceipt?, decidedAt: Timestamp,
+        verdict: Verdict, environment: StoreEnvironment, evidence: GenuineReceipt?, decidedAt: Timestamp,
         catalogVersion: Int64, traceparent: String?, parkedID: NameBasedUUID? = nil, risk: RiskThresholds? = nil,
-        tokenUse: AccountTokenUse = .none, story: SubmissionStory? = nil
+        tokenUse: AccountTokenUse = .none, trace: DecisionTrace? = nil
     ) {
         self.submission = submission
         self.position = position
         self.proof = proof
         self.identity = identity ?? submission.identity(proof: proof)
-        self.ruling = ruling
+        self.verdict = verdict
         self.environment = environment
         self.evidence = evidence
         self.decidedAt = decidedAt
@@ -107,7 +108,7 @@ public final class PendingDecision: Sendable {
         self.parkedID = parkedID
         self.risk = risk
         self.tokenUse = tokenUse
-        self.story = story
+        self.trace = trace
     }
 }
 

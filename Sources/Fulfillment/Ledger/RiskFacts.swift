@@ -36,8 +36,8 @@ public struct RiskFacts: Sendable {
 
     /// Days over which a device's players are counted.
     public static let deviceDays: Int32 = 30
-    /// Players of one device that are read at most, Apple accounts of one player and purchases of one day: thresholds lie
-    /// below.
+    /// Players of one device that are read at most, Apple accounts of one player and purchases of one day: thresholds
+    /// lie below.
     public static let maximumCounted: Int64 = 1_000
 
     public var playersOfDevice: [Device: Set<PlayerID>] = [:]
@@ -71,7 +71,7 @@ extension PendingDecision {
             bundleID: submission.bundleID, player: submission.playerID, day: purchase.purchasedAt.daysSinceEpoch)
     }
 
-    /// - Parameter purchase: one that stands in `view` as granted, or is held.
+    /// - Parameter purchase: one that is granted in `view`, or held.
     func signals(on purchase: StorePurchase, in view: LedgerView) -> [RiskSignal] {
         guard let risk else { return [] }
         var signals: [RiskSignal] = []

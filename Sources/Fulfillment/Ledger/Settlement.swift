@@ -36,7 +36,7 @@ public struct Settlement: Sendable, Equatable {
 extension PendingDecision {
     /// Settles against `view` and enters there what it changes, so that the next of the batch sees it.
     public func settle(in view: inout LedgerView) -> Settlement {
-        switch ruling {
+        switch verdict {
         case .whole(let reason, let purchases):
             return settle(reason, purchases, in: view)
         case .each(let judged):
@@ -70,29 +70,20 @@ extension PendingDecision {
         var toGrant: [(JudgedPurchase, payload: String?)] = []
         for purchase in judged {
             let outcome: (TransactionOutcome.Outcome, Reason?)
-            switch finding(on: purchase, in: view) {
-            case .grantedToThis(let event):
+            switch self.settlement(of: purchase, in: view) {
+            case .won(let event):
                 if let event { settlement.reissued.append(event) }
                 outcome = (event == nil ? .alreadyGranted : .granted, event == nil ? .alreadyGranted : nil)
-            case .against(let reason):
-                outcome = (reason == .alreadyGranted ? .alreadyGranted : .rejected, reason)
+            case .grant(let payload):
+                toGrant.append((purchase, payload))
+                view.enterGrant(of: purchase, decision: self)
+                outcome = (.granted, nil)
+            case .hold(let reason):
+                outcome = hold(purchase, for: reason, in: &settlement, &view)
             case .stillHeld(let reason):
                 outcome = (.held, reason)
-            case .disputed, .tokenOfAnother:
-                outcome = hold(purchase, for: .ownershipDisputed, in: &settlement, &view)
-            case .free:
-                switch purchase.verdict {
-                case .grant where !view.hasRoom(for: purchase, of: self):
-                    outcome = hold(purchase, for: .dailyLimit, in: &settlement, &view)
-                case .grant(let payload):
-                    toGrant.append((purchase, payload))
-                    view.enterGrant(of: purchase, decision: self)
-                    outcome = (.granted, nil)
-                case .hold(let reason):
-                    outcome = hold(purchase, for: reason, in: &settlement, &view)
-                case .reject(let reason):
-                    outcome = (.rejected, reason)
-                }
+            case .reject(let reason):
+                outcome = (reason == .alreadyGranted ? .alreadyGranted : .rejected, reason)
             }
             settlement.outcomes.append(
                 TransactionOutcome(

@@ -1,11 +1,11 @@
 /// How many requests may be under way at once, learnt from how the last ones ended.
 ///
-/// It goes by rounds of as many answers as the limit lets be under way, so that a round under load is about as long as one
-/// answer takes, whatever that is. A round with trouble lowers the limit; one without, in which the limit was reached,
+/// A round is as many answers as the limit allows requests under way, so that under load it lasts about as long as one
+/// answer takes. A round with trouble lowers the limit; one without, in which the limit was reached,
 /// raises it: twofold at first, a tenth after trouble and then faster again with each good round.
 ///
-/// While Apple answers some, the limit does not fall below where it starts: so few are no load for Apple, and what fails
-/// then fails by what was sent, or by a part of Apple that fewer requests would not mend.
+/// While Apple answers some, the limit does not fall below its start: so few are no load for Apple, and what fails then
+/// fails because of what was sent, or in a part of Apple that fewer requests would not help.
 public struct AdaptiveConcurrency: Sendable {
     public enum Outcome: Sendable {
         case fine
@@ -17,7 +17,7 @@ public struct AdaptiveConcurrency: Sendable {
 
     /// Below the setting's maximum: from here four good rounds lead to the default of 256.
     public static let start = 16
-    /// A share of a round below this is noise that every large service makes.
+    /// A smaller share of a round is noise, as every large service has.
     static let toleratedShare = 0.05
     private static let firstGrowthAfterTrouble = 0.1
     /// So many in a row that end in trouble: Apple answers nobody.
@@ -27,7 +27,7 @@ public struct AdaptiveConcurrency: Sendable {
     private var exact: Double
     private var growth = 1.0
     private var nextRequest: UInt64 = 0
-    /// Requests up to this one began before the last step down, and have no say any more.
+    /// Requests up to this one began before the last step down, and do not count any more.
     private var lastForgotten: UInt64 = 0
     private var wasReached = false
     private var fine = 0
@@ -78,7 +78,7 @@ public struct AdaptiveConcurrency: Sendable {
         beginRound()
     }
 
-    /// Apple is back: begins as at first. What is under way has no say.
+    /// Apple is back: begins as at first. What is under way does not count.
     public mutating func restart() {
         exact = Double(min(Self.start, maximum))
         growth = 1
@@ -86,7 +86,7 @@ public struct AdaptiveConcurrency: Sendable {
         beginRound()
     }
 
-    /// Apple asks to be left alone: afterwards no more than at first, so that the end of the pause is no rush.
+    /// Apple asks for a pause: afterwards no more than at first, so that the end of the pause is no rush.
     public mutating func calm() {
         exact = min(exact, Double(Self.start))
         lastForgotten = nextRequest

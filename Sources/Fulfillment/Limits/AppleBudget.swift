@@ -1,9 +1,9 @@
-/// The seam to what all replicas share: the requests that may go to Apple, and when Apple wants to be left alone.
+/// The seam to what all replicas share: the requests that may go to Apple, and until when Apple asks for none.
 ///
-/// Times are told as seconds from the call's answer, so that nobody compares two machines' clocks.
+/// Times are seconds from the call's return, so that two machines' clocks are never compared.
 public protocol AppleBudget: Sendable {
-    /// Reserves `requests` at a rate of `perSecond`. Nil where others have reserved as far ahead as is allowed: ask again.
-    /// Throws where the budget is out of reach.
+    /// Reserves `requests` at a rate of `perSecond`. Nil where others have reserved as far ahead as is allowed: ask
+    /// again. Throws where the budget is out of reach.
     func lease(_ requests: Int, for scope: AppleScope, perSecond: Double) async throws -> BudgetLease?
 
     /// Holds back every replica for that many seconds, unless it is held back for longer already.

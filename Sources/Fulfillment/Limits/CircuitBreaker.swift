@@ -1,7 +1,7 @@
 /// Holds requests back while Apple answers nobody, and finds out when that is over.
 ///
-/// Apple that answers some is not down: one answer closes it. Times are seconds of any clock that only grows. What a request
-/// that began before the last change of state has to say is not heard: it speaks of the past.
+/// If Apple answers some requests it is not down: one answer closes it. Times are seconds of a monotonic clock. The
+/// result of a request that began before the last change of state is ignored: it says nothing about the new state.
 public struct CircuitBreaker: Sendable {
     public enum State: Sendable, Equatable {
         /// Everything passes. Can become: open.
@@ -12,27 +12,27 @@ public struct CircuitBreaker: Sendable {
         case halfOpen
     }
 
-    /// The right to send one request. Give it back by `succeeded`, `failed` or `withdrew`.
+    /// The right to send one request. It ends with `succeeded`, `failed` or `withdrew`.
     public struct Pass: Sendable, Equatable {
         let epoch: UInt64
         public let isProbe: Bool
-        /// It has a say about Apple: neither its submission nor its proof has failed before.
+        /// Its result counts: neither its submission nor its proof has failed before.
         public let isFirst: Bool
         /// It came since the circuit last closed.
         let isNew: Bool
-        /// Whether the one that came last is to take it, and not the one that waits longest: what has piled up may all be of
-        /// one kind, and what comes now of another.
+        /// Whether the newest request takes it instead of the oldest: those that have piled up may all fail for one
+        /// reason that new ones do not share.
         public let isForNewest: Bool
     }
 
-    /// First tries that may probe at once at the least; where Apple answered few before, so many that one of them would be
-    /// answered more often than not.
+    /// The least number of first tries that may probe at once. Where Apple answered few before, there are more: so many
+    /// that probably one of them would be answered.
     public static let probes = 5
     static let mostProbes = 20
     private static let probeCertainty = 1.5
     /// Seconds before the first probes; doubled after each round that fails.
     static let shortestOpenSeconds = 1.0
-    /// Seconds between two rounds of probes at most: what recovery is found within.
+    /// The most seconds between two rounds of probes, and so before a recovery is noticed.
     public static let longestOpenSeconds = 5.0
 
     public private(set) var state = State.closed
@@ -43,7 +43,7 @@ public struct CircuitBreaker: Sendable {
     /// First tries among this round's probes, and how many of them failed.
     private var firstProbes = 0
     private var firstProbesFailed = 0
-    /// When one more probe may go although the others have not come back.
+    /// When one more probe may go although the others have not ended.
     private var nextProbe = 0.0
     /// When something that failed before may probe: where nothing else comes, it finds the recovery.
     private var nextRepeatedProbe = 0.0
@@ -103,7 +103,7 @@ public struct CircuitBreaker: Sendable {
     }
 
     /// - Parameters:
-    ///   - suspect: who was asked for: each of them has one say.
+    ///   - suspect: whose request it was: each counts once.
     ///   - jitter: drawn evenly from 0..<1.
     public mutating func failed(_ pass: Pass, by suspect: Suspect, now: Double, jitter: Double) {
         guard isValid(pass) else { return }
@@ -128,7 +128,7 @@ public struct CircuitBreaker: Sendable {
         endRound(now: now, jitter: jitter)
     }
 
-    /// Many different ones have failed lately: it is no few receipts' doing.
+    /// Many different ones have failed lately: a few receipts cannot be the cause.
     public func isWidespread(now: Double) -> Bool { tries.areWidespread(now: now) }
 
     private var probesAtOnce: Int {
@@ -137,12 +137,12 @@ public struct CircuitBreaker: Sendable {
 
     private mutating func endRound(now: Double, jitter: Double) {
         guard probesUnderWay == 0 else { return }
-        // What failed before and fails again is no news: a first try may probe at once.
+        // What failed before and fails again says nothing new: a first try may probe at once.
         if firstProbesFailed > 0 { open(now: now, jitter: jitter) } else { enter(.open(until: now)) }
     }
 
     private mutating func open(now: Double, jitter: Double) {
-        // Equal jitter: replicas do not probe in step, and no draw is a probe at once.
+        // Equal jitter: replicas do not probe at the same time, and no random delay is zero.
         enter(.open(until: now + openSeconds * (0.5 + jitter / 2)))
         openSeconds = min(openSeconds * 2, Self.longestOpenSeconds)
     }

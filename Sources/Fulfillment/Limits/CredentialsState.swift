@@ -1,8 +1,9 @@
 /// Whether one app's credentials are right, as far as Apple's answers tell.
 ///
-/// 21004 may be the receipt's fault: a foreign app's subscription receipt, sent with our secret, yields it. So one
-/// refusal is that submission's own trouble. The app is only believed to be misconfigured when the secret is set nowhere,
-/// when a receipt that is proven to be the app's was refused, or when several players' receipts were and none was taken.
+/// 21004 may be the receipt's fault: a foreign app's subscription receipt, sent with our secret, gets it. So one
+/// refusal says nothing about the app. The app is only believed to be misconfigured when the secret is set nowhere,
+/// when a receipt that is proven to be the app's was refused, or when several players' receipts were and none was
+/// taken.
 public struct CredentialsState: Sendable {
     enum Belief: Sendable, Equatable {
         /// Can become: suspected.
@@ -17,7 +18,7 @@ public struct CredentialsState: Sendable {
     public static let playersWithoutSuccess = 3
     /// The same, where it did: the credentials were right a while ago.
     public static let playersAfterSuccess = 5
-    /// Of the credentials themselves, one after the other: one may be a fault of the moment.
+    /// Of the credentials themselves, in a row: a single one may be a passing fault.
     public static let certainRefusalsNeeded = 2
     /// Refusals older than this are forgotten.
     public static let windowSeconds = 600.0
@@ -52,7 +53,7 @@ public struct CredentialsState: Sendable {
         return proven.map { now - $0.at < Self.windowSeconds } ?? false
     }
 
-    /// False where asking is no use now.
+    /// False where asking is useless now.
     public mutating func mayAsk(now: Double) -> Bool {
         guard case .wrong(let nextProbe) = belief else { return true }
         guard now >= nextProbe else { return false }
@@ -88,7 +89,7 @@ public struct CredentialsState: Sendable {
         belief = .wrong(nextProbe: now + Self.probeSeconds)
     }
 
-    /// Apple refused the credentials themselves (401), before it looked at what was asked: no player brings that about.
+    /// Apple refused the credentials themselves (401), before it looked at what was asked: no player can cause that.
     public mutating func refusedForCertain(now: Double) {
         proven = ProvenRefusal(at: now, receipt: nil, wasForAnyReceipt: false)
         certainRefusals += 1

@@ -1,18 +1,19 @@
 /// Whether Apple answers anybody, as far as first tries tell, in bounded memory.
 ///
-/// A proof that failed may fail for ever, and says no more of Apple each time. So only what was never tried before has a
-/// say, each player and each proof once; and Apple is only down where it answers none of them. How many have to fail in a
-/// row is a matter of how many it answered before: where that is one in five, thirty in a row are chance.
+/// A proof that failed may fail for ever, and each further failure says nothing new of Apple. So only first tries
+/// count, each player and each proof once; and Apple is only down where it answers none of them. How many have to fail
+/// in a row depends on how many it answered before: where that is one in five, thirty in a row happen by chance.
 struct FirstTries: Sendable {
-    /// Different ones that must have failed in a row at the least: fewer may all have sent what Apple never answers.
+    /// The least number of different suspects that must have failed in a row: fewer may all have sent what Apple never
+    /// answers.
     static let fewestFailures = 20
-    /// So many prove it, however few were answered before.
+    /// So many are enough, however few were answered before.
     static let mostFailures = 200
-    /// Failures in a row that lie further back say nothing.
+    /// Older failures do not count. Seconds.
     static let rowSeconds = 60.0
-    /// One row in a thousand is so long by chance: e to the power of this.
+    /// How unlikely a run must be by chance, as a natural logarithm: one in a thousand.
     private static let certainty = 6.9
-    /// Of how many of the last results the share is that was answered, about.
+    /// Over about how many of the last results the answered share is averaged.
     private static let memory = 80.0
 
     private struct Failure {
@@ -23,11 +24,11 @@ struct FirstTries: Sendable {
 
     /// Different suspects since the last answer.
     private var row: [Failure] = []
-    /// Of those before the row, the share that was answered. Older ones weigh less.
+    /// The share that was answered of those before the run of failures. Older ones weigh less.
     private(set) var answeredShare = 1.0
     private var recent = RecentFailures()
 
-    /// - Parameter isFirst: any answer ends the row, but only those to first tries are compared with failures.
+    /// - Parameter isFirst: any answer ends the run, but only answers to first tries are compared with failures.
     mutating func succeeded(isFirst: Bool, now: Double) {
         endRow()
         if isFirst { answeredShare += (1 - answeredShare) / Self.memory }
@@ -41,7 +42,7 @@ struct FirstTries: Sendable {
         row.append(Failure(suspect: suspect, at: now, isNew: isNew))
     }
 
-    /// Also when the row has opened the circuit: if it proves to be chance, the next one has to be longer.
+    /// Also when the run has opened the circuit: if it was chance, the next one has to be longer.
     mutating func endRow() {
         guard !row.isEmpty else { return }
         for _ in row { answeredShare -= answeredShare / Self.memory }
@@ -51,7 +52,7 @@ struct FirstTries: Sendable {
     /// Apple answers none of those who ask for the first time.
     var areHopeless: Bool { row.count >= Self.mostFailures || row.count(where: \.isNew) >= failuresNeeded }
 
-    /// Many different ones have failed lately: it is no few receipts' doing.
+    /// Many different ones have failed lately: a few receipts cannot be the cause.
     func areWidespread(now: Double) -> Bool { recent.isHandful(now: now) }
 
     var failuresNeeded: Int {

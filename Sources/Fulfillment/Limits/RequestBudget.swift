@@ -5,9 +5,10 @@
 public struct RequestBudget: Sendable {
     /// A lease is at most so many seconds of the rate, and at least one request.
     public static let chunkSeconds = 0.2
-    /// What is left of a lease may be sent so long after its end. With `chunkSeconds`, what any window can be over by.
+    /// What is left of a lease may be sent so long after its end. With `chunkSeconds` this bounds by how much any
+    /// window of time can be above the rate.
     public static let graceSeconds = 0.1
-    /// The next lease is asked for so long before the last one ends, which hides the database's time.
+    /// The next lease is asked for so long before the last one ends, so that no request waits for the database.
     static let leadSeconds = 0.5
     /// Seconds before asking again after a refusal or a failure; a draw adds up to as much again.
     static let retrySeconds = 0.1
@@ -74,7 +75,7 @@ public struct RequestBudget: Sendable {
         leaseAgainAt = now + Self.retrySeconds * (1 + jitter)
     }
 
-    /// When to look again for those who wait, nil while a lease is on its way.
+    /// When to look again for waiting requests, nil while a lease is on its way.
     public func nextLook(now: Double) -> Double? {
         let starts = slices.filter { $0.left > 0 && $0.from > now }.map(\.from)
         var times = starts

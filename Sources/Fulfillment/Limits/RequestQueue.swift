@@ -1,6 +1,6 @@
-/// Those who wait for Apple, first come first served within a kind, and the kinds by turns.
+/// Requests that wait for Apple: first come, first served within a kind, and the kinds take turns.
 ///
-/// A kind that has nobody waiting saves up no turns.
+/// A kind without waiting requests saves up no turns.
 public struct RequestQueue<Element> {
     private var lines = RequestKind.all.map { _ in Line() }
     /// When each kind's next turn comes, on a clock that turns move.

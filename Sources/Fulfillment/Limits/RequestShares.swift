@@ -1,10 +1,10 @@
 /// How many of the requests under way each kind may have.
 ///
 /// What failed before has a fifth while anything fresh waits, and never more than half: it may hang until the time-out,
-/// and what comes next must find places free. What is not proven has a fifth while anything proven waits, and leaves a fifth
-/// free while proven ones come.
+/// and what comes next must find places free. What is not proven has a fifth while anything proven waits, and leaves a
+/// fifth free while proven ones come.
 public struct RequestShares: Sendable {
-    /// So many of what is not proven in a row, and none of what is: then nothing is kept free for it.
+    /// After so many requests in a row that are not proven, no place is kept free for proven ones.
     static let provenIsRareAfter = 500
 
     private var underWay = RequestKind.all.map { _ in 0 }
@@ -19,7 +19,7 @@ public struct RequestShares: Sendable {
         guard total < limit else { return false }
         if !kind.isProven, notProven >= mostNotProven(beside: waiting, limit: limit) { return false }
         if kind.isFresh { return true }
-        // Fresh ones that may not go themselves keep nobody waiting.
+        // Fresh ones that may not go themselves do not hold back others.
         let isFreshWaiting = RequestKind.all.contains { other in
             other.isFresh && waiting.isWaiting(other)
                 && (other.isProven || notProven < mostNotProven(beside: waiting, limit: limit))

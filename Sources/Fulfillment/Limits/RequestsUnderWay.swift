@@ -1,9 +1,9 @@
 /// Since when each request is under way: which of them take longer than Apple's answers do.
 ///
-/// A part of Apple that never answers would else hold every place until the time-outs, and with them everybody whom Apple
-/// answers at once.
+/// Otherwise a part of Apple that never answers would hold every place until the time-outs, and so delay the players
+/// whom Apple answers at once.
 public struct RequestsUnderWay: Sendable {
-    /// A request that has been under way for longer takes no place of those that Apple answers. Seconds.
+    /// A request that has been under way for longer does not count against the limit. Seconds.
     public static let slowSeconds = 1.0
 
     private struct Entry {

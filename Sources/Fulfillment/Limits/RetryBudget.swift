@@ -1,11 +1,12 @@
-/// Keeps retries from multiplying trouble: each costs a token, and each success pays for two.
+/// Keeps retries from adding load to an Apple in trouble: each costs a token, and each success pays for two.
 ///
-/// While more than half of what is sent succeeds retries are free. Under worse trouble they thin out to a trickle,
-/// and when that is over the trickle's successes pay for more of them, doubling with each answer's time.
+/// While more than half of the requests succeed, retries are not limited. When fewer do, retries fall to
+/// `reservePerSecond`; once Apple recovers, their successes pay for more, and the rate doubles with each answer's
+/// latency.
 public struct RetryBudget: Sendable {
     static let capacity = 200.0
     static let paidBySuccess = 2.0
-    /// Retries a second that trouble never stops, for recovery must be found.
+    /// Retries a second that are always allowed, for a recovery must be noticed.
     static let reservePerSecond = 10.0
 
     private var tokens = capacity

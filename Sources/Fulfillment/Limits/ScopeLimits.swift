@@ -1,4 +1,5 @@
-/// The limits of one app, endpoint and environment, in their order: `Retry-After`, circuit breaker, retry budget, budget.
+/// The limits of one app, endpoint and environment, in their order: `Retry-After`, circuit breaker, retry budget,
+/// budget.
 public struct ScopeLimits: Sendable {
     /// The right to send one request.
     public struct Pass: Sendable {
@@ -10,7 +11,7 @@ public struct ScopeLimits: Sendable {
 
     public enum Admission: Sendable {
         case pass(Pass)
-        /// Held back: by Apple's word, or after failures.
+        /// Held back: by `Retry-After`, or after failures.
         case shut
         /// What failed before is to wait, others may pass.
         case noRetry
@@ -47,8 +48,8 @@ public struct ScopeLimits: Sendable {
         return .pass(Pass(circuit: circuit, kind: kind, token: token))
     }
 
-    /// Whose turn it is of those who wait for this scope, with the right to go. A circuit is probed by first tries where there
-    /// are any.
+    /// The waiting request of this scope whose turn it is, with the right to go. First tries probe a circuit where
+    /// there are any.
     /// - Parameter since: when one came.
     public mutating func next<Element>(
         of waiting: inout RequestQueue<Element>, now: Double, since: (Element) -> Double
@@ -68,7 +69,8 @@ public struct ScopeLimits: Sendable {
         }
     }
 
-    /// Looks again right before sending, for a wait may lie between. False: withdraw the pass, and wait for another.
+    /// Checks again right before sending, for the request may have waited since. False: withdraw the pass, and wait for
+    /// another.
     public mutating func confirm(_ pass: inout Pass, now: Double) -> Bool {
         if isHeld(now: now) || !breaker.isValid(pass.circuit) { return false }
         guard let token = pass.token, token.validUntil <= now else { return true }
@@ -91,7 +93,7 @@ public struct ScopeLimits: Sendable {
         breaker.failed(pass.circuit, by: suspect, now: now, jitter: jitter)
     }
 
-    /// Apple answered that it wants to be left alone: no failure.
+    /// Apple answered with `Retry-After`, which is no failure.
     /// - Returns: whether that is news to the other replicas.
     @discardableResult
     public mutating func hold(until time: Double) -> Bool {
@@ -103,7 +105,7 @@ public struct ScopeLimits: Sendable {
     /// Holds whose ends are this close are one.
     private static let sameHoldSeconds = 0.25
 
-    /// When those who wait are to be looked at again, nil where something else will tell.
+    /// When to look again for waiting requests, nil where another event will do so.
     public func nextLook<Element>(for waiting: RequestQueue<Element>, now: Double) -> Double? {
         if isHeld(now: now) { return heldUntil }
         if let next = breaker.nextPass(isFirst: waiting.hasFresh || waiting.isEmpty), next > now { return next }

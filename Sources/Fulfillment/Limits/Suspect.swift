@@ -1,4 +1,4 @@
-/// Who may have brought a failure about by what they sent: hashes of the player and of the proof.
+/// What may have caused a failure: hashes of the player and of the proof that was sent.
 public struct Suspect: Sendable, Equatable {
     public let player: Int
     public let proof: Int

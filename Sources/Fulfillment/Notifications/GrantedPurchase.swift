@@ -1,21 +1,21 @@
-/// A grant as it stands in the ledger, with what an event about it has to repeat.
+/// A grant in the ledger, with what an event about it has to repeat.
 public struct GrantedPurchase: Sendable, Equatable {
-    public var transactionID: StoreTransactionID
+    public let transactionID: StoreTransactionID
     /// Nil where another system granted and did not say.
-    public var originalTransactionID: StoreTransactionID?
-    public var player: PlayerID
-    public var bundleID: BundleID
-    public var productID: ProductID
+    public let originalTransactionID: StoreTransactionID?
+    public let player: PlayerID
+    public let bundleID: BundleID
+    public let productID: ProductID
     public var quantity: Int32
-    public var environment: StoreEnvironment
+    public let environment: StoreEnvironment
     /// Nil where another system granted and did not say.
-    public var purchasedAt: Timestamp?
+    public let purchasedAt: Timestamp?
     public var expiresAt: Timestamp?
-    public var submissionID: Identifier
+    public let submissionID: Identifier
     public var revision: Int32
     public var revokedAt: Timestamp?
     /// The granted event as it was made; nil where another system granted.
-    public var event: [UInt8]?
+    public let event: [UInt8]?
 
     public init(
         transactionID: StoreTransactionID, originalTransactionID: StoreTransactionID?, player: PlayerID,

@@ -33,7 +33,7 @@ extension OutcomeEvent {
         _ addMembers: (inout JSONWriter, JSONValue?) -> Void
     ) -> OutcomeEvent {
         let id = eventID(kind, transaction: grant.transactionID, revision: grant.revision)
-        // The game's order stands nowhere else.
+        // The game's order is stored nowhere else.
         let granted = grant.event.flatMap { try? JSONParser.parse($0).value }
         var json = JSONWriter()
         json.beginObject()

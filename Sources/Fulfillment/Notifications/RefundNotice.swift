@@ -1,4 +1,4 @@
-/// Apple's word that a transaction was taken back, or given back.
+/// What Apple says of a refund: made or reversed.
 public struct RefundNotice: Sendable, Equatable {
     public enum Change: Sendable, Equatable {
         /// `at` is Apple's time of it; the reason is `.refund` or `.revoke`.

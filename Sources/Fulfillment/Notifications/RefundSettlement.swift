@@ -40,7 +40,7 @@ public struct RefundView: Sendable {
 public enum RefundEffect: Sendable, Equatable {
     /// The grant of this transaction changed, and this tells it.
     case published(OutcomeEvent)
-    /// Nothing was granted, or the grant stood so before: remembered for what comes.
+    /// Nothing was granted, or the grant was in that state before: remembered for what comes.
     case remembered
     /// Taken before.
     case duplicate
@@ -59,7 +59,7 @@ public enum RefundEffect: Sendable, Equatable {
 
 extension RefundNotice {
     /// Settles against `view` and enters there what it changes, so that the next of the batch sees it.
-    /// - Parameter catalog: has the payload of what is given back.
+    /// - Parameter catalog: has the payload of what is reinstated.
     public func settle(in view: inout RefundView, at now: Timestamp, catalog: Catalog) -> RefundEffect {
         guard view.taken.insert(id).inserted else { return .duplicate }
         if let last = view.states[key], signedAt < last.signedAt { return .outdated }

@@ -8,11 +8,11 @@ public struct ParkingPolicy: Sendable, Equatable {
     public static let triesWhileBlocked = 2
     /// Submissions of one player in memory.
     public static let placesOfPlayer = 32
-    /// Parked submissions of one player with proofs that are not proven: further ones are rejected. Further ones that are
-    /// proven are tried one after the other.
+    /// Parked submissions of one player with proofs that are not proven: further ones are rejected. Further ones that
+    /// are proven are tried one after the other.
     public static let parkedOfPlayer = 20
-    /// After so many tries that failed while Apple answered others a submission does not wait for the end of an outage in
-    /// memory: it may fail for ever.
+    /// After so many tries that failed while Apple answered others a submission does not wait for the end of an outage
+    /// in memory: it may fail for ever.
     public static let failuresOfItsOwn = 3
 
     public var retry: RetryDelay
@@ -51,7 +51,7 @@ public struct ParkingPolicy: Sendable, Equatable {
     }
 
     /// - Parameters:
-    ///   - judgement: of the try that just ended, already noted in `history`.
+    ///   - judgement: of the try that just ended, already recorded in `history`.
     ///   - jitter: drawn evenly from 0..<1.
     public func step(
         after judgement: Judgement, _ history: WaitingHistory, _ circumstances: Circumstances, jitter: Double,
@@ -84,8 +84,8 @@ public struct ParkingPolicy: Sendable, Equatable {
         }
     }
 
-    /// Whether a try of a parked submission that ended so makes its next delays longer: it failed although Apple answered
-    /// others.
+    /// Whether a try of a parked submission that ended so makes its next delays longer: it failed although Apple
+    /// answered others.
     public static func countsAgainst(_ judgement: Judgement, _ circumstances: Circumstances) -> Bool {
         guard circumstances.isParked, case .undecided(let trouble) = judgement else { return true }
         return trouble.wasAsked && circumstances.answersOthers
@@ -130,7 +130,7 @@ public struct ParkingPolicy: Sendable, Equatable {
         return max(min(retry.initialSeconds, ceiling), ceiling * jitter)
     }
 
-    /// Seconds for which Apple asks to be left alone.
+    /// Seconds for which Apple asks for no requests.
     private static func rest(_ trouble: AppleAnswer.Trouble, _ now: Timestamp) -> Double {
         trouble.retryNotBefore.map { Double($0.milliseconds - now.milliseconds) / 1000 } ?? 0
     }

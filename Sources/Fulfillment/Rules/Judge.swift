@@ -1,18 +1,18 @@
-/// The rules of section 4 that Apple's answer, or a proof that stands in for it, and the catalog decide. Pure: the same
-/// arguments, the same judgement.
+/// Applies the rules that Apple's answer, or a proof that is enough by itself, and the catalog decide.
+/// `PurchaseRule.all` has those of a single purchase. Pure: the same arguments, the same judgement.
 public struct Judge: Sendable {
-    /// How often an answer that Apple may take back is asked for before it is believed.
+    /// How often Apple is asked before an answer that it may change is believed.
     public static let triesInDoubt = 3
     /// The same for a transaction that neither environment knows: a fresh one may be unknown for a day.
     public static let triesForUnknownTransaction = 8
 
     public let submission: Submission
     public let app: AppPolicy
-    /// The record's time, or now where that lies ahead: expiry is judged at it, so that a redelivery cannot change the
-    /// verdict, nor a sender's clock.
+    /// The record's time, or now where that is in the future: expiry is judged at it, so that a redelivery cannot
+    /// change the verdict, nor a sender's clock.
     public let recordTimestamp: Timestamp
     public let signature: ParsedProof.Signature
-    /// What an operator has let pass: none of these holds anything back.
+    /// What an operator has let pass: no hold is made for these.
     public let waived: Set<Reason>
 
     public init(
@@ -65,67 +65,16 @@ public struct Judge: Sendable {
 
     func judged(_ purchase: StorePurchase, in receipt: GenuineReceipt) -> JudgedPurchase {
         let product = app.products[purchase.productID]
+        let facts = PurchaseRule.Facts(judge: self, purchase: purchase, product: product, receipt: receipt)
         return JudgedPurchase(
-            purchase: purchase, kind: product?.kind, verdict: verdict(on: purchase, product: product, in: receipt),
+            purchase: purchase, kind: product?.kind, verdict: verdict(on: facts),
             dailyLimit: waived.contains(.dailyLimit) ? nil : product?.dailyLimit)
     }
 
-    private func verdict(
-        on purchase: StorePurchase, product: Product?, in receipt: GenuineReceipt
-    ) -> JudgedPurchase.Verdict {
-        if isBoundElsewhere(purchase) { return .reject(.bindingMismatch) }
-        if purchase.isUpgraded { return .reject(.upgraded) }
-        if purchase.cancelledAt != nil { return .reject(.cancelled) }
-        if purchase.isFamilyShared, !app.acceptsFamilyShared { return .reject(.familyShared) }
-        if receipt.isExpiredSubscription { return .reject(.subscriptionExpired) }
-        if let expiry = purchase.expiresAt, expiry <= recordTimestamp { return .reject(.subscriptionExpired) }
-        if purchase.ownership == .other, !waived.contains(.unknownOwnership) { return .hold(.unknownOwnership) }
-        if let product, let type = purchase.type, type.kind != product.kind, !waived.contains(.kindMismatch) {
-            return .hold(.kindMismatch)
+    private func verdict(on facts: PurchaseRule.Facts) -> JudgedPurchase.Verdict {
+        for rule in PurchaseRule.all {
+            if let verdict = rule.verdict(on: facts) { return verdict }
         }
-        if app.accountToken == .require, purchase.appAccountToken == nil, !waived.contains(.bindingMissing) {
-            return .hold(.bindingMissing)
-        }
-        if let cutover = app.cutover, purchase.purchasedAt < cutover, !waived.contains(.beforeCutover) {
-            return .hold(.beforeCutover)
-        }
-        if product == nil, !waived.contains(.unknownProduct) { return .hold(.unknownProduct) }
-        if let product, product.isRetired {
-            switch product.onRetired {
-            case .hold where !waived.contains(.retiredProduct): return .hold(.retiredProduct)
-            case .reject: return .reject(.retiredProduct)
-            case .grant, .hold: break
-            }
-        }
-        if let currency = purchase.currency ?? submission.currency, let admitted = app.currencies,
-            !admitted.contains(currency), !waived.contains(.currencyNotAllowed)
-        {
-            return .hold(.currencyNotAllowed)
-        }
-        return .grant(payload: product?.payload)
-    }
-
-    private func isBoundElsewhere(_ purchase: StorePurchase) -> Bool {
-        if app.accountTokenIs == .playerID {
-            let tokens = [submission.appAccountToken, purchase.appAccountToken].compactMap(\.self)
-            if tokens.contains(where: { PlayerID($0) != submission.playerID }) { return true }
-        }
-        switch (submission.appAccountToken, purchase.appAccountToken) {
-        case (let submitted?, let told?) where submitted == told: return false
-        case (.some, .some): return true
-        case (nil, _) where app.accountToken == .require: return true
-        default:
-            return !provesPossession
-        }
-    }
-
-    /// A bare id proves no possession, and neither does a JWS that is not proven, for anyone can write one around an id.
-    /// Only equal tokens tie such a transaction to the player.
-    private var provesPossession: Bool {
-        switch submission.proof {
-        case .receipt: true
-        case .signedTransaction: signature == .proven
-        case .transactionID: false
-        }
+        return .grant(payload: facts.product?.payload)
     }
 }

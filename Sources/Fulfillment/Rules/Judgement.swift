@@ -1,14 +1,14 @@
-/// What the rules make of Apple's answer, before the ledger has its say.
+/// What the rules make of Apple's answer, before it is settled against the ledger.
 public enum Judgement: Sendable, Equatable {
-    case decided(Ruling)
-    /// Apple may take the answer back: ask again, then believe it.
+    case decided(Verdict)
+    /// Apple may change the answer: ask again, then believe it.
     case doubtful(Reason)
     case undecided(AppleAnswer.Trouble)
     case blocked(AppleAnswer.Blockage)
 }
 
-/// A verdict that no rule takes back.
-public enum Ruling: Sendable, Equatable {
+/// What the rules decided, which no rule takes back. What the ledger knows of a purchase still comes before it.
+public enum Verdict: Sendable, Equatable {
     /// The submission as a whole, with every purchase that Apple told.
     case whole(Reason, [StorePurchase])
     /// Purchase by purchase, in purchase order.
@@ -32,7 +32,7 @@ public struct JudgedPurchase: Sendable, Equatable {
     public let purchase: StorePurchase
     public let kind: ProductKind?
     public let verdict: Verdict
-    /// The product's, where the ledger is to see to it.
+    /// The product's, where the settlement has to check it.
     public let dailyLimit: Int?
 
     public init(purchase: StorePurchase, kind: ProductKind?, verdict: Verdict, dailyLimit: Int? = nil) {

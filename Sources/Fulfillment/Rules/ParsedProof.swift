@@ -1,4 +1,5 @@
-/// A submission's proof, read as far as it can be without asking anyone. A class for the reason that `Submission` is one.
+/// A submission's proof, read as far as it can be without asking anyone. A class for the reason that `Submission` is
+/// one.
 public final class ParsedProof: Sendable, Equatable {
     /// SHA-256 of the decoded proof: the same bytes are the same proof.
     public let digest: Digest256
@@ -14,8 +15,8 @@ public final class ParsedProof: Sendable, Equatable {
         case transactionID(StoreTransactionID)
     }
 
-    /// Three different things, which lead to three different ends: Apple's refusal of a proven receipt is trouble, a
-    /// forged one is refused here, and of what is not provable Apple is asked.
+    /// Each has its own consequence: if Apple refuses a proven receipt Apple is in trouble, a forged one is refused
+    /// here, and where it is not provable Apple is asked.
     public enum Signature: Sendable {
         case proven
         case forged
@@ -38,12 +39,12 @@ public final class ParsedProof: Sendable, Equatable {
 }
 
 extension ParsedProof {
-    /// A JWS that is older has Apple asked, where it can be: a refund since then does not show in it. An hour.
+    /// For an older JWS Apple is asked, where the app has credentials: it does not show a later refund. An hour.
     public static let freshMilliseconds: Int64 = 3_600_000
     /// Of a proven receipt that is looked up in the ledger by its purchases.
     public static let maximumRecalledPurchases = 500
 
-    /// What the proof alone is enough for: judged as if Apple had said it. Nil where Apple has to be asked.
+    /// What the proof is enough for by itself: judged as if Apple had said it. Nil where Apple has to be asked.
     public func sufficientEvidence(for app: AppPolicy, now: Timestamp) -> GenuineReceipt? {
         guard let evidence, !evidence.purchases.isEmpty else { return nil }
         switch material {
@@ -54,7 +55,8 @@ extension ParsedProof {
         }
     }
 
-    /// What Apple is asked where the proof alone is not enough. Nil where that takes credentials that the app lacks.
+    /// What Apple is asked where the proof is not enough by itself. Nil where that takes credentials that the app
+    /// lacks.
     public func question(for app: AppPolicy) -> VerificationRequest.Subject? {
         switch material {
         case .receipt(let text): return .receipt(text, sharedSecretSetting: app.sharedSecretSetting)
@@ -65,7 +67,7 @@ extension ParsedProof {
         }
     }
 
-    /// What follows without Apple where all of its purchases stand in the ledger. Nil where Apple may know of more: new
+    /// What follows without Apple where the ledger has all of its purchases. Nil where Apple may know of more: new
     /// periods of a subscription appear behind the same bytes.
     public var recallableEvidence: GenuineReceipt? {
         guard case .receipt = material, let evidence, !evidence.holdsAutoRenewable,
@@ -74,8 +76,8 @@ extension ParsedProof {
         return evidence
     }
 
-    /// Whether it is recalled by its own purchases wherever Apple's answer would be, and says as much: then the answer need
-    /// not be kept. A receipt names no account, for one: an answer that does is worth keeping.
+    /// Whether it is recalled by its own purchases wherever Apple's answer would be, and says as much: then the answer
+    /// need not be kept. A receipt names no account, for one: an answer that does is worth keeping.
     public func recalls(_ answer: GenuineReceipt) -> Bool {
         guard let own = recallableEvidence, own.environment == answer.environment,
             own.purchases.count == answer.purchases.count, !answer.holdsAutoRenewable, !answer.isExpiredSubscription

@@ -26,8 +26,8 @@ public struct ProofContent: Sendable, Equatable {
         self.signedAt = signedAt
     }
 
-    /// As Apple would tell it; nil where it does not tell enough. Without a known environment nothing is granted: play
-    /// money would pass for real.
+    /// As Apple would tell it; nil where it does not tell enough. Without a known environment nothing is granted: a
+    /// sandbox purchase costs nothing.
     public var asReceipt: GenuineReceipt? {
         guard isComplete, let bundleID, let environment else { return nil }
         return GenuineReceipt(

@@ -2,7 +2,7 @@
 public struct RetryDelay: Sendable, Equatable {
     public var initialSeconds: Double
     public var maximumSeconds: Double
-    /// Over which an answer that Apple may take back is asked for `Judge.triesInDoubt` times.
+    /// Over which Apple is asked `Judge.triesInDoubt` times for an answer that it may change.
     public var doubtSeconds: Double
 
     public init(initialSeconds: Double = 0.5, maximumSeconds: Double = 300, doubtSeconds: Double = 600) {
@@ -21,7 +21,7 @@ public struct RetryDelay: Sendable, Equatable {
         return ceiling * jitter
     }
 
-    /// Seconds before a doubtful answer is asked for again: the tries stand evenly over `doubtSeconds`.
+    /// Seconds before a doubtful answer is asked for again: the tries are spread evenly over `doubtSeconds`.
     public var inDoubt: Double { doubtSeconds / Double(Judge.triesInDoubt - 1) }
 
     /// Over which a transaction that neither environment knows is asked for, in seconds.

@@ -3,12 +3,12 @@ public enum Screening: Sendable, Equatable {
     /// Decided here and now. It costs no request and touches no table.
     /// `proof` is the digest of the decoded proof, nil where it cannot be decoded.
     case rejected(Reason, proof: Digest256?)
-    /// For the ledger to settle: by the proof alone where that is enough, else by what Apple says of it.
+    /// For the ledger to settle: by the proof where that is enough by itself, else by what Apple says of it.
     case admitted(ParsedProof)
     /// The proof needs credentials that the app does not have: it waits for the operator.
     case blocked(AppleAnswer.Blockage, ParsedProof)
 
-    /// - Parameter now: by which it is decided whether a signed transaction is still fresh enough to stand alone.
+    /// - Parameter now: decides whether a signed transaction is still fresh enough to be believed without Apple.
     public static func screen(
         _ submission: Submission, catalog: Catalog, parser: any ProofParser, now: Timestamp
     ) -> Screening {
@@ -48,7 +48,7 @@ extension AppPolicy {
     }
 
     /// Whether what is told of the app is another one's. What is not told is not another's; Apple's number of the app
-    /// counts in Production alone, and where it is not 0.
+    /// counts in Production only, and where it is not 0.
     func isForeign(_ told: BundleID?, _ toldAppleID: Int64?, in environment: StoreEnvironment?) -> Bool {
         if let told, told != bundleID { return true }
         guard environment == .production, let ours = appAppleID, let toldAppleID, toldAppleID != 0 else { return false }

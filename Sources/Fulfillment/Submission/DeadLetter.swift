@@ -14,7 +14,7 @@ public struct DeadLetter: Sendable, Equatable {
     /// Who can be told, where player and submission could be read and no signature is wrong.
     public let sender: Sender?
 
-    /// Where it stands for several records: the offset of the last one.
+    /// Where it replaces several records: the offset of the last one.
     public let lastOffset: Int64?
 
     public init(reason: Reason, detail: String, sender: Sender? = nil, lastOffset: Int64? = nil) {

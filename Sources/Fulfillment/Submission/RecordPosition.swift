@@ -1,4 +1,4 @@
-/// Where a record stands in Kafka, and what it held: a redelivered record has the same position and the same content.
+/// The place of a record in Kafka, and what it held: a redelivered record has the same position and the same content.
 public struct RecordPosition: Sendable, Hashable {
     public let topic: String
     public let partition: Int32

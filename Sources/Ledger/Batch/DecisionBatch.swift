@@ -39,9 +39,9 @@ struct DecisionBatch: Sendable {
         var originals: Set<StoreTransactionID> = []
         var purchases: [StorePurchase] = []
         for decision in decisions {
-            guard case .each(let judged) = decision.ruling else {
+            guard case .each(let judged) = decision.verdict else {
                 // Only looked up: what this very submission won earlier stays won.
-                purchases += decision.ruling.purchases
+                purchases += decision.verdict.purchases
                 continue
             }
             for purchase in judged {
@@ -78,13 +78,13 @@ extension ClaimRow {
 extension PendingDecision {
     /// Bytes that it brings into a batch, roughly: each granted event lists its submission's transactions.
     var approximateSize: Int {
-        let count = ruling.purchases.count
+        let count = verdict.purchases.count
         let listed = min(count, OutcomeEvent.maximumListedTransactions)
         return 768 + count * (768 + listed * 96) + (holdsSomething ? submission.proof.length : 0)
     }
 
     private var holdsSomething: Bool {
-        guard case .each(let judged) = ruling else { return false }
+        guard case .each(let judged) = verdict else { return false }
         return judged.contains { if case .hold = $0.verdict { true } else { false } }
     }
 }

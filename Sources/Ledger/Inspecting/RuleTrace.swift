@@ -1,10 +1,10 @@
 import Fulfillment
 
-/// Which rules a decision passed and at which one it ended. They are checked in the contract's order and the first that
-/// fails is the answer: the reason tells all of them.
+/// Which rules a decision passed and at which one it ended. They are checked in `Rule.order`, and the first that fails
+/// is the answer: so the reason tells of all of them.
 enum RuleTrace {
-    private static let whole = rules(from: .unknownApp, through: .refusedByApple)
-    private static let each = rules(from: .ownershipDisputed, through: .dailyLimit)
+    private static let whole = Rule.ofSubmission
+    private static let each = Rule.ofTransaction
 
     /// - Parameter transactions: as events list them.
     static func steps(reason: String?, _ transactions: [JSONValue]) -> [(step: String, detail: String)] {
@@ -32,12 +32,5 @@ enum RuleTrace {
         let names = passed.map(\.rawValue).joined(separator: ", ")
         guard let ended else { return "\(outcome): not refused for \(names)" }
         return "\(outcome): \(ended.rawValue)" + (names.isEmpty ? "" : "; not refused for \(names)")
-    }
-
-    private static func rules(from first: Reason, through last: Reason) -> [Reason] {
-        guard let start = Reason.allCases.firstIndex(of: first), let end = Reason.allCases.firstIndex(of: last) else {
-            return []
-        }
-        return Array(Reason.allCases[start...end])
     }
 }

@@ -16,7 +16,7 @@ enum FindRisk {
     static func run(for decisions: [PendingDecision], in session: PostgresSession) throws -> RiskFacts {
         var wanted: Set<Wanted> = []
         for decision in decisions where decision.risk != nil {
-            guard case .each(let judged) = decision.ruling else { continue }
+            guard case .each(let judged) = decision.verdict else { continue }
             for purchase in judged where !purchase.verdict.isRejection {
                 wanted.insert(
                     Wanted(

@@ -23,8 +23,8 @@ public struct OutboxSweeper: Sendable {
         self.pool = pool
     }
 
-    /// Leases events of any partition, oldest first: nobody else takes them before the lease is over. Publish them and
-    /// call `deletePublished`.
+    /// Leases events of any partition, oldest first: nobody else takes them before the lease is over. Once published they
+    /// are deleted by `PurchaseLedger.published`.
     public func takeOrphans(olderThanSeconds: Double, limit: Int, leaseSeconds: Double) async throws -> [OrphanEvent] {
         let floor = floor
         return try await pool.run { session in

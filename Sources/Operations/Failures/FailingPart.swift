@@ -8,7 +8,7 @@ public enum FailingPart: String, CaseIterable, Sendable {
     // The loops.
     case parked, holds, outbox, offsets, commits, consumer, publisher, notifications, catalog, counts, maintenance
     case appleBudget = "apple_budget"
-    /// They are compared: a failure is a difference.
+    /// A difference between two of them is a failure.
     case clocks
 
     /// What an error of this part means, for people.
@@ -20,8 +20,8 @@ public enum FailingPart: String, CaseIterable, Sendable {
         case .recall: "earlier outcomes cannot be looked up"
         case .acknowledgements: "published events cannot be taken out of the outbox"
         case .parking: "submissions cannot be parked"
-        case .parked: "parked submissions cannot be taken up"
-        case .holds: "held transactions cannot be taken up"
+        case .parked: "parked submissions cannot be taken"
+        case .holds: "held transactions cannot be taken"
         case .outbox: "the outbox cannot be swept"
         case .offsets: "offsets cannot be checkpointed in PostgreSQL"
         case .commits: "offsets cannot be committed in Kafka"
@@ -36,7 +36,7 @@ public enum FailingPart: String, CaseIterable, Sendable {
         }
     }
 
-    /// Without it the process is not ready. Of the others it only says that they fail.
+    /// Where it fails the process is not ready. The others are only listed in `/readyz`.
     public var isNeeded: Bool {
         switch self {
         case .postgresql, .kafka, .decisions, .recall, .parking, .offsets, .publisher: true

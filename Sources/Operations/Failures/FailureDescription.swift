@@ -6,7 +6,7 @@ public protocol DescribedError: Error {
     var failureCode: String? { get }
     /// The key of `failureCode` in log lines.
     var failureCodeKey: LogKey { get }
-    /// In the words of whoever failed. It holds no secret, and nothing that a player sent.
+    /// The message of what failed. It holds no secret, and nothing that a player sent.
     var failureWords: String { get }
     /// What is out of reach, where that is why.
     var failedDependency: FailingPart? { get }
@@ -30,7 +30,7 @@ public struct FailureDescription: Sendable, Equatable {
         self.words = words
     }
 
-    /// Of an error that does not describe itself only the type is told: its text may hold anything.
+    /// Of an error that does not describe itself only the type is logged: its text may hold anything.
     init(_ error: any Error) {
         if let error = error as? any DescribedError {
             self.init(code: error.failureCode, codeKey: error.failureCodeKey, words: error.failureWords)

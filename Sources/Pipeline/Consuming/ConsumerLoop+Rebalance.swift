@@ -153,7 +153,7 @@ extension ConsumerLoop {
             state.preparing?.cancel()
             unreadable.forget(partition)
             for record in state.held { window.release(bytes: record.byteCount) }
-            gauges.giveBack(topic: partition.topic, partition: partition.partition, isLost: lost)
+            gauges.revoke(topic: partition.topic, partition: partition.partition, isLost: lost)
         }
         updateCare()
     }

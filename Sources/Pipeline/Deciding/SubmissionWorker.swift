@@ -103,11 +103,11 @@ public struct SubmissionWorker: Sendable {
             }
             CrashPoint.answered.reached()
             switch judge(answer, submission, proof, terms, item, wait) {
-            case .decided(let ruling):
+            case .decided(let verdict):
                 CrashPoint.judged.reached()
                 clock.mark(.ask, in: metrics)
                 let decision = decision(
-                    ruling, answer, submission, proof, terms, item, isRemembered: remembered != nil)
+                    verdict, answer, submission, proof, terms, item, isRemembered: remembered != nil)
                 let events = try await record(decision, of: item)
                 clock.mark(.record, in: metrics)
                 return events
@@ -206,7 +206,7 @@ public struct SubmissionWorker: Sendable {
 
     @inline(never)
     func decision(
-        _ ruling: Ruling, _ answer: AppleAnswer, _ submission: Submission, _ proof: ParsedProof, _ terms: AppTerms,
+        _ verdict: Verdict, _ answer: AppleAnswer, _ submission: Submission, _ proof: ParsedProof, _ terms: AppTerms,
         _ item: InFlightRecord, isRemembered: Bool
     ) -> PendingDecision {
         var receipt: GenuineReceipt?
@@ -215,17 +215,17 @@ public struct SubmissionWorker: Sendable {
         // of a receipt that holds an auto-renewable subscription.
         var isMemorable = receipt?.holdsAutoRenewable == false && receipt?.purchases.isEmpty == false
         // The App Store Server API tells refunds: until its transaction stands in the ledger, it is asked anew.
-        if case .transaction = proof.question(for: terms.app), !ruling.grantsAll { isMemorable = false }
+        if case .transaction = proof.question(for: terms.app), !verdict.grantsAll { isMemorable = false }
         if let receipt, proof.recalls(receipt) { isMemorable = false }
         let tries = item.tries
-        let story = SubmissionStory(
+        let trace = DecisionTrace(
             signature: proof.signature, source: isRemembered ? .ledger : tries.isEmpty ? .proof : .apple, tries: tries)
         return PendingDecision(
-            submission: submission, position: item.position, proof: proof.digest, ruling: ruling,
+            submission: submission, position: item.position, proof: proof.digest, verdict: verdict,
             environment: receipt?.environment ?? .production, evidence: isMemorable ? receipt : nil,
             decidedAt: WallClock.now, catalogVersion: terms.catalogVersion, traceparent: item.traceparent,
             parkedID: item.parked?.id, risk: terms.app.risk, tokenUse: terms.app.accountTokenUse,
-            story: story)
+            trace: trace)
     }
 
     func record(_ decision: PendingDecision, of item: InFlightRecord) async throws(Abandoned) -> [OutcomeEvent] {

@@ -43,13 +43,13 @@ final class HoldRevisit: Sendable {
         while underWay.load(ordering: .sequentiallyConsistent) > 0, WallClock.monotonicSeconds < deadline {
             await BlockingWork.pause(seconds: 0.05)
         }
-        health.retire(.holdRevisitLoop)
+        health.retire(.heldLoop)
     }
 
     private func run() async {
         await withDiscardingTaskGroup { group in
             while !Task.isCancelled {
-                health.beat(.holdRevisitLoop)
+                health.beat(.heldLoop)
                 underWay.add(1, ordering: .sequentiallyConsistent)
                 let taken = await takeDue()
                 for holds in taken.proofs {
@@ -77,7 +77,7 @@ final class HoldRevisit: Sendable {
         guard limit > 0, desk.load.beginTaking() else { return Taken() }
         defer { desk.load.endTaking() }
         // Until the next turn: how long the database takes is not this loop's doing.
-        health.retire(.holdRevisitLoop)
+        health.retire(.heldLoop)
         do {
             let leased = try await holds.takeDue(catalogVersion: catalog.version, limit: limit)
             var staying: [(hold: LeasedHold, reason: Reason)] = []

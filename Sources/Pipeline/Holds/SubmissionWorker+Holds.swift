@@ -10,7 +10,7 @@ extension SubmissionWorker {
         let hold = work.hold
         guard var catalog = catalog() else { return try await holds.release(hold) }
         let item = InFlightRecord(hold)
-        let ruling: Ruling
+        let verdict: Verdict
         var environment = StoreEnvironment.production
         var tokenUse = AccountTokenUse.none
         switch Screening.screen(hold.submission, catalog: catalog, parser: parser, now: WallClock.now) {
@@ -18,7 +18,7 @@ extension SubmissionWorker {
             // The app may come back: what was released for it is not refused meanwhile.
             return try await holds.putBack(hold, dueAfterSeconds: PipelineLimits.unknownAppRetrySeconds)
         case .rejected(let reason, _):
-            ruling = .whole(reason, [])
+            verdict = .whole(reason, [])
         case .blocked:
             return try await putBack(hold, in: holds)
         case .admitted(let proof):
@@ -42,12 +42,12 @@ extension SubmissionWorker {
             guard case .decided(let decided) = judge.judge(answer, doubts: { _ in 0 }) else {
                 return try await putBack(hold, in: holds)
             }
-            ruling = decided
+            verdict = decided
             tokenUse = app.accountTokenUse
             if case .genuine(let receipt) = answer { environment = receipt.environment }
         }
         let decision = HoldDecision(
-            hold, ruling: ruling, environment: environment, decidedAt: WallClock.now, catalogVersion: catalog.version,
+            hold, verdict: verdict, environment: environment, decidedAt: WallClock.now, catalogVersion: catalog.version,
             tokenUse: tokenUse)
         guard let event = try await holds.settle(decision) else { return }
         try await publisher.publish(event, traceparent: hold.traceparent)

@@ -77,7 +77,7 @@ extension NotificationLoop {
         for partition in revoked {
             partitions[partition] = nil
             unreadable.forget(partition)
-            gauges.giveBack(topic: partition.topic, partition: partition.partition, isLost: lost)
+            gauges.revoke(topic: partition.topic, partition: partition.partition, isLost: lost)
         }
     }
 

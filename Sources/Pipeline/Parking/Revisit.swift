@@ -44,14 +44,14 @@ final class Revisit: Sendable {
         {
             await BlockingWork.pause(seconds: 0.05)
         }
-        health.retire(.revisitLoop)
+        health.retire(.parkedLoop)
     }
 
     private func run() async {
         await withDiscardingTaskGroup { group in
             var nextLook = 0.0
             while !Task.isCancelled {
-                health.beat(.revisitLoop)
+                health.beat(.parkedLoop)
                 worker.noteMended(on: desk)
                 isTaking.store(true, ordering: .sequentiallyConsistent)
                 var taken = Taken()
@@ -90,7 +90,7 @@ final class Revisit: Sendable {
         defer { desk.load.endTaking() }
         let leased: [LeasedSubmission]
         // Until the next turn: how long the database takes is not this loop's doing.
-        health.retire(.revisitLoop)
+        health.retire(.parkedLoop)
         do { leased = try await desk.store.takeDue(limit: limit) } catch {
             failures.report(error, of: .parked)
             return Taken()

@@ -92,7 +92,7 @@ struct ParkedRejection {
         let now = Timestamp(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1000))
         let decision = PendingDecision(
             submission: leased.submission, position: leased.position, proof: leased.proof,
-            ruling: .whole(.refusedByOperator, []), environment: .production, evidence: nil, decidedAt: now,
+            verdict: .whole(.refusedByOperator, []), environment: .production, evidence: nil, decidedAt: now,
             catalogVersion: 0, traceparent: leased.traceparent, parkedID: leased.id)
         switch try await ledger.settle(decision).value {
         case .events(let events): return events.last?.reason == .refusedByOperator ? .rejected : .answeredBefore

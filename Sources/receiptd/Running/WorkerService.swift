@@ -136,7 +136,7 @@ struct WorkerService: Service {
             pipeline,
             beside: [
                 { try await EndlessPart.catalogWatch.run { await catalog.follow() } },
-                { try await EndlessPart.upkeep.run { await upkeep.run() } },
+                { try await EndlessPart.fleetCounts.run { await upkeep.run() } },
                 { try await EndlessPart.maintenance.run { await maintenance.run() } },
                 { try await EndlessPart.appleLimits.run { await limits.follow() } },
                 { try await EndlessPart.appleReach.run { await reach.follow() } },

@@ -1,7 +1,7 @@
 @testable import Fulfillment
 
-/// One replica in front of an Apple that fails, limits, slows down and recovers, and never answers some receipts, on a clock
-/// of its own. Limits, retry delays and parking are the real ones; the seed decides everything else.
+/// One replica in front of an Apple that fails, limits, slows down and recovers, and never answers some receipts, on a
+/// clock of its own. Limits, retry delays and parking are the real ones; the seed decides everything else.
 struct AppleSimulation {
     struct Fault: Error, CustomStringConvertible {
         let description: String
@@ -28,7 +28,7 @@ struct AppleSimulation {
     private struct Submission {
         var history = WaitingHistory()
         var isParked = false
-        /// Apple's word: not before then.
+        /// Apple asked for no request before then.
         var notBefore = -Double.infinity
         /// Apple never answers it.
         var isStuck = false
@@ -41,6 +41,15 @@ struct AppleSimulation {
         let number: UInt64
         let ends: Double
         let mode: Mode
+    }
+
+    private struct Work {
+        var submissions: [Submission] = []
+        /// When the next ones arrive, the last first.
+        var arriving: [Double] = []
+        /// Asleep in memory or parked, until when.
+        var waiting: [(until: Double, submission: Int)] = []
+        var underWay: [UnderWay] = []
     }
 
     static let tick = 0.02
@@ -57,20 +66,16 @@ struct AppleSimulation {
     private let policy = ParkingPolicy(
         retry: RetryDelay(initialSeconds: 0.2, maximumSeconds: 5, doubtSeconds: 5), parkAfterSeconds: 3)
     private var random: SeededRandom
-    private var phases: [(until: Double, mode: Mode)] = []
+    private let phases: [(until: Double, mode: Mode)]
     private let maximum: Int
     private let perSecond: Double
     private var limits: ScopeLimits
     private var concurrency: AdaptiveConcurrency
     private var now = 0.0
-    private var submissions: [Submission] = []
-    private var arriving: [Double] = []
+    private var work = Work()
     private var queue = RequestQueue<Int>()
     private var failedProofs = FailedProofs()
     private var arrivedAt: [Int: Double] = [:]
-    /// Asleep in memory or parked, until when.
-    private var waiting: [(until: Double, submission: Int)] = []
-    private var underWay: [UnderWay] = []
     private var sent: [Double] = []
     /// The row that the fleet shares.
     private var leasedUntil = 0.0
@@ -83,6 +88,7 @@ struct AppleSimulation {
         perSecond = random.chance(30) ? Double(5 + random.below(50)) : 0
         limits = ScopeLimits(perSecond: perSecond)
         concurrency = AdaptiveConcurrency(maximum: maximum)
+        var phases: [(until: Double, mode: Mode)] = []
         var until = 0.0
         while until < Self.trouble {
             until = min(Self.trouble, until + 1 + Double(random.below(150)) / 10)
@@ -96,16 +102,17 @@ struct AppleSimulation {
                 }
             phases.append((until, mode))
         }
+        self.phases = phases
         let lasts = Int(1000 * (Self.trouble + Self.afterwards))
-        arriving = (0..<(40 + random.below(400))).map { _ in Double(random.below(lasts)) / 1000 }.sorted(by: >)
+        work.arriving = (0..<(40 + random.below(400))).map { _ in Double(random.below(lasts)) / 1000 }.sorted(by: >)
         let stuck = random.chance(50) ? random.below(20) : 0
-        submissions = (0..<arriving.count).map { Submission(player: Self.stuckPlayers + $0) }
-        for number in 0..<min(stuck, arriving.count) {
-            let index = random.below(submissions.count)
-            submissions[index].isStuck = true
-            submissions[index].player = number % Self.stuckPlayers
+        work.submissions = (0..<work.arriving.count).map { Submission(player: Self.stuckPlayers + $0) }
+        for number in 0..<min(stuck, work.arriving.count) {
+            let index = random.below(work.submissions.count)
+            work.submissions[index].isStuck = true
+            work.submissions[index].player = number % Self.stuckPlayers
         }
-        toAnswer = submissions.count { !$0.isStuck }
+        toAnswer = work.submissions.count { !$0.isStuck }
         self.random = random
     }
 
@@ -115,14 +122,14 @@ struct AppleSimulation {
         var openSince = Self.trouble
         while answered < toAnswer || now < Self.trouble {
             now += Self.tick
-            while let next = arriving.last, next <= now {
-                arriving.removeLast()
-                ask(submissions.count - arriving.count - 1)
+            while let next = work.arriving.last, next <= now {
+                work.arriving.removeLast()
+                ask(work.submissions.count - work.arriving.count - 1)
             }
-            for end in underWay where end.ends <= now { try finish(end) }
-            underWay.removeAll { $0.ends <= now }
-            let awake = waiting.filter { $0.until <= now }
-            waiting.removeAll { $0.until <= now }
+            for end in work.underWay where end.ends <= now { try finish(end) }
+            work.underWay.removeAll { $0.ends <= now }
+            let awake = work.waiting.filter { $0.until <= now }
+            work.waiting.removeAll { $0.until <= now }
             for one in awake { ask(one.submission) }
             lease()
             try send()
@@ -131,7 +138,9 @@ struct AppleSimulation {
             }
             // Without work nobody finds out that Apple is back.
             var others = queue
-            let isIdle = (others.takeAll() + underWay.map(\.submission)).allSatisfy { submissions[$0].isStuck }
+            let isIdle = (others.takeAll() + work.underWay.map(\.submission)).allSatisfy {
+                work.submissions[$0].isStuck
+            }
             if !limits.breaker.isOpen || isIdle { openSince = max(now, Self.trouble) }
             guard now - openSince < Self.closesWithin else {
                 throw Fault(description: "the circuit stays open \(now - openSince) s after the trouble, at \(now)")
@@ -159,7 +168,7 @@ struct AppleSimulation {
     }
 
     private mutating func ask(_ submission: Int) {
-        let one = submissions[submission]
+        let one = work.submissions[submission]
         let isKnown = failedProofs.contains(-1 - submission, now: now)
         let isFresh = one.history.failures == 0 && !one.isParked && !isKnown
         arrivedAt[submission] = now
@@ -167,7 +176,7 @@ struct AppleSimulation {
     }
 
     private mutating func send() throws {
-        while underWay.count < concurrency.limit {
+        while work.underWay.count < concurrency.limit {
             let isHeld = limits.isHeld(now: now)
             let next = [true, false].compactMap { limits.breaker.nextPass(isFirst: $0) }.min()
             guard let (submission, admitted) = limits.next(of: &queue, now: now, since: { arrivedAt[$0] ?? 0 }) else {
@@ -181,19 +190,19 @@ struct AppleSimulation {
             }
             let mustWait = next.map { now < $0 } ?? false
             if isHeld || mustWait { throw Fault(description: "asked at \(now) although the way is shut") }
-            if now < submissions[submission].notBefore - Self.tick {
+            if now < work.submissions[submission].notBefore - Self.tick {
                 throw Fault(description: "submission \(submission) is asked for before its Retry-After is over")
             }
-            let mode = submissions[submission].isStuck && mode.isAnswer ? .failing : mode
+            let mode = work.submissions[submission].isStuck && mode.isAnswer ? .failing : mode
             let takes =
                 switch mode {
                 case .hanging: Self.timeout
                 case .slow: 0.5 + unit()
                 case .fine, .failing, .limiting: 0.02 + unit() / 5
                 }
-            let number = concurrency.began(underWay: underWay.count + 1)
+            let number = concurrency.began(underWay: work.underWay.count + 1)
             sent.append(now)
-            underWay.append(
+            work.underWay.append(
                 UnderWay(submission: submission, pass: pass, number: number, ends: now + takes, mode: mode))
         }
     }
@@ -209,7 +218,7 @@ struct AppleSimulation {
             answered += 1
         case .failing, .hanging:
             let jitter = unit()
-            let suspect = Suspect(player: submissions[end.submission].player, proof: -1 - end.submission)
+            let suspect = Suspect(player: work.submissions[end.submission].player, proof: -1 - end.submission)
             limits.failed(end.pass, by: suspect, now: now, jitter: jitter)
             failedProofs.note(-1 - end.submission, now: now)
             let isTelling = end.pass.kind.isFresh && limits.breaker.isWidespread(now: now)
@@ -220,7 +229,7 @@ struct AppleSimulation {
             if limits.hold(until: now + seconds) { concurrency.calm() }
             concurrency.ended(end.number, .overload)
             trouble = .init(.rateLimited, retryNotBefore: time.adding(milliseconds: Int64(seconds * 1000)))
-            submissions[end.submission].notBefore = now + seconds
+            work.submissions[end.submission].notBefore = now + seconds
         }
         if wasShut, !limits.isShut(now: now) { concurrency.restart() }
         if let trouble { try wait(end.submission, trouble) }
@@ -228,33 +237,33 @@ struct AppleSimulation {
 
     private mutating func wait(_ index: Int, _ trouble: AppleAnswer.Trouble) throws {
         let judgement = Judgement.undecided(trouble)
-        submissions[index].history.note(judgement, now: time)
+        work.submissions[index].history.note(judgement, now: time)
         let isOut = limits.isShut(now: now)
         let step = policy.step(
-            after: judgement, submissions[index].history,
+            after: judgement, work.submissions[index].history,
             ParkingPolicy.Circumstances(
-                isParked: submissions[index].isParked, isAppleOut: isOut, hasRoom: random.chance(90)),
+                isParked: work.submissions[index].isParked, isAppleOut: isOut, hasRoom: random.chance(90)),
             jitter: unit(), now: time)
         let seconds: Double
         switch step {
         case .tryAgain(let delay):
             seconds = delay
-            if !isOut { submissions[index].history.noteWait(seconds: delay) }
+            if !isOut { work.submissions[index].history.noteWait(seconds: delay) }
             guard delay <= max(policy.retry.maximumSeconds, 12) else {
                 throw Fault(description: "a wait of \(delay) s in memory")
             }
-            guard submissions[index].history.waitedSeconds <= policy.parkAfterSeconds else {
-                throw Fault(description: "\(submissions[index].history.waitedSeconds) s waited in memory")
+            guard work.submissions[index].history.waitedSeconds <= policy.parkAfterSeconds else {
+                throw Fault(description: "\(work.submissions[index].history.waitedSeconds) s waited in memory")
             }
         case .park(_, let delay):
             seconds = delay
-            submissions[index].isParked = true
-            submissions[index].history.noteParking()
+            work.submissions[index].isParked = true
+            work.submissions[index].history.noteParking()
         }
         guard seconds >= ParkingPolicy.minimumDelay, seconds <= ParkingPolicy.longestSeconds else {
             throw Fault(description: "a wait of \(seconds) s")
         }
-        waiting.append((now + seconds, index))
+        work.waiting.append((now + seconds, index))
     }
 
     /// Any ten seconds see at most 5 % more than the rate.

@@ -1,7 +1,7 @@
 @testable import Fulfillment
 
-/// A worker at default settings in front of an Apple that answers some and not others, on a clock of its own. The limits,
-/// the retry delays and the parking are the real ones; the seed decides everything else.
+/// A worker at default settings in front of an Apple that answers some and not others, on a clock of its own. The
+/// limits, the retry delays and the parking are the real ones; the seed decides everything else.
 struct PartialOutageSimulation {
     static let tick = 0.01
     /// Seconds without any fault before the outage, and how long it is watched after it.
@@ -30,24 +30,38 @@ struct PartialOutageSimulation {
         var holdsRetryPlace = false
     }
 
+    /// What is in Kafka.
+    private struct Arrivals {
+        var next = 0.0
+        var backlog: [Int] = []
+        var head = 0
+        var sick = 0
+    }
+
+    /// What the worker has in hand.
+    private struct Load {
+        var inMemory = 0
+        var retrying = 0
+        var parked = 0
+    }
+
+    private struct Schedules {
+        var sleeping = Schedule()
+        var parked = Schedule()
+        var underWay = Schedule()
+        var nextPoll = 0.0
+    }
+
     private let outage: PartialOutage
     private let ends: Double
     private var front = SimulatedFront(maximum: PartialOutageSimulation.maximumConcurrency)
     private var random: SeededRandom
     private var now = 0.0
     private var submissions: [Submission] = []
-    private var nextArrival = 0.0
-    private var backlog: [Int] = []
-    private var backlogHead = 0
-    private var inMemory = 0
-    private var retrying = 0
-    private var parkedUnderWay = 0
-    private var sleeping = Schedule()
-    private var parked = Schedule()
-    private var underWay = Schedule()
+    private var arrivals = Arrivals()
+    private var load = Load()
+    private var schedules = Schedules()
     private var fates: [Int: Bool] = [:]
-    private var sick = 0
-    private var nextRevisit = 0.0
     private var downSeconds = 0.0
     private var figures = OutageFigures()
     private var failedRequests = 0
@@ -69,35 +83,35 @@ struct PartialOutageSimulation {
     }
 
     private mutating func arrive() {
-        while nextArrival <= now {
+        while arrivals.next <= now {
             let player = random.below(Self.players)
             let scope = outage.pattern == .apps ? player % Self.scopes : 0
-            var one = Submission(player: player, scope: scope, arrived: nextArrival)
+            var one = Submission(player: player, scope: scope, arrived: arrivals.next)
             switch outage.pattern {
             case .receipts: one.isSick = random.chance(outage.amount)
             case .players: one.isSick = player % 100 < outage.amount
             case .apps: one.isSick = scope * 100 / Self.scopes < outage.amount
             case .bursts: one.isSick = false
             case .stuckPlayers, .stuckPlayersFirst:
-                let isAlone = outage.pattern == .stuckPlayersFirst
-                let isEarly = nextArrival >= Self.begins && nextArrival < Self.begins + 30
-                if isEarly, sick < outage.amount, isAlone || random.chance(60) {
+                let isEach = outage.pattern == .stuckPlayersFirst
+                let isEarly = arrivals.next >= Self.begins && arrivals.next < Self.begins + 30
+                if isEarly, arrivals.sick < outage.amount, isEach || random.chance(60) {
                     one.isSick = true
-                    sick += 1
+                    arrivals.sick += 1
                     one.player = Self.players + submissions.count
                 }
             }
             submissions.append(one)
-            backlog.append(submissions.count - 1)
-            nextArrival += (0.5 + unit()) / Self.perSecond
+            arrivals.backlog.append(submissions.count - 1)
+            arrivals.next += (0.5 + unit()) / Self.perSecond
         }
-        while backlogHead < backlog.count, inMemory < Self.maximumInFlight {
-            let id = backlog[backlogHead]
-            backlogHead += 1
-            inMemory += 1
+        while arrivals.head < arrivals.backlog.count, load.inMemory < Self.maximumInFlight {
+            let id = arrivals.backlog[arrivals.head]
+            arrivals.head += 1
+            load.inMemory += 1
             ask(id)
         }
-        figures.mostInMemory = max(figures.mostInMemory, inMemory)
+        figures.mostInMemory = max(figures.mostInMemory, load.inMemory)
     }
 
     private mutating func ask(_ id: Int) {
@@ -112,13 +126,13 @@ struct PartialOutageSimulation {
         while now < ends + Self.afterwards {
             now += Self.tick
             if now < ends + Self.arrivesAfterwards { arrive() }
-            while let id = underWay.next(now) { finish(id, isFine: fates.removeValue(forKey: id) ?? true) }
-            while let id = sleeping.next(now) { ask(id) }
-            revisit()
+            while let id = schedules.underWay.next(now) { finish(id, isFine: fates.removeValue(forKey: id) ?? true) }
+            while let id = schedules.sleeping.next(now) { ask(id) }
+            pollParked()
             for id in front.start(now: now) {
                 let isFine = !isFailing(submissions[id])
                 let takes = isFine || outage.failure != .hang ? Self.latency * (0.5 + unit()) : Self.timeout
-                underWay.add(id, at: now + takes)
+                schedules.underWay.add(id, at: now + takes)
                 fates[id] = isFine
             }
             for id in front.impatient(now: now) { unanswered(id, isSent: false) }
@@ -150,10 +164,10 @@ struct PartialOutageSimulation {
     }
 
     private mutating func leave(_ id: Int) {
-        if submissions[id].isParked { parkedUnderWay -= 1 } else { inMemory -= 1 }
+        if submissions[id].isParked { load.parked -= 1 } else { load.inMemory -= 1 }
         if submissions[id].holdsRetryPlace {
             submissions[id].holdsRetryPlace = false
-            retrying -= 1
+            load.retrying -= 1
         }
     }
 
@@ -170,34 +184,34 @@ struct PartialOutageSimulation {
 
     private mutating func unanswered(_ id: Int, isSent: Bool) {
         var one = submissions[id]
-        if !one.isParked, !one.holdsRetryPlace, retrying < Self.maximumInFlight / 2 {
+        if !one.isParked, !one.holdsRetryPlace, load.retrying < Self.maximumInFlight / 2 {
             one.holdsRetryPlace = true
-            retrying += 1
+            load.retrying += 1
         }
         let step = front.step(
             &one, isSent: isSent, hasRoom: one.holdsRetryPlace, downSeconds: downSeconds, jitter: unit(), now: now)
         submissions[id] = one
         switch step {
-        case .tryAgain(let seconds): sleeping.add(id, at: now + seconds)
+        case .tryAgain(let seconds): schedules.sleeping.add(id, at: now + seconds)
         case .park(_, let seconds):
             leave(id)
             submissions[id].isParked = true
-            parked.add(id, at: now + seconds)
+            schedules.parked.add(id, at: now + seconds)
         }
     }
 
-    private mutating func revisit() {
-        guard now >= nextRevisit else { return }
-        nextRevisit = now + 0.5 + unit()
+    private mutating func pollParked() {
+        guard now >= schedules.nextPoll else { return }
+        schedules.nextPoll = now + 0.5 + unit()
         let places = min(Self.maximumInFlight, Self.maximumConcurrency)
         while true {
-            let room = max(0, max(1, places / (inMemory > 0 ? 5 : 2)) - parkedUnderWay)
+            let room = max(0, max(1, places / (load.inMemory > 0 ? 5 : 2)) - load.parked)
             let limit = min(room, front.isDown(now: now) ? 1 : 20)
             guard limit > 0 else { return }
             var due = 0
-            while due < limit, let id = parked.next(now) {
+            while due < limit, let id = schedules.parked.next(now) {
                 due += 1
-                parkedUnderWay += 1
+                load.parked += 1
                 ask(id)
             }
             if due < 20 { return }

@@ -36,9 +36,9 @@ struct ParkingTests {
             #expect(bench.store.content.parked.isEmpty)
             #expect(bench.ledger.decisions.map(\.parkedID) == [nil])
             #expect(bench.apple.asked == 3)
-            let story = try #require(bench.ledger.decisions.first?.story)
-            #expect(story.source == .apple && story.signature == .notProvable)
-            #expect(story.tries.map(\.result) == ["timeout", "server_error", "genuine"])
+            let trace = try #require(bench.ledger.decisions.first?.trace)
+            #expect(trace.source == .apple && trace.signature == .notProvable)
+            #expect(trace.tries.map(\.result) == ["timeout", "server_error", "genuine"])
         }
     }
 
@@ -52,7 +52,7 @@ struct ParkingTests {
             bench.apple.answer(ParkingBench.genuine)
             let leased = ParkingBench.leased(submission, history: parked.history)
             try await bench.work(on: InFlightRecord(ParkedWork(leased: leased, answer: AnswerOfProof())))
-            #expect(bench.ledger.decisions.first?.story?.tries.map(\.result) == ["timeout", "genuine"])
+            #expect(bench.ledger.decisions.first?.trace?.tries.map(\.result) == ["timeout", "genuine"])
         }
     }
 
@@ -76,7 +76,7 @@ struct ParkingTests {
             #expect(bench.store.content.released == [1])
             #expect(bench.ledger.decisions.isEmpty)
             try await revisit(second.history)
-            #expect(bench.ledger.decisions.map(\.ruling) == [.whole(.noPurchase, [])])
+            #expect(bench.ledger.decisions.map(\.verdict) == [.whole(.noPurchase, [])])
             #expect(bench.ledger.decisions.first?.parkedID == ParkingBench.position(1).parkedID)
         }
     }
@@ -145,8 +145,8 @@ struct ParkingTests {
             try await bench.work(on: bench.item(ParkingBench.submission("untried"), offset: 2, hasTicket: false))
             #expect(bench.apple.asked == 1)
             #expect(bench.store.content.parked.isEmpty)
-            let whole = Ruling.whole(.tooManyWaiting, [])
-            #expect(bench.ledger.decisions.map(\.ruling) == [whole, whole])
+            let whole = Verdict.whole(.tooManyWaiting, [])
+            #expect(bench.ledger.decisions.map(\.verdict) == [whole, whole])
             #expect(bench.ledger.decisions.map(\.position.offset) == [1, 2])
         }
     }

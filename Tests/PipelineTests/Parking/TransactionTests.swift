@@ -37,7 +37,7 @@ struct TransactionTests {
 
     private func verdicts(_ bench: ParkingBench) -> [JudgedPurchase.Verdict] {
         bench.ledger.decisions.flatMap { decision -> [JudgedPurchase.Verdict] in
-            if case .each(let judged) = decision.ruling { judged.map(\.verdict) } else { [] }
+            if case .each(let judged) = decision.verdict { judged.map(\.verdict) } else { [] }
         }
     }
 
@@ -110,7 +110,7 @@ struct TransactionTests {
                 #expect(bench.apple.asked == asked)
                 history = bench.store.content.putBack.last?.history ?? history
             }
-            #expect(bench.ledger.decisions.map(\.ruling) == [.whole(.transactionNotFound, [])])
+            #expect(bench.ledger.decisions.map(\.verdict) == [.whole(.transactionNotFound, [])])
         }
     }
 

@@ -71,9 +71,9 @@ struct LocalProofTests {
             try await bench.work(on: bench.item(submission))
             #expect(bench.apple.asked == 0)
             let decision = try #require(bench.ledger.decisions.first)
-            #expect(decision.ruling.purchases == Self.content.purchases)
+            #expect(decision.verdict.purchases == Self.content.purchases)
             #expect(decision.environment == .production)
-            guard case .each(let judged) = decision.ruling else {
+            guard case .each(let judged) = decision.verdict else {
                 Issue.record("it is ruled on as a whole")
                 return
             }
@@ -134,7 +134,7 @@ struct LocalProofTests {
             try await bench.work(on: bench.item(submission))
             #expect(bench.ledger.queries.map(\.evidence) == [receipt])
             #expect(bench.apple.asked == 0)
-            #expect(bench.ledger.decisions.map(\.ruling.purchases) == [receipt.purchases])
+            #expect(bench.ledger.decisions.map(\.verdict.purchases) == [receipt.purchases])
         }
     }
 

@@ -1,11 +1,11 @@
 /// How a submission came to its decision: kept beside the decision, for people.
-public struct SubmissionStory: Sendable, Equatable {
+public struct DecisionTrace: Sendable, Equatable {
     public enum Source: String, Sendable, CaseIterable {
         /// Apple was asked.
         case apple
         /// The proof was enough by itself.
         case proof
-        /// All purchases behind the proof stood in the ledger.
+        /// The ledger had all purchases of the proof.
         case ledger
     }
 

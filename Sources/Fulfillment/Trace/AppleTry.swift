@@ -5,8 +5,8 @@ public struct AppleTry: Sendable, Equatable {
 
     /// When it ended.
     public let at: Timestamp
-    /// Nil where no request was sent for it: the answer was that to another submission's request with the same proof, or
-    /// something in front of Apple (a limit, a missing secret) kept it back.
+    /// Nil where no request was sent for it: the answer was that to another submission's request with the same proof,
+    /// or something in front of Apple (a limit, a missing secret) kept it back.
     public let endpoint: String?
     public let environment: StoreEnvironment?
     /// A label value of `receiptd_apple_requests_total{result}`.

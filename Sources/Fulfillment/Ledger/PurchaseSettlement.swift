@@ -1,0 +1,133 @@
+/// What becomes of one purchase when its verdict meets the ledger.
+enum PurchaseSettlement {
+    /// This very submission won it earlier. Nil: a grant without an event, from an earlier system.
+    case won(OutcomeEvent?)
+    case grant(payload: String?)
+    /// Anew.
+    case hold(Reason)
+    /// As it was: this player's hold is there already.
+    case stillHeld(Reason)
+    case reject(Reason)
+}
+
+extension PendingDecision {
+    /// In the order of `Rule.ofTransaction`: what the ledger knows of a purchase comes before its verdict.
+    /// - Parameter waived: what an operator has let pass.
+    func settlement(
+        of judged: JudgedPurchase, in view: LedgerView, waived: Set<Reason> = []
+    ) -> PurchaseSettlement {
+        if let known = ownership(of: judged, in: view, waived) { return known }
+        if view.isRefunded(judged, of: self) { return .reject(judged.reasonOfRefunded) }
+        // What is refused to every player is not disputed.
+        if case .reject(let reason) = judged.verdict { return .reject(reason) }
+        if isTokenDisputed(judged.purchase, in: view, waived) { return .hold(.ownershipDisputed) }
+        switch judged.verdict {
+        case .grant where !view.hasRoom(for: judged, of: self): return .hold(.dailyLimit)
+        case .grant(let payload): return .grant(payload: payload)
+        case .hold(let reason): return .hold(reason)
+        case .reject(let reason): return .reject(reason)
+        }
+    }
+
+    /// Nil where neither a grant, nor a hold, nor a claim decides.
+    private func ownership(
+        of judged: JudgedPurchase, in view: LedgerView, _ waived: Set<Reason>
+    ) -> PurchaseSettlement? {
+        let purchase = judged.purchase
+        let player = submission.playerID
+        if let grant = view.grants[purchase.transactionID] {
+            if grant.player != player { return settlement(of: purchase, grantedToOther: grant, in: view, waived) }
+            if grant.submission == identity { return .won(grant.event.flatMap(OutcomeEvent.init(stored:))) }
+            return .reject(grant.isRevoked ? judged.reasonOfRefunded : .alreadyGranted)
+        }
+        if let hold = view.holds[purchase.transactionID] {
+            if hold.player == player { return .stillHeld(hold.reason) }
+            // A hold for a dispute claims nothing: the purchase stays free for its owner.
+            if hold.reason != .ownershipDisputed { return .reject(.ownedByOtherPlayer) }
+        }
+        if view.refusals[purchase.transactionID]?.contains(player) == true { return .reject(.refusedByOperator) }
+        guard judged.isOwnedByOriginal, let claim = view.claims[purchase.originalTransactionID] else { return nil }
+        if let owner = claim.player, owner != player { return .reject(.ownedByOtherPlayer) }
+        let isNonConsumable = judged.kind == .nonConsumable
+        if isNonConsumable, claim.grantedTransaction != nil { return .reject(.alreadyGranted) }
+        return nil
+    }
+
+    /// Disputed where the submission has the purchase's token, and the other player's had none.
+    private func settlement(
+        of purchase: StorePurchase, grantedToOther grant: LedgerView.Grant, in view: LedgerView, _ waived: Set<Reason>
+    ) -> PurchaseSettlement {
+        guard isBound(purchase), !grant.isBound, !grant.isRevoked else { return .reject(.ownedByOtherPlayer) }
+        if view.refusals[purchase.transactionID]?.contains(submission.playerID) == true {
+            return .reject(.refusedByOperator)
+        }
+        if let hold = view.holds[purchase.transactionID] {
+            return hold.player == submission.playerID ? .stillHeld(hold.reason) : .reject(.ownedByOtherPlayer)
+        }
+        // A transaction is granted once, released or not: a release leaves it with its owner.
+        return waived.contains(.ownershipDisputed) ? .reject(.ownedByOtherPlayer) : .hold(.ownershipDisputed)
+    }
+
+    /// The app requires tokens, and this one was learnt as another player's.
+    private func isTokenDisputed(_ purchase: StorePurchase, in view: LedgerView, _ waived: Set<Reason>) -> Bool {
+        tokenUse == .holds && isBound(purchase) && isTokenOfAnother(purchase, in: view)
+            && !waived.contains(.ownershipDisputed)
+    }
+
+    /// The submission's token is the transaction's.
+    public func isBound(_ purchase: StorePurchase) -> Bool {
+        submission.appAccountToken != nil && submission.appAccountToken == purchase.appAccountToken
+    }
+}
+
+extension JudgedPurchase {
+    /// The order of reasons: who it is bound to comes before what became of it.
+    fileprivate var reasonOfRefunded: Reason {
+        switch verdict {
+        case .reject(.bindingMismatch): .bindingMismatch
+        case .reject(.upgraded): .upgraded
+        default: .cancelled
+        }
+    }
+}
+
+extension LedgerView {
+    mutating func enterGrant(of judged: JudgedPurchase, decision: PendingDecision) {
+        let purchase = judged.purchase
+        enterClaim(of: judged, player: decision.submission.playerID)
+        if judged.kind == .nonConsumable {
+            claims[purchase.originalTransactionID]?.grantedTransaction = purchase.transactionID
+        }
+        grants[purchase.transactionID] = Grant(
+            player: decision.submission.playerID, submission: decision.identity, isRevoked: false, event: nil,
+            isBound: decision.isBound(purchase))
+        if decision.risk != nil {
+            risk.purchasesOfDay[decision.playerDay(of: purchase), default: 0] += 1
+            if let account = purchase.appTransactionID {
+                risk.accountsOfPlayer[decision.playerOfApp, default: []].insert(account)
+            }
+        }
+        decision.enterToken(of: purchase, isGranted: true, in: &self)
+        if judged.dailyLimit != nil { dailyCounts[decision.dailyCount(of: purchase), default: 0] += 1 }
+    }
+
+    mutating func enterHold(of judged: JudgedPurchase, decision: PendingDecision, reason: Reason) {
+        let player = decision.submission.playerID
+        if reason == .ownershipDisputed {
+            let original = judged.purchase.originalTransactionID
+            // Nobody's, but a row to lock.
+            if claims[original] == nil { claims[original] = Claim(player: nil) }
+        } else {
+            enterClaim(of: judged, player: player)
+        }
+        holds[judged.purchase.transactionID] = Hold(player: player, reason: reason)
+        decision.enterToken(of: judged.purchase, isGranted: false, in: &self)
+    }
+
+    private mutating func enterClaim(of judged: JudgedPurchase, player: PlayerID) {
+        let original = judged.purchase.originalTransactionID
+        if claims[original]?.player == nil {
+            claims[original, default: Claim(player: player)].player = player
+        }
+    }
+}

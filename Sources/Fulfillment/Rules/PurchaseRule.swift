@@ -1,0 +1,110 @@
+/// One rule that the catalog and Apple's answer decide for a purchase.
+struct PurchaseRule: Sendable {
+    /// What a rule looks at.
+    struct Facts {
+        let judge: Judge
+        let purchase: StorePurchase
+        /// Nil where the catalog does not have it.
+        let product: Product?
+        let receipt: GenuineReceipt
+
+        var app: AppPolicy { judge.app }
+    }
+
+    enum Effect: Sendable {
+        case reject
+        /// Unless an operator has waived the reason.
+        case hold
+    }
+
+    let reason: Reason
+    let effect: Effect
+    let fails: @Sendable (Facts) -> Bool
+
+    /// Nil where the purchase passes.
+    func verdict(on facts: Facts) -> JudgedPurchase.Verdict? {
+        switch effect {
+        case .reject: fails(facts) ? .reject(reason) : nil
+        case .hold: !facts.judge.waived.contains(reason) && fails(facts) ? .hold(reason) : nil
+        }
+    }
+
+    private static func reject(_ reason: Reason, _ fails: @escaping @Sendable (Facts) -> Bool) -> PurchaseRule {
+        PurchaseRule(reason: reason, effect: .reject, fails: fails)
+    }
+
+    private static func hold(_ reason: Reason, _ fails: @escaping @Sendable (Facts) -> Bool) -> PurchaseRule {
+        PurchaseRule(reason: reason, effect: .hold, fails: fails)
+    }
+
+    /// In the contract's order: the first that fails is the verdict.
+    static let all: [PurchaseRule] = [
+        .reject(.bindingMismatch) { $0.isBoundElsewhere },
+        .reject(.upgraded) { $0.purchase.isUpgraded },
+        .reject(.cancelled) { $0.purchase.cancelledAt != nil },
+        .reject(.familyShared) { $0.purchase.isFamilyShared && !$0.app.acceptsFamilyShared },
+        .reject(.subscriptionExpired) { $0.isOver },
+        .hold(.unknownOwnership) { $0.purchase.ownership == .other },
+        .hold(.kindMismatch) { $0.isOfAnotherKind },
+        .hold(.bindingMissing) { $0.app.accountToken == .require && $0.purchase.appAccountToken == nil },
+        .hold(.beforeCutover) { $0.isBeforeCutover },
+        .hold(.unknownProduct) { $0.product == nil },
+        .hold(.retiredProduct) { $0.isRetired(.hold) },
+        .reject(.retiredProduct) { $0.isRetired(.reject) },
+        .hold(.currencyNotAllowed) { $0.isInAnotherCurrency },
+    ]
+
+    /// Each once.
+    static let reasons: [Reason] = all.reduce(into: []) { reasons, rule in
+        if !reasons.contains(rule.reason) { reasons.append(rule.reason) }
+    }
+}
+
+extension PurchaseRule.Facts {
+    /// By the record's time: a redelivery must not change the verdict.
+    fileprivate var isOver: Bool {
+        receipt.isExpiredSubscription || purchase.expiresAt.map { $0 <= judge.recordTimestamp } ?? false
+    }
+
+    fileprivate var isOfAnotherKind: Bool {
+        guard let product, let type = purchase.type else { return false }
+        return type.kind != product.kind
+    }
+
+    fileprivate var isBeforeCutover: Bool { app.cutover.map { purchase.purchasedAt < $0 } ?? false }
+
+    fileprivate func isRetired(_ action: Product.RetiredAction) -> Bool {
+        product.map { $0.isRetired && $0.onRetired == action } ?? false
+    }
+
+    /// What Apple says of the currency counts before what the client says; a currency that neither names is admitted.
+    fileprivate var isInAnotherCurrency: Bool {
+        guard let currency = purchase.currency ?? judge.submission.currency, let admitted = app.currencies else {
+            return false
+        }
+        return !admitted.contains(currency)
+    }
+
+    fileprivate var isBoundElsewhere: Bool {
+        let tokens = (submitted: judge.submission.appAccountToken, told: purchase.appAccountToken)
+        if app.accountTokenIs == .playerID {
+            let known = [tokens.submitted, tokens.told].compactMap(\.self)
+            if known.contains(where: { PlayerID($0) != judge.submission.playerID }) { return true }
+        }
+        switch tokens {
+        case (let submitted?, let told?): return submitted != told
+        case (nil, _) where app.accountToken == .require: return true
+        default: return !provesPossession
+        }
+    }
+
+    /// A bare id proves no possession, and neither does a JWS that is not proven, for anyone can write one around an
+    /// id. Only equal tokens tie such a transaction to the player.
+    private var provesPossession: Bool {
+        switch judge.submission.proof {
+        case .receipt: true
+        case .signedTransaction: judge.signature == .proven
+        case .transactionID: false
+        }
+    }
+}

@@ -1,0 +1,24 @@
+/// What is checked, in which order: section "Reasons" of docs/contract.md. The first rule that fails gives the reason.
+///
+/// `Screening`, `Judge` and the settlement check in this order, and `receiptd inspect` tells by it which rules a
+/// decision passed. RuleOrderTests compares all of them with one another and with the contract.
+public enum Rule {
+    /// Of the submission as a whole, before anyone is asked: `Screening`.
+    public static let local: [Reason] = [
+        .unknownApp, .malformedReceipt, .foreignApp, .unauthenticReceipt, .sandboxNotAllowed,
+    ]
+
+    /// Of the submission as a whole: the local ones, the limit of what waits, then Apple's answer (`Judge`).
+    public static let ofSubmission: [Reason] =
+        local + [
+            .tooManyWaiting, .accountNotFound, .transactionNotFound, .noPurchase, .productMismatch, .refusedByApple,
+        ]
+
+    /// Of each transaction, by what the ledger knows of it.
+    public static let ofOwnership: [Reason] = [.ownershipDisputed, .ownedByOtherPlayer, .alreadyGranted]
+
+    /// Of each transaction: its ownership, the judge's rules, then the ledger's count.
+    public static let ofTransaction: [Reason] = ofOwnership + PurchaseRule.reasons + [.dailyLimit]
+
+    public static let order: [Reason] = ofSubmission + ofTransaction
+}

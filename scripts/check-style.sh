@@ -1,0 +1,169 @@
+#!/usr/bin/env bash
+# Fails where a file, a function or a type is too large, and where a word is used that docs/glossary.md replaces.
+# scripts/style-allowed.txt lists what may still break a rule; an entry that nothing needs is a fault too. --all ignores it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+readonly longest_median=80 longest_file=300 longest_function=70 most_variables=12
+readonly glossary=docs/glossary.md
+allowed=scripts/style-allowed.txt
+[[ ${1-} != --all ]] || allowed=/dev/null
+
+swift_files() { find Sources Tests Benchmarks/Sources Fuzzing/Sources -name '*.swift' -not -path '*/.build*/*' | sort; }
+
+# What people read: code, statements, the names of tests, documents, deploy files, sample cases. CHANGELOG.md tells of what was
+# called otherwise.
+read_files() {
+    find Sources Tests -type f \( -name '*.swift' -o -name '*.sql' \)
+    find docs seeds deploy scripts -type f \( -name '*.md' -o -name '*.yaml' -o -name '*.sh' \)
+    ls README.md CONTRIBUTING.md schema.sql
+}
+
+# Every check prints CHECK, PATH, LINE and what is wrong, with tabs between.
+check_files() {
+    swift_files | xargs wc -l | awk -v longest="$longest_file" '
+        $2 != "total" && $1 > longest { printf "file\t%s\t1\t%d lines, at most %d\n", $2, $1, longest }'
+    swift_files | grep '^Sources/' | xargs wc -l | awk '$2 != "total" { print $1 }' | sort -n |
+        awk -v longest="$longest_median" '
+            { lines[NR] = $1 }
+            END {
+                median = lines[int((NR + 1) / 2)]
+                if (median > longest) printf "median\tSources\t0\tmedian of files: %d lines, at most %d\n", median, longest
+            }'
+}
+
+# Relies on the layout that scripts/check-format.sh holds: what begins at a column ends with a brace at that column.
+check_functions() {
+    swift_files | xargs awk -v longest="$longest_function" '
+        function indentation(line) { match(line, /^ */); return RLENGTH }
+        FNR == 1 { depth = 0 }
+        /^ *([a-z@]+(\([a-z]+\))? )*(func |init[?(<]|deinit)/ {
+            # Requirements of a protocol, one behind the other.
+            while (depth > 0 && !is_open[depth] && column[depth] >= indentation($0)) depth--
+            depth++
+            start[depth] = FNR
+            column[depth] = indentation($0)
+            is_open[depth] = 0
+        }
+        depth > 0 && !is_open[depth] && /\{$/ { is_open[depth] = 1; next }
+        # A requirement of a protocol, or a body on one line.
+        depth > 0 && !is_open[depth] && (indentation($0) < column[depth] || $0 == "" || /\}$/) { depth--; next }
+        depth > 0 && is_open[depth] && /^ *\}$/ && indentation($0) == column[depth] {
+            size = FNR - start[depth] + 1
+            if (size > longest)
+                printf "function\t%s\t%d\ta function of %d lines, at most %d\n", FILENAME, start[depth], size, longest
+            depth--
+        }'
+}
+
+# Stored `var`s of a type, also in what extends it in the same file: extensions hold none.
+check_variables() {
+    swift_files | xargs awk -v most="$most_variables" '
+        function indentation(line) { match(line, /^ */); return RLENGTH }
+        FNR == 1 { depth = 0 }
+        /^ *([a-z@]+(\([a-z]+\))? )*(struct|class|actor|enum) [A-Z]/ && /\{$/ {
+            depth++
+            column[depth] = indentation($0)
+            variables[depth] = 0
+            start[depth] = FNR
+            name[depth] = $0
+        }
+        depth > 0 && indentation($0) == column[depth] + 4 && /^ *([a-z@]+(\([a-zA-Z]+\))? )*var / {
+            declared = $0
+            sub(/^.*var /, "", declared)
+            is_computed = declared ~ /\{/ && declared !~ / = /
+            if (!is_computed) variables[depth]++
+        }
+        depth > 0 && /^ *\}$/ && indentation($0) == column[depth] {
+            if (variables[depth] > most) {
+                sub(/^ */, "", name[depth])
+                printf "properties\t%s\t%d\t%d stored variables, at most %d: %s\n", \
+                    FILENAME, start[depth], variables[depth], most, name[depth]
+            }
+            depth--
+        }'
+}
+
+# The first column of the table under "Words that are not used": regular expressions on words in lower case.
+# shellcheck disable=SC2016  # the backquotes are Markdown's
+unused_words() {
+    awk -F '|' '/^## / { inside = ($0 == "## Words that are not used") } inside && /^\| `/ { print $2 }' "$glossary" |
+        grep -oE '`[^`]+`' | tr -d '`'
+}
+
+# Prints FILE, LINE and what is to be read there, with tabs between: of statements the comments and texts, of tests their
+# names, of Markdown all but code spans, of everything else all but names that are stored or sent ("is_alone"), which cannot
+# change. Paths are line 0.
+prose() {
+    read_files | sort | awk '{ print $0 "\t0\t" $0 }'
+    read_files | sort | xargs awk -v glossary="$glossary" '
+        FNR == 1 { is_table = 0 }
+        FILENAME == glossary && /^## / { is_table = ($0 == "## Words that are not used") }
+        is_table { next }
+        FILENAME ~ /^Tests\// {
+            is_name = /@(Test|Suite)\(/ || is_continued
+            is_continued = /@(Test|Suite)\($/
+            if (!is_name) next
+        }
+        FILENAME ~ /\.sql$/ {
+            comment = $0
+            text = ""
+            if (sub(/^.*--/, "", comment)) text = comment
+            else while (match($0, /\x27[^\x27]* [^\x27]*\x27/)) {
+                text = text " " substr($0, RSTART, RLENGTH)
+                $0 = substr($0, RSTART + RLENGTH)
+            }
+            $0 = text
+        }
+        FILENAME ~ /\.md$/ { gsub(/`[^`]*`/, "") }
+        { gsub(/"[a-z0-9_]+"/, ""); gsub(/\t/, " "); print FILENAME "\t" FNR "\t" $0 }'
+}
+
+# An identifier counts as the words it is made of, whether they are joined by capitals or by underscores.
+check_words() {
+    local words lines
+    words=$(unused_words | paste -sd '|' | sed 's/\\|/|/g')
+    [[ -n $words ]] || { printf 'words\t%s\t0\tno table of words that are not used\n' "$glossary"; return; }
+    lines=$(prose)
+    paste <(cut -f 1,2 <<<"$lines") \
+        <(cut -f 3 <<<"$lines" | sed -E 's/([a-z0-9])([A-Z])/\1 \2/g; s/_/ /g' | tr '[:upper:]' '[:lower:]') |
+        awk -F '\t' -v words="(^|[^a-z])($words)([^a-z]|$)" -v glossary="$glossary" '
+            match($3, words) {
+                found = substr($3, RSTART, RLENGTH)
+                gsub(/^[^a-z]+|[^a-z]+$/, "", found)
+                printf "words\t%s\t%d\t\"%s\": %s says what to write\n", $1, $2, found, glossary
+            }'
+}
+
+# Leaves out what the list allows: lines of CHECK and a path, or the start of one that ends in a slash.
+faults() {
+    awk -F '\t' -v allowed="$allowed" '
+        BEGIN {
+            while ((getline line < allowed) > 0) {
+                if (line ~ /^(#|$)/) continue
+                split(line, entry, " ")
+                count++
+                check[count] = entry[1]
+                path[count] = entry[2]
+            }
+        }
+        {
+            for (i = 1; i <= count; i++)
+                if (check[i] == $1 && (path[i] == $2 || (path[i] ~ /\/$/ && index($2, path[i]) == 1))) {
+                    is_needed[i] = 1
+                    next
+                }
+            printf "%s:%d: %s\n", $2, $3, $4
+        }
+        END {
+            for (i = 1; i <= count; i++)
+                if (!is_needed[i]) printf "%s: \"%s %s\" is no longer needed\n", allowed, check[i], path[i]
+        }'
+}
+
+found=$({ check_files; check_functions; check_variables; check_words; } | faults)
+if [[ -n $found ]]; then
+    printf '%s\n' "$found" >&2
+    printf 'check-style: %d faults\n' "$(wc -l <<<"$found")" >&2
+    exit 1
+fi
