@@ -33,8 +33,6 @@ public struct PipelineSettings: Sendable {
 enum PipelineLimits {
     /// Between two commits of one partition.
     static let commitSeconds = 1.0
-    /// How long the loop lets the prefetch wait before it pauses, which throws the prefetch away.
-    static let fullBeforePauseSeconds = 1.0
     /// Work under way at a revocation may finish within it; librdkafka waits meanwhile, the group with it.
     static let revocationDrainSeconds = 10.0
     /// Before a consumer that is beyond repair is replaced: two that fence one another shall not do so all the time.
@@ -50,12 +48,10 @@ enum PipelineLimits {
     /// For the database to take checkpoints, and then for the broker to commit them, where the loop waits for it.
     static let finalCheckpointSeconds = 2.0
     static let finalCommitSeconds = 5.0
-    /// Between two tries to name the record that is to be taken alone.
+    /// Between two tries to name the record that is to be isolated.
     static let namingRetrySeconds = 1.0
-    /// A record that has been alone in flight for so long is not what kills the process.
+    /// What has been isolated in flight for so long is not what kills the process.
     static let aloneSeconds = 5.0
-    /// How long to wait for a record to take alone, in a partition that may have none.
-    static let idleSuspectSeconds = 10.0
     /// Records handled between two looks at everything else.
     static let recordsPerTurn = 256
     /// Between two sweeps for orphans of dead replicas; each is drawn from half of it to one and a half.

@@ -4,76 +4,53 @@ import Kafka
 import Logging
 import Operations
 
-/// Takes records from Kafka and moves offsets. One thread owns the consumer and everything in here; tasks reach it
-/// only through the inbox.
+/// Takes submissions from Kafka and moves offsets: polls, hands events to the values that decide (`PartitionProgress`,
+/// `CrashIsolation`, `IntakeGate`), and has done what they return. One thread owns the consumer and everything in here;
+/// tasks reach it only through the inbox.
 final class ConsumerLoop {
-    let settings: PipelineSettings
-    let worker: SubmissionWorker
-    let unpublished: any UnpublishedEvents
-    let checkpointer: OffsetCheckpointer
-    let inbox: Inbox
-    let health: Health
-    let logger: Logger
-    let decoder: SubmissionDecoder
+    private let settings: PipelineSettings
+    private let inbox: Inbox
+    private let health: Health
+    private let metrics: ReceiptdMetrics
+    private let logger: Logger
+    private let assignment: PartitionAssignment
+    private let intake: RecordIntake
+    private let isolated: IsolatedIntake
+    private let fetching: FetchControl
+    private let offsets: OffsetCommitter
+    private let handover: PartitionHandover
+    private let unreadable: UnreadableBatchWatch
 
-    var partitions: [TopicPartition: AssignedPartition] = [:]
-    var window: IntakeWindow
-    var assignments: UInt64 = 0
-    var isStopping = false
-    var isPaused = false
-    var fullSince: Double?
-    /// A record came since librdkafka was last asked to fetch.
-    var isFed = false
-    /// Partitions that are being drained.
-    var leaving: Set<TopicPartition> = []
-    /// Where partitions ended that went: of use to a planted fault only.
-    var givenBack: [TopicPartition: Int64] = [:]
-    /// Why the group is to be left and joined again.
-    var rejoinReason: String?
-    /// Where partitions are to start that were found to have started too high.
-    var lowerStarts: [TopicPartition: Int64] = [:]
-    var checkpointsUnderWay = 0
-    var nextLook = 0.0
-    /// The database has checkpoints that Kafka has not.
-    var mayCommit = false
-    /// When the commit was sent whose outcome is not known yet, in monotonic seconds.
-    var commitSentAt: Double?
-    /// Records are taken one at a time.
-    var isCareful = false
-    var nextNaming = 0.0
-    var aloneSince = 0.0
+    private var refused: RefusedReading
+    private var isStopping = false
     /// What ended the consumer.
     private var fatal: KafkaError?
-    var nextCommit = 0.0
     private var nextBeat = 0.0
-    var gauges: PartitionGauges
-    var unreadable = UnreadableBatches()
-    let examination: BatchExamination
-    /// The partitions that Kafka does not let us read.
-    var refused: Set<TopicPartition> = []
-    var nextTry = 0.0
 
     init(
         settings: PipelineSettings, worker: SubmissionWorker, unpublished: any UnpublishedEvents,
         checkpoints: any OffsetCheckpoints, inbox: Inbox, health: Health, logger: Logger
     ) {
-        self.settings = settings
-        self.worker = worker
-        self.unpublished = unpublished
-        checkpointer = OffsetCheckpointer(
+        (self.settings, self.inbox, self.health, self.logger) = (settings, inbox, health, logger)
+        metrics = worker.metrics.all
+        assignment = PartitionAssignment(maximumInFlight: settings.maximumInFlight, metrics: metrics)
+        intake = RecordIntake(
+            assignment: assignment, worker: worker, signingKeys: settings.signingKeys, inbox: inbox, logger: logger)
+        fetching = FetchControl(assignment: assignment, intake: intake, paused: metrics.paused, logger: logger)
+        let checkpointer = OffsetCheckpointer(
             store: checkpoints, topic: settings.submissionsTopic, failures: health.failures)
-        self.inbox = inbox
-        self.health = health
-        self.logger = logger
-        examination = BatchExamination(
-            probe: BatchProbe(
-                properties: settings.consumerProperties,
-                log: KafkaLog.forward(to: logger, folding: settings.kafkaVoice)))
-        decoder = SubmissionDecoder(signature: SubmissionSignature(keys: settings.signingKeys))
-        window = IntakeWindow(maximumRecords: settings.maximumInFlight)
-        gauges = PartitionGauges(
-            lag: worker.metrics.all.consumerLag, count: worker.metrics.all.assignedPartitions,
-            clock: worker.metrics.all.recordClock)
+        offsets = OffsetCommitter(
+            assignment: assignment, intake: intake, checkpointer: checkpointer, inbox: inbox, logger: logger)
+        isolated = IsolatedIntake(
+            assignment: assignment, intake: intake, offsets: offsets, load: worker.parking?.load, logger: logger)
+        handover = PartitionHandover(
+            assignment: assignment, offsets: offsets, isolated: isolated,
+            preparation: PartitionPreparation(
+                unpublished: unpublished, worker: worker, checkpointer: checkpointer, inbox: inbox, logger: logger),
+            health: health, metrics: metrics, graceSeconds: settings.shutdownGraceSeconds, logger: logger)
+        unreadable = UnreadableBatchWatch(
+            consumerProperties: settings.consumerProperties, voice: settings.kafkaVoice, logger: logger)
+        refused = RefusedReading(health: health)
     }
 
     /// Runs until the inbox says stop. A consumer that can never go on (its static member id was taken by another, say)
@@ -82,20 +59,8 @@ final class ConsumerLoop {
     func run() throws(KafkaError) {
         while !isStopping {
             try consume()
-            var reason: String?
-            if let error = fatal {
-                logger.warning(
-                    "Kafka's consumer is beyond repair: a new one takes its place",
-                    [.error: "\(error.name)", .reason: "\(ConsumerTrouble.words(error) ?? error.message)"])
-                reason = ConsumerTrouble.words(error)
-            } else if let reason = rejoinReason {
-                logger.warning("the group is left and joined again", [.reason: "\(reason)"])
-            } else {
-                return
-            }
-            fatal = nil
-            rejoinReason = nil
-            health.set(.joinedGroup, unmet: reason ?? "Kafka's consumer is being replaced")
+            guard let why = whyReplaced() else { return }
+            health.set(.joinedGroup, unmet: why)
             let end = WallClock.monotonicSeconds + PipelineLimits.replacementSeconds
             while !isStopping, WallClock.monotonicSeconds < end {
                 health.beat(.consumerLoop)
@@ -104,151 +69,123 @@ final class ConsumerLoop {
         }
     }
 
+    /// Nil where the consumer ended in order.
+    private func whyReplaced() -> String? {
+        let restart = assignment.takeRestartReason()
+        if let error = fatal {
+            fatal = nil
+            let words = ConsumerTrouble.words(error)
+            logger.warning(
+                "Kafka's consumer is beyond repair: a new one takes its place",
+                [.error: "\(error.name)", .reason: "\(words ?? error.message)"])
+            return words ?? "Kafka's consumer is being replaced"
+        }
+        guard let restart else { return nil }
+        logger.warning("the group is left and joined again", [.reason: "\(restart)"])
+        return "Kafka's consumer is being replaced"
+    }
+
+    private var mustReplace: Bool { fatal != nil || assignment.restartReason != nil }
+
     /// One consumer's life. On stop it finishes what is in flight, commits, and leaves the group.
     private func consume() throws(KafkaError) {
         let consumer = try KafkaConsumer(
             properties: settings.consumerProperties, log: KafkaLog.forward(to: logger, folding: settings.kafkaVoice))
-        commitSentAt = nil
-        consumer.onCommit = { [unowned self] result in self.noteCommit(result) }
+        offsets.begin(consumer)
         try consumer.subscribe(
             [settings.submissionsTopic],
             rebalance: KafkaConsumer.Rebalance(
-                assigned: { [unowned self, unowned consumer] in self.assigned($0, consumer) },
-                revoked: { [unowned self, unowned consumer] in self.revoked($0, lost: $1, consumer) }))
-        while !isStopping, fatal == nil, rejoinReason == nil {
+                assigned: { [unowned self, unowned consumer] in handover.assigned($0, consumer) },
+                revoked: { [unowned self, unowned consumer] in revoked($0, lost: $1, consumer) }))
+        while !isStopping, !mustReplace {
             handleInbox(waitingSeconds: 0)
             everySecond(consumer)
-            takeAlone(consumer)
+            offsets.turn(consumer)
+            fetching.resumeBacklogged(consumer)
+            isolated.step(consumer)
             takeRecords(consumer)
         }
-        if fatal == nil, rejoinReason == nil { stop(consumer) } else { bury(consumer) }
+        if mustReplace {
+            // First, so that closing finds nothing to wait for.
+            handover.abandon()
+            consumer.close()
+        } else {
+            handover.stop(consumer) { handleInbox(waitingSeconds: $0) }
+        }
+        fetching.reopen()
+        unreadable.forgetAll()
     }
 
-    private func bury(_ consumer: KafkaConsumer) {
-        // It can commit nothing: as if its partitions were lost. First, so that closing finds nothing to wait for.
-        depart(Array(partitions.keys), seconds: PipelineLimits.finalCheckpointSeconds)
-        forget(Array(partitions.keys), lost: true)
-        consumer.close()
-        fullSince = nil
-        notePaused(false)
+    private func revoked(_ partitions: [TopicPartition], lost: Bool, _ consumer: KafkaConsumer) {
+        handover.revoked(partitions, consumer, lost: lost, isStopping: isStopping) { handleInbox(waitingSeconds: $0) }
+        for partition in partitions { unreadable.forget(partition) }
+    }
+
+    private func handleInbox(waitingSeconds: Double) {
+        for message in inbox.take(waitingSeconds: waitingSeconds) {
+            switch message {
+            case .stop: isStopping = true
+            case .prepared(let partition, let number, let highestDecided, let stored):
+                handover.prepared(partition, assignment: number, highestDecided: highestDecided, stored)
+            case .checkpointed(let batch, let result): offsets.checkpointed(batch, result)
+            case .looked(let look, let found): offsets.looked(look, found)
+            case .ended(let item, let isDone): intake.ended(item, isDone: isDone)
+            }
+        }
     }
 
     private func takeRecords(_ consumer: KafkaConsumer) {
-        if window.isFull, !isPaused {
-            // Waiting keeps the prefetch; pausing throws it away, but lets us answer the group while we wait longer.
-            let now = WallClock.monotonicSeconds
-            let since = fullSince ?? now
-            fullSince = since
-            if now - since < PipelineLimits.fullBeforePauseSeconds {
-                return handleInbox(waitingSeconds: 0.05)
-            }
-            pause(consumer)
+        switch assignment.gate.turn(now: WallClock.monotonicSeconds) {
+        case .poll: break
+        case .wait: return handleInbox(waitingSeconds: 0.05)
+        case .pause: fetching.pause(consumer)
+        case .resume: fetching.resume(consumer)
         }
-        if isPaused, window.mayResume { resume(consumer) }
-        if !window.isFull { fullSince = nil }
-        let patience: Int32 = isPaused || isCareful ? 20 : 100
+        let patience: Int32 = assignment.gate.isPaused || assignment.isolation.isActive ? 20 : 100
         for number in 0..<PipelineLimits.recordsPerTurn {
             var polled = consumer.poll(timeoutMilliseconds: 0)
             if polled == nil, number == 0 {
-                feed(consumer)
+                fetching.wakeFetchers(consumer)
                 polled = consumer.poll(timeoutMilliseconds: patience)
             }
             guard let polled else { return }
-            switch polled {
-            case .record(let record):
-                CrashPoint.polled.reached()
-                isFed = true
-                unreadable.progressed(record.topicPartition)
-                noteFetched(record.topicPartition)
-                take(record)
-                // A late partition's first.
-                if isPaused { pause(consumer) }
-                holdBack(record.topicPartition, consumer)
-            case .partitionEnd(let partition): noteFetched(partition)
-            case .trouble(let error): if !noteUnreadable(error) { note(error) }
-            }
-            if window.isFull || fatal != nil { return }
+            handle(polled, consumer)
+            if assignment.gate.isFull || fatal != nil { return }
         }
     }
 
-    /// Stops the fetching of every partition that has begun to fetch. One that was just assigned is paused when its
-    /// first record shows that it fetches: librdkafka drops the order to start fetching, for good, where a pause
-    /// overtakes it.
-    private func pause(_ consumer: KafkaConsumer) {
-        let fetching = partitions.filter { $0.value.isFetching && !$0.value.isPaused && !$0.value.isHeldBack }
-        do throws(KafkaError) {
-            try consumer.pause(Array(fetching.keys))
-            for partition in fetching.values { partition.isPaused = true }
-            notePaused(true)
-        } catch {
-            logger.warning("partitions could not be paused", [.error: "\(error.name)"])
+    private func handle(_ polled: KafkaConsumer.Polled, _ consumer: KafkaConsumer) {
+        switch polled {
+        case .record(let record):
+            CrashPoint.polled.reached()
+            unreadable.progressed(record.topicPartition)
+            refused.fetched(record.topicPartition)
+            let taken = intake.take(record)
+            fetching.took(taken, from: record.topicPartition, consumer)
+        case .partitionEnd(let partition): refused.fetched(partition)
+        case .trouble(let error):
+            guard !unreadable.failed(error, next: { assignment.next(of: $0) }) else { return }
+            if error.isFatal { fatal = error }
+            refused.failed(error, hasPartitions: !assignment.partitions.isEmpty)
+            logger.warning(
+                "Kafka reports trouble",
+                [.error: "\(error.name)", .reason: "\(ConsumerTrouble.words(error) ?? error.message)"])
         }
-    }
-
-    private func resume(_ consumer: KafkaConsumer) {
-        notePaused(false)
-        isFed = true
-        for partition in partitions.values {
-            while !window.isFull, let record = partition.deferred.popFirst() { take(record) }
-        }
-        let resumable = partitions.filter { $0.value.isPaused && $0.value.deferred.isEmpty }
-        do throws(KafkaError) {
-            try consumer.resume(Array(resumable.keys))
-            for partition in resumable.values { partition.isPaused = false }
-        } catch {
-            logger.warning("partitions could not be resumed", [.error: "\(error.name)"])
-        }
-        // More partitions than places: the rest waits for the next time.
-        if partitions.values.contains(where: \.isPaused) { notePaused(true) }
-    }
-
-    private func notePaused(_ isPaused: Bool) {
-        self.isPaused = isPaused
-        worker.metrics.all.paused.set(isPaused)
-    }
-
-    private func note(_ error: KafkaError) {
-        if error.isFatal { fatal = error }
-        noteRefused(error)
-        logger.warning(
-            "Kafka reports trouble",
-            [.error: "\(error.name)", .reason: "\(ConsumerTrouble.words(error) ?? error.message)"])
     }
 
     private func everySecond(_ consumer: KafkaConsumer) {
         let now = WallClock.monotonicSeconds
-        if now >= nextBeat {
-            nextBeat = now + 1
-            health.beat(.consumerLoop)
-            reportLag(consumer)
-            reportInFlight(now)
-            watchReading(consumer)
-            retryRefused(consumer)
-            // It reports the error once, and not always by `poll`.
-            fatal = fatal ?? consumer.fatalError
+        guard now >= nextBeat else { return }
+        nextBeat = now + 1
+        health.beat(.consumerLoop)
+        assignment.reportLag(consumer)
+        assignment.reportInFlight(metrics)
+        unreadable.look(at: assignment.readings, consumer) { batch, partition in
+            intake.stepOver(batch, of: partition)
+            return true
         }
-        if now >= nextCommit {
-            nextCommit = now + PipelineLimits.commitSeconds
-            commitInBackground(consumer)
-        } else if mayCommit {
-            sendCommits(consumer)
-        }
-    }
-
-    private func reportLag(_ consumer: KafkaConsumer) {
-        for (partition, state) in partitions {
-            guard let marks = consumer.cachedWatermarks(partition), marks.high >= 0 else { continue }
-            let next = state.progress.position ?? state.progress.committed?.offset ?? max(marks.low, 0)
-            gauges.set(
-                lag: marks.high - next, end: marks.high, topic: partition.topic, partition: partition.partition,
-                now: WallClock.now.milliseconds)
-        }
-    }
-
-    private func reportInFlight(_ now: Double) {
-        worker.metrics.all.inFlight.set(window.records)
-        worker.metrics.all.inFlightBytes.set(window.bytes)
-        let oldest = partitions.values.lazy.flatMap(\.inFlight.values).map(\.since).min()
-        worker.metrics.all.oldestInFlightSeconds.set(oldest.map { now - $0 } ?? 0)
+        refused.retry(assignment, consumer)
+        // It reports the error once, and not always by `poll`.
+        fatal = fatal ?? consumer.fatalError
     }
 }

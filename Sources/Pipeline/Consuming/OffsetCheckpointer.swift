@@ -7,6 +7,17 @@ protocol ProgressOwner: AnyObject {
     var progress: PartitionProgress { get set }
 }
 
+extension Dictionary where Key == TopicPartition, Value: ProgressOwner {
+    /// Blocks until the broker has answered, for a bounded time.
+    func commit(
+        _ due: [TopicPartition: CommitMark], by consumer: KafkaConsumer, seconds: Double
+    ) throws(KafkaError) {
+        guard !due.isEmpty else { return }
+        try consumer.commit(due, timeoutMilliseconds: Int32(seconds * 1000))
+        for (partition, mark) in due { self[partition]?.progress.commitSucceeded(mark) }
+    }
+}
+
 /// Checkpoints for one SQL transaction.
 struct CheckpointBatch: Sendable {
     let topic: String

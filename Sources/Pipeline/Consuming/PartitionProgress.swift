@@ -71,6 +71,25 @@ struct PartitionProgress: Sendable {
     }
 }
 
+// MARK: - The start
+
+extension PartitionProgress {
+    /// Where a partition starts: at what Kafka has committed, or at the checkpoint where that is lower, but at nothing that
+    /// is no longer in the log. Nothing is committed without a checkpoint: where there is none, the database is from before
+    /// the first, and everything is read again.
+    /// - Parameters:
+    ///   - row: the checkpoint; outer nil where the database did not answer.
+    ///   - earliest: the first offset in the log, nil where the broker did not say.
+    ///   - lowered: where the partition was found to have started too high before.
+    static func start(
+        committed: Int64, row: OffsetCheckpoint??, earliest: Int64?, lowered: Int64? = nil
+    ) -> Int64 {
+        let checkpoint = row.map { $0?.nextOffset ?? 0 }
+        guard let known = [checkpoint, lowered].compactMap({ $0 }).min(), known < committed else { return committed }
+        return max(known, min(earliest ?? known, committed))
+    }
+}
+
 // MARK: - Records
 
 extension PartitionProgress {
@@ -103,7 +122,7 @@ extension PartitionProgress {
     ///   acknowledged it.
     mutating func finish(_ offset: Int64, epoch: Int, decidedIn history: DatabaseHistory?) -> Restart? {
         if epoch == self.epoch { tracker.finish(offset) } else { unfinishedOfEarlierEpochs -= 1 }
-        return note(decidedIn: history)
+        return decided(in: history)
     }
 
     /// The next offset to read after a crash: everything before it is finished. Nil where that is not known.
@@ -113,7 +132,7 @@ extension PartitionProgress {
         return epoch == 0 && tracker.end == nil ? start : nil
     }
 
-    private mutating func note(decidedIn history: DatabaseHistory?) -> Restart? {
+    private mutating func decided(in history: DatabaseHistory?) -> Restart? {
         guard let history else { return nil }
         if let decidedIn, decidedIn != history { return .otherHistory }
         decidedIn = history
@@ -159,11 +178,11 @@ extension PartitionProgress {
     mutating func endCheckpoint(_ write: CheckpointWrite, partition: Int32, _ result: CheckpointResult?) -> Restart? {
         guard let pending = pendingWrite, pending.write == write else { return nil }
         pendingWrite = nil
-        guard let result else { return note(decidedIn: pending.decidedIn) }
+        guard let result else { return decided(in: pending.decidedIn) }
         if let decided = pending.decidedIn, decided != result.history { return .otherHistory }
         if let found = result.refused[partition] {
             // What it was to cover is not covered.
-            return note(decidedIn: pending.decidedIn) ?? reconcile(with: found)
+            return decided(in: pending.decidedIn) ?? reconcile(with: found)
         }
         row = .some(write.new)
         if pending.epoch == epoch { checkpointed = write.new.nextOffset }
@@ -205,8 +224,11 @@ extension PartitionProgress {
         return min(position, secured)
     }
 
-    /// Kafka has progress of this owner, or of whoever had the partition before it.
-    var hasCommittedProgress: Bool { committed.map { $0.offset != start } ?? false }
+    /// Kafka has no progress of this owner, nor of whoever had the partition before it.
+    var awaitsProgress: Bool { start != nil && committed.map { $0.offset == start } ?? true }
+
+    /// Kafka has metadata of this owner that the next one may take for a death, or may get it.
+    var hasMetadata: Bool { committed?.metadata.isEmpty == false || pendingCommit?.metadata.isEmpty == false }
 
     /// What is to be committed, nil where Kafka has it already.
     /// - Parameter metadata: for the partition's next owner, by the offset that is committed.

@@ -1,6 +1,6 @@
 import Kafka
 
-/// Decides which partitions stand before a batch that cannot be read, and remembers what was found there. One thread's.
+/// Decides which partitions stand before a batch that cannot be read. A value of one thread's.
 ///
 /// A partition is suspected where librdkafka fails at the same offset again and again, or where there is more to read
 /// and nothing comes. Whether that is so, and how far it reaches, is looked up elsewhere (`BatchProbe`): one partition
@@ -16,6 +16,7 @@ struct UnreadableBatches {
         let offset: Int64
     }
 
+    /// A batch, or several in a row, that cannot be read.
     struct Found: Equatable {
         /// The first offset that was not read, which the dead letter takes the place of.
         let first: Int64
@@ -37,8 +38,6 @@ struct UnreadableBatches {
     private var standing: [TopicPartition: Standing] = [:]
     /// Under examination.
     private(set) var examined: Suspicion?
-    /// What stands in memory in place of each batch, by its first offset, until the partition goes.
-    private var found: [TopicPartition: [Int64: Found]] = [:]
 
     /// A record came: what was wrong, if anything was, is over.
     mutating func progressed(_ partition: TopicPartition) {
@@ -92,16 +91,14 @@ struct UnreadableBatches {
         standing[suspicion.partition] = nil
     }
 
-    mutating func keep(_ one: Found, of partition: TopicPartition) {
-        found[partition, default: [:]][one.first] = one
-    }
-
-    /// Nil where a record is what it seems.
-    func found(at offset: Int64, of partition: TopicPartition) -> Found? { found[partition]?[offset] }
-
     mutating func forget(_ partition: TopicPartition) {
         failing[partition] = nil
         standing[partition] = nil
-        found[partition] = nil
+    }
+
+    /// All of them. What is under examination stays so.
+    mutating func forgetAll() {
+        failing = [:]
+        standing = [:]
     }
 }

@@ -14,41 +14,33 @@ import Synchronization
 ///
 /// `@unchecked Sendable`: all but `isStopping`, which is atomic, belongs to the loop's thread.
 final class NotificationLoop: @unchecked Sendable {
-    let worker: NotificationWorker
-    let checkpointer: OffsetCheckpointer
-    let health: Health
-    let logger: Logger
+    private let worker: NotificationWorker
+    private let offsets: NotificationOffsets
+    private let unreadable: UnreadableBatchWatch
+    private let health: Health
+    private let logger: Logger
     private let isStopping = Atomic(false)
-    var partitions: [TopicPartition: NotificationPartition] = [:]
-    /// The group is to be left and joined again.
-    var mustRejoin = false
-    /// The broker did not answer the last commit in time.
-    var isCommitUnanswered = false
     private var fatal: KafkaError?
+    /// When each error was last warned of, in monotonic seconds.
     private var warned: [String: Double] = [:]
-    private var nextLag = 0.0
-    var nextLook = 0.0
-    var gauges: PartitionGauges
-    var unreadable = UnreadableBatches()
-    let examination: BatchExamination
+    private var nextLook = 0.0
 
     init(worker: NotificationWorker, checkpoints: any OffsetCheckpoints, health: Health, logger: Logger) {
         self.worker = worker
-        checkpointer = OffsetCheckpointer(
-            store: checkpoints, topic: worker.source.topic, failures: health.failures)
         self.health = health
         self.logger = logger
-        gauges = PartitionGauges(lag: worker.metrics.all.consumerLag)
-        examination = BatchExamination(
-            probe: BatchProbe(
-                properties: worker.source.consumerProperties,
-                log: KafkaLog.forward(to: logger, folding: worker.publisher.voice)))
+        offsets = NotificationOffsets(
+            checkpointer: OffsetCheckpointer(
+                store: checkpoints, topic: worker.source.topic, failures: health.failures),
+            metrics: worker.metrics.all, logger: logger)
+        unreadable = UnreadableBatchWatch(
+            consumerProperties: worker.source.consumerProperties, voice: worker.publisher.voice, logger: logger)
     }
 
     /// Any thread, any number of times.
     func stop() { isStopping.store(true, ordering: .sequentiallyConsistent) }
 
-    var isStopped: Bool { isStopping.load(ordering: .sequentiallyConsistent) }
+    private var isStopped: Bool { isStopping.load(ordering: .sequentiallyConsistent) }
 
     /// Until `stop`.
     func run() {
@@ -74,27 +66,44 @@ final class NotificationLoop: @unchecked Sendable {
         try consumer.subscribe(
             [worker.source.topic],
             rebalance: KafkaConsumer.Rebalance(
-                assigned: { [unowned self, unowned consumer] in self.assigned($0, consumer) },
-                revoked: { [unowned self, unowned consumer] in self.revoked($0, lost: $1, consumer) }))
-        (mustRejoin, fatal, isCommitUnanswered) = (false, nil, false)
-        while !isStopped, !mustRejoin, fatal == nil {
+                assigned: { [unowned self, unowned consumer] in offsets.assigned($0, consumer) },
+                revoked: { [unowned self, unowned consumer] in revoked($0, lost: $1, consumer) }))
+        offsets.begin()
+        fatal = nil
+        while !isStopped, !mustEnd {
             health.beat(.notificationLoop)
             let batch = poll(consumer)
-            if mustRejoin || fatal != nil { break }
+            if mustEnd { break }
             if !batch.isEmpty { work(on: batch, consumer) }
-            lookAtCheckpoints(consumer)
-            if WallClock.monotonicSeconds >= nextLag {
-                nextLag = WallClock.monotonicSeconds + 1
-                reportLag(consumer)
-                watchReading(consumer)
-                fatal = fatal ?? consumer.fatalError
-            }
+            offsets.lookAtCheckpoints(consumer)
+            everySecond(consumer)
         }
-        if isStopped, !isCommitUnanswered { commit(consumer, Array(partitions.keys)) }
+        if isStopped, !offsets.isCommitUnanswered { offsets.commit(offsets.all, consumer) }
         // Closing calls the revoke handler, which has nothing left to commit.
-        forget(Array(partitions.keys), lost: fatal != nil)
+        forget(offsets.all, lost: fatal != nil)
         // It waits for a commit that is still under way, for as long as a session. Nobody hears us leave then anyway.
-        if isCommitUnanswered { consumer.abandonInBackground() } else { consumer.close() }
+        if offsets.isCommitUnanswered { consumer.abandonInBackground() } else { consumer.close() }
+    }
+
+    private var mustEnd: Bool { offsets.mustRejoin || fatal != nil }
+
+    /// Within `poll` or `close`: the last place to commit.
+    private func revoked(_ partitions: [TopicPartition], lost: Bool, _ consumer: KafkaConsumer) {
+        if !lost { offsets.commit(partitions, consumer) }
+        forget(partitions, lost: lost)
+    }
+
+    private func forget(_ partitions: [TopicPartition], lost: Bool) {
+        offsets.forget(partitions, lost: lost)
+        for partition in partitions { unreadable.forget(partition) }
+    }
+
+    private func everySecond(_ consumer: KafkaConsumer) {
+        guard WallClock.monotonicSeconds >= nextLook else { return }
+        nextLook = WallClock.monotonicSeconds + 1
+        offsets.reportLag(consumer)
+        unreadable.look(at: offsets.readings, consumer) { batch, partition in stepOver(batch, of: partition, consumer) }
+        fatal = fatal ?? consumer.fatalError
     }
 
     private func poll(_ consumer: KafkaConsumer) -> [ConsumerRecord] {
@@ -107,15 +116,15 @@ final class NotificationLoop: @unchecked Sendable {
                 unreadable.progressed(record.topicPartition)
                 batch.append(record)
             case .partitionEnd: break
-            case .trouble(let error): if !noteUnreadable(error) { note(error) }
+            case .trouble(let error): if !unreadable.failed(error, next: offsets.next(of:)) { failed(error) }
             }
         }
         // A rebalance within `poll` may have taken some away.
-        return batch.filter { partitions[$0.topicPartition] != nil }
+        return batch.filter { offsets.isAssigned($0.topicPartition) }
     }
 
     /// A topic that is not there is not read: notifications are optional. librdkafka looks for it now and then.
-    private func note(_ error: KafkaError) {
+    private func failed(_ error: KafkaError) {
         if error.isFatal { fatal = error }
         guard error.code == KafkaError.Code.unknownTopicOrPartition else {
             return warn("Kafka reports trouble with the notifications", error.name)
@@ -134,18 +143,18 @@ final class NotificationLoop: @unchecked Sendable {
 
     private func work(on batch: [ConsumerRecord], _ consumer: KafkaConsumer) {
         guard let effects = done(batch) else {
-            if !isStopped { mustRejoin = true }
+            if !isStopped { offsets.rejoin() }
             return
         }
-        finished(batch, decidedIn: effects.history)
-        commit(consumer, Array(partitions.keys))
+        offsets.finished(batch, decidedIn: effects.history)
+        offsets.commit(offsets.all, consumer)
     }
 
     /// Blocks until all of the batch is durable. Nil where that did not come about in time.
     private func done(_ batch: [ConsumerRecord]) -> BatchAttempt.Effects? {
         let deadline = WallClock.monotonicSeconds + NotificationLimits.batchSeconds
         while !isStopped {
-            switch attempt(batch, until: deadline) {
+            switch attempt(until: deadline, { [worker] in try await worker.work(on: batch) }) {
             case .success(let effects):
                 health.failures.recovered(.notifications)
                 return effects
@@ -161,11 +170,14 @@ final class NotificationLoop: @unchecked Sendable {
         return nil
     }
 
-    private func attempt(_ batch: [ConsumerRecord], until deadline: Double) -> Result<BatchAttempt.Effects, any Error> {
+    /// - Parameter body: returns the history of the database that holds its effects, nil where it has none there.
+    private func attempt(
+        until deadline: Double, _ body: @escaping @Sendable () async throws -> DatabaseHistory?
+    ) -> Result<BatchAttempt.Effects, any Error> {
         let attempt = BatchAttempt()
-        Task { [worker] in
+        Task {
             do {
-                attempt.end(.success(BatchAttempt.Effects(history: try await worker.work(on: batch))))
+                attempt.end(.success(BatchAttempt.Effects(history: try await body())))
             } catch {
                 attempt.end(.failure(error))
             }
@@ -178,13 +190,24 @@ final class NotificationLoop: @unchecked Sendable {
         }
     }
 
-    private func reportLag(_ consumer: KafkaConsumer) {
-        for (partition, state) in partitions {
-            guard let marks = consumer.cachedWatermarks(partition), marks.high >= 0 else { continue }
-            let next = state.progress.position ?? max(marks.low, 0)
-            gauges.set(
-                lag: marks.high - next, end: marks.high, topic: partition.topic, partition: partition.partition,
-                now: WallClock.now.milliseconds)
+    /// Blocks until the dead letter is acknowledged. False where that did not come about in time: the group is left
+    /// then, and joined again.
+    private func stepOver(
+        _ batch: UnreadableBatches.Found, of partition: TopicPartition, _ consumer: KafkaConsumer
+    ) -> Bool {
+        let record = ConsumerRecord(topicPartition: partition, offset: batch.first)
+        let deadline = WallClock.monotonicSeconds + NotificationLimits.batchSeconds
+        let result = attempt(until: deadline) { [worker] in
+            try await worker.bury(record, batch.letter)
+            return nil
         }
+        guard case .success = result else {
+            if !isStopped { offsets.rejoin() }
+            return false
+        }
+        offsets.steppedOver(batch, of: partition)
+        guard !offsets.mustRejoin else { return false }
+        offsets.commit([partition], consumer)
+        return true
     }
 }

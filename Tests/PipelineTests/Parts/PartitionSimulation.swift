@@ -4,7 +4,7 @@ import Kafka
 @testable import Pipeline
 
 /// One partition, its owners one after the other, Kafka, and databases that fail over and are put back: all of it in one
-/// thread, step by step as a seed has it. Progress, lanes and window are the real ones.
+/// thread, step by step as a seed has it. Progress, lanes and gate are the real ones.
 struct PartitionSimulation {
     struct Fault: Error, CustomStringConvertible {
         let description: String
@@ -36,7 +36,7 @@ struct PartitionSimulation {
         let assignment: UInt64
         var progress: PartitionProgress
         let lanes = PlayerLanes()
-        var window: IntakeWindow
+        var gate: IntakeGate
         var works: [Work] = []
         /// Of the next record to be fetched.
         var next: Int
@@ -49,6 +49,8 @@ struct PartitionSimulation {
     private var random: SeededRandom
     private let log: [Entry]
     private let isDatabaseTroubled: Bool
+    private let maximumRecords: Int
+    private static let place = TopicPartition(topic: Sample.submissions, partition: 0)
     private var owner: Owner
     /// Thought dead by the group, and alive: it still writes to the database, and commits nothing.
     private var zombie: Owner?
@@ -75,11 +77,19 @@ struct PartitionSimulation {
             return Entry(offset: offset, player: Identifier("player-\(random.below(players))"))
         }
         self.isDatabaseTroubled = isDatabaseTroubled
+        maximumRecords = 1 + random.below(20)
         owner = Owner(
             assignment: 1,
             progress: PartitionProgress(start: log.first?.offset ?? 0, committed: nil, row: .some(nil), writer: 1),
-            window: IntakeWindow(maximumRecords: 1 + random.below(20)), next: 0)
+            gate: Self.gate(maximumRecords), next: 0)
         self.random = random
+    }
+
+    /// Nothing keeps the partition waiting.
+    private static func gate(_ maximumRecords: Int) -> IntakeGate {
+        var gate = IntakeGate(maximumRecords: maximumRecords)
+        gate.assign(place, waitingFor: [])
+        return gate
     }
 
     private var isAllDecided: Bool { primary.decided.count == log.count }
@@ -109,8 +119,8 @@ struct PartitionSimulation {
                 )
             }
         }
-        guard owner.window.records == 0 || !owner.works.isEmpty else {
-            throw Fault(description: "the window leaks \(owner.window.records) places")
+        guard owner.gate.records == 0 || !owner.works.isEmpty else {
+            throw Fault(description: "the window leaks \(owner.gate.records) places")
         }
     }
 
@@ -143,8 +153,9 @@ struct PartitionSimulation {
     }
 
     private mutating func fetch() {
-        guard owner.progress.isRowKnown, owner.next < log.count, !owner.window.isFull else { return askLate() }
+        guard owner.progress.isRowKnown, owner.next < log.count, !owner.gate.isFull else { return askLate() }
         let entry = log[owner.next]
+        guard owner.gate.take(Sample.record(offset: entry.offset), .unlimited) == .admitted else { return }
         _ = owner.progress.beginsNewEpoch(at: entry.offset)
         let record = Sample.record(offset: entry.offset)
         let item = InFlightRecord(
@@ -153,7 +164,6 @@ struct PartitionSimulation {
             ticket: owner.lanes.enter(entry.player), assignment: owner.assignment, epoch: owner.progress.epoch,
             mayBeRedelivered: true)
         owner.progress.admit(entry.offset)
-        owner.window.admit(bytes: item.byteCount)
         owner.works.append(Work(item: item, index: owner.next))
         owner.next += 1
     }
@@ -197,7 +207,7 @@ struct PartitionSimulation {
 
     private mutating func end(_ work: Work, isDone: Bool) -> PartitionProgress.Restart? {
         if let ticket = work.item.ticket { owner.lanes.leave(ticket) }
-        owner.window.release(bytes: work.item.byteCount)
+        owner.gate.release(bytes: work.item.byteCount)
         guard isDone else { return nil }
         return owner.progress.finish(
             work.item.record.offset, epoch: work.item.epoch, decidedIn: work.item.decidedIn)
@@ -270,17 +280,17 @@ struct PartitionSimulation {
     private mutating func assign(lowerStart: Int64? = nil) {
         assignments += 1
         let row: OffsetCheckpoint?? = random.chance(20) ? nil : .some(onSomeSession { $0.row })
-        var start = committed ?? log.first?.offset ?? 0
-        if committed != nil, case .some(let found) = row {
-            start = min(start, found?.nextOffset ?? log.first?.offset ?? 0)
-        }
-        if let lowerStart { start = min(start, lowerStart) }
+        let earliest = log.first?.offset ?? 0
+        let start =
+            committed.map {
+                PartitionProgress.start(committed: $0, row: row, earliest: earliest, lowered: lowerStart)
+            } ?? earliest
         owner = Owner(
             assignment: assignments,
             progress: PartitionProgress(
                 start: start, committed: committed.map { CommitMark(offset: $0) }, row: row,
                 writer: Int64(assignments)),
-            window: IntakeWindow(maximumRecords: owner.window.maximumRecords),
+            gate: Self.gate(maximumRecords),
             next: log.firstIndex { $0.offset >= start } ?? log.count)
     }
 
@@ -313,8 +323,8 @@ struct PartitionSimulation {
     }
 
     private mutating func check() throws {
-        guard owner.window.records <= owner.window.maximumRecords else {
-            throw Fault(description: "\(owner.window.records) in a window of \(owner.window.maximumRecords)")
+        guard owner.gate.records <= maximumRecords else {
+            throw Fault(description: "\(owner.gate.records) in a window of \(maximumRecords)")
         }
         if isDatabaseTroubled { return }
         let isMissing = log.indices.first { log[$0].offset < committed ?? 0 && !primary.decided.contains($0) }

@@ -10,15 +10,57 @@ final class NotificationPartition: ProgressOwner {
     init(progress: PartitionProgress) { self.progress = progress }
 }
 
-/// Offsets, by the same rules as the main loop's: `PartitionProgress` decides, and whatever says that decisions may be lost
-/// lets the loop join the group again.
-extension NotificationLoop {
+/// Offsets of the notifications topic, by the same rules as those of submissions: `PartitionProgress` decides, and whatever
+/// says that decisions may be lost lets the loop join the group again. One thread's.
+final class NotificationOffsets {
+    private let checkpointer: OffsetCheckpointer
+    private let metrics: ReceiptdMetrics
+    private let logger: Logger
+    private var partitions: [TopicPartition: NotificationPartition] = [:]
+    private var gauges: PartitionGauges
+    private var nextLook = 0.0
+    /// The group is to be left and joined again.
+    private(set) var mustRejoin = false
+    /// The broker did not answer the last commit in time.
+    private(set) var isCommitUnanswered = false
+
+    init(checkpointer: OffsetCheckpointer, metrics: ReceiptdMetrics, logger: Logger) {
+        self.checkpointer = checkpointer
+        self.metrics = metrics
+        self.logger = logger
+        gauges = PartitionGauges(lag: metrics.consumerLag)
+    }
+
+    var all: [TopicPartition] { Array(partitions.keys) }
+
+    func isAssigned(_ partition: TopicPartition) -> Bool { partitions[partition] != nil }
+
+    func next(of partition: TopicPartition) -> Int64? { partitions[partition]?.progress.position }
+
+    var readings: [TopicPartition: UnreadableBatchWatch.Reading] {
+        partitions.mapValues { UnreadableBatchWatch.Reading(next: $0.progress.position, mayCome: true) }
+    }
+
+    /// A new consumer.
+    func begin() { (mustRejoin, isCommitUnanswered) = (false, false) }
+
+    func rejoin() { mustRejoin = true }
+
+    private func rejoin(_ restart: PartitionProgress.Restart) {
+        if !mustRejoin { logger.warning("notifications are read again", [.reason: "\(restart.rawValue)"]) }
+        mustRejoin = true
+    }
+}
+
+// MARK: - Rebalance
+
+extension NotificationOffsets {
     /// Within `poll`, before fetching begins. What is not returned starts where Kafka's commit says.
     func assigned(_ assigned: [TopicPartition], _ consumer: KafkaConsumer) -> [TopicPartition: Int64] {
         gauges.assign(assigned.map { ($0.topic, $0.partition) })
         logger.info(
             "partitions of notifications assigned",
-            [.topic: "\(worker.source.topic)", .count: .stringConvertible(assigned.count)])
+            [.topic: "\(checkpointer.topic)", .count: .stringConvertible(assigned.count)])
         guard !assigned.isEmpty else { return [:] }
         // Without the database nothing could be done either.
         guard
@@ -35,20 +77,20 @@ extension NotificationLoop {
         for partition in assigned {
             let mark = committed[partition]
             let row = stored.checkpoints[partition.partition]
-            // A new group begins at the earliest record. That is checkpointed too: a database that never heard of the
-            // partition could not be told from one that has forgotten it.
-            var start = mark?.offset
-            if mark == nil, WallClock.monotonicSeconds < deadline {
+            var start: Int64?
+            if let mark {
+                let found = PartitionProgress.start(committed: mark.offset, row: .some(row), earliest: nil)
+                if found < mark.offset {
+                    starts[partition] = found
+                    warnOfFallback(partition, from: mark.offset, to: found)
+                }
+                start = found
+            } else if WallClock.monotonicSeconds < deadline {
+                // A new group begins at the earliest record. That is checkpointed too: a database that never heard of the
+                // partition could not be told from one that has forgotten it.
                 start = try? consumer.watermarks(
                     partition, timeoutMilliseconds: NotificationLimits.watermarkMilliseconds
                 ).low
-            }
-            // Nothing is committed without a checkpoint: where there is none, the database is from before the first.
-            let checkpoint = row?.nextOffset ?? 0
-            if let mark, checkpoint < mark.offset {
-                start = checkpoint
-                starts[partition] = checkpoint
-                warnOfFallback(partition, from: mark.offset, to: checkpoint)
             }
             partitions[partition] = NotificationPartition(
                 progress: PartitionProgress(
@@ -58,7 +100,7 @@ extension NotificationLoop {
     }
 
     private func warnOfFallback(_ partition: TopicPartition, from committed: Int64, to start: Int64) {
-        worker.metrics.all.databaseFallbacks.increment()
+        metrics.databaseFallbacks.increment()
         logger.warning(
             "the database lacks what Kafka has committed: notifications are read again",
             [
@@ -67,20 +109,17 @@ extension NotificationLoop {
             ])
     }
 
-    /// Within `poll` or `close`: the last place to commit.
-    func revoked(_ partitions: [TopicPartition], lost: Bool, _ consumer: KafkaConsumer) {
-        if !lost { commit(consumer, partitions) }
-        forget(partitions, lost: lost)
-    }
-
     func forget(_ revoked: [TopicPartition], lost: Bool) {
         for partition in revoked {
             partitions[partition] = nil
-            unreadable.forget(partition)
             gauges.revoke(topic: partition.topic, partition: partition.partition, isLost: lost)
         }
     }
+}
 
+// MARK: - Progress
+
+extension NotificationOffsets {
     /// The batch is durable. Records come in the order of their offsets, and one batch is done before the next.
     func finished(_ batch: [ConsumerRecord], decidedIn history: DatabaseHistory?) {
         for record in batch {
@@ -94,20 +133,29 @@ extension NotificationLoop {
         }
     }
 
+    /// The dead letter of a batch that cannot be read is acknowledged.
+    func steppedOver(_ batch: UnreadableBatches.Found, of partition: TopicPartition) {
+        guard let state = partitions[partition] else { return }
+        state.progress.admit(batch.first)
+        state.progress.stepOver(to: batch.last)
+        let epoch = state.progress.epoch
+        if let restart = state.progress.finish(batch.first, epoch: epoch, decidedIn: nil) { rejoin(restart) }
+    }
+
     /// Now and then also where nothing comes: a start that has no checkpoint gets it, and a database that fell back is
     /// noticed.
     func lookAtCheckpoints(_ consumer: KafkaConsumer) {
         let now = WallClock.monotonicSeconds
         guard now >= nextLook, !partitions.isEmpty else { return }
         nextLook = now + PipelineLimits.historyCheckSeconds
-        commit(consumer, Array(partitions.keys))
+        commit(all, consumer)
         guard let look = checkpointer.beginLook(partitions) else { return }
         let found = checkpointer.finish(look, seconds: PipelineLimits.finalCheckpointSeconds)
         if let found, let restart = checkpointer.end(look, found, partitions) { rejoin(restart) }
     }
 
     /// Checkpoints and commits what is done. What cannot be comes again to whoever is next, and changes nothing then.
-    func commit(_ consumer: KafkaConsumer, _ candidates: [TopicPartition]) {
+    func commit(_ candidates: [TopicPartition], _ consumer: KafkaConsumer) {
         guard !mustRejoin else { return }
         let owners = partitions.filter { candidates.contains($0.key) }
         if let restart = checkpointer.writeNow(owners, seconds: PipelineLimits.finalCheckpointSeconds) {
@@ -116,19 +164,22 @@ extension NotificationLoop {
         let due = owners.compactMapValues { $0.progress.commitDue { _ in "" } }
         guard !due.isEmpty else { return }
         do throws(KafkaError) {
-            let milliseconds = Int32(NotificationLimits.commitSeconds * 1000)
-            try consumer.commit(due, timeoutMilliseconds: milliseconds)
-            for (partition, mark) in due { owners[partition]?.progress.commitSucceeded(mark) }
+            try owners.commit(due, by: consumer, seconds: NotificationLimits.commitSeconds)
             isCommitUnanswered = false
-            health.failures.recovered(.commits)
+            checkpointer.failures.recovered(.commits)
         } catch {
             isCommitUnanswered = error.code == KafkaError.Code.timedOut
-            health.failures.report(error, of: .commits)
+            checkpointer.failures.report(error, of: .commits)
         }
     }
 
-    func rejoin(_ restart: PartitionProgress.Restart) {
-        if !mustRejoin { logger.warning("notifications are read again", [.reason: "\(restart.rawValue)"]) }
-        mustRejoin = true
+    func reportLag(_ consumer: KafkaConsumer) {
+        for (partition, state) in partitions {
+            guard let marks = consumer.cachedWatermarks(partition), marks.high >= 0 else { continue }
+            let next = state.progress.position ?? max(marks.low, 0)
+            gauges.set(
+                lag: marks.high - next, end: marks.high, topic: partition.topic, partition: partition.partition,
+                now: WallClock.now.milliseconds)
+        }
     }
 }

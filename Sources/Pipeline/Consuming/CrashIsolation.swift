@@ -1,0 +1,189 @@
+import Kafka
+
+/// Decides which records are isolated: those that may have killed the process are taken one at a time, with nothing else
+/// in flight in all of it.
+///
+/// Which record it is stands in Kafka before it begins: whoever finds that its owner died of it, or beside it. Only three
+/// such deaths make a record a dead letter; one that was in flight together with others never becomes one.
+///
+/// A value: the consumer's thread hands events in, and does what is returned.
+struct CrashIsolation: Sendable {
+    /// How long a record to isolate is waited for, in a partition that may have none.
+    static let idleSeconds = 10.0
+
+    /// How many of a partition's records may begin by themselves.
+    enum Admission: Equatable, Sendable {
+        case unlimited
+        /// The owner's first ones, until Kafka knows of progress.
+        case first(Int)
+        /// None. More than so many need not be pending, for others come before they could begin.
+        case isolated(pending: Int)
+    }
+
+    /// A partition whose next record may be isolated.
+    struct Candidate: Sendable {
+        let partition: TopicPartition
+        /// The offset of its next record, nil where none is pending.
+        let next: Int64?
+        /// There are no more records in its log.
+        let isAtEnd: Bool
+    }
+
+    enum Action: Equatable, Sendable {
+        /// Once the metadata is committed the record may begin: `isolated(_:of:now:)`.
+        case isolate(Int64, of: TopicPartition, metadata: String)
+        case deadLetter(Int64, of: TopicPartition, deaths: Int)
+    }
+
+    enum Change: Equatable, Sendable {
+        case began(records: Int)
+        case ended
+    }
+
+    private enum State {
+        /// Records are taken side by side. Can become: `choosing`.
+        case inactive
+        /// The next record to isolate is looked for. Can become: `isolating`; `inactive`.
+        case choosing(notBefore: Double)
+        /// One record was isolated. Can become: `choosing`, when nothing is in flight any more; `inactive`.
+        case isolating(since: Double)
+    }
+
+    private struct Partition {
+        /// What the owners before left in Kafka.
+        let inherited: String
+        var history: CrashHistory
+        /// Since when no record came that could be isolated.
+        var idleSince: Double?
+    }
+
+    private var state = State.inactive
+    private var partitions: [TopicPartition: Partition] = [:]
+
+    var isActive: Bool { if case .inactive = state { false } else { true } }
+
+    /// One record is in flight, and a death would be counted against it.
+    var hasSuspectInFlight: Bool { partitions.values.contains { $0.history.suspect?.isInFlight == true } }
+
+    func history(of partition: TopicPartition) -> CrashHistory? { partitions[partition]?.history }
+}
+
+// MARK: - A partition's owners
+
+extension CrashIsolation {
+    /// What the owners before have left, with this one's start.
+    /// - Parameter departures: as the database counts them, nil where it does not answer.
+    mutating func assigned(_ partition: TopicPartition, metadata: String, departures: Int64?) {
+        var history = CrashHistory(metadata: metadata)
+        history.begin(departures: departures)
+        partitions[partition] = Partition(inherited: metadata, history: history)
+    }
+
+    /// Before anything is admitted: the database may not have answered when the partition was assigned, or its last owner
+    /// may have been late. Returns the record beside which the owner before died, where one did.
+    /// - Parameter decidedBefore: the offset before which the database has everything.
+    mutating func prepared(
+        _ partition: TopicPartition, departures: Int64, decidedBefore: Int64?
+    ) -> CrashHistory.Suspect? {
+        guard let inherited = partitions[partition]?.inherited else { return nil }
+        assigned(partition, metadata: inherited, departures: departures)
+        if let decidedBefore { partitions[partition]?.history.acquit(before: decidedBefore) }
+        guard let suspect = partitions[partition]?.history.suspect,
+            suspect.deaths > CrashHistory(metadata: inherited).suspect?.deaths ?? 0
+        else { return nil }
+        return suspect
+    }
+
+    /// The owner leaves in order.
+    /// - Parameter departures: with its own, nil where the database was not told.
+    mutating func leave(_ partition: TopicPartition, departures: Int64?) {
+        partitions[partition]?.history.leave(departures: departures)
+    }
+
+    mutating func forget(_ partition: TopicPartition) { partitions[partition] = nil }
+
+    /// What this owner tells the next with its commit.
+    /// - Parameter hasMoved: the commit is of another offset than the one at which this owner began.
+    func metadata(of partition: TopicPartition, hasMoved: Bool) -> String {
+        guard let history = partitions[partition]?.history else { return "" }
+        return hasMoved && history.remaining == 0 ? "" : history.metadata
+    }
+}
+
+// MARK: - Records
+
+extension CrashIsolation {
+    /// - Parameter awaitsProgress: Kafka has none of this owner, nor of whoever had the partition before it.
+    func admission(to partition: TopicPartition, awaitsProgress: Bool) -> Admission {
+        let mode = partitions[partition]?.history.mode ?? .concurrent
+        if isActive {
+            guard case .isolated(let remaining) = mode else { return .isolated(pending: 0) }
+            return .isolated(pending: remaining)
+        }
+        return mode == .limited && awaitsProgress ? .first(CrashHistory.isolatedRecords) : .unlimited
+    }
+
+    /// The outcome of one of the partition's records is durable.
+    mutating func finished(_ partition: TopicPartition) {
+        guard let index = partitions.index(forKey: partition) else { return }
+        if partitions.values[index].history.remaining > 0 { partitions.values[index].history.pass() }
+    }
+
+    /// To be called after every change of the assignment, and where nothing is in flight.
+    mutating func update() -> Change? {
+        let remaining = partitions.values.reduce(0) { $0 + $1.history.remaining }
+        switch (isActive, remaining > 0) {
+        case (false, true):
+            state = .choosing(notBefore: 0)
+            return .began(records: remaining)
+        case (true, false):
+            state = .inactive
+            return .ended
+        case (false, false), (true, true): return nil
+        }
+    }
+
+    /// Something is in flight. What waits that long for Apple or the database has done no harm: a death in that time is an
+    /// operator's.
+    mutating func isBusy(now: Double) {
+        guard case .isolating(let since) = state, now - since > PipelineLimits.aloneSeconds else { return }
+        for index in partitions.values.indices { partitions.values[index].history.forgive() }
+    }
+
+    /// Nothing is in flight. Nil where there is nothing to begin now.
+    mutating func next(among candidates: [Candidate], now: Double) -> Action? {
+        if case .isolating = state { state = .choosing(notBefore: 0) }
+        guard case .choosing(let notBefore) = state, now >= notBefore else { return nil }
+        for candidate in candidates.sorted(by: { $0.partition < $1.partition }) {
+            guard var partition = partitions[candidate.partition], partition.history.remaining > 0 else { continue }
+            defer { partitions[candidate.partition] = partition }
+            guard let offset = candidate.next else {
+                Self.wait(for: &partition, isAtEnd: candidate.isAtEnd, now: now)
+                continue
+            }
+            partition.idleSince = nil
+            if partition.history.isPoison(offset) {
+                return .deadLetter(offset, of: candidate.partition, deaths: partition.history.suspect?.deaths ?? 0)
+            }
+            // Without its offset in Kafka it is not begun.
+            state = .choosing(notBefore: now + PipelineLimits.namingRetrySeconds)
+            var history = partition.history
+            history.isolate(offset)
+            return .isolate(offset, of: candidate.partition, metadata: history.metadata)
+        }
+        return nil
+    }
+
+    /// A partition without records cannot have killed anyone.
+    private static func wait(for partition: inout Partition, isAtEnd: Bool, now: Double) {
+        let since = partition.idleSince ?? now
+        partition.idleSince = since
+        if isAtEnd || now - since > Self.idleSeconds { partition.history = CrashHistory() }
+    }
+
+    /// Kafka has the metadata: the record begins now.
+    mutating func isolated(_ offset: Int64, of partition: TopicPartition, now: Double) {
+        partitions[partition]?.history.isolate(offset)
+        state = .isolating(since: now)
+    }
+}

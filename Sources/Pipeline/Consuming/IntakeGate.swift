@@ -1,0 +1,228 @@
+import Kafka
+
+/// Decides which records may begin, and which partitions are read meanwhile: no more may be in memory than the window
+/// allows, and none may begin before its partition is ready.
+///
+/// A value: the consumer's thread hands events in, and does what is returned.
+struct IntakeGate: Sendable {
+    /// How long polling stops before partitions are paused, which throws the prefetch away.
+    static let fullBeforePauseSeconds = 1.0
+
+    /// What a partition waits for before its first record may begin.
+    enum Prerequisite: Sendable {
+        /// Its outbox is swept and its checkpoint is read.
+        case preparation
+        /// Kafka has this owner's start, or does not take it: a record that kills the process at once must not do so
+        /// unseen.
+        case startCommit
+    }
+
+    /// What is to be done next.
+    enum Turn: Equatable, Sendable {
+        case poll
+        /// Nothing is polled for a moment, which keeps what librdkafka has fetched.
+        case wait
+        /// All that `pausable` names.
+        case pause
+        /// What `resume` returns.
+        case resume
+    }
+
+    /// What becomes of a record that came.
+    enum Taken: Equatable, Sendable {
+        /// It begins.
+        case admitted
+        /// It has its place in memory and waits.
+        case pending
+        /// It came while everything was to be paused, and gets its place when that ends: the one record that shows that
+        /// its partition can be paused.
+        case deferred
+        /// Its partition is not ours.
+        case unassigned
+    }
+
+    private enum State {
+        /// Can become: `full`.
+        case open
+        /// Can become: `open`, as soon as there is a place; `paused`, after a second.
+        case full(since: Double)
+        /// Polling goes on, so that the group does not think us dead. Can become: `open`, at half of the window.
+        case paused
+    }
+
+    private var state = State.open
+    private var window: IntakeWindow
+    private var partitions: [TopicPartition: PartitionIntake] = [:]
+    /// A record came since librdkafka was last asked to fetch.
+    private var hasCome = false
+
+    init(maximumRecords: Int) {
+        window = IntakeWindow(maximumRecords: maximumRecords)
+    }
+
+    var isPaused: Bool { if case .paused = state { true } else { false } }
+    var isFull: Bool { window.isFull }
+    var records: Int { window.records }
+    var bytes: Int { window.bytes }
+
+    /// Nothing is in flight: all that is in memory waits.
+    var isIdle: Bool { window.records == partitions.values.reduce(0) { $0 + $1.pending.count } }
+}
+
+// MARK: - Partitions
+
+extension IntakeGate {
+    mutating func assign(_ partition: TopicPartition, waitingFor prerequisites: Set<Prerequisite>) {
+        partitions[partition] = PartitionIntake(waitingFor: prerequisites)
+    }
+
+    mutating func fulfil(_ prerequisite: Prerequisite, of partition: TopicPartition) {
+        partitions[partition]?.fulfil(prerequisite)
+    }
+
+    /// Nothing of it begins any more.
+    mutating func close(_ partition: TopicPartition) { partitions[partition]?.close() }
+
+    /// It exists, and something of it may begin now or later.
+    func isTaking(_ partition: TopicPartition) -> Bool { partitions[partition].map { !$0.isClosed } ?? false }
+
+    mutating func forget(_ partition: TopicPartition) {
+        guard let gone = partitions.removeValue(forKey: partition) else { return }
+        for record in gone.pending { window.release(bytes: record.byteCount) }
+    }
+
+    /// The consumer is gone, and with it all pauses.
+    mutating func reopen() { state = .open }
+
+    /// Behind the last record that came under this assignment; nil where none did.
+    func next(of partition: TopicPartition) -> Int64? { partitions[partition]?.next }
+
+    /// Nothing of ours keeps records of it from coming.
+    func mayCome(from partition: TopicPartition) -> Bool {
+        guard !isPaused, !isFull, let intake = partitions[partition] else { return false }
+        return !intake.isClosed && !intake.isPaused
+    }
+
+    /// Partitions that fetch, each with the offset of its next record, once until the next record comes.
+    mutating func takeStarving() -> [(partition: TopicPartition, next: Int64)] {
+        guard hasCome, !isPaused else { return [] }
+        hasCome = false
+        return partitions.compactMap { partition, intake in
+            guard intake.fetching == .running, let next = intake.next else { return nil }
+            return (partition, next)
+        }
+    }
+}
+
+// MARK: - Records
+
+extension IntakeGate {
+    mutating func take(_ record: ConsumerRecord, _ admission: CrashIsolation.Admission) -> Taken {
+        guard let index = partitions.index(forKey: record.topicPartition) else { return .unassigned }
+        hasCome = true
+        partitions.values[index].came(to: record.offset + 1)
+        if isPaused {
+            partitions.values[index].deferred.append(record)
+            return .deferred
+        }
+        window.admit(bytes: record.byteCount)
+        return partitions.values[index].take(record, admission) ? .admitted : .pending
+    }
+
+    /// The record taken last stands for all up to that offset.
+    mutating func stepOver(to last: Int64, of partition: TopicPartition) { partitions[partition]?.came(to: last + 1) }
+
+    /// What waited and may begin now.
+    mutating func admitPending(
+        of partition: TopicPartition, _ admission: CrashIsolation.Admission
+    ) -> ArraySlice<ConsumerRecord> {
+        partitions[partition]?.admitPending(admission) ?? []
+    }
+
+    /// The first that waits in a partition that is ready.
+    func firstPending(of partition: TopicPartition) -> Int64? {
+        guard let intake = partitions[partition], intake.isOpen else { return nil }
+        return intake.pending.first?.offset
+    }
+
+    func isOpen(_ partition: TopicPartition) -> Bool { partitions[partition]?.isOpen ?? false }
+
+    /// The first that waits begins by itself.
+    mutating func admitIsolated(of partition: TopicPartition) -> ConsumerRecord? {
+        partitions[partition]?.admitFirst()
+    }
+
+    /// A record's work is over, whoever has its partition now.
+    mutating func release(bytes: Int) { window.release(bytes: bytes) }
+}
+
+// MARK: - Pausing
+
+extension IntakeGate {
+    mutating func turn(now: Double) -> Turn {
+        switch state {
+        case .open:
+            guard window.isFull else { return .poll }
+            state = .full(since: now)
+            return .wait
+        case .full(let since):
+            guard window.isFull else {
+                state = .open
+                return .poll
+            }
+            return now - since < Self.fullBeforePauseSeconds ? .wait : .pause
+        case .paused: return window.mayResume ? .resume : .poll
+        }
+    }
+
+    /// Every partition that has begun to fetch. One that was just assigned is paused when its first record shows that it
+    /// fetches: librdkafka drops the order to start fetching, for good, where a pause overtakes it.
+    var pausable: [TopicPartition] { partitions.filter { $0.value.fetching == .running }.map(\.key) }
+
+    mutating func paused(_ paused: [TopicPartition]) {
+        state = .paused
+        for partition in paused { partitions[partition]?.fetching = .paused }
+    }
+
+    /// Gives deferred records places. Returns the partitions that are to be fetched again: `resumed`.
+    mutating func resume() -> [TopicPartition] {
+        state = .open
+        hasCome = true
+        for index in partitions.values.indices {
+            while !window.isFull, let record = partitions.values[index].deferred.popFirst() {
+                window.admit(bytes: record.byteCount)
+                partitions.values[index].pending.append(record)
+            }
+        }
+        return partitions.filter { $0.value.fetching == .paused && $0.value.deferred.isEmpty }.map(\.key)
+    }
+
+    /// Where there were more partitions than places, the rest waits for the next time.
+    mutating func resumed(_ resumed: [TopicPartition]) {
+        for partition in resumed { partitions[partition]?.fetching = .running }
+        if partitions.values.contains(where: { $0.fetching == .paused }) { state = .paused }
+    }
+
+    /// A partition whose records wait for something else than room must not fill the window.
+    func isBacklogged(_ partition: TopicPartition, _ admission: CrashIsolation.Admission) -> Bool {
+        guard admission != .unlimited, let intake = partitions[partition], intake.fetching == .running else {
+            return false
+        }
+        return intake.hasEnoughPending(for: admission)
+    }
+
+    mutating func pausedBacklogged(_ partition: TopicPartition) { partitions[partition]?.fetching = .backlogged }
+
+    var backlogged: [TopicPartition] {
+        partitions.filter { $0.value.fetching == .backlogged }.map(\.key)
+    }
+
+    /// True where the partition is to be fetched again: `resumed`. While all are paused it goes on with the others.
+    mutating func mayResumeBacklogged(_ partition: TopicPartition, _ admission: CrashIsolation.Admission) -> Bool {
+        guard let intake = partitions[partition], !intake.hasEnoughPending(for: admission) else { return false }
+        if isPaused { partitions[partition]?.fetching = .paused }
+        return !isPaused
+    }
+
+    mutating func resumedBacklogged(_ partition: TopicPartition) { partitions[partition]?.fetching = .running }
+}

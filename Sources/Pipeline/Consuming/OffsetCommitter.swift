@@ -1,0 +1,197 @@
+import Fulfillment
+import Kafka
+import Logging
+import Operations
+
+/// Carries out what `PartitionProgress` decides: checkpoints in the database, and Kafka's commits behind them, each second
+/// in the background and on the way out at once. One thread's.
+final class OffsetCommitter {
+    private let assignment: PartitionAssignment
+    private let intake: RecordIntake
+    private let checkpointer: OffsetCheckpointer
+    private let inbox: Inbox
+    private let failures: Failures
+    private let logger: Logger
+
+    private var nextRound = 0.0
+    private var nextLook = 0.0
+    private var checkpointsUnderWay = 0
+    /// The database has checkpoints that Kafka has not.
+    private var hasNewCheckpoints = false
+    /// When the commit was sent whose outcome is not known yet, in monotonic seconds.
+    private var commitSentAt: Double?
+
+    init(
+        assignment: PartitionAssignment, intake: RecordIntake, checkpointer: OffsetCheckpointer, inbox: Inbox,
+        logger: Logger
+    ) {
+        self.assignment = assignment
+        self.intake = intake
+        self.checkpointer = checkpointer
+        self.inbox = inbox
+        self.logger = logger
+        failures = checkpointer.failures
+    }
+
+    var isCommitUnderWay: Bool { commitSentAt != nil }
+
+    /// A new consumer: what was under way is another's.
+    func begin(_ consumer: KafkaConsumer) {
+        commitSentAt = nil
+        consumer.onCommit = { [unowned self] result in self.committed(result) }
+    }
+
+    /// At each turn of the loop.
+    func turn(_ consumer: KafkaConsumer) {
+        let now = WallClock.monotonicSeconds
+        if now >= nextRound {
+            nextRound = now + PipelineLimits.commitSeconds
+            checkpointInBackground(now)
+            sendCommits(consumer)
+        } else if hasNewCheckpoints {
+            sendCommits(consumer)
+        }
+    }
+}
+
+// MARK: - In the background
+
+extension OffsetCommitter {
+    private func checkpointInBackground(_ now: Double) {
+        guard checkpointsUnderWay == 0 else { return }
+        let batches = checkpointer.begin(assignment.partitions)
+        checkpointsUnderWay = batches.count
+        for batch in batches {
+            Task { [inbox, checkpointer] in
+                let result = await checkpointer.reporting { try await batch.write(to: checkpointer.store) }
+                inbox.post(.checkpointed(batch, result))
+            }
+        }
+        // Only by that is a database seen to fall back while nothing comes.
+        guard now >= nextLook, let look = checkpointer.beginLook(assignment.partitions) else { return }
+        nextLook = now + PipelineLimits.historyCheckSeconds
+        Task { [inbox, checkpointer] in
+            let found = await checkpointer.reporting { try await look.read(from: checkpointer.store) }
+            if let found { inbox.post(.looked(look, found)) }
+        }
+    }
+
+    func checkpointed(_ batch: CheckpointBatch, _ result: CheckpointResult?) {
+        checkpointsUnderWay -= 1
+        if let restart = checkpointer.end(batch, result, assignment.partitions) { return assignment.restart(restart) }
+        hasNewCheckpoints = true
+    }
+
+    func looked(_ look: CheckpointLook, _ found: StoredCheckpoints) {
+        assignment.restart(checkpointer.end(look, found, assignment.partitions))
+    }
+
+    /// One at a time: librdkafka sends a refused one again by itself, and it would overtake a later one.
+    /// - Parameter isStart: within the callback that assigns partitions.
+    private func sendCommits(_ consumer: KafkaConsumer, isStart: Bool = false) {
+        hasNewCheckpoints = false
+        let now = WallClock.monotonicSeconds
+        if let commitSentAt, now - commitSentAt < PipelineLimits.commitPatienceSeconds { return }
+        var due = assignment.commitsDue(of: assignment.all)
+            .filter { $0.value != assignment[$0.key]?.progress.pendingCommit }
+        // Not at the start, where the new owner's own commit of its start would hide it.
+        if !isStart { PlantedCommits.add(to: &due, besides: assignment.all) }
+        guard !due.isEmpty else { return }
+        do throws(KafkaError) {
+            try consumer.commit(due)
+            commitSentAt = now
+            for (partition, mark) in due { assignment[partition]?.progress.commitWasSent(mark) }
+        } catch {
+            intake.startsAreCommitted(Array(due.keys))
+            failures.report(error, of: .commits)
+        }
+    }
+
+    /// The outcome of a commit in the background. A failed one is no trouble: the next second commits again.
+    private func committed(_ result: Result<[TopicPartition: Int64], KafkaError>) {
+        commitSentAt = nil
+        switch result {
+        case .success(let offsets):
+            failures.recovered(.commits)
+            var hasMoved = false
+            for (partition, offset) in offsets {
+                guard let state = assignment[partition], state.progress.commitSucceeded(at: offset) else { continue }
+                hasMoved = hasMoved || offset != state.progress.start
+            }
+            intake.startsAreCommitted(Array(offsets.keys))
+            if hasMoved { CrashPoint.committed.reached() }
+        case .failure(let error):
+            for partition in assignment.partitions.values { partition.progress.commitFailed() }
+            intake.startsAreCommitted(assignment.all)
+            failures.report(error, of: .commits)
+        }
+    }
+
+    /// Before fetching begins. Records wait for the commit's outcome, the group does not: one that is given up would
+    /// still be under way, and overtake a later one.
+    func commitStarts(of assigned: [TopicPartition], _ consumer: KafkaConsumer) {
+        checkpointNow(assigned, seconds: PipelineLimits.finalCheckpointSeconds)
+        // What is under way is of the assignment before: the broker does not take it any more.
+        commitSentAt = nil
+        sendCommits(consumer, isStart: true)
+        nextRound = 0
+    }
+}
+
+// MARK: - At once, for a bounded time
+
+extension OffsetCommitter {
+    private func checkpointNow(_ candidates: [TopicPartition], seconds: Double) {
+        let owners = assignment.partitions.filter { candidates.contains($0.key) }
+        assignment.restart(checkpointer.writeNow(owners, seconds: seconds))
+    }
+
+    /// On the way out: waits for the database and then for the broker. Committed less than decided is safe, never the
+    /// reverse. False where the broker did not answer.
+    @discardableResult
+    func commitNow(_ leaving: [TopicPartition], _ consumer: KafkaConsumer, seconds: Double) -> Bool {
+        guard assignment.restartReason == nil else { return true }
+        let deadline = WallClock.monotonicSeconds + seconds
+        checkpointNow(leaving, seconds: min(seconds / 2, PipelineLimits.finalCheckpointSeconds))
+        guard assignment.restartReason == nil else { return true }
+        let left = max(0.1, min(deadline - WallClock.monotonicSeconds, PipelineLimits.finalCommitSeconds))
+        do throws(KafkaError) {
+            try assignment.partitions.commit(assignment.commitsDue(of: leaving), by: consumer, seconds: left)
+            return true
+        } catch {
+            logger.warning(
+                "the last commit failed: what was decided will be recognised when it comes again",
+                [.error: "\(error.name)"])
+            return error.code != KafkaError.Code.timedOut
+        }
+    }
+
+    /// Commits where the partition stands, with metadata for its next owner. False where the database has not all of it.
+    func commitPosition(
+        of partition: TopicPartition, metadata: String, _ consumer: KafkaConsumer
+    ) throws(KafkaError) -> Bool {
+        checkpointNow([partition], seconds: PipelineLimits.finalCheckpointSeconds)
+        guard assignment.restartReason == nil, let progress = assignment[partition]?.progress,
+            let position = progress.position, progress.committable == position
+        else { return false }
+        let mark = CommitMark(offset: position, metadata: metadata)
+        try assignment.partitions.commit([partition: mark], by: consumer, seconds: PipelineLimits.finalCommitSeconds)
+        return true
+    }
+
+    /// Owners that leave in order tell the database too: Kafka refuses commits while a group rebalances, and what it holds
+    /// then looks as if we had died. Where Kafka has nothing of ours to misread nothing is done.
+    func countDepartures(of leaving: [TopicPartition], seconds: Double) {
+        let told = leaving.filter { assignment[$0]?.progress.hasMetadata ?? false }
+        var departures: [Int32: Int64] = [:]
+        if !told.isEmpty {
+            let counted = checkpointer.wait(seconds: seconds) { [checkpointer] in
+                try await checkpointer.store.countDepartures(told.map(\.partition), topic: checkpointer.topic)
+            }
+            departures = counted ?? [:]
+        }
+        for partition in leaving {
+            assignment.isolation.leave(partition, departures: departures[partition.partition])
+        }
+    }
+}

@@ -1,0 +1,112 @@
+import Fulfillment
+import Kafka
+import Operations
+
+/// The partitions that this worker owns, with the values that decide about them. The consumer loop and its parts share
+/// it; one thread's.
+final class PartitionAssignment {
+    private(set) var partitions: [TopicPartition: AssignedPartition] = [:]
+    var gate: IntakeGate
+    var isolation = CrashIsolation()
+    /// Why the group is to be left and joined again.
+    private(set) var restartReason: String?
+    private var count: UInt64 = 0
+    private var gauges: PartitionGauges
+
+    init(maximumInFlight: Int, metrics: ReceiptdMetrics) {
+        gate = IntakeGate(maximumRecords: maximumInFlight)
+        gauges = PartitionGauges(
+            lag: metrics.consumerLag, count: metrics.assignedPartitions, clock: metrics.recordClock)
+    }
+
+    subscript(partition: TopicPartition) -> AssignedPartition? { partitions[partition] }
+
+    var all: [TopicPartition] { Array(partitions.keys) }
+
+    // MARK: - Whose they are
+
+    func begin(_ assigned: [TopicPartition]) {
+        gauges.assign(assigned.map { ($0.topic, $0.partition) })
+    }
+
+    /// Replaces what is known of the partition from before.
+    func add(_ partition: TopicPartition, progress: PartitionProgress) -> AssignedPartition {
+        count += 1
+        let state = AssignedPartition(assignment: count, progress: progress)
+        partitions[partition] = state
+        // Where nobody knows where it starts, nothing is committed.
+        gate.assign(partition, waitingFor: progress.start == nil ? [.preparation] : [.preparation, .startCommit])
+        return state
+    }
+
+    func remove(_ partition: TopicPartition, isLost: Bool) {
+        guard let state = partitions.removeValue(forKey: partition) else { return }
+        state.preparing?.cancel()
+        gate.forget(partition)
+        isolation.forget(partition)
+        gauges.revoke(topic: partition.topic, partition: partition.partition, isLost: isLost)
+    }
+
+    /// All partitions are to start at the lower offset. Nothing is committed on the way, and what was in flight comes
+    /// again.
+    func restart(_ reason: String) { restartReason = restartReason ?? reason }
+    func restart(_ restart: PartitionProgress.Restart?) {
+        if let restart { self.restart(restart.rawValue) }
+    }
+
+    func takeRestartReason() -> String? { restartReason.take() }
+
+    // MARK: - Records
+
+    func inFlight(of candidates: [TopicPartition]) -> [InFlightRecord] {
+        candidates.flatMap { Array(partitions[$0]?.inFlight.values ?? [:].values) }
+    }
+
+    func admission(to partition: TopicPartition) -> CrashIsolation.Admission {
+        isolation.admission(to: partition, awaitsProgress: partitions[partition]?.progress.awaitsProgress ?? false)
+    }
+
+    /// Where the next record is expected.
+    func next(of partition: TopicPartition) -> Int64? {
+        gate.next(of: partition) ?? partitions[partition]?.progress.start
+    }
+
+    func commitsDue(of candidates: [TopicPartition]) -> [TopicPartition: CommitMark] {
+        var due: [TopicPartition: CommitMark] = [:]
+        for partition in candidates {
+            due[partition] = partitions[partition]?.progress.commitDue { [isolation] hasMoved in
+                isolation.metadata(of: partition, hasMoved: hasMoved)
+            }
+        }
+        return due
+    }
+
+    /// What keeps coming, as far as this worker knows.
+    var readings: [TopicPartition: UnreadableBatchWatch.Reading] {
+        var readings: [TopicPartition: UnreadableBatchWatch.Reading] = [:]
+        for partition in partitions.keys {
+            readings[partition] = UnreadableBatchWatch.Reading(
+                next: next(of: partition), mayCome: !isolation.isActive && gate.mayCome(from: partition))
+        }
+        return readings
+    }
+
+    // MARK: - Metrics
+
+    func reportLag(_ consumer: KafkaConsumer) {
+        for (partition, state) in partitions {
+            guard let marks = consumer.cachedWatermarks(partition), marks.high >= 0 else { continue }
+            let next = state.progress.position ?? state.progress.committed?.offset ?? max(marks.low, 0)
+            gauges.set(
+                lag: marks.high - next, end: marks.high, topic: partition.topic, partition: partition.partition,
+                now: WallClock.now.milliseconds)
+        }
+    }
+
+    func reportInFlight(_ metrics: ReceiptdMetrics) {
+        metrics.inFlight.set(gate.records)
+        metrics.inFlightBytes.set(gate.bytes)
+        let oldest = partitions.values.lazy.flatMap(\.inFlight.values).map(\.since).min()
+        metrics.oldestInFlightSeconds.set(oldest.map { WallClock.monotonicSeconds - $0 } ?? 0)
+    }
+}

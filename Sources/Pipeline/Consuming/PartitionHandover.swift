@@ -1,0 +1,233 @@
+import Fulfillment
+import Kafka
+import Logging
+import Operations
+
+/// Takes partitions over and hands them on, within librdkafka's callbacks. One thread's.
+final class PartitionHandover {
+    private let assignment: PartitionAssignment
+    private let offsets: OffsetCommitter
+    private let isolated: IsolatedIntake
+    private let preparation: PartitionPreparation
+    private let health: Health
+    private let metrics: ReceiptdMetrics
+    private let graceSeconds: Double
+    private let logger: Logger
+    /// Where partitions are to start that were found to have started too high.
+    private var lowerStarts: [TopicPartition: Int64] = [:]
+
+    /// - Parameter graceSeconds: for finishing what is in flight when the process stops.
+    init(
+        assignment: PartitionAssignment, offsets: OffsetCommitter, isolated: IsolatedIntake,
+        preparation: PartitionPreparation, health: Health, metrics: ReceiptdMetrics, graceSeconds: Double,
+        logger: Logger
+    ) {
+        self.assignment = assignment
+        self.offsets = offsets
+        self.isolated = isolated
+        self.preparation = preparation
+        self.health = health
+        self.metrics = metrics
+        self.graceSeconds = graceSeconds
+        self.logger = logger
+    }
+}
+
+// MARK: - Taking over
+
+extension PartitionHandover {
+    /// Called within poll, before fetching begins.
+    func assigned(_ assigned: [TopicPartition], _ consumer: KafkaConsumer) -> [TopicPartition: Int64] {
+        metrics.rebalances.increment()
+        health.set(.joinedGroup, unmet: nil)
+        assignment.begin(assigned)
+        logger.info("partitions assigned", [.count: .stringConvertible(assigned.count)])
+        guard let committed = try? consumer.committedMarks(assigned, timeoutMilliseconds: 5000) else {
+            for partition in assigned {
+                _ = assignment.add(
+                    partition, progress: PartitionProgress(start: nil, committed: nil, row: nil, writer: 0))
+            }
+            assignment.restart("the committed offsets cannot be read")
+            return [:]
+        }
+        // A database that does not answer in time is asked again before the first record is admitted.
+        let stored = preparation.checkpointer.read(assigned, seconds: PipelineLimits.durableReadSeconds)
+        let deadline = WallClock.monotonicSeconds + PipelineLimits.offsetCheckSeconds
+        var starts: [TopicPartition: Int64] = [:]
+        for partition in assigned {
+            let mark = committed[partition]
+            // The group waits for us meanwhile: better no warning than no assignment.
+            let marks =
+                WallClock.monotonicSeconds < deadline
+                ? try? consumer.watermarks(partition, timeoutMilliseconds: 5000) : nil
+            if let mark, let marks { warnOfReset(partition, committed: mark.offset, marks) }
+            // A new group begins at the earliest record.
+            let row = stored.map { $0.checkpoints[partition.partition] }
+            let start = mark.map { mark in
+                PartitionProgress.start(
+                    committed: mark.offset, row: row, earliest: marks?.low, lowered: lowerStarts[partition])
+            }
+            if let start, let mark, start < mark.offset {
+                starts[partition] = start
+                warnOfFallback(partition, from: mark.offset, to: start)
+            }
+            let state = assignment.add(
+                partition,
+                progress: PartitionProgress(
+                    start: start ?? marks?.low, committed: mark, row: row, writer: .random(in: 1...(.max))))
+            assignment.isolation.assigned(
+                partition, metadata: mark?.metadata ?? "",
+                departures: stored.map { $0.departures[partition.partition] ?? 0 })
+            state.preparing = preparation.start(partition, assignment: state.assignment)
+        }
+        isolated.update()
+        offsets.commitStarts(of: assigned, consumer)
+        return starts
+    }
+
+    /// The partition's outbox is swept, and its checkpoint is read.
+    func prepared(
+        _ partition: TopicPartition, assignment number: UInt64, highestDecided: Int64?, _ stored: StoredCheckpoints
+    ) {
+        // What is on its way out begins nothing new.
+        guard let state = assignment[partition], state.assignment == number, assignment.gate.isTaking(partition)
+        else { return }
+        let row = stored.checkpoints[partition.partition]
+        if let restart = state.progress.rowWasRead(late: row) {
+            // Nothing was admitted yet. Seeking could overtake librdkafka's own order to start fetching, as pausing could:
+            // joining again cannot.
+            lowerStarts[partition] = row?.nextOffset ?? 0
+            return assignment.restart(restart)
+        }
+        let suspect = assignment.isolation.prepared(
+            partition, departures: stored.departures[partition.partition] ?? 0, decidedBefore: row?.nextOffset)
+        if let suspect { warnOfDeath(partition, suspect) }
+        lowerStarts[partition] = nil
+        isolated.update()
+        state.prepared(highestDecided: highestDecided)
+        assignment.gate.fulfil(.preparation, of: partition)
+        isolated.intake.admitPending(of: partition)
+    }
+
+    /// A committed offset outside the log (a topic made anew, records expired unread) starts again at the earliest.
+    private func warnOfReset(_ partition: TopicPartition, committed: Int64, _ marks: (low: Int64, high: Int64)) {
+        guard committed < marks.low || committed > marks.high else { return }
+        metrics.offsetResets.increment()
+        logger.warning(
+            "the committed offset lies outside the log: starting at the earliest record",
+            [
+                .topic: "\(partition.topic)", .partition: .stringConvertible(partition.partition),
+                .offset: .stringConvertible(committed),
+            ])
+    }
+
+    private func warnOfFallback(_ partition: TopicPartition, from committed: Int64, to start: Int64) {
+        metrics.databaseFallbacks.increment()
+        logger.warning(
+            "the database lacks what Kafka has committed: records are decided again",
+            [
+                .topic: "\(partition.topic)", .partition: .stringConvertible(partition.partition),
+                .offset: .stringConvertible(start), .count: .stringConvertible(committed - start),
+            ])
+    }
+
+    private func warnOfDeath(_ partition: TopicPartition, _ suspect: CrashHistory.Suspect) {
+        logger.warning(
+            "the last owner of the partition died while this record was isolated",
+            [
+                .topic: "\(partition.topic)", .partition: .stringConvertible(partition.partition),
+                .offset: .stringConvertible(suspect.offset), .count: .stringConvertible(suspect.deaths),
+            ])
+    }
+}
+
+// MARK: - Handing on
+
+extension PartitionHandover {
+    /// Called within poll or close: the partitions are ours until it returns, so this is the last place to commit.
+    /// - Parameter handleInbox: takes what tasks tell, waiting for the first of it for so many seconds.
+    func revoked(
+        _ revoked: [TopicPartition], _ consumer: KafkaConsumer, lost: Bool, isStopping: Bool,
+        handleInbox: (Double) -> Void
+    ) {
+        metrics.rebalances.increment()
+        let started = WallClock.monotonicSeconds
+        let limit = isStopping ? 0 : min(PipelineLimits.revocationDrainSeconds, graceSeconds)
+        let left = lost ? 0 : drain(revoked, seconds: limit, handleInbox: handleInbox)
+        offsets.countDepartures(of: revoked, seconds: PipelineLimits.finalCheckpointSeconds)
+        if !lost {
+            offsets.commitNow(
+                revoked, consumer, seconds: PipelineLimits.finalCheckpointSeconds + PipelineLimits.finalCommitSeconds)
+        }
+        forget(revoked, lost: lost)
+        if lost { health.set(.joinedGroup, unmet: "the consumer group's partitions were lost: Kafka does not answer") }
+        logger.info(
+            "partitions revoked",
+            [
+                .count: .stringConvertible(revoked.count), .detail: "left in flight: \(left)",
+                .durationSeconds: .stringConvertible(WallClock.monotonicSeconds - started),
+            ])
+    }
+
+    /// A consumer that can commit nothing any more: as if its partitions were lost.
+    func abandon() {
+        offsets.countDepartures(of: assignment.all, seconds: PipelineLimits.finalCheckpointSeconds)
+        forget(assignment.all, lost: true)
+    }
+
+    /// What is still under way goes on for as long as it cannot be cancelled, and moves no offset any more.
+    private func forget(_ gone: [TopicPartition], lost: Bool = false) {
+        InFlightRecord.abandon(assignment.inFlight(of: gone), immediately: true)
+        for partition in gone {
+            if let state = assignment[partition] { PlantedCommits.revoked(partition, end: state.progress.end) }
+            assignment.remove(partition, isLost: lost)
+        }
+        isolated.update()
+    }
+
+    /// Gives up what only waits, lets the rest finish within `seconds`. Returns how many records were left.
+    private func drain(_ drained: [TopicPartition], seconds: Double, handleInbox: (Double) -> Void) -> Int {
+        for partition in drained { assignment.gate.close(partition) }
+        let deadline = WallClock.monotonicSeconds + seconds
+        InFlightRecord.abandon(assignment.inFlight(of: drained), immediately: false)
+        var isUrgent = false
+        while true {
+            let now = WallClock.monotonicSeconds
+            let remaining = drained.reduce(0) { $0 + (assignment[$1]?.inFlight.count ?? 0) }
+            if remaining == 0 || now >= deadline { return remaining }
+            if !isUrgent, now >= deadline - seconds / 5 {
+                // The last fifth: what is under way at Apple is cut, so that what is in the database can finish.
+                isUrgent = true
+                InFlightRecord.abandon(assignment.inFlight(of: drained), immediately: true)
+            }
+            health.beat(.consumerLoop)
+            handleInbox(min(0.1, deadline - now))
+        }
+    }
+
+    /// Ends within the grace and little more, whatever is away: the drain leaves a part of it to the last commit.
+    func stop(_ consumer: KafkaConsumer, handleInbox: (Double) -> Void) {
+        let started = WallClock.monotonicSeconds
+        let grace = graceSeconds
+        let all = assignment.all
+        let isIsolating = assignment.isolation.hasSuspectInFlight
+        // Whoever was told to stop is killed if it takes too long: that death is not the record's.
+        offsets.countDepartures(of: all, seconds: min(PipelineLimits.finalCheckpointSeconds, grace / 5))
+        if isIsolating { offsets.commitNow(all, consumer, seconds: min(1, grace / 5)) }
+        let drainEnd = started + grace - min(PipelineLimits.finalCommitSeconds, grace / 5)
+        let left = drain(all, seconds: max(0, drainEnd - WallClock.monotonicSeconds), handleInbox: handleInbox)
+        let isHeard = offsets.commitNow(
+            all, consumer, seconds: max(1, started + grace - WallClock.monotonicSeconds))
+        let uncommitted = assignment.partitions.values.count { $0.progress.position != $0.progress.committed?.offset }
+        // Closing calls the revoke handler, which has nothing left to wait for.
+        forget(all)
+        // It waits for the commit that is still under way, for as long as a session. Nobody hears us leave then anyway.
+        if isHeard { consumer.close() } else { consumer.abandonInBackground() }
+        logger.info(
+            "stopped consuming",
+            [
+                .detail: "left in flight: \(left), partitions behind in Kafka: \(uncommitted)",
+                .durationSeconds: .stringConvertible(WallClock.monotonicSeconds - started),
+            ])
+    }
+}

@@ -1,0 +1,33 @@
+import Fulfillment
+import Kafka
+import Logging
+
+/// Readies newly assigned partitions beside the consumer's thread, before their first records begin.
+struct PartitionPreparation: Sendable {
+    let unpublished: any UnpublishedEvents
+    let worker: SubmissionWorker
+    let checkpointer: OffsetCheckpointer
+    let inbox: Inbox
+    let logger: Logger
+
+    /// Publishes what the partition's last owner decided and may not have published, before anything new of it: so
+    /// that order per player survives a fail-over. Tries until the database answers or the partition is gone.
+    func start(_ partition: TopicPartition, assignment: UInt64) -> Task<Void, Never> {
+        let sweep = OutboxSweep(
+            unpublished: unpublished, publisher: worker.publisher, ledger: worker.ledger, logger: logger)
+        return Task { [inbox, checkpointer] in
+            guard let highest = await sweep.sweep(partition) else { return }
+            // Again after the sweep: by it the database has answered, which it may not have done before.
+            while !Task.isCancelled {
+                let stored = await checkpointer.reporting {
+                    try await checkpointer.store.read(topic: partition.topic, partitions: [partition.partition])
+                }
+                if let stored {
+                    return inbox.post(
+                        .prepared(partition, assignment: assignment, highestDecided: highest.offset, stored))
+                }
+                await BlockingWork.pause(seconds: PipelineLimits.publishRetrySeconds)
+            }
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import Kafka
+import PlantedFaults
+import Synchronization
+
+/// `PlantedFault.commitAfterRevoke`: commits all that was taken of partitions that are no longer ours. Nothing in a release
+/// build.
+enum PlantedCommits {
+    #if DEBUG
+        private static let ends = Mutex<[TopicPartition: Int64]>([:])
+    #endif
+
+    @inline(__always)
+    static func revoked(_ partition: TopicPartition, end: Int64?) {
+        #if DEBUG
+            if PlantedFault.commitAfterRevoke.isPlanted { ends.withLock { $0[partition] = end } }
+        #endif
+    }
+
+    @inline(__always)
+    static func add(to due: inout [TopicPartition: CommitMark], besides owned: @autoclosure () -> [TopicPartition]) {
+        #if DEBUG
+            guard PlantedFault.commitAfterRevoke.isPlanted, !owned().isEmpty else { return }
+            for (partition, offset) in ends.withLock({ $0 }) where !owned().contains(partition) {
+                due[partition] = CommitMark(offset: offset, metadata: "")
+            }
+        #endif
+    }
+}

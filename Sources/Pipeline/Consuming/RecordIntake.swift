@@ -1,0 +1,124 @@
+import Fulfillment
+import Kafka
+import Logging
+import Operations
+
+/// Takes records into memory and starts the work on those that may begin. On the consumer's thread.
+struct RecordIntake {
+    let assignment: PartitionAssignment
+    let worker: SubmissionWorker
+    let inbox: Inbox
+    let logger: Logger
+    private let decoder: SubmissionDecoder
+    private let isSigned: Bool
+
+    init(
+        assignment: PartitionAssignment, worker: SubmissionWorker, signingKeys: [String], inbox: Inbox, logger: Logger
+    ) {
+        self.assignment = assignment
+        self.worker = worker
+        self.inbox = inbox
+        self.logger = logger
+        decoder = SubmissionDecoder(signature: SubmissionSignature(keys: signingKeys))
+        isSigned = !signingKeys.isEmpty
+    }
+
+    /// From here on the record has its place in memory, also while it may not begin yet.
+    @discardableResult
+    func take(_ record: ConsumerRecord) -> IntakeGate.Taken {
+        let partition = record.topicPartition
+        let taken = assignment.gate.take(record, assignment.admission(to: partition))
+        guard taken != .unassigned, let state = assignment[partition] else { return taken }
+        if let timestamp = record.timestampMilliseconds {
+            worker.metrics.all.recordClock.took(
+                topic: partition.topic, partition: partition.partition, offset: record.offset, timestamp: timestamp,
+                now: WallClock.now.milliseconds)
+        }
+        if taken == .admitted { admit(record, to: state) }
+        return taken
+    }
+
+    /// A record without a value takes the place of all of the batch: it becomes the dead letter, and all of them are done
+    /// when that is acknowledged.
+    func stepOver(_ batch: UnreadableBatches.Found, of partition: TopicPartition) {
+        assignment[partition]?.unreadable[batch.first] = batch
+        take(ConsumerRecord(topicPartition: partition, offset: batch.first))
+        assignment.gate.stepOver(to: batch.last, of: partition)
+    }
+
+    /// What waits may begin, as far as it may.
+    func admitPending(of partition: TopicPartition) {
+        guard let state = assignment[partition] else { return }
+        for record in assignment.gate.admitPending(of: partition, assignment.admission(to: partition)) {
+            admit(record, to: state)
+        }
+    }
+
+    /// Kafka has these partitions' starts, or does not take them.
+    func startsAreCommitted(_ partitions: [TopicPartition]) {
+        for partition in partitions {
+            assignment.gate.fulfil(.startCommit, of: partition)
+            admitPending(of: partition)
+        }
+    }
+
+    /// Decodes, draws the player's ticket and starts the work. The order of tickets is the order of records.
+    /// - Parameter known: what the record is taken for, whatever it holds.
+    func admit(_ record: ConsumerRecord, to partition: AssignedPartition, as known: DeadLetter? = nil) {
+        if partition.beginsNewEpoch(at: record.offset) { warnOfReset(record) }
+        let position = RecordPosition(
+            topic: record.topicPartition.topic, partition: record.topicPartition.partition, offset: record.offset,
+            timestamp: Timestamp(milliseconds: max(0, record.timestampMilliseconds ?? 0)),
+            content: Digest256(hashing: record.value ?? []))
+        let unread = partition.unreadable[record.offset]
+        let decoded =
+            (known ?? unread?.letter).map { .deadLetter($0) }
+            ?? decoder.decode(record.value, signatureHeaders: signatureHeaders(of: record))
+        CrashPoint.passed(decoded)
+        CrashPoint.decoded.reached()
+        var ticket: PlayerLanes.Ticket?
+        if case .submission(let submission) = decoded { ticket = worker.enterLane(of: submission.playerID) }
+        let item = InFlightRecord(
+            record: record, position: position, decoded: decoded, ticket: ticket, assignment: partition.assignment,
+            epoch: partition.progress.epoch, mayBeRedelivered: partition.mayBeRedelivered(record.offset))
+        partition.admit(item)
+        if let unread { partition.stepOver(to: unread.last) }
+        CrashPoint.admitted.reached()
+        start(item)
+    }
+
+    private func start(_ item: InFlightRecord) {
+        worker.parking?.load.freshBegan()
+        item.start { [worker, inbox] item in
+            var isDone = true
+            do throws(Abandoned) { try await worker.work(on: item) } catch { isDone = false }
+            if let ticket = item.ticket { worker.lanes.leave(ticket) }
+            worker.parking?.load.freshEnded()
+            item.end()
+            inbox.post(.ended(item, isDone: isDone))
+        }
+    }
+
+    func ended(_ item: InFlightRecord, isDone: Bool) {
+        assignment.gate.release(bytes: item.byteCount)
+        let partition = item.record.topicPartition
+        guard let state = assignment[partition], state.assignment == item.assignment else { return }
+        if let restart = state.ended(item, isDone: isDone) { return assignment.restart(restart) }
+        if isDone { assignment.isolation.finished(partition) }
+    }
+
+    private func signatureHeaders(of record: ConsumerRecord) -> [[UInt8]] {
+        guard isSigned else { return [] }
+        return record.headers.filter { $0.name == SubmissionSignature.headerName }.compactMap(\.value)
+    }
+
+    private func warnOfReset(_ record: ConsumerRecord) {
+        logger.warning(
+            "offsets fell back: the topic was made anew, or records came twice",
+            [
+                .topic: "\(record.topicPartition.topic)",
+                .partition: .stringConvertible(record.topicPartition.partition),
+                .offset: .stringConvertible(record.offset),
+            ])
+    }
+}

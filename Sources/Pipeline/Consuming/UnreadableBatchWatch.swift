@@ -1,0 +1,119 @@
+import Fulfillment
+import Kafka
+import Logging
+import Operations
+
+/// Finds out why a partition does not go on, and steps over batches that cannot be read. Both consumer loops use it, each
+/// on its own thread.
+final class UnreadableBatchWatch {
+    /// How far a partition is read.
+    struct Reading {
+        /// The offset to be read next, nil where it is not known.
+        let next: Int64?
+        /// Nothing of ours keeps records from coming.
+        let mayCome: Bool
+    }
+
+    /// For librdkafka to take an order to read from elsewhere.
+    private static let seekMilliseconds: Int32 = 2000
+
+    private var batches = UnreadableBatches()
+    private let examination: BatchExamination
+    private let logger: Logger
+
+    init(consumerProperties: KafkaProperties, voice: KafkaVoice, logger: Logger) {
+        self.logger = logger
+        examination = BatchExamination(
+            probe: BatchProbe(properties: consumerProperties, log: KafkaLog.forward(to: logger, folding: voice)))
+    }
+
+    /// A record came.
+    func progressed(_ partition: TopicPartition) { batches.progressed(partition) }
+
+    func forget(_ partition: TopicPartition) { batches.forget(partition) }
+
+    func forgetAll() { batches.forgetAll() }
+
+    /// True where the error is of a batch that cannot be read.
+    /// - Parameter next: of a partition, the offset to be read next.
+    func failed(_ error: KafkaError, next: (TopicPartition) -> Int64?) -> Bool {
+        guard error.isUnreadableBatch, let place = error.place else { return false }
+        if let suspicion = batches.failed(place, next: next(place.topicPartition)) { examine(suspicion, error.message) }
+        return true
+    }
+
+    /// To be called about every second.
+    /// - Parameters:
+    ///   - readings: of all partitions that are assigned.
+    ///   - stepOver: takes the batch's dead letter upon it. False where it cannot: then the batch stays where it is.
+    func look(
+        at readings: [TopicPartition: Reading], _ consumer: KafkaConsumer,
+        stepOver: (UnreadableBatches.Found, TopicPartition) -> Bool
+    ) {
+        if let (suspicion, finding) = examination.take() {
+            batches.examined(suspicion)
+            // What came meanwhile, or another assignment, makes it void.
+            if let reading = readings[suspicion.partition], reading.next ?? suspicion.offset <= suspicion.offset {
+                goOn(suspicion, finding, consumer, stepOver: stepOver)
+            }
+        }
+        for (partition, reading) in readings {
+            let suspicion = batches.look(
+                at: partition, next: reading.next, end: consumer.cachedWatermarks(partition)?.high,
+                mayCome: reading.mayCome, now: WallClock.monotonicSeconds)
+            if let suspicion { examine(suspicion, "there are records, and none comes") }
+        }
+    }
+
+    private func examine(_ suspicion: UnreadableBatches.Suspicion, _ words: String) {
+        logger.warning(
+            "a partition does not go on: it is found out whether a batch cannot be read",
+            [
+                .topic: "\(suspicion.partition.topic)",
+                .partition: .stringConvertible(suspicion.partition.partition),
+                .offset: .stringConvertible(suspicion.offset), .error: "\(words)",
+            ])
+        examination.begin(suspicion)
+    }
+
+    private func goOn(
+        _ suspicion: UnreadableBatches.Suspicion, _ finding: Result<BatchProbe.Finding, KafkaError>,
+        _ consumer: KafkaConsumer, stepOver: (UnreadableBatches.Found, TopicPartition) -> Bool
+    ) {
+        let partition = suspicion.partition
+        do throws(KafkaError) {
+            switch try finding.get() {
+            case .readable:
+                // Whatever it was that librdkafka waited for: it begins anew there.
+                try consumer.seek(partition, to: suspicion.offset, timeoutMilliseconds: Self.seekMilliseconds)
+            case .unreadable(let offsets, let words):
+                let found = UnreadableBatches.Found(first: offsets.lowerBound, last: offsets.upperBound, words: words)
+                tell(of: found, in: partition)
+                guard stepOver(found, partition) else { return }
+                try consumer.seek(partition, to: found.last + 1, timeoutMilliseconds: Self.seekMilliseconds)
+            }
+        } catch {
+            logger.warning(
+                "it could not be found out why a partition does not go on",
+                [.topic: "\(partition.topic)", .partition: .stringConvertible(partition.partition), .error: "\(error)"])
+        }
+    }
+
+    private func tell(of batch: UnreadableBatches.Found, in partition: TopicPartition) {
+        logger.error(
+            "a batch cannot be read and is stepped over",
+            [
+                .topic: "\(partition.topic)", .partition: .stringConvertible(partition.partition),
+                .offset: .stringConvertible(batch.first), .count: .stringConvertible(batch.last - batch.first + 1),
+                .error: "\(batch.words ?? "librdkafka says nothing")",
+            ])
+    }
+}
+
+extension UnreadableBatches.Found {
+    var letter: DeadLetter {
+        let words = words ?? "librdkafka makes nothing of it"
+        return DeadLetter(
+            reason: .unreadableBatch, detail: "offsets \(first) to \(last) cannot be read: \(words)", lastOffset: last)
+    }
+}

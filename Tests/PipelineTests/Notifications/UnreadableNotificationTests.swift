@@ -1,0 +1,113 @@
+import Foundation
+import Fulfillment
+import Kafka
+import Logging
+import Operations
+import Testing
+
+@testable import Pipeline
+
+@Suite("Batches of notifications that cannot be read")
+struct UnreadableNotificationTests {
+    private static let topic = "apple-notifications"
+    private let place = TopicPartition(topic: topic, partition: 0)
+
+    /// Nothing that a test sends is a notification: each becomes a dead letter.
+    private struct NoNotifications: NotificationParser {
+        func parse(notification body: [UInt8]) -> NotificationReading { .unusable("a test's") }
+    }
+
+    private struct NoRefunds: RefundLedger {
+        func apply(_ notices: [ReceivedNotice], catalog: Catalog) async throws -> Durable<[AppliedNotice]> {
+            Durable([], in: nil)
+        }
+    }
+
+    /// A notification loop on a thread of its own.
+    private final class Running: Sendable {
+        let loop: NotificationLoop
+        let publisher: OutcomePublisher
+        let log = RecordedLog()
+        private let ended = DispatchGroup()
+
+        init(_ cluster: MockCluster, _ checkpoints: KeptCheckpoints) throws {
+            let settings = PipelineBench.settings(cluster)
+            let health = Health()
+            let logger = Logger(label: "test") { [log] _ in log }
+            publisher = try OutcomePublisher(settings: settings, health: health, logger: logger)
+            var properties = settings.consumerProperties
+            properties["group.id"] = "receiptd-notifications"
+            loop = NotificationLoop(
+                worker: NotificationWorker(
+                    source: NotificationSource(
+                        topic: topic, consumerProperties: properties, parser: NoNotifications(), refunds: NoRefunds()),
+                    catalog: { Sample.catalog }, publisher: publisher, ledger: ObservedLedger(),
+                    metrics: PipelineMetrics(ReceiptdMetrics(version: "test")), logger: logger),
+                checkpoints: checkpoints, health: health, logger: logger)
+            ended.enter()
+            Thread.detachNewThread { [loop, ended] in
+                loop.run()
+                ended.leave()
+            }
+        }
+
+        func stop() async throws {
+            loop.stop()
+            try await blocking { [ended, publisher] in
+                ended.wait()
+                publisher.close()
+            }
+        }
+    }
+
+    private func letters(_ collector: Collector) -> [String] {
+        collector.all(Sample.deadLetters).map { record in
+            ["reason", "offset", "last-offset"].map { record.header("dead-letter-\($0)") ?? "-" }.joined(separator: " ")
+        }
+    }
+
+    @Test(
+        "one is stepped over with a dead letter that tells its offsets, what is behind it is taken, and so it stays",
+        .timeLimit(.minutes(5)))
+    func steppedOver() async throws {
+        let cluster = try MockCluster(topics: [Self.topic: 1, Sample.outcomes: 1, Sample.deadLetters: 1])
+        let collector = Collector(cluster, topics: [Sample.deadLetters: 1])
+        let producer = try KafkaProducer(properties: PipelineBench.properties(cluster), log: { _ in })
+        let readable = ProducerRecord(topic: Self.topic, partition: 0, value: [1])
+        _ = try await producer.send(readable)
+        try await blocking { [place] in
+            try RawBatch(codec: .gzip, count: 5, records: Array("these are no compressed records".utf8))
+                .produce(to: place, bootstrapServers: cluster.bootstrapServers)
+        }
+        #expect(try await producer.send(readable).offset == 6)
+        let checkpoints = KeptCheckpoints()
+        let first = try Running(cluster, checkpoints)
+        let expected = ["malformed_message 0 -", "unreadable_batch 1 5", "malformed_message 6 -"]
+        try await eventually { letters(collector) == expected }
+        try await eventually { try await committed(cluster) == 7 }
+        #expect(first.log.holds("error a batch cannot be read and is stepped over"))
+        try await first.stop()
+
+        // The next owner begins behind it.
+        _ = try await producer.send(readable)
+        let second = try Running(cluster, checkpoints)
+        try await eventually { try await committed(cluster) == 8 }
+        #expect(letters(collector) == expected + ["malformed_message 7 -"])
+        try await second.stop()
+        try await collector.close()
+        try await blocking {
+            producer.close()
+            cluster.close()
+        }
+    }
+
+    private func committed(_ cluster: MockCluster) async throws -> Int64? {
+        var properties = PipelineBench.settings(cluster).consumerProperties
+        properties["group.id"] = "receiptd-notifications"
+        return try await blocking { [properties, place] in
+            let reader = try KafkaConsumer(properties: properties, log: { _ in })
+            defer { reader.close() }
+            return try reader.committed([place], timeoutMilliseconds: 20_000)[place]
+        }
+    }
+}

@@ -1,0 +1,178 @@
+import Testing
+
+@testable import Pipeline
+
+@Suite("Crash history")
+struct CrashHistoryTests {
+    /// What the next owner finds, and makes of it.
+    private func next(_ history: CrashHistory, departures: Int64? = nil) -> CrashHistory {
+        var next = CrashHistory(metadata: history.metadata)
+        next.begin(departures: departures)
+        return next
+    }
+
+    @Test("three starts without progress, and the fourth isolates records")
+    func starts() {
+        var history = CrashHistory()
+        history.begin(departures: nil)
+        #expect(history.starts == 1 && history.mode == .concurrent)
+        history = next(history)
+        #expect(history.starts == 2 && history.mode == .concurrent)
+        history = next(history)
+        #expect(history.starts == 3 && history.mode == .limited)
+        history = next(history)
+        #expect(history.mode == .isolated(remaining: CrashHistory.isolatedRecords))
+    }
+
+    @Test("an owner that leaves in order does not count, however often")
+    func order() {
+        var history = CrashHistory()
+        for _ in 0..<10 {
+            history = next(history)
+            #expect(history.starts == 1)
+            history.leave(departures: nil)
+            #expect(history.metadata.isEmpty)
+        }
+    }
+
+    @Test("only a record that was isolated at so many deaths is poison, whoever came and went in between")
+    func poison() {
+        var history = CrashHistory()
+        for _ in 0..<4 { history = next(history) }
+        history.isolate(57)
+        history = next(history)
+        #expect(!history.isPoison(57) && history.suspect?.deaths == 1)
+        // Died of others, before it was isolated again.
+        history = next(history)
+        #expect(history.suspect?.deaths == 1)
+        history.leave(departures: nil)
+        history = next(history)
+        history.isolate(57)
+        history = next(history)
+        #expect(!history.isPoison(57) && history.suspect?.deaths == 2)
+        while history.suspect?.deaths ?? 0 < CrashHistory.deathsOfPoison {
+            #expect(!history.isPoison(57))
+            history.isolate(57)
+            history = next(history)
+        }
+        #expect(history.isPoison(57) && !history.isPoison(56) && !history.isPoison(58))
+    }
+
+    @Test("a death beside a record that was forgiven, or passed, is not its own")
+    func innocent() {
+        var history = CrashHistory()
+        for _ in 0..<4 { history = next(history) }
+        for _ in 0..<5 {
+            history.isolate(57)
+            history.forgive()
+            history = next(history)
+        }
+        #expect(history.suspect?.deaths == 0)
+        history.isolate(57)
+        history = next(history)
+        #expect(history.suspect?.deaths == 1)
+        history.isolate(57)
+        history.pass()
+        history.isolate(58)
+        history = next(history)
+        #expect(history.suspect?.offset == 58 && history.suspect?.deaths == 1)
+    }
+
+    @Test("a suspect that the database has behind it has killed nobody, whatever Kafka was told")
+    func acquitted() {
+        var history = CrashHistory()
+        for _ in 0...CrashHistory.concurrentStarts { history.begin(departures: nil) }
+        for _ in 0..<CrashHistory.deathsOfPoison {
+            history.isolate(13)
+            history.begin(departures: nil)
+        }
+        #expect(history.isPoison(13))
+        var before = history
+        before.acquit(before: 13)
+        #expect(before == history)
+        history.acquit(before: 14)
+        #expect(!history.isPoison(13))
+        #expect(history.suspect == nil && history.remaining == CrashHistory.isolatedRecords - 1)
+    }
+
+    @Test("a departure that Kafka refused, and the database has, is no death and no start")
+    func refused() {
+        var history = CrashHistory()
+        for _ in 0...CrashHistory.concurrentStarts { history = next(history, departures: 4) }
+        history.isolate(57)
+        // It leaves, the database counts it, Kafka keeps what was told before.
+        let after = next(history, departures: 5)
+        #expect(after.suspect?.deaths == 0 && after.suspect?.isInFlight == false)
+        #expect(after.starts == history.starts && after.remaining == history.remaining)
+        // The next one dies: the database has counted nobody since.
+        var named = after
+        named.isolate(57)
+        #expect(next(named, departures: 5).suspect?.deaths == 1)
+        // What Kafka and the database both know is not counted twice.
+        var left = next(named, departures: 5)
+        left.leave(departures: 6)
+        #expect(next(left, departures: 6).starts == left.starts + 1)
+        #expect(next(left, departures: 6).suspect?.deaths == 1)
+    }
+
+    @Test("where the database does not answer a death is counted until it does")
+    func unanswered() {
+        var history = CrashHistory()
+        for _ in 0...CrashHistory.concurrentStarts { history = next(history, departures: 4) }
+        history.isolate(57)
+        #expect(next(history).suspect?.deaths == 1)
+        #expect(next(history, departures: 5).suspect?.deaths == 0)
+        // A database that fell back has forgotten departures: nothing can be told from that.
+        #expect(next(history, departures: 3).suspect?.deaths == 1)
+    }
+
+    @Test("after as many records as may have been in flight, all is well again")
+    func passed() {
+        var history = CrashHistory()
+        for _ in 0..<4 { history = next(history) }
+        for offset in 0..<CrashHistory.isolatedRecords {
+            #expect(history.remaining > 0)
+            history.isolate(Int64(offset))
+            history.pass()
+        }
+        #expect(history == CrashHistory())
+    }
+
+    @Test(
+        "metadata that is not ours tells nothing",
+        arguments: [
+            "", "offset by hand", "{}", #"{"v":2,"starts":9}"#, #"{"starts":9}"#, #"{"v":1,"starts":-4}"#,
+            #"{"v":1,"starts":"9","left":[],"deaths":3}"#, "\u{0}",
+        ])
+    func foreign(metadata: String) {
+        #expect(CrashHistory(metadata: metadata) == CrashHistory())
+    }
+
+    @Test("what earlier versions have left in Kafka is read")
+    func stored() {
+        let isolated = CrashHistory(metadata: #"{"v":1,"starts":3,"left":40,"alone":57,"deaths":1,"departures":4}"#)
+        #expect(isolated.starts == 3 && isolated.mode == .isolated(remaining: 40) && isolated.departures == 4)
+        #expect(isolated.suspect?.offset == 57 && isolated.suspect?.deaths == 1)
+        #expect(isolated.suspect?.isInFlight == true)
+        let forgiven = CrashHistory(metadata: #"{"v":1,"starts":3,"left":40,"suspect":57,"deaths":1,"departures":4}"#)
+        #expect(forgiven.suspect?.offset == 57 && forgiven.suspect?.isInFlight == false)
+        for history in [isolated, forgiven] {
+            #expect(CrashHistory(metadata: history.metadata) == history)
+        }
+        #expect(isolated.metadata == #"{"v":1,"starts":3,"left":40,"alone":57,"deaths":1,"departures":4}"#)
+    }
+
+    @Test("what is written is read again")
+    func roundTrip() {
+        var history = CrashHistory()
+        for _ in 0..<4 {
+            #expect(CrashHistory(metadata: history.metadata) == history)
+            history.begin(departures: nil)
+        }
+        history.isolate(1 << 40)
+        history.leave(departures: 1 << 40)
+        history.isolate(1 << 40)
+        #expect(CrashHistory(metadata: history.metadata) == history)
+        #expect(history.metadata.utf8.allSatisfy { $0 < 0x80 } && history.metadata.utf8.count < 128)
+    }
+}

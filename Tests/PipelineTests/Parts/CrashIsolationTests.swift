@@ -1,0 +1,155 @@
+import Kafka
+import Testing
+
+@testable import Pipeline
+
+@Suite("Crash isolation")
+struct CrashIsolationTests {
+    private let first = TopicPartition(topic: "t", partition: 1)
+    private let second = TopicPartition(topic: "t", partition: 2)
+    private static let died = #"{"v":1,"starts":3}"#
+
+    /// The fourth start of the first partition without progress, beside one that is well.
+    private func isolating(metadata: String = died) -> CrashIsolation {
+        var isolation = CrashIsolation()
+        isolation.assigned(first, metadata: metadata, departures: 0)
+        isolation.assigned(second, metadata: "", departures: 0)
+        #expect(isolation.update() == .began(records: CrashHistory.isolatedRecords))
+        return isolation
+    }
+
+    private func candidate(_ next: Int64?, of partition: TopicPartition? = nil, isAtEnd: Bool = false)
+        -> CrashIsolation.Candidate
+    {
+        CrashIsolation.Candidate(partition: partition ?? first, next: next, isAtEnd: isAtEnd)
+    }
+
+    @Test("records are admitted side by side, few of them at the third start without progress")
+    func admission() {
+        var isolation = CrashIsolation()
+        isolation.assigned(first, metadata: "", departures: nil)
+        #expect(isolation.admission(to: first, awaitsProgress: true) == .unlimited)
+        isolation.assigned(first, metadata: #"{"v":1,"starts":2}"#, departures: nil)
+        #expect(isolation.admission(to: first, awaitsProgress: true) == .first(CrashHistory.isolatedRecords))
+        #expect(isolation.admission(to: first, awaitsProgress: false) == .unlimited)
+        #expect(isolation.update() == nil && !isolation.isActive)
+    }
+
+    @Test("at the fourth nothing begins by itself, in no partition")
+    func everywhere() {
+        var isolation = isolating()
+        #expect(isolation.admission(to: first, awaitsProgress: true) == .isolated(pending: 64))
+        #expect(isolation.admission(to: second, awaitsProgress: true) == .isolated(pending: 0))
+        #expect(isolation.update() == nil)
+        // The one that is well waits until the other is through.
+        #expect(isolation.next(among: [candidate(5, of: second)], now: 0) == nil)
+    }
+
+    @Test("a record begins once Kafka has its name, and is tried again a second later where it has not")
+    func naming() {
+        var isolation = isolating()
+        let action = isolation.next(among: [candidate(5)], now: 10)
+        guard case .isolate(5, of: first, let metadata)? = action else {
+            Issue.record("\(String(describing: action))")
+            return
+        }
+        #expect(CrashHistory(metadata: metadata).suspect?.offset == 5)
+        #expect(CrashHistory(metadata: metadata).suspect?.isInFlight == true)
+        // Kafka did not take it: nothing is in flight.
+        #expect(!isolation.hasSuspectInFlight)
+        #expect(isolation.next(among: [candidate(5)], now: 10.9) == nil)
+        #expect(isolation.next(among: [candidate(5)], now: 11) == action)
+        isolation.isolated(5, of: first, now: 11.5)
+        #expect(isolation.hasSuspectInFlight)
+        isolation.finished(first)
+        #expect(!isolation.hasSuspectInFlight)
+        // The next one does not wait.
+        #expect(isolation.next(among: [candidate(6)], now: 11.6) != nil)
+        #expect(isolation.history(of: first)?.remaining == CrashHistory.isolatedRecords - 1)
+    }
+
+    @Test("a record that was isolated at three deaths is a dead letter, another is not")
+    func poison() {
+        let metadata = #"{"v":1,"starts":5,"left":40,"alone":7,"deaths":2}"#
+        var isolation = CrashIsolation()
+        isolation.assigned(first, metadata: metadata, departures: 0)
+        _ = isolation.update()
+        #expect(isolation.next(among: [candidate(7)], now: 0) == .deadLetter(7, of: first, deaths: 3))
+        guard case .isolate(8, _, _)? = isolation.next(among: [candidate(8)], now: 0) else {
+            Issue.record("the one beside it is not isolated")
+            return
+        }
+    }
+
+    @Test("what is isolated for more than five seconds is forgiven, before that it is not")
+    func forgiven() {
+        var isolation = isolating()
+        _ = isolation.next(among: [candidate(5)], now: 0)
+        isolation.isolated(5, of: first, now: 0)
+        isolation.isBusy(now: 4.9)
+        #expect(isolation.hasSuspectInFlight)
+        isolation.isBusy(now: 5.1)
+        #expect(!isolation.hasSuspectInFlight)
+        let told = isolation.metadata(of: first, hasMoved: true)
+        #expect(CrashHistory(metadata: told).suspect?.isInFlight == false)
+    }
+
+    @Test(
+        "a partition without records is let go: at its end at once, else after ten seconds", arguments: [true, false])
+    func idle(isAtEnd: Bool) {
+        var isolation = isolating()
+        _ = isolation.next(among: [candidate(nil, isAtEnd: isAtEnd)], now: 100)
+        if !isAtEnd {
+            #expect(isolation.update() == nil)
+            _ = isolation.next(among: [candidate(nil)], now: 109)
+            #expect(isolation.update() == nil)
+            _ = isolation.next(among: [candidate(nil)], now: 110.1)
+        }
+        #expect(isolation.update() == .ended)
+        #expect(isolation.admission(to: second, awaitsProgress: true) == .unlimited)
+    }
+
+    @Test("it ends with the last of the records, and with the partition")
+    func ends() {
+        var isolation = isolating()
+        var forgetting = isolation
+        forgetting.forget(first)
+        #expect(forgetting.update() == .ended)
+        for offset in 0..<Int64(CrashHistory.isolatedRecords) {
+            #expect(isolation.update() == nil && isolation.isActive)
+            _ = isolation.next(among: [candidate(offset)], now: 0)
+            isolation.isolated(offset, of: first, now: 0)
+            isolation.finished(first)
+        }
+        #expect(isolation.update() == .ended)
+        #expect(isolation.metadata(of: first, hasMoved: false).isEmpty)
+    }
+
+    @Test("progress empties what the next owner is told, but while records are left to isolate")
+    func told() {
+        var isolation = isolating()
+        isolation.assigned(second, metadata: "", departures: 0)
+        #expect(!isolation.metadata(of: second, hasMoved: false).isEmpty)
+        #expect(isolation.metadata(of: second, hasMoved: true).isEmpty)
+        #expect(!isolation.metadata(of: first, hasMoved: true).isEmpty)
+        isolation.leave(second, departures: 3)
+        #expect(isolation.metadata(of: second, hasMoved: false).isEmpty)
+    }
+
+    @Test("the database's late word decides whether the last owner died")
+    func prepared() {
+        let metadata = #"{"v":1,"starts":4,"left":40,"alone":7,"deaths":1,"departures":4}"#
+        var isolation = CrashIsolation()
+        isolation.assigned(first, metadata: metadata, departures: nil)
+        var departed = isolation
+        let left = departed.prepared(first, departures: 5, decidedBefore: 7)
+        #expect(left == nil && departed.history(of: first)?.suspect?.deaths == 1)
+        var decided = isolation
+        let done = decided.prepared(first, departures: 4, decidedBefore: 8)
+        #expect(done == nil && decided.history(of: first)?.suspect == nil)
+        let died = isolation.prepared(first, departures: 4, decidedBefore: 7)
+        #expect(died?.offset == 7 && died?.deaths == 2)
+        // It may be asked again, and counts nothing twice.
+        #expect(isolation.prepared(first, departures: 4, decidedBefore: 7)?.deaths == 2)
+    }
+}
