@@ -36,7 +36,7 @@ struct InspectionTests {
         #expect(try await rows("outbox", of: "player-1", in: database).count == 2)
         #expect(
             try await rows("outcomes", of: "player-2", in: database).first?["reason"]?.string == "account_not_found")
-        _ = try await HoldStore(pool: database.pool).reject(HoldFilter(), by: "ann", at: Sample.noon)
+        _ = try await HoldAdministration(pool: database.pool).reject(HoldFilter(), by: "ann", at: Sample.noon)
         #expect(try await rows("refusals", of: "2000", in: database).count == 1)
         #expect(try await rows("hold_decisions", of: "sub", in: database).map { $0["operator"]?.string } == ["ann"])
         let all = try await Inspection.of("player-1", days: 100_000, limit: 50, in: database.pool)
@@ -58,13 +58,13 @@ struct InspectionTests {
             }
         }
         let tries = [Sample.appleTry, AppleTry(at: Sample.noon, answer: .trouble(.init(.timeout)))]
-        let story = SubmissionStory(signature: .notProvable, source: .apple, tries: tries)
+        let trace = DecisionTrace(signature: .notProvable, source: .apple, tries: tries)
         let purchases = [
             Sample.judged(Sample.purchase("1000")),
             Sample.judged(Sample.purchase("2000"), .consumable, .reject(.familyShared)),
             Sample.judged(Sample.purchase("3000"), .consumable, .reject(.cancelled)),
         ]
-        let granted = Sample.decision(.each(purchases), offset: 1, submission: "sub", story: story)
+        let granted = Sample.decision(.each(purchases), offset: 1, submission: "sub", trace: trace)
         let event = try #require(try await ledger.record(granted).events.first)
         let told = try await steps("sub")
         #expect(
@@ -125,7 +125,7 @@ struct InspectionTests {
             submission: submission, position: Sample.position(1), proof: Sample.digest("p"),
             ruling: .whole(.noPurchase, []), environment: .production, evidence: nil, decidedAt: Sample.noon,
             catalogVersion: 3, traceparent: nil,
-            story: SubmissionStory(signature: .proven, source: .proof, tries: tries))
+            trace: DecisionTrace(signature: .proven, source: .proof, tries: tries))
         _ = try await ledger.record(decision)
         #expect(try await database.number("SELECT count(*) FROM outcomes WHERE story ~ 'MIIB|6e3b'") == 0)
         #expect(try await database.number("SELECT count(*) FROM outcomes WHERE length(story) < 1000") == 1)

@@ -85,14 +85,14 @@ public final class PendingDecision: Sendable {
     public let risk: RiskThresholds?
     public let tokenUse: AccountTokenUse
     /// For people; it decides nothing.
-    public let story: SubmissionStory?
+    public let trace: DecisionTrace?
 
     /// - Parameter identity: nil: the submission's with this proof.
     public init(
         submission: Submission, position: RecordPosition, proof: Digest256, identity: NameBasedUUID? = nil,
         ruling: Ruling, environment: StoreEnvironment, evidence: GenuineReceipt?, decidedAt: Timestamp,
         catalogVersion: Int64, traceparent: String?, parkedID: NameBasedUUID? = nil, risk: RiskThresholds? = nil,
-        tokenUse: AccountTokenUse = .none, story: SubmissionStory? = nil
+        tokenUse: AccountTokenUse = .none, trace: DecisionTrace? = nil
     ) {
         self.submission = submission
         self.position = position
@@ -107,7 +107,7 @@ public final class PendingDecision: Sendable {
         self.parkedID = parkedID
         self.risk = risk
         self.tokenUse = tokenUse
-        self.story = story
+        self.trace = trace
     }
 }
 

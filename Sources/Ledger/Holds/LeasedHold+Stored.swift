@@ -2,7 +2,7 @@ import Fulfillment
 import Postgres
 
 /// Holds as one of the `…_holds` statements returns them.
-struct TakenHolds: Sendable {
+struct LeasedHolds: Sendable {
     var leased: [LeasedHold] = []
     /// Their submission cannot be read, which nothing mends.
     var unreadable: [StoreTransactionID] = []

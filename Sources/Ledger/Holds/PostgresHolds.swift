@@ -26,7 +26,7 @@ public struct PostgresHolds: HeldPurchases {
         farthestSeconds = DueTimes.farthest(longestDelay: longestDelay)
     }
 
-    public func takeDue(catalogVersion: Int64, limit: Int) async throws -> [LeasedHold] {
+    public func leaseDue(catalogVersion: Int64, limit: Int) async throws -> [LeasedHold] {
         try await pool.run { [leaseSeconds, farthestSeconds] session in
             try session.transaction { session in
                 try session.execute(
@@ -35,8 +35,8 @@ public struct PostgresHolds: HeldPurchases {
                     -> [LeasedHold]
                 {
                     let rows = try session.execute(statement, [.int8(Int64(limit)), .float8(leaseSeconds)] + more)
-                    let taken = TakenHolds(rows)
-                    try KeepHolds.leave(taken.unreadable, catalogVersion: catalogVersion, in: session)
+                    let taken = LeasedHolds(rows)
+                    try UpdateHolds.leave(taken.unreadable, catalogVersion: catalogVersion, in: session)
                     return taken.leased
                 }
                 let due = try take(Self.takingDue, [], limit)
@@ -46,12 +46,12 @@ public struct PostgresHolds: HeldPurchases {
         }
     }
 
-    public func keep(_ holds: [(hold: LeasedHold, reason: Reason)], catalogVersion: Int64) async throws {
-        let rows = holds.map { KeepHolds.Row(hold: $0.hold, reason: $0.reason) }
-        try await pool.run { try KeepHolds.run(rows, catalogVersion: catalogVersion, in: $0) }
+    public func keepHeld(_ holds: [(hold: LeasedHold, reason: Reason)], catalogVersion: Int64) async throws {
+        let rows = holds.map { UpdateHolds.Row(hold: $0.hold, reason: $0.reason) }
+        try await pool.run { try UpdateHolds.run(rows, catalogVersion: catalogVersion, in: $0) }
     }
 
-    public func putBack(_ hold: LeasedHold, dueAfterSeconds: Double) async throws {
+    public func reschedule(_ hold: LeasedHold, dueAfterSeconds: Double) async throws {
         try await pool.run { session in
             _ = try session.execute(
                 Self.puttingBack,
@@ -62,7 +62,7 @@ public struct PostgresHolds: HeldPurchases {
         }
     }
 
-    public func release(_ hold: LeasedHold) async throws {
+    public func endLease(of hold: LeasedHold) async throws {
         try await pool.run { session in
             _ = try session.execute(
                 Self.returning, [.text(hold.transactionID.text), .timestamptz(unixMicroseconds: hold.lease)])
@@ -70,7 +70,7 @@ public struct PostgresHolds: HeldPurchases {
     }
 
     public func settle(_ decision: HoldDecision) async throws -> OutcomeEvent? {
-        let transaction = HoldTransaction(decision: decision, operatorName: nil)
+        let transaction = HoldWrite(decision: decision, operatorName: nil)
         if case .published(let event) = try await pool.run({ try transaction.run(in: $0) }) { return event }
         return nil
     }

@@ -62,11 +62,11 @@ public struct Inspection: Sendable {
         let digests = outcomes.compactMap { $0["proof_sha256"]?.string }
         let parked = try rows(parked, [name, .int8(limit)])
         let listed = outcomes.flatMap { $0["transactions"]?.array ?? [] }.compactMap { $0["transaction_id"]?.string }
-        var story = StorySteps(events: try rows(events, [.textArray(granted + listed)]))
-        for outcome in outcomes.reversed() { story.add(outcome: outcome) }
-        for waiting in parked.reversed() { story.add(parked: waiting) }
+        var trace = TraceSteps(events: try rows(events, [.textArray(granted + listed)]))
+        for outcome in outcomes.reversed() { trace.add(outcome: outcome) }
+        for waiting in parked.reversed() { trace.add(parked: waiting) }
         return Inspection(sections: [
-            Section(name: "story", rows: story.rows),
+            Section(name: "story", rows: trace.rows),
             Section(name: "grants", rows: grants), Section(name: "holds", rows: holds),
             Section(name: "refunds", rows: try rows(refunds, [name, transactions, .int8(limit)])),
             Section(name: "refund_notices", rows: try rows(refundNotices, [name, transactions, .int8(limit)])),
@@ -83,7 +83,7 @@ public struct Inspection: Sendable {
 }
 
 extension JSONValue {
-    /// An object without what the story tells in words.
+    /// An object without what the trace tells in words.
     fileprivate func without(_ names: String...) -> JSONValue {
         guard case .object(let members) = self else { return self }
         return .object(members.filter { !names.contains($0.name) })

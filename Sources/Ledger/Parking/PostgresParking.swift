@@ -55,14 +55,14 @@ public final class PostgresParking: ParkedSubmissions {
         try await queue.ask(submission, size: 1024 + submission.submission.proof.length)
     }
 
-    public func takeDue(limit: Int) async throws -> [LeasedSubmission] {
+    public func leaseDue(limit: Int) async throws -> [LeasedSubmission] {
         try await pool.run { [leaseSeconds, farthestSeconds] in
-            try TakeParked.due(
+            try LeaseParked.due(
                 limit: limit, leaseSeconds: leaseSeconds, farthestSeconds: farthestSeconds, in: $0)
         }
     }
 
-    public func putBack(
+    public func reschedule(
         _ leased: LeasedSubmission, reason: ParkingReason, detail: String?, history: WaitingHistory,
         dueAfterSeconds: Double
     ) async throws {
@@ -84,25 +84,25 @@ public final class PostgresParking: ParkedSubmissions {
         try await pool.run { try $0.execute(Self.finding).bool(0, 0) ?? false }
     }
 
-    public func takeSuspect() async throws -> SuspectTaken {
+    public func leaseSuspect() async throws -> SuspectLease {
         try await pool.run { [leaseSeconds] in
-            try TakeParked.suspect(deaths: Self.deathsOfPoison, leaseSeconds: leaseSeconds, in: $0)
+            try LeaseParked.suspect(deaths: Self.deathsOfPoison, leaseSeconds: leaseSeconds, in: $0)
         }
     }
 
-    public func forgive(_ leased: LeasedSubmission) async throws {
+    public func clearSuspicion(of leased: LeasedSubmission) async throws {
         try await run(Self.forgiving, on: leased)
     }
 
-    public func release(_ leased: LeasedSubmission) async throws {
+    public func endLease(of leased: LeasedSubmission) async throws {
         try await run(Self.releasing, on: leased)
     }
 
-    public func remove(_ leased: LeasedSubmission) async throws {
+    public func delete(_ leased: LeasedSubmission) async throws {
         try await run(Self.removing, on: leased)
     }
 
-    public func wakeBlocked(_ bundleID: BundleID, for reasons: [ParkingReason]) async throws {
+    public func retryBlocked(_ bundleID: BundleID, for reasons: [ParkingReason]) async throws {
         _ = try await ParkedPages.run(
             Self.waking,
             [.text(bundleID.text), .float8(Self.wakeSeconds), .textArray(reasons.map(\.rawValue))],
@@ -145,7 +145,7 @@ extension PostgresParking {
         while true {
             let given = entries.map(\.request)
             do {
-                let refused = try await pool.run { try Park.run(given, in: $0) }
+                let refused = try await pool.run { try InsertParked.run(given, in: $0) }
                 observer.succeeded(.parking)
                 for entry in entries {
                     let isRefused = refused.value.contains(entry.request.position.parkedID)
@@ -180,7 +180,7 @@ extension PostgresParking {
     private func parkRefused(_ refused: ParkingSubmission, for error: PostgresError) async -> Durable<Void>? {
         do {
             let history = try await pool.run {
-                try ParkRefused.run(
+                try InsertRefused.run(
                     refused.submission, refused.position, proof: refused.proof, traceparent: refused.traceparent,
                     for: error, in: $0)
             }

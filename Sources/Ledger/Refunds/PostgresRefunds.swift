@@ -13,7 +13,7 @@ public struct PostgresRefunds: RefundLedger {
     /// own.
     public func apply(_ notices: [ReceivedNotice], catalog: Catalog) async throws -> Durable<[AppliedNotice]> {
         guard !notices.isEmpty else { return Durable([], in: nil) }
-        let transaction = RefundTransaction(received: notices, catalog: catalog)
+        let transaction = RefundBatchWrite(received: notices, catalog: catalog)
         do {
             let done = try await pool.run { try transaction.run(in: $0) }
             return Durable(done.effects.map(AppliedNotice.applied), in: done.history)

@@ -28,8 +28,8 @@ public struct LockHolder: Sendable, Equatable, CustomStringConvertible {
         return (0..<rows.count).map { row in
             LockHolder(
                 processID: rows.int4(row, 0).map { Int32(truncatingIfNeeded: $0) },
-                application: ParkRefused.shown(rows.text(row, 1) ?? ""),
-                role: ParkRefused.shown(rows.text(row, 2) ?? ""),
+                application: InsertRefused.shown(rows.text(row, 1) ?? ""),
+                role: InsertRefused.shown(rows.text(row, 2) ?? ""),
                 table: rows.text(row, 3) ?? "", seconds: rows.float8(row, 4))
         }
     }

@@ -73,7 +73,7 @@ struct InsertOutcomes {
         writer: Int32, in session: PostgresSession
     ) throws -> (count: Int, history: DatabaseHistory?) {
         let rows = try session.execute(
-            Self.statement, outcomeColumns + outboxColumns + proofColumns + progressColumns(writer) + storyColumn)
+            Self.statement, outcomeColumns + outboxColumns + proofColumns + progressColumns(writer) + traceColumn)
         return (Int(rows.int8(0, 0) ?? 0), rows.history(0, 1))
     }
 
@@ -95,7 +95,7 @@ struct InsertOutcomes {
         ]
     }
 
-    private var storyColumn: [PostgresParameter] { [.textBytesArray(outcomes.map(\.decision.storedStory))] }
+    private var traceColumn: [PostgresParameter] { [.textBytesArray(outcomes.map(\.decision.storedTrace))] }
 
     private var outboxColumns: [PostgresParameter] {
         [

@@ -25,7 +25,7 @@ public struct OutboxSweeper: Sendable {
 
     /// Leases events of any partition, oldest first: nobody else takes them before the lease is over. Publish them and
     /// call `deletePublished`.
-    public func takeOrphans(olderThanSeconds: Double, limit: Int, leaseSeconds: Double) async throws -> [OrphanEvent] {
+    public func leaseOrphans(olderThanSeconds: Double, limit: Int, leaseSeconds: Double) async throws -> [OrphanEvent] {
         let floor = floor
         return try await pool.run { session in
             let parameters: [PostgresParameter] = [
@@ -39,7 +39,7 @@ public struct OutboxSweeper: Sendable {
 
     /// A partition's events for its new owner, oldest first, of any age and whoever leased them. The same come again
     /// until they are deleted: take, publish, delete, and again until none comes.
-    public func takeOutbox(
+    public func leaseUnpublished(
         topic: String, partition: Int32, limit: Int, leaseSeconds: Double = 30
     ) async throws -> [OrphanEvent] {
         try await take(

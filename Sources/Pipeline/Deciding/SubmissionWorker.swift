@@ -218,14 +218,14 @@ public struct SubmissionWorker: Sendable {
         if case .transaction = proof.question(for: terms.app), !ruling.grantsAll { isMemorable = false }
         if let receipt, proof.recalls(receipt) { isMemorable = false }
         let tries = item.tries
-        let story = SubmissionStory(
+        let trace = DecisionTrace(
             signature: proof.signature, source: isRemembered ? .ledger : tries.isEmpty ? .proof : .apple, tries: tries)
         return PendingDecision(
             submission: submission, position: item.position, proof: proof.digest, ruling: ruling,
             environment: receipt?.environment ?? .production, evidence: isMemorable ? receipt : nil,
             decidedAt: WallClock.now, catalogVersion: terms.catalogVersion, traceparent: item.traceparent,
             parkedID: item.parked?.id, risk: terms.app.risk, tokenUse: terms.app.accountTokenUse,
-            story: story)
+            trace: trace)
     }
 
     func record(_ decision: PendingDecision, of item: InFlightRecord) async throws(Abandoned) -> [OutcomeEvent] {

@@ -52,7 +52,7 @@ struct ParkedRejection {
     private func reject(
         _ filter: ParkedFilter, limit: Int, in ledger: PostgresLedger, _ progress: (Int) -> Void
     ) async throws -> Ending {
-        let store = ParkedStore(pool: pool)
+        let store = ParkedAdministration(pool: pool)
         let deadline = ContinuousClock.now + .seconds(Self.waitSeconds)
         var ending = Ending()
         var refused: [NameBasedUUID] = []

@@ -46,14 +46,14 @@ enum Sample {
     static func decision(
         _ ruling: Ruling, player: String = "player-1", offset: Int64, submission: String? = nil,
         proof: String? = nil, partition: Int32 = 0, remembers: Bool = false, at time: Timestamp = noon,
-        story: SubmissionStory? = nil
+        trace: DecisionTrace? = nil
     ) -> PendingDecision {
         PendingDecision(
             submission: self.submission(submission ?? "s-\(partition)-\(offset)", player: player),
             position: position(offset, partition: partition, at: time),
             proof: digest(proof ?? "proof \(player) \(partition) \(offset)"), ruling: ruling, environment: .production,
             evidence: remembers ? receipt(ruling.purchases) : nil, decidedAt: time, catalogVersion: 1,
-            traceparent: nil, story: story)
+            traceparent: nil, trace: trace)
     }
 
     static let appleTry = AppleTry(

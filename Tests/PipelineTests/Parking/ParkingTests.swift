@@ -36,9 +36,9 @@ struct ParkingTests {
             #expect(bench.store.content.parked.isEmpty)
             #expect(bench.ledger.decisions.map(\.parkedID) == [nil])
             #expect(bench.apple.asked == 3)
-            let story = try #require(bench.ledger.decisions.first?.story)
-            #expect(story.source == .apple && story.signature == .notProvable)
-            #expect(story.tries.map(\.result) == ["timeout", "server_error", "genuine"])
+            let trace = try #require(bench.ledger.decisions.first?.trace)
+            #expect(trace.source == .apple && trace.signature == .notProvable)
+            #expect(trace.tries.map(\.result) == ["timeout", "server_error", "genuine"])
         }
     }
 
@@ -52,7 +52,7 @@ struct ParkingTests {
             bench.apple.answer(ParkingBench.genuine)
             let leased = ParkingBench.leased(submission, history: parked.history)
             try await bench.work(on: InFlightRecord(ParkedWork(leased: leased, answer: AnswerOfProof())))
-            #expect(bench.ledger.decisions.first?.story?.tries.map(\.result) == ["timeout", "genuine"])
+            #expect(bench.ledger.decisions.first?.trace?.tries.map(\.result) == ["timeout", "genuine"])
         }
     }
 

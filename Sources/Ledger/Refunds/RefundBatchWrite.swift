@@ -3,7 +3,7 @@ import Postgres
 
 /// A batch of Apple's refunds in one SQL transaction, in the order that decisions keep too: claims are inserted or
 /// locked, what is known under them is read by later statements, it is settled, and then written.
-struct RefundTransaction: Sendable {
+struct RefundBatchWrite: Sendable {
     private static let findingOriginals = LedgerSQL.statement(PackageResources.find_originals_sql)
     private static let findingStates = LedgerSQL.statement(PackageResources.find_refund_states_sql)
     private static let findingNotices = LedgerSQL.statement(PackageResources.find_refund_notices_sql)

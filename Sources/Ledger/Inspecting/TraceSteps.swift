@@ -1,7 +1,7 @@
 import Fulfillment
 
 /// What happened to submissions, step by step, put together from what stands beside their outcomes and parked rows.
-struct StorySteps {
+struct TraceSteps {
     /// Each row of `inspect_events.sql`, by its transaction.
     let events: [String: JSONValue]
     private(set) var rows: [JSONValue] = []
@@ -13,10 +13,10 @@ struct StorySteps {
 
     /// - Parameter outcome: a row of `inspect_outcomes.sql`.
     mutating func add(outcome: JSONValue) {
-        let story = outcome["story"]?.string.flatMap { try? JSONParser.parse(Array($0.utf8)).value }
-        add(outcome, nil, "submitted", submitted(outcome, story))
-        if let story { add(outcome, nil, "classified", classified(story)) }
-        for one in story?["tries"]?.array ?? [] { add(outcome, of: AppleTry(stored: one)) }
+        let trace = outcome["story"]?.string.flatMap { try? JSONParser.parse(Array($0.utf8)).value }
+        add(outcome, nil, "submitted", submitted(outcome, trace))
+        if let trace { add(outcome, nil, "classified", classified(trace)) }
+        for one in trace?["tries"]?.array ?? [] { add(outcome, of: AppleTry(stored: one)) }
         let told = (outcome["granted_transaction_ids"]?.array ?? []).compactMap { $0.string.flatMap { events[$0] } }
         let listed = (outcome["transactions"]?.array ?? told.first?["transactions"]?.array) ?? []
         for (step, detail) in RuleTrace.steps(reason: outcome["reason"]?.string, listed) {
@@ -78,7 +78,7 @@ struct StorySteps {
             ]))
     }
 
-    private func submitted(_ row: JSONValue, _ story: JSONValue?) -> String {
+    private func submitted(_ row: JSONValue, _ trace: JSONValue?) -> String {
         func text(_ value: JSONValue?) -> String {
             switch value {
             case .string(let text)?: text
@@ -87,32 +87,32 @@ struct StorySteps {
             }
         }
         var parts = [
-            "\(story?["proof"]?.string ?? "a proof") for \(text(row["bundle_id"]))",
+            "\(trace?["proof"]?.string ?? "a proof") for \(text(row["bundle_id"]))",
             "record \(text(row["topic"]))/\(text(row["partition"])) at \(text(row["offset"]))",
         ]
         for name in ["product", "order", "device", "currency", "submitted_at"] {
-            if let told = story?[name]?.string {
+            if let told = trace?[name]?.string {
                 parts.append("\(name == "product" ? "claimed product" : name.replacing("_", with: " ")) \(told)")
             }
         }
-        if story?["token"] == .bool(true) { parts.append("with an account token") }
+        if trace?["token"] == .bool(true) { parts.append("with an account token") }
         return parts.joined(separator: ", ")
     }
 
-    private func classified(_ story: JSONValue) -> String {
+    private func classified(_ trace: JSONValue) -> String {
         let signature =
-            switch story["signature"]?.string {
+            switch trace["signature"]?.string {
             case "proven": "signature proven here"
             case "forged": "signature forged"
             default: "signature not provable here"
             }
         let source =
-            switch story["source"]?.string {
+            switch trace["source"]?.string {
             case "apple": "Apple was asked"
             case "proof": "enough by itself"
             default: "its purchases stood in the ledger: nobody was asked"
             }
-        let catalog = story["catalog"].flatMap(\.whole).map { "; catalog \($0)" } ?? ""
+        let catalog = trace["catalog"].flatMap(\.whole).map { "; catalog \($0)" } ?? ""
         return "\(signature); \(source)\(catalog)"
     }
 }

@@ -2,7 +2,7 @@ import Fulfillment
 import Postgres
 
 /// Many submissions that go to wait, in one statement; and those that may not.
-enum Park {
+enum InsertParked {
     /// Seconds between two tries of a player's submissions that found no place in memory.
     static let shareSpacing = 0.25
 

@@ -1,6 +1,6 @@
 import Fulfillment
 
-extension BatchTransaction {
+extension DecisionBatchWrite {
     /// The last statement's rows, and each decision's events in publishing order.
     func outcomes(
         of settlements: [Settlement], in view: LedgerView

@@ -1,7 +1,7 @@
 import Fulfillment
 import Postgres
 
-enum RecallProofs {
+enum FindProofs {
     private static let statement = LedgerSQL.statement(PackageResources.recall_proofs_sql)
 
     /// What Apple said before, by the index of the proof, where all of it stands in the ledger.

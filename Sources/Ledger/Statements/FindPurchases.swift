@@ -1,7 +1,7 @@
 import Fulfillment
 import Postgres
 
-enum RecallPurchases {
+enum FindPurchases {
     private static let statement = LedgerSQL.statement(PackageResources.recall_purchases_sql)
 
     /// The receipts, by their place, all of whose purchases stand in the ledger. None of them is empty.

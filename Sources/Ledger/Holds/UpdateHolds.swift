@@ -2,7 +2,7 @@ import Fulfillment
 import Postgres
 
 /// Holds that stay, under the catalog that was looked at.
-enum KeepHolds {
+enum UpdateHolds {
     /// What `note` says where Apple's new answer does not have the transaction.
     static let notTold = "Apple's answer no longer has it"
     /// What `note` says where nothing can be asked for it.

@@ -19,7 +19,7 @@ public struct HoldFilter: Sendable, Equatable {
 }
 
 /// The held transactions, for an operator. Every function throws a `PostgresError`.
-public struct HoldStore: Sendable {
+public struct HoldAdministration: Sendable {
     public struct Count: Sendable, Equatable {
         public let all: Int
         /// Released, and on the way through a worker.
@@ -117,13 +117,13 @@ public struct HoldStore: Sendable {
             let (taken, newest) = try await pool.run { session in
                 let rows = try session.execute(
                     Self.choosing, [.text(behind), .int8(Int64(min(left, Self.batch)))] + filter.parameters)
-                return (TakenHolds(rows), rows.count == 0 ? nil : rows.text(rows.count - 1, 0))
+                return (LeasedHolds(rows), rows.count == 0 ? nil : rows.text(rows.count - 1, 0))
             }
             guard let newest else { return refused }
             last = newest
             refused.unreadable += taken.unreadable.count
             for hold in taken.leased {
-                let transaction = HoldTransaction(
+                let transaction = HoldWrite(
                     decision: HoldDecision(refusing: hold, decidedAt: now), operatorName: operatorName)
                 switch try await pool.run({ try transaction.run(in: $0) }) {
                 case .published: refused.rejected += 1

@@ -2,7 +2,7 @@ import Fulfillment
 import Postgres
 
 /// The batch's replays of others' purchases, in one statement; none where there are none.
-enum NoteReplays {
+enum CountReplays {
     private static let statement = LedgerSQL.statement(PackageResources.note_replays_sql)
 
     private struct Key: Hashable, Comparable {

@@ -1,7 +1,7 @@
 import Fulfillment
 import Postgres
 
-enum RecallParked {
+enum FindParked {
     private static let statement = LedgerSQL.statement(PackageResources.recall_parked_sql)
 
     struct Waiting {

@@ -3,7 +3,7 @@ import Postgres
 
 /// The end of one hold in one SQL transaction, in the order that batches keep too: its claim is locked, then its row,
 /// what is known is read by later statements, it is settled, and what INSERT returns has the last word.
-struct HoldTransaction: Sendable {
+struct HoldWrite: Sendable {
     enum Ending: Sendable {
         case published(OutcomeEvent)
         case held
@@ -60,13 +60,13 @@ struct HoldTransaction: Sendable {
                     view.claims[hold.originalTransactionID]?.player = player
                     try change(claim, to: view, in: session)
                 }
-                try KeepHolds.run(
-                    [KeepHolds.Row(hold: hold, reason: reason)], catalogVersion: decision.decision.catalogVersion,
+                try UpdateHolds.run(
+                    [UpdateHolds.Row(hold: hold, reason: reason)], catalogVersion: decision.decision.catalogVersion,
                     in: session)
                 return .held
             case .notTold:
-                try KeepHolds.run(
-                    [KeepHolds.Row(hold: hold, reason: hold.reason, note: KeepHolds.notTold)],
+                try UpdateHolds.run(
+                    [UpdateHolds.Row(hold: hold, reason: hold.reason, note: UpdateHolds.notTold)],
                     catalogVersion: decision.decision.catalogVersion, in: session)
                 return .held
             }

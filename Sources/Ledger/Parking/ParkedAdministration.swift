@@ -42,7 +42,7 @@ public struct ParkedSummary: Sendable, Equatable {
 }
 
 /// The parked submissions, for an operator. Every function throws a `PostgresError`.
-public struct ParkedStore: Sendable {
+public struct ParkedAdministration: Sendable {
     public struct Count: Sendable, Equatable {
         public let all: Int
         /// Someone works on them now.
@@ -129,7 +129,7 @@ public struct ParkedStore: Sendable {
         _ filter: ParkedFilter, excluding: [NameBasedUUID] = [], limit: Int
     ) async throws -> Leased {
         try await pool.run { session in
-            let taken = try TakeParked.chosen(
+            let taken = try LeaseParked.chosen(
                 filter, excluding: excluding, limit: limit, leaseSeconds: PostgresParking.leaseSeconds, in: session)
             return Leased(submissions: taken.leased, unreadable: taken.unreadable)
         }

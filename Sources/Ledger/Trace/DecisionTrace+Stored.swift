@@ -5,13 +5,13 @@ extension PendingDecision {
     private static let maximumClaim = 128
 
     /// What was submitted, and how it came to its decision, as JSON with short names. Never the receipt, nor the token.
-    var storedStory: [UInt8]? {
-        guard let story else { return nil }
-        var json = JSONWriter(capacity: 192 + 80 * story.tries.count)
+    var storedTrace: [UInt8]? {
+        guard let trace else { return nil }
+        var json = JSONWriter(capacity: 192 + 80 * trace.tries.count)
         json.beginObject()
         json.member("proof", submission.proof.name)
-        json.member("signature", story.signature.name)
-        json.member("source", story.source.rawValue)
+        json.member("signature", trace.signature.name)
+        json.member("source", trace.source.rawValue)
         json.name("catalog")
         json.number(catalogVersion)
         if let product = submission.productID {
@@ -26,9 +26,9 @@ extension PendingDecision {
             json.name("token")
             json.bool(true)
         }
-        if !story.tries.isEmpty {
+        if !trace.tries.isEmpty {
             json.name("tries")
-            json.write(story.tries)
+            json.write(trace.tries)
         }
         json.endObject()
         return json.bytes

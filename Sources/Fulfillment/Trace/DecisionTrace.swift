@@ -1,5 +1,5 @@
 /// How a submission came to its decision: kept beside the decision, for people.
-public struct SubmissionStory: Sendable, Equatable {
+public struct DecisionTrace: Sendable, Equatable {
     public enum Source: String, Sendable, CaseIterable {
         /// Apple was asked.
         case apple

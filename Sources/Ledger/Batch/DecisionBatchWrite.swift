@@ -5,7 +5,7 @@ import Postgres
 /// One batch in one SQL transaction (READ COMMITTED), in this order: claims are inserted or locked, what is known under
 /// them is read by later statements (a row that conflicted is invisible in the statement that met it), the decisions are
 /// settled, and what INSERT returns has the last word.
-struct BatchTransaction: Sendable {
+struct DecisionBatchWrite: Sendable {
     enum LookUp: Sendable {
         /// Only what lies under claims made before: every grant has its claim.
         case underOldClaims
@@ -54,7 +54,7 @@ struct BatchTransaction: Sendable {
             try insertPurchases(settlements, in: session)
             let constantTokens = try AccountTokens.write(before: tokensBefore, after: view.tokens, in: session)
             try DeleteParked.run(batch.decisions.compactMap(\.parkedID), in: session)
-            let replaying = try NoteReplays.run(batch.decisions, settlements, in: session)
+            let replaying = try CountReplays.run(batch.decisions, settlements, in: session)
             let (outcomes, events) = outcomes(of: settlements, in: view)
             let inserted = try outcomes.run(writer: writer, in: session)
             guard inserted.count == batch.decisions.count else { throw Undone.decidedBefore }

@@ -1,7 +1,7 @@
 import Fulfillment
 import Postgres
 
-enum RecallOutcomes {
+enum FindOutcomes {
     private static let statement = LedgerSQL.statement(PackageResources.recall_outcomes_sql)
 
     struct Answers: Sendable {

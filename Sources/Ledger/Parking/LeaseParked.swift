@@ -2,7 +2,7 @@ import Fulfillment
 import Postgres
 
 /// Leases parked submissions, for a worker or an operator.
-enum TakeParked {
+enum LeaseParked {
     private static let due = LedgerSQL.statement(PackageResources.take_due_sql)
     private static let mending = LedgerSQL.statement(PackageResources.mend_parked_times_sql)
     private static let suspect = LedgerSQL.statement(PackageResources.take_suspect_sql)
@@ -25,7 +25,7 @@ enum TakeParked {
         return taken.leased
     }
 
-    static func suspect(deaths: Int, leaseSeconds: Double, in session: PostgresSession) throws -> SuspectTaken {
+    static func suspect(deaths: Int, leaseSeconds: Double, in session: PostgresSession) throws -> SuspectLease {
         let rows = try session.execute(suspect, [.float8(leaseSeconds), .int4(Int32(clamping: deaths))])
         guard rows.count > 0 else { return .none }
         if rows.bool(0, 16) == false {

@@ -2,7 +2,7 @@ import Fulfillment
 import Postgres
 
 /// A submission that the database refuses, made storable: whatever is in it, this row is accepted.
-enum ParkRefused {
+enum InsertRefused {
     /// How much of the record's own words is shown. The whole of it stands in the submission's bytes.
     private enum Form {
         /// As people read it, but for control characters.
