@@ -26,12 +26,12 @@ extension PostgresLedger {
     func attempt(
         _ batch: DecisionBatch, lookUp: DecisionBatchWrite.LookUp, writer: Int32, isStuck: Bool
     ) async -> Attempt {
-        var transaction = DecisionBatchWrite(
+        var write = DecisionBatchWrite(
             batch: batch, lookUp: lookUp, acknowledged: isStuck ? [] : acknowledged.take(), writer: writer)
-        if isStuck { transaction.lockMilliseconds = Self.stuckLockMilliseconds }
+        if isStuck { write.lockMilliseconds = Self.stuckLockMilliseconds }
         let start = ContinuousClock.now
         do {
-            let written = try await pool.run { [transaction] in try transaction.run(in: $0) }
+            let written = try await pool.run { [write] in try write.run(in: $0) }
             noteSuccess(of: .decisions)
             commits.add(1, ordering: .relaxed)
             for player in written.replaying { observer.replaying(player) }
@@ -40,9 +40,11 @@ extension PostgresLedger {
             return .committed(written.events, in: written.history)
         } catch {
             let isStuck = (error as? PostgresError)?.isStuck ?? false
-            (isStuck ? stuckAcknowledged : acknowledged).giveBack(transaction.acknowledged)
+            (isStuck ? stuckAcknowledged : acknowledged).giveBack(write.acknowledged)
             if let undone = error as? DecisionBatchWrite.Undone { return .undone(undone) }
-            if let planted = error as? DecisionBatchWrite.Unwritten { return .committed(planted.events, in: nil) }
+            #if DEBUG
+                if let planted = error as? DecisionBatchWrite.Unwritten { return .committed(planted.events, in: nil) }
+            #endif
             return .failed(PostgresError(caught: error))
         }
     }

@@ -58,16 +58,22 @@ struct DecisionBatchWrite: Sendable {
             let (outcomes, events) = outcomes(of: settlements, in: view)
             let inserted = try outcomes.run(writer: writer, in: session)
             guard inserted.count == batch.decisions.count else { throw Undone.decidedBefore }
-            if PlantedFault.eventBeforeCommit.isPlanted, batch.decisions.count > 1 { throw Unwritten(events: events) }
+            #if DEBUG
+                if PlantedFault.eventBeforeCommit.isPlanted, batch.decisions.count > 1 {
+                    throw Unwritten(events: events)
+                }
+            #endif
             return Written(
                 events: events, replaying: replaying, constantTokens: constantTokens, history: inserted.history)
         }
     }
 
-    /// Planted: the events are told although the transaction is rolled back.
-    struct Unwritten: Error {
-        let events: [[OutcomeEvent]]
-    }
+    #if DEBUG
+        /// Planted: the events are told although the transaction is rolled back.
+        struct Unwritten: Error {
+            let events: [[OutcomeEvent]]
+        }
+    #endif
 
     private func look(fresh: Set<StoreTransactionID>, in session: PostgresSession) throws -> LedgerView {
         var view = LedgerView()

@@ -1,23 +1,6 @@
 import Fulfillment
 import Postgres
 
-/// Which held transactions an operator means. Nil means any.
-public struct HoldFilter: Sendable, Equatable {
-    public var transactionID: StoreTransactionID?
-    public var bundleID: String?
-    public var reason: Reason?
-
-    public init(transactionID: StoreTransactionID? = nil, bundleID: String? = nil, reason: Reason? = nil) {
-        self.transactionID = transactionID
-        self.bundleID = bundleID
-        self.reason = reason
-    }
-
-    var parameters: [PostgresParameter] {
-        [.text(transactionID?.text), .text(bundleID), .text(reason?.rawValue)]
-    }
-}
-
 /// The held transactions, for an operator. Every function throws a `PostgresError`.
 public struct HoldAdministration: Sendable {
     public struct Count: Sendable, Equatable {
@@ -42,9 +25,9 @@ public struct HoldAdministration: Sendable {
 
     private static let counting = LedgerSQL.statement(PackageResources.count_holds_sql)
     private static let listing = LedgerSQL.statement(PackageResources.list_holds_sql)
-    private static let releasing = LedgerSQL.statement(PackageResources.release_holds_sql)
+    private static let releasing = LedgerSQL.statement(PackageResources.release_holds_page_sql)
     private static let releasingOne = LedgerSQL.statement(PackageResources.release_hold_sql)
-    private static let choosing = LedgerSQL.statement(PackageResources.choose_holds_sql)
+    private static let listingPage = LedgerSQL.statement(PackageResources.list_holds_page_sql)
 
     private let pool: PostgresPool
 
@@ -55,7 +38,8 @@ public struct HoldAdministration: Sendable {
     public func count(_ filter: HoldFilter) async throws -> Count {
         try await pool.run { session in
             let rows = try session.execute(Self.counting, filter.parameters)
-            return Count(all: Int(rows.int8(0, 0) ?? 0), released: Int(rows.int8(0, 1) ?? 0))
+            let (held, released) = (try rows.column("held"), try rows.column("released"))
+            return Count(all: Int(rows.int8(0, held) ?? 0), released: Int(rows.int8(0, released) ?? 0))
         }
     }
 
@@ -64,7 +48,7 @@ public struct HoldAdministration: Sendable {
         try await pool.run { session in
             let rows = try session.execute(
                 Self.listing, [.int8(Int64(limit)), .text(filter.bundleID), .text(filter.reason?.rawValue)])
-            return (0..<rows.count).compactMap { HoldSummary(rows, $0) }
+            return try HoldSummary.all(rows)
         }
     }
 
@@ -91,7 +75,8 @@ public struct HoldAdministration: Sendable {
             let (newest, count) = try await pool.run { session in
                 let rows = try session.execute(
                     Self.releasing, [who, .text(behind), .int8(Self.releasedAtATime)] + chosen + [left])
-                return (rows.text(0, 0), Int(rows.int8(0, 1) ?? 0))
+                let (last, released) = (try rows.column("last_transaction_id"), try rows.column("released"))
+                return (rows.text(0, last), Int(rows.int8(0, released) ?? 0))
             }
             released += count
             progress(released)
@@ -100,7 +85,15 @@ public struct HoldAdministration: Sendable {
         }
     }
 
-    /// Rejects them, one SQL transaction each; a worker publishes the events from the outbox.
+    private static func last(of rows: PostgresRows) throws(PostgresError) -> (heldAt: Int64, transaction: String)? {
+        let (heldAt, transaction) = (try rows.column("held_at"), try rows.column("transaction_id"))
+        guard let time = rows.timestampMicroseconds(rows.count - 1, heldAt),
+            let last = rows.text(rows.count - 1, transaction)
+        else { return nil }
+        return (time, last)
+    }
+
+    /// Rejects them, the oldest first, one SQL transaction each; a worker publishes the events from the outbox.
     /// - Parameters:
     ///   - limit: of how many; nil: of all.
     ///   - progress: told of each that is done.
@@ -109,67 +102,38 @@ public struct HoldAdministration: Sendable {
         progress: (Int) -> Void = { _ in }
     ) async throws -> Refused {
         var refused = Refused()
-        var last = ""
+        var last: (heldAt: Int64, transaction: String) = (.min, "")
         while true {
             let behind = last
             let left = (limit ?? .max) - refused.rejected - refused.gone - refused.unreadable
             if left <= 0 { return refused }
             let (taken, newest) = try await pool.run { session in
                 let rows = try session.execute(
-                    Self.choosing, [.text(behind), .int8(Int64(min(left, Self.batch)))] + filter.parameters)
-                return (LeasedHolds(rows), rows.count == 0 ? nil : rows.text(rows.count - 1, 0))
+                    Self.listingPage,
+                    [
+                        .timestamptz(unixMicroseconds: behind.heldAt), .text(behind.transaction),
+                        .int8(Int64(min(left, Self.batch))),
+                    ] + filter.parameters)
+                return (try LeasedHolds(rows), try Self.last(of: rows))
             }
             guard let newest else { return refused }
             last = newest
             refused.unreadable += taken.unreadable.count
-            for hold in taken.leased {
-                let transaction = HoldWrite(
-                    decision: HoldDecision(refusing: hold, decidedAt: now), operatorName: operatorName)
-                switch try await pool.run({ try transaction.run(in: $0) }) {
-                case .published: refused.rejected += 1
-                case .held, .gone: refused.gone += 1
+            // As many at a time as the pool has sessions: each waits for the disk by itself.
+            try await withThrowingTaskGroup(of: HoldWrite.Ending.self) { group in
+                for hold in taken.leased {
+                    let write = HoldWrite(
+                        decision: HoldDecision(refusing: hold, decidedAt: now), operatorName: operatorName)
+                    group.addTask { [pool] in try await pool.run { try write.run(in: $0) } }
                 }
-                progress(refused.rejected + refused.gone)
+                for try await ending in group {
+                    switch ending {
+                    case .published: refused.rejected += 1
+                    case .held, .gone: refused.gone += 1
+                    }
+                    progress(refused.rejected + refused.gone)
+                }
             }
         }
-    }
-}
-
-/// A held transaction as an operator sees it.
-public struct HoldSummary: Sendable, Equatable {
-    public let transactionID: String
-    public let originalTransactionID: String
-    public let playerID: String
-    public let bundleID: String
-    public let productID: String
-    public let quantity: Int
-    public let environment: String
-    public let reason: String
-    /// Reasons that operators have let pass.
-    public let waived: [String]
-    public let submissionID: String
-    public let purchasedAt: Timestamp
-    public let heldAt: Timestamp
-    /// Released, and not decided again yet.
-    public let releasedAt: Timestamp?
-    public let note: String?
-    public let catalogVersion: Int64
-    /// Without a verdict, since the last decision.
-    public let tries: Int
-}
-
-extension HoldSummary {
-    fileprivate init?(_ rows: PostgresRows, _ row: Int) {
-        guard let transaction = rows.text(row, 0), let original = rows.text(row, 1), let player = rows.text(row, 2),
-            let bundle = rows.text(row, 3), let product = rows.text(row, 4), let environment = rows.text(row, 6),
-            let reason = rows.text(row, 7), let submission = rows.text(row, 9),
-            let purchasedAt = rows.timestamp(row, 10), let heldAt = rows.timestamp(row, 11)
-        else { return nil }
-        self.init(
-            transactionID: transaction, originalTransactionID: original, playerID: player, bundleID: bundle,
-            productID: product, quantity: Int(rows.int4(row, 5) ?? 1), environment: environment, reason: reason,
-            waived: (rows.textArray(row, 8) ?? []).compactMap(\.self), submissionID: submission,
-            purchasedAt: purchasedAt, heldAt: heldAt, releasedAt: rows.timestamp(row, 12), note: rows.text(row, 13),
-            catalogVersion: rows.int8(row, 14) ?? 0, tries: Int(rows.int4(row, 15) ?? 0))
     }
 }

@@ -19,7 +19,7 @@ struct HoldWrite: Sendable {
     private static let lockingSubmission = LedgerSQL.statement(PackageResources.lock_held_submission_sql)
     private static let deletingSubmission = LedgerSQL.statement(PackageResources.delete_held_submission_sql)
     private static let freeingClaim = LedgerSQL.statement(PackageResources.free_claim_sql)
-    private static let publishing = LedgerSQL.statement(PackageResources.insert_hold_event_sql)
+    private static let publishing = LedgerSQL.statement(PackageResources.insert_outbox_event_sql)
     private static let refusing = LedgerSQL.statement(PackageResources.insert_refusal_sql)
 
     let decision: HoldDecision

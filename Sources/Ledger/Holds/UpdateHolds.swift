@@ -14,8 +14,8 @@ enum UpdateHolds {
         var note: String?
     }
 
-    private static let keeping = LedgerSQL.statement(PackageResources.keep_holds_sql)
-    private static let leaving = LedgerSQL.statement(PackageResources.leave_holds_sql)
+    private static let keeping = LedgerSQL.statement(PackageResources.update_kept_holds_sql)
+    private static let settingAside = LedgerSQL.statement(PackageResources.update_unreadable_holds_sql)
 
     static func run(_ rows: [Row], catalogVersion: Int64, in session: PostgresSession) throws {
         guard !rows.isEmpty else { return }
@@ -30,11 +30,11 @@ enum UpdateHolds {
     }
 
     /// Those that cannot be read: only an operator's refusal would end them, and that cannot be told either.
-    static func leave(
+    static func setAside(
         _ transactions: [StoreTransactionID], catalogVersion: Int64, in session: PostgresSession
     ) throws {
         guard !transactions.isEmpty else { return }
         try session.execute(
-            leaving, [.identifiers(transactions.sorted()), .text(unreadable), .int8(catalogVersion)])
+            settingAside, [.identifiers(transactions.sorted()), .text(unreadable), .int8(catalogVersion)])
     }
 }

@@ -6,7 +6,7 @@ enum InsertParked {
     /// Seconds between two tries of a player's submissions that found no place in memory.
     static let shareSpacing = 0.25
 
-    private static let statement = LedgerSQL.statement(PackageResources.park_sql)
+    private static let statement = LedgerSQL.statement(PackageResources.insert_parked_sql)
 
     /// Rows of one player with proofs that are not proven, however many of them wait with the same proof.
     static let rowsOfPlayer = 100
@@ -45,7 +45,8 @@ enum InsertParked {
                 .textArray(rows.map(\.history.tries.storedText)),
                 .boolArray(rows.map(\.isProven)), .int8(Int64(rowsOfPlayer)),
             ])
-        let refused = Set((0..<found.count).compactMap { found.uuid($0, 1)?.nameBased })
-        return Durable(refused, in: found.history(0, 0))
+        let (id, history) = (try found.column("refused_id"), try found.column("history"))
+        let refused = Set((0..<found.count).compactMap { found.uuid($0, id)?.nameBased })
+        return Durable(refused, in: found.history(0, history))
     }
 }

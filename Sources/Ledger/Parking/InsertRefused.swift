@@ -22,7 +22,7 @@ enum InsertRefused {
     /// The years 0001 to 9999, in milliseconds: PostgreSQL takes no time before 4713 BC.
     private static let times: ClosedRange<Int64> = -62_135_596_800_000...253_402_300_799_999
 
-    private static let statement = LedgerSQL.statement(PackageResources.park_refused_sql)
+    private static let statement = LedgerSQL.statement(PackageResources.insert_refused_parked_sql)
 
     /// Outside of a transaction: the first form may be refused too. Returns where the row stands.
     static func run(
@@ -32,7 +32,7 @@ enum InsertRefused {
         func run(_ form: Form) throws -> DatabaseHistory? {
             func shown(_ text: String) -> String { Self.shown(text, form) }
             let time = form == .plain ? position.timestamp.within(times) : position.timestamp
-            return try session.execute(
+            let rows = try session.execute(
                 statement,
                 [
                     .uuid(position.parkedID.stored), .text(shown(position.topic)), .int4(position.partition),
@@ -42,8 +42,8 @@ enum InsertRefused {
                     .bytea(proof.bytes), .text(ParkingReason.databaseRefused.rawValue),
                     .text(error.sqlState.map(shown)), .text(shown(error.message)), .bytea(position.content.bytes),
                     .text(traceparent.map(shown)), .bytea(submission.storedBytes),
-                ]
-            ).history(0, 0)
+                ])
+            return rows.history(0, try rows.column("history"))
         }
         do {
             return try run(.readable)

@@ -3,13 +3,13 @@ import Postgres
 
 /// Leases parked submissions, for a worker or an operator.
 enum LeaseParked {
-    private static let due = LedgerSQL.statement(PackageResources.take_due_sql)
-    private static let mending = LedgerSQL.statement(PackageResources.mend_parked_times_sql)
-    private static let suspect = LedgerSQL.statement(PackageResources.take_suspect_sql)
-    private static let chosen = LedgerSQL.statement(PackageResources.lease_parked_sql)
-    private static let leaving = LedgerSQL.statement(PackageResources.leave_parked_sql)
+    private static let due = LedgerSQL.statement(PackageResources.lease_due_parked_sql)
+    private static let resetting = LedgerSQL.statement(PackageResources.reset_future_parked_sql)
+    private static let suspect = LedgerSQL.statement(PackageResources.lease_suspect_parked_sql)
+    private static let chosen = LedgerSQL.statement(PackageResources.lease_chosen_parked_sql)
+    private static let settingAside = LedgerSQL.statement(PackageResources.update_unreadable_parked_sql)
 
-    struct Taken: Sendable {
+    struct Leased: Sendable {
         var leased: [LeasedSubmission] = []
         /// Rows whose submission cannot be read: the database refused their data, and nothing mends it.
         var unreadable: [NameBasedUUID] = []
@@ -18,70 +18,54 @@ enum LeaseParked {
     static func due(
         limit: Int, leaseSeconds: Double, farthestSeconds: Double, in session: PostgresSession
     ) throws -> [LeasedSubmission] {
-        try session.execute(mending, [.float8(farthestSeconds), .int8(DueTimes.mendedAtATime)])
+        try session.execute(resetting, [.float8(farthestSeconds), .int8(DueTimes.mendedAtATime)])
         // Committed before anyone looks into them: a take that kills counts.
-        let taken = taken(try session.execute(due, [.int8(Int64(limit)), .float8(leaseSeconds)]))
-        if !taken.unreadable.isEmpty { try session.execute(leaving, [.uuids(taken.unreadable)]) }
-        return taken.leased
+        let found = try leased(try session.execute(due, [.int8(Int64(limit)), .float8(leaseSeconds)]))
+        if !found.unreadable.isEmpty { try session.execute(settingAside, [.uuids(found.unreadable)]) }
+        return found.leased
     }
 
     static func suspect(deaths: Int, leaseSeconds: Double, in session: PostgresSession) throws -> SuspectLease {
         let rows = try session.execute(suspect, [.float8(leaseSeconds), .int4(Int32(clamping: deaths))])
+        let (isAlone, submission) = (try rows.column("is_alone"), try rows.column("submission_id"))
+        let (bundle, died) = (try rows.column("bundle_id"), try rows.column("deaths_alone"))
         guard rows.count > 0 else { return .none }
-        if rows.bool(0, 16) == false {
+        if rows.bool(0, isAlone) == false {
             return .setAside(
                 SetAsideSubmission(
-                    submissionID: rows.text(0, 17) ?? "", bundleID: rows.text(0, 18) ?? "",
-                    deaths: Int(rows.int4(0, 19) ?? 0)))
+                    submissionID: rows.text(0, submission) ?? "", bundleID: rows.text(0, bundle) ?? "",
+                    deaths: Int(rows.int4(0, died) ?? 0)))
         }
-        let taken = taken(rows)
-        if !taken.unreadable.isEmpty { try session.execute(leaving, [.uuids(taken.unreadable)]) }
-        return taken.leased.first.map { .alone($0) } ?? .none
+        let found = try leased(rows)
+        if !found.unreadable.isEmpty { try session.execute(settingAside, [.uuids(found.unreadable)]) }
+        return found.leased.first.map { .alone($0) } ?? .none
     }
 
     static func chosen(
         _ filter: ParkedFilter, excluding: [NameBasedUUID], limit: Int, leaseSeconds: Double,
         in session: PostgresSession
-    ) throws -> Taken {
+    ) throws -> Leased {
         try session.transaction { session in
             let rows = try session.execute(
                 chosen,
                 [.float8(leaseSeconds), .int8(Int64(limit))] + filter.parameters + [.uuids(excluding)])
-            let taken = taken(rows)
-            if !taken.unreadable.isEmpty { try session.execute(leaving, [.uuids(taken.unreadable)]) }
-            return taken
+            let found = try leased(rows)
+            if !found.unreadable.isEmpty { try session.execute(settingAside, [.uuids(found.unreadable)]) }
+            return found
         }
     }
 
-    private static func taken(_ rows: PostgresRows) -> Taken {
-        var taken = Taken()
+    private static func leased(_ rows: PostgresRows) throws(PostgresError) -> Leased {
+        var found = Leased()
+        let columns = try LeasedColumns(rows)
         for row in 0..<rows.count {
-            guard let id = rows.uuid(row, 0)?.nameBased else { continue }
-            if let leased = LeasedSubmission(id, rows, row) {
-                taken.leased.append(leased)
+            guard let id = rows.uuid(row, columns.id)?.nameBased else { continue }
+            if let leased = LeasedSubmission(id, rows, row, columns) {
+                found.leased.append(leased)
             } else {
-                taken.unreadable.append(id)
+                found.unreadable.append(id)
             }
         }
-        return taken
-    }
-}
-
-extension LeasedSubmission {
-    fileprivate init?(_ id: NameBasedUUID, _ rows: PostgresRows, _ row: Int) {
-        guard let topic = rows.text(row, 1), let partition = rows.int4(row, 2), let offset = rows.int8(row, 3),
-            let timestamp = rows.timestamp(row, 4), let content = rows.bytes(row, 5), let proof = rows.bytes(row, 6),
-            case .submission(let submission) = SubmissionDecoder().decode(rows.bytes(row, 8), signatureHeaders: []),
-            let reason = rows.text(row, 9).flatMap(ParkingReason.init(rawValue:)),
-            let lease = rows.timestampMicroseconds(row, 15)
-        else { return nil }
-        self.init(
-            id: id, submission: submission,
-            position: RecordPosition(
-                topic: topic, partition: Int32(truncatingIfNeeded: partition), offset: offset, timestamp: timestamp,
-                content: Digest256(bytes: content)),
-            proof: Digest256(bytes: proof), traceparent: rows.text(row, 7), reason: reason,
-            history: WaitingHistory(rows, row, firstColumn: 10, tries: 16), isDue: rows.bool(row, 14) ?? false,
-            lease: lease)
+        return found
     }
 }

@@ -15,14 +15,14 @@ public final class PostgresParking: ParkedSubmissions {
     private static let maximumBatch = 200
     private static let maximumBatchBytes = 4 << 20
     /// Over which an app's submissions are tried again once its credentials work.
-    private static let wakeSeconds = 10.0
+    private static let retrySpreadSeconds = 10.0
 
-    private static let puttingBack = LedgerSQL.statement(PackageResources.put_back_parked_sql)
-    private static let releasing = LedgerSQL.statement(PackageResources.release_parked_sql)
-    private static let forgiving = LedgerSQL.statement(PackageResources.forgive_parked_sql)
-    private static let finding = LedgerSQL.statement(PackageResources.find_suspects_sql)
-    private static let removing = LedgerSQL.statement(PackageResources.remove_parked_sql)
-    private static let waking = LedgerSQL.statement(PackageResources.wake_parked_sql)
+    private static let rescheduling = LedgerSQL.statement(PackageResources.reschedule_parked_sql)
+    private static let endingLease = LedgerSQL.statement(PackageResources.end_parked_lease_sql)
+    private static let clearing = LedgerSQL.statement(PackageResources.clear_parked_suspicion_sql)
+    private static let finding = LedgerSQL.statement(PackageResources.find_parked_suspect_sql)
+    private static let deleting = LedgerSQL.statement(PackageResources.delete_leased_parked_sql)
+    private static let retryingBlocked = LedgerSQL.statement(PackageResources.retry_blocked_parked_page_sql)
 
     private let pool: PostgresPool
     private let observer: LedgerObserver
@@ -68,7 +68,7 @@ public final class PostgresParking: ParkedSubmissions {
     ) async throws {
         try await pool.run { session in
             try session.execute(
-                Self.puttingBack,
+                Self.rescheduling,
                 [
                     .uuid(leased.id.stored), .timestamptz(unixMicroseconds: leased.lease), .text(reason.rawValue),
                     .text(detail), .int4(Int32(clamping: history.failures)), .jsonbBytes(history.storedDoubts),
@@ -81,7 +81,10 @@ public final class PostgresParking: ParkedSubmissions {
     }
 
     public func hasSuspect() async throws -> Bool {
-        try await pool.run { try $0.execute(Self.finding).bool(0, 0) ?? false }
+        try await pool.run { session in
+            let rows = try session.execute(Self.finding)
+            return rows.bool(0, try rows.column("is_due")) ?? false
+        }
     }
 
     public func leaseSuspect() async throws -> SuspectLease {
@@ -91,21 +94,21 @@ public final class PostgresParking: ParkedSubmissions {
     }
 
     public func clearSuspicion(of leased: LeasedSubmission) async throws {
-        try await run(Self.forgiving, on: leased)
+        try await run(Self.clearing, on: leased)
     }
 
     public func endLease(of leased: LeasedSubmission) async throws {
-        try await run(Self.releasing, on: leased)
+        try await run(Self.endingLease, on: leased)
     }
 
     public func delete(_ leased: LeasedSubmission) async throws {
-        try await run(Self.removing, on: leased)
+        try await run(Self.deleting, on: leased)
     }
 
     public func retryBlocked(_ bundleID: BundleID, for reasons: [ParkingReason]) async throws {
         _ = try await ParkedPages.run(
-            Self.waking,
-            [.text(bundleID.text), .float8(Self.wakeSeconds), .textArray(reasons.map(\.rawValue))],
+            Self.retryingBlocked,
+            [.text(bundleID.text), .float8(Self.retrySpreadSeconds), .textArray(reasons.map(\.rawValue))],
             in: pool, progress: { _ in })
     }
 

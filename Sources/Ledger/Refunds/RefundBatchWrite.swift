@@ -33,8 +33,9 @@ struct RefundBatchWrite: Sendable {
         for one in received { bundles[one.notice.originalTransactionID] = one.notice.transaction.bundleID }
         let known = try session.execute(Self.findingOriginals, [.identifiers(transactions)])
         var originals = Set(bundles.keys)
+        let column = try known.column("original_transaction_id")
         for row in 0..<known.count {
-            if let original = known.text(row, 0) { originals.insert(Identifier(original)) }
+            if let original = known.text(row, column) { originals.insert(Identifier(original)) }
         }
         let sorted = originals.sorted()
         let made = sorted.compactMap { original in
@@ -49,22 +50,18 @@ struct RefundBatchWrite: Sendable {
     ) throws -> RefundView {
         var view = RefundView()
         let states = try session.execute(Self.findingStates, [.identifiers(transactions)])
-        for row in 0..<states.count {
-            guard let key = RefundKey(states, row), let signedAt = states.timestamp(row, 4) else { continue }
-            view.states[key] = RefundView.State(
-                signedAt: signedAt, revokedAt: states.timestamp(row, 3),
-                reason: states.text(row, 5).flatMap(Reason.init(rawValue:)),
-                milliPercent: states.int4(row, 6).flatMap { Int32(exactly: $0) })
-        }
+        view.states = try Self.states(states)
         let taken = try session.execute(
             Self.findingNotices, [.identifiers(Set(received.map(\.notice.id)).sorted())])
-        view.taken = Set((0..<taken.count).compactMap { taken.text($0, 0).map { Identifier($0) } })
+        let notice = try taken.column("notification_id")
+        view.taken = Set((0..<taken.count).compactMap { taken.text($0, notice).map { Identifier($0) } })
         let wanted = Set(transactions).union(claims.values.compactMap(\.grantedTransaction)).sorted()
         let grants = try session.execute(Self.lockingGrants, [.identifiers(wanted)])
+        let columns = try GrantColumns(grants)
         for row in 0..<grants.count {
-            guard let grant = GrantedPurchase(grants, row) else { continue }
+            guard let grant = GrantedPurchase(grants, row, columns) else { continue }
             view.grants[grant.transactionID] = grant
-            if grants.bool(row, 13) == true, let original = grant.originalTransactionID,
+            if grants.bool(row, columns.isNonConsumable) == true, let original = grant.originalTransactionID,
                 claims[original]?.grantedTransaction == grant.transactionID
             {
                 view.grantedUnder[original] = grant.transactionID
@@ -72,30 +69,25 @@ struct RefundBatchWrite: Sendable {
         }
         return view
     }
-}
 
-extension RefundKey {
-    fileprivate init?(_ rows: PostgresRows, _ row: Int) {
-        guard let transaction = rows.text(row, 0), let bundle = rows.text(row, 1),
-            let environment = rows.text(row, 2).flatMap(StoreEnvironment.init(rawValue:))
-        else { return nil }
-        self.init(transactionID: Identifier(transaction), bundleID: Identifier(bundle), environment: environment)
-    }
-}
-
-extension GrantedPurchase {
-    fileprivate init?(_ rows: PostgresRows, _ row: Int) {
-        guard let transaction = rows.text(row, 0), let player = rows.text(row, 2), let bundle = rows.text(row, 3),
-            let product = rows.text(row, 4), let quantity = rows.int4(row, 5),
-            let environment = rows.text(row, 6).flatMap(StoreEnvironment.init(rawValue:)),
-            let submission = rows.text(row, 9), let revision = rows.int4(row, 10)
-        else { return nil }
-        self.init(
-            transactionID: Identifier(transaction),
-            originalTransactionID: rows.text(row, 1).map { Identifier($0) }, player: Identifier(player),
-            bundleID: Identifier(bundle), productID: Identifier(product), quantity: Int32(truncatingIfNeeded: quantity),
-            environment: environment, purchasedAt: rows.timestamp(row, 7), expiresAt: rows.timestamp(row, 8),
-            submissionID: Identifier(submission), revision: Int32(truncatingIfNeeded: revision),
-            revokedAt: rows.timestamp(row, 11), event: rows.bytes(row, 12))
+    private static func states(_ rows: PostgresRows) throws -> [RefundKey: RefundView.State] {
+        let (transactions, bundles) = (try rows.column("transaction_id"), try rows.column("bundle_id"))
+        let environments = try rows.column("environment")
+        let (signed, revoked) = (try rows.column("signed_at"), try rows.column("revoked_at"))
+        let (reason, share) = (try rows.column("reason"), try rows.column("refunded_milli_percent"))
+        var states: [RefundKey: RefundView.State] = [:]
+        for row in 0..<rows.count {
+            guard let transaction = rows.text(row, transactions), let bundle = rows.text(row, bundles),
+                let environment = rows.text(row, environments).flatMap(StoreEnvironment.init(rawValue:)),
+                let signedAt = rows.timestamp(row, signed)
+            else { continue }
+            let key = RefundKey(
+                transactionID: Identifier(transaction), bundleID: Identifier(bundle), environment: environment)
+            states[key] = RefundView.State(
+                signedAt: signedAt, revokedAt: rows.timestamp(row, revoked),
+                reason: rows.text(row, reason).flatMap(Reason.init(rawValue:)),
+                milliPercent: rows.int4(row, share).flatMap { Int32(exactly: $0) })
+        }
+        return states
     }
 }

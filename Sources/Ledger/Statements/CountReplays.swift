@@ -3,7 +3,7 @@ import Postgres
 
 /// The batch's replays of others' purchases, in one statement; none where there are none.
 enum CountReplays {
-    private static let statement = LedgerSQL.statement(PackageResources.note_replays_sql)
+    private static let statement = LedgerSQL.statement(PackageResources.upsert_replays_sql)
 
     private struct Key: Hashable, Comparable {
         let player: PlayerID
@@ -42,10 +42,13 @@ enum CountReplays {
                 .dateArray(daysSinceUnixEpoch: sorted.map(\.key.day)), .int4Array(sorted.map(\.value.submissions)),
                 .timestamps(sorted.map(\.value.latest)), .int8(Int64(Replays.suspicious)),
             ])
+        let (players, bundles) = (try rows.column("player_id"), try rows.column("bundle_id"))
+        let submissions = try rows.column("submissions")
         return (0..<rows.count).compactMap { row in
-            guard let player = rows.text(row, 0), let bundle = rows.text(row, 1) else { return nil }
+            guard let player = rows.text(row, players), let bundle = rows.text(row, bundles) else { return nil }
             return ReplayingPlayer(
-                playerID: Identifier(player), bundleID: Identifier(bundle), submissions: rows.int8(row, 2) ?? 0)
+                playerID: Identifier(player), bundleID: Identifier(bundle),
+                submissions: rows.int8(row, submissions) ?? 0)
         }
     }
 }

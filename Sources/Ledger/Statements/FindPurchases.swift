@@ -2,7 +2,7 @@ import Fulfillment
 import Postgres
 
 enum FindPurchases {
-    private static let statement = LedgerSQL.statement(PackageResources.recall_purchases_sql)
+    private static let statement = LedgerSQL.statement(PackageResources.find_known_purchases_sql)
 
     /// The receipts, by their place, all of whose purchases stand in the ledger. None of them is empty.
     /// - Parameter queries: with the only player whose purchases count, nil for anybody's.
@@ -22,6 +22,7 @@ enum FindPurchases {
         guard !numbers.isEmpty else { return [] }
         let rows = try session.execute(
             statement, [.int4Array(numbers), .identifiers(transactions), .textArray(claimants)])
-        return Set((0..<rows.count).compactMap { row in rows.int4(row, 0).map { Int($0) } })
+        let number = try rows.column("number")
+        return Set((0..<rows.count).compactMap { row in rows.int4(row, number).map { Int($0) } })
     }
 }

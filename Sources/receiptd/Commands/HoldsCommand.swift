@@ -80,7 +80,7 @@ struct HoldsCommand: CommandGroup {
         func run() async throws {
             try await reporting {
                 let settings = try options.read(requiring: [.database])
-                try await withDatabase(settings) { pool in
+                try await withDatabase(settings, sessions: 4) { pool in
                     try await requireSchema(pool)
                     let store = HoldAdministration(pool: pool)
                     let found = try await store.count(choice.filter)

@@ -75,7 +75,7 @@ struct ParkedRejection {
             }
             ending.refused = refused.count
             progress(ending.rejected + ending.answeredBefore + refused.count)
-            if !leased.submissions.isEmpty { continue }
+            if !leased.submissions.isEmpty || !leased.unreadable.isEmpty { continue }
             ending.leased = try await store.count(filter).leased
             if ending.leased == 0 || ContinuousClock.now >= deadline { return ending }
             try await Task.sleep(for: .milliseconds(200))
