@@ -77,7 +77,11 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "Ledger", dependencies: ["Fulfillment", "PlantedFaults", "Postgres"],
-            resources: [.embedInCode("SQL")],
+            // A statement's file is named by its verb and table, and is beside the Swift that runs it.
+            resources: [
+                "Budget", "Holds", "Importing", "Inspecting", "Parking", "Reconciling", "Refunds", "Schema", "Statements",
+                "Store",
+            ].map { .embedInCode("\($0)/SQL") },
             swiftSettings: strict),
         .target(
             name: "Operations",

@@ -120,8 +120,39 @@ CREATE INDEX IF NOT EXISTS holds_submissions ON holds (submission_key);
 CREATE INDEX IF NOT EXISTS holds_players ON holds (player_id);
 -- Since version 4. For `receiptd inspect`, here and below.
 CREATE INDEX IF NOT EXISTS holds_names ON holds (submission_id);
+-- Since version 5. For `receiptd holds`, by app, reason or both, oldest first.
+CREATE INDEX IF NOT EXISTS holds_kinds ON holds (bundle_id, reason, held_at, transaction_id);
 COMMENT ON TABLE holds IS
     'One row for each transaction that waits for an operator or another catalog. It goes with the transaction that grants or rejects. catalog_version is the one that last decided it; a replica with a newer one decides again. Whoever works on one has it leased; an operator''s word ends the lease.';
+
+CREATE OR REPLACE FUNCTION kinds_of_holds(
+    wanted_bundle text, wanted_reason text
+) RETURNS TABLE (bundle_id text, reason text) LANGUAGE plpgsql STABLE ROWS 20 SET enable_seqscan = off AS $$
+#variable_conflict use_column
+BEGIN
+    -- From one to the next, one look into the index each.
+    RETURN QUERY
+    WITH RECURSIVE known AS (
+        (SELECT bundle_id, reason FROM holds ORDER BY bundle_id, reason LIMIT 1)
+        UNION ALL
+        SELECT following.bundle_id, following.reason
+        FROM known
+        CROSS JOIN LATERAL (
+            SELECT bundle_id, reason
+            FROM holds
+            WHERE (bundle_id, reason) > (known.bundle_id, known.reason)
+            ORDER BY bundle_id, reason
+            LIMIT 1
+        ) AS following
+    )
+    SELECT known.bundle_id, known.reason
+    FROM known
+    WHERE (wanted_bundle IS NULL OR known.bundle_id = wanted_bundle)
+        AND (wanted_reason IS NULL OR known.reason = wanted_reason);
+END
+$$;
+COMMENT ON FUNCTION kinds_of_holds IS
+    'Of which apps and for which reasons there are rows: of one app or reason, or of any (null).';
 
 CREATE TABLE IF NOT EXISTS held_submissions (
     submission_key uuid NOT NULL PRIMARY KEY,
@@ -593,10 +624,41 @@ CREATE INDEX IF NOT EXISTS parked_due ON parked (due_at) WHERE due_at IS NOT NUL
 CREATE INDEX IF NOT EXISTS parked_proofs ON parked (proof);
 CREATE INDEX IF NOT EXISTS parked_players ON parked (player_id) WHERE reason <> 'player_share';
 CREATE INDEX IF NOT EXISTS parked_shares ON parked (player_id, due_at) WHERE reason = 'player_share';
-CREATE INDEX IF NOT EXISTS parked_apps ON parked (bundle_id, reason);
+-- Since version 5, which adds the order in which `receiptd parked` takes them.
+CREATE INDEX IF NOT EXISTS parked_kinds ON parked (bundle_id, reason, parked_at, id);
+DROP INDEX IF EXISTS parked_apps;
 CREATE INDEX IF NOT EXISTS parked_names ON parked (submission_id);
 COMMENT ON TABLE parked IS
     'Submissions that wait outside of memory: their schedule. A row goes with the transaction that decides its submission. Whoever works on one has it leased. due_at is null where only an operator ends the wait: PostgreSQL refuses the data (what may be unstorable is escaped then, and sql_state and detail say why), or it killed its workers (reason crashed).';
+
+CREATE OR REPLACE FUNCTION kinds_of_parked(
+    wanted_bundle text, wanted_reason text
+) RETURNS TABLE (bundle_id text, reason text) LANGUAGE plpgsql STABLE ROWS 20 SET enable_seqscan = off AS $$
+#variable_conflict use_column
+BEGIN
+    -- From one to the next, one look into the index each.
+    RETURN QUERY
+    WITH RECURSIVE known AS (
+        (SELECT bundle_id, reason FROM parked ORDER BY bundle_id, reason LIMIT 1)
+        UNION ALL
+        SELECT following.bundle_id, following.reason
+        FROM known
+        CROSS JOIN LATERAL (
+            SELECT bundle_id, reason
+            FROM parked
+            WHERE (bundle_id, reason) > (known.bundle_id, known.reason)
+            ORDER BY bundle_id, reason
+            LIMIT 1
+        ) AS following
+    )
+    SELECT known.bundle_id, known.reason
+    FROM known
+    WHERE (wanted_bundle IS NULL OR known.bundle_id = wanted_bundle)
+        AND (wanted_reason IS NULL OR known.reason = wanted_reason);
+END
+$$;
+COMMENT ON FUNCTION kinds_of_parked IS
+    'Of which apps and for which reasons there are rows: of one app or reason, or of any (null).';
 
 CREATE TABLE IF NOT EXISTS parked_submissions (
     id uuid NOT NULL PRIMARY KEY REFERENCES parked ON DELETE CASCADE,
@@ -665,6 +727,6 @@ CREATE INDEX IF NOT EXISTS refund_notices_transactions ON refund_notices (transa
 COMMENT ON TABLE refund_notices IS
     'Apple''s notifications of refunds and their reversals that were taken, by Apple''s id: one that comes again changes nothing, whatever came between. Never deleted.';
 
-INSERT INTO schema_version AS known (version) VALUES (4)
+INSERT INTO schema_version AS known (version) VALUES (5)
 ON CONFLICT (only_row) DO UPDATE SET version = excluded.version, applied_at = now()
     WHERE known.version < excluded.version;

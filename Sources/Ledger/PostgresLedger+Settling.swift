@@ -59,7 +59,7 @@ extension PostgresLedger {
             observer.trouble(.unknownGrant)
             guard group.lookUp != .everything else { return await failed(by: .unknownGrant) }
             group.lookUp = .everything
-            isolation.putBack(group, keeping: entries)
+            isolation.reschedule(group, keeping: entries)
         case .undone(.decidedBefore):
             // A COMMIT of ours whose answer was lost comes here too.
             let rest: Decisions
@@ -71,7 +71,7 @@ extension PostgresLedger {
             }
             observer.trouble(.decidedBefore(records: entries.count - rest.count))
             if rest.count == entries.count { return await failed(by: .decidedBefore) }
-            isolation.putBack(group, keeping: rest)
+            isolation.reschedule(group, keeping: rest)
         case .failed(let error) where error.kind == .data:
             if entries.count > 1 {
                 isolation.halve(group)

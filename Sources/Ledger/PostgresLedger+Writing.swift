@@ -7,7 +7,7 @@ extension PostgresLedger {
 
     enum Attempt: Sendable {
         case committed([[OutcomeEvent]], in: DatabaseHistory?)
-        case undone(BatchTransaction.Undone)
+        case undone(DecisionBatchWrite.Undone)
         case failed(PostgresError)
     }
 
@@ -24,14 +24,14 @@ extension PostgresLedger {
     }
 
     func attempt(
-        _ batch: DecisionBatch, lookUp: BatchTransaction.LookUp, writer: Int32, isStuck: Bool
+        _ batch: DecisionBatch, lookUp: DecisionBatchWrite.LookUp, writer: Int32, isStuck: Bool
     ) async -> Attempt {
-        var transaction = BatchTransaction(
+        var write = DecisionBatchWrite(
             batch: batch, lookUp: lookUp, acknowledged: isStuck ? [] : acknowledged.take(), writer: writer)
-        if isStuck { transaction.lockMilliseconds = Self.stuckLockMilliseconds }
+        if isStuck { write.lockMilliseconds = Self.stuckLockMilliseconds }
         let start = ContinuousClock.now
         do {
-            let written = try await pool.run { [transaction] in try transaction.run(in: $0) }
+            let written = try await pool.run { [write] in try write.run(in: $0) }
             noteSuccess(of: .decisions)
             commits.add(1, ordering: .relaxed)
             for player in written.replaying { observer.replaying(player) }
@@ -40,9 +40,11 @@ extension PostgresLedger {
             return .committed(written.events, in: written.history)
         } catch {
             let isStuck = (error as? PostgresError)?.isStuck ?? false
-            (isStuck ? stuckAcknowledged : acknowledged).giveBack(transaction.acknowledged)
-            if let undone = error as? BatchTransaction.Undone { return .undone(undone) }
-            if let planted = error as? BatchTransaction.Unwritten { return .committed(planted.events, in: nil) }
+            (isStuck ? stuckAcknowledged : acknowledged).giveBack(write.acknowledged)
+            if let undone = error as? DecisionBatchWrite.Undone { return .undone(undone) }
+            #if DEBUG
+                if let planted = error as? DecisionBatchWrite.Unwritten { return .committed(planted.events, in: nil) }
+            #endif
             return .failed(PostgresError(caught: error))
         }
     }
@@ -51,10 +53,10 @@ extension PostgresLedger {
     func answerDecided(_ entries: Decisions) async throws(PostgresError) -> Decisions {
         let keys = entries.map { OutcomeKey($0.request.position) }
         let parked = entries.map(\.request.parkedID)
-        let known: RecallOutcomes.Answers
+        let known: FindOutcomes.Answers
         do {
             known = try await pool.run { session in
-                let known = try RecallOutcomes.run(keys, in: session)
+                let known = try FindOutcomes.run(keys, in: session)
                 // Their answers are durable: nothing waits for one any more.
                 try DeleteParked.run(known.events.keys.compactMap { parked[$0] }, in: session)
                 return known
@@ -85,7 +87,7 @@ extension PostgresLedger {
             history = try await pool.run { session in
                 var history: DatabaseHistory?
                 for decision in refused {
-                    history = try ParkRefused.run(
+                    history = try InsertRefused.run(
                         decision.submission, decision.position, proof: decision.proof,
                         traceparent: decision.traceparent, for: error, in: session)
                 }

@@ -138,6 +138,13 @@ final class Connection {
         }
     }
 
+    /// The columns that a statement returns, without running it.
+    func columnNames(of sql: String) throws(PostgresError) -> [String] {
+        // The unnamed statement goes with the next one.
+        _ = try check(answer(to: PQsendPrepare(handle, "", sql, 0, nil), within: answerLimit))
+        return try check(answer(to: PQsendDescribePrepared(handle, ""), within: answerLimit)).columnNames
+    }
+
     private static let largestParameter = 1 << 30
 
     private func executePrepared(

@@ -34,6 +34,11 @@ public final class PostgresSession {
         }
     }
 
+    /// Has the server prepare a statement and tell the columns that it returns, without running it.
+    public func columnNames(of statement: PostgresStatement) throws(PostgresError) -> [String] {
+        try use { connection throws(PostgresError) in try connection.columnNames(of: statement.sql) }
+    }
+
     /// Runs any number of statements, separated by semicolons; outside `transaction` all in one, unless the script says
     /// BEGIN and COMMIT itself.
     public func run(script: String) throws(PostgresError) {

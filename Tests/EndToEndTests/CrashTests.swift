@@ -69,7 +69,9 @@ extension EndToEnd {
                 FROM grants
                 """
             ) { rows in
-                Set((0..<rows.count).map { row in (0..<10).map { rows.text(row, $0) ?? "null" } })
+                Set(
+                    (0..<rows.count).map { row in (0..<10).map { rows.text(row, PostgresColumn(place: $0)) ?? "null" } }
+                )
             }
         }
         return ledger

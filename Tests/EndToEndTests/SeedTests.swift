@@ -23,7 +23,7 @@ extension EndToEnd {
                 cases: cases, producer: bed.producer, collector: collector,
                 submissionsTopic: bed.parts.submissionsTopic, notificationsTopic: bed.parts.notificationsTopic,
                 notificationsDone: { try await bed.parts.notificationsDone(in: bed.pool) },
-                holds: HoldStore(pool: bed.pool), apple: bed.apple)
+                holds: HoldAdministration(pool: bed.pool), apple: bed.apple)
             for result in try await replay.run(progress: { _, _ in }) {
                 #expect(result.differences.isEmpty, "\(result.seed.name): \(result.differences)")
             }

@@ -93,12 +93,12 @@ struct AccountTokenTests {
         }
         #expect(told.withLock { $0.isEmpty })
         let holds = PostgresHolds(pool: database.pool)
-        #expect(try await holds.takeDue(catalogVersion: 1, limit: 10).isEmpty)
+        #expect(try await holds.leaseDue(catalogVersion: 1, limit: 10).isEmpty)
         #expect(words(try await ledger.record(decision(6, player: "p6"))) == "granted")
         #expect(words(try await ledger.record(decision(7, player: "p7"))) == "granted")
         #expect(told.withLock { $0 } == [Sample.bundle])
         #expect(try await database.number("SELECT count(*) FROM account_token_senders") == 6)
-        let due = try await holds.takeDue(catalogVersion: 1, limit: 10)
+        let due = try await holds.leaseDue(catalogVersion: 1, limit: 10)
         #expect(due.count == 4)
         for hold in due {
             var purchase = Sample.purchase(hold.transactionID.text)
@@ -123,7 +123,7 @@ struct AccountTokenTests {
             Sample.decision([Sample.judged(Sample.purchase("9"), nil, .hold(.unknownProduct))], offset: 9))
         #expect(plain.events.last?.risk == [])
         let holds = PostgresHolds(pool: database.pool)
-        let taken = try await holds.takeDue(catalogVersion: 2, limit: 10)
+        let taken = try await holds.leaseDue(catalogVersion: 2, limit: 10)
         #expect(taken.map(\.risk).sorted { $0.count < $1.count } == [[], [.sharedToken]])
         for hold in taken {
             let event = try await holds.settle(
@@ -144,13 +144,13 @@ struct AccountTokenTests {
             let outcome = try await ledger.record(decision(id, player: "thief"))
             #expect(words(outcome) == "held ownership_disputed shared_token")
         }
-        let store = HoldStore(pool: database.pool)
+        let store = HoldAdministration(pool: database.pool)
         let refused = try await store.reject(HoldFilter(transactionID: "2"), by: "ann", at: Sample.noon)
         #expect(refused.rejected == 1)
         #expect(words(try await ledger.record(decision(2, player: "buyer"))) == "granted")
         #expect(try await store.release(HoldFilter(transactionID: "3"), by: "ann") == 1)
         let holds = PostgresHolds(pool: database.pool)
-        let hold = try #require(try await holds.takeDue(catalogVersion: 1, limit: 10).first)
+        let hold = try #require(try await holds.leaseDue(catalogVersion: 1, limit: 10).first)
         var purchase = Sample.purchase("3")
         purchase.appAccountToken = Self.token
         let event = try await holds.settle(

@@ -44,7 +44,7 @@ struct BulkChangeTests {
     func wake() async throws {
         let database = try await database()
         let parking = PostgresParking(pool: database.pool)
-        try await parking.wakeBlocked("app", for: ParkingReason.blockagesOfReceipts)
+        try await parking.retryBlocked("app", for: ParkingReason.blockagesOfReceipts)
         let due = "SELECT count(*) FROM parked WHERE due_at < now() + interval '1 minute'"
         #expect(try await database.number(due) == Self.rows * 4 / 5)
         #expect(try await database.number(due + " AND bundle_id = 'other'") == 0)
@@ -55,7 +55,7 @@ struct BulkChangeTests {
     func retry() async throws {
         let database = try await database()
         let told = Mutex<[Int]>([])
-        let store = ParkedStore(pool: database.pool)
+        let store = ParkedAdministration(pool: database.pool)
         let changed = try await store.retry(ParkedFilter()) { done in told.withLock { $0.append(done) } }
         #expect(changed == Self.rows)
         #expect(told.withLock { $0 }.count > 2)
@@ -69,7 +69,7 @@ struct BulkChangeTests {
     @Test("holds release --all goes page by page, and what failed on the way is done by the next call")
     func release() async throws {
         let database = try await database()
-        let store = HoldStore(pool: database.pool)
+        let store = HoldAdministration(pool: database.pool)
         // The fourth page fails.
         try await database.run(
             """

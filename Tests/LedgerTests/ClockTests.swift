@@ -20,18 +20,18 @@ struct ClockTests {
             UPDATE parked SET due_at = due_at + interval '2 days', leased_until = now() + interval '2 days',
                 takes = \(takes)
             """)
-        let taken = try await store.takeDue(limit: 5)
+        let taken = try await store.leaseDue(limit: 5)
         if takes == 0 {
             #expect(taken.count == 1)
         } else {
             #expect(try await store.hasSuspect())
-            guard case .alone = try await store.takeSuspect() else {
+            guard case .alone = try await store.leaseSuspect() else {
                 Issue.record("not taken")
                 return
             }
         }
         // Leased for as long as anybody leases: nobody else's.
-        #expect(try await store.takeDue(limit: 5).isEmpty)
+        #expect(try await store.leaseDue(limit: 5).isEmpty)
         #expect(try await store.hasSuspect() == false)
         await store.close()
     }
@@ -46,7 +46,7 @@ struct ClockTests {
                 submission: Sample.submission("s", player: "p"), position: Sample.position(1),
                 proof: Sample.digest("p"), traceparent: nil, reason: .appleTrouble, history: WaitingHistory(),
                 dueAfterSeconds: 300_000))
-        #expect(try await store.takeDue(limit: 5).isEmpty)
+        #expect(try await store.leaseDue(limit: 5).isEmpty)
         await store.close()
     }
 
@@ -59,8 +59,8 @@ struct ClockTests {
         try await database.run(
             "UPDATE holds SET due_at = now() + interval '2 days', leased_until = now() + interval '2 days'")
         let holds = PostgresHolds(pool: database.pool)
-        #expect(try await holds.takeDue(catalogVersion: 1, limit: 5).map(\.transactionID) == ["1000"])
-        #expect(try await holds.takeDue(catalogVersion: 1, limit: 5).isEmpty)
+        #expect(try await holds.leaseDue(catalogVersion: 1, limit: 5).map(\.transactionID) == ["1000"])
+        #expect(try await holds.leaseDue(catalogVersion: 1, limit: 5).isEmpty)
         await ledger.close()
     }
 
@@ -79,8 +79,8 @@ struct ClockTests {
             WHERE transaction_id = '2'
             """)
         let sweeper = OutboxSweeper(pool: database.pool)
-        #expect(try await sweeper.takeOrphans(olderThanSeconds: 10, limit: 10, leaseSeconds: 30).count == 2)
-        #expect(try await sweeper.takeOrphans(olderThanSeconds: 10, limit: 10, leaseSeconds: 30).isEmpty)
+        #expect(try await sweeper.leaseOrphans(olderThanSeconds: 10, limit: 10, leaseSeconds: 30).count == 2)
+        #expect(try await sweeper.leaseOrphans(olderThanSeconds: 10, limit: 10, leaseSeconds: 30).isEmpty)
         await ledger.close()
     }
 

@@ -91,10 +91,10 @@ struct DailyLimitTests {
         try await database.run("UPDATE grants SET revoked_at = now() WHERE transaction_id = '1'")
         #expect(try await record("4", 4).granted.count == 1)
         #expect(try await record("5", 5).reason == .dailyLimit)
-        let store = HoldStore(pool: database.pool)
+        let store = HoldAdministration(pool: database.pool)
         #expect(try await store.release(HoldFilter(transactionID: "2"), by: "ann") == 1)
         let holds = PostgresHolds(pool: database.pool)
-        let released = try #require(try await holds.takeDue(catalogVersion: 1, limit: 5).first)
+        let released = try #require(try await holds.leaseDue(catalogVersion: 1, limit: 5).first)
         #expect(released.dailyCount == 2)
         let judged = JudgedPurchase(purchase: Sample.purchase("2"), kind: .consumable, verdict: .grant(payload: nil))
         let event = try await holds.settle(

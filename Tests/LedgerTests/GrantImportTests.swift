@@ -58,10 +58,10 @@ struct GrantImportTests {
         _ = try await ledger.record(Sample.decision([held], offset: 1))
         let holds = PostgresHolds(pool: database.pool)
         // A worker is just looking at it, under a newer catalog.
-        let looking = try #require(try await holds.takeDue(catalogVersion: 2, limit: 1).first)
+        let looking = try #require(try await holds.leaseDue(catalogVersion: 2, limit: 1).first)
         #expect(try await GrantImport(pool: database.pool).enter([grant("20")]).entered == 1)
-        try await holds.keep([(hold: looking, reason: .beforeCutover)], catalogVersion: 2)
-        let due = try #require(try await holds.takeDue(catalogVersion: 2, limit: 1).first)
+        try await holds.keepHeld([(hold: looking, reason: .beforeCutover)], catalogVersion: 2)
+        let due = try #require(try await holds.leaseDue(catalogVersion: 2, limit: 1).first)
         #expect(due.isDue && !due.isReleased)
         let event = try await holds.settle(
             HoldDecision(

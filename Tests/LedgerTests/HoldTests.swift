@@ -22,7 +22,7 @@ struct HoldTests {
     private func take(_ database: LedgerDatabase, catalogVersion: Int64 = 1, limit: Int = 10) async throws
         -> [LeasedHold]
     {
-        try await PostgresHolds(pool: database.pool).takeDue(catalogVersion: catalogVersion, limit: limit)
+        try await PostgresHolds(pool: database.pool).leaseDue(catalogVersion: catalogVersion, limit: limit)
     }
 
     @Test("a released hold is taken once, granted to its submission, and its event waits in the outbox")
@@ -31,11 +31,11 @@ struct HoldTests {
         let ledger = database.ledger()
         let first = Sample.decision([held("1000")], offset: 1)
         _ = try await ledger.record(first)
-        let store = HoldStore(pool: database.pool)
+        let store = HoldAdministration(pool: database.pool)
         #expect(try await take(database).isEmpty)
         #expect(try await store.release(HoldFilter(transactionID: "1000"), by: "ann") == 1)
         #expect(try await store.release(HoldFilter(transactionID: "1000"), by: "bob") == 0)
-        #expect(try await store.count(HoldFilter()) == HoldStore.Count(all: 1, released: 1))
+        #expect(try await store.count(HoldFilter()) == HoldAdministration.Count(all: 1, released: 1))
         let taken = try await take(database)
         let hold = try #require(taken.first)
         #expect(hold.isReleased && hold.waived == [.retiredProduct] && hold.submission == first.submission)
@@ -63,17 +63,17 @@ struct HoldTests {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
         _ = try await ledger.record(Sample.decision([held("1000")], offset: 1))
-        let store = HoldStore(pool: database.pool)
+        let store = HoldAdministration(pool: database.pool)
         let outdated = try await take(database, catalogVersion: 2)
         let stale = try #require(outdated.first)
         #expect(try await store.release(HoldFilter(transactionID: "1000"), by: "ann") == 1)
         let holds = PostgresHolds(pool: database.pool)
         // What it found before the release must not undo it.
         #expect(try await holds.settle(decision(stale, held("1000"), catalogVersion: 2)) == nil)
-        try await holds.keep([(hold: stale, reason: .retiredProduct)], catalogVersion: 2)
-        try await holds.putBack(stale, dueAfterSeconds: 1000)
+        try await holds.keepHeld([(hold: stale, reason: .retiredProduct)], catalogVersion: 2)
+        try await holds.reschedule(stale, dueAfterSeconds: 1000)
         let dying = try #require(
-            try await PostgresHolds(pool: database.pool, leaseSeconds: 0).takeDue(
+            try await PostgresHolds(pool: database.pool, leaseSeconds: 0).leaseDue(
                 catalogVersion: 2, limit: 10
             ).first)
         #expect(dying.isReleased)
@@ -90,9 +90,9 @@ struct HoldTests {
         let ledger = database.ledger()
         let purchase = held("1000", kind: .nonConsumable)
         _ = try await ledger.record(Sample.decision([purchase], offset: 1))
-        let store = HoldStore(pool: database.pool)
+        let store = HoldAdministration(pool: database.pool)
         let refused = try await store.reject(HoldFilter(transactionID: "1000"), by: "ann", at: Sample.noon)
-        #expect(refused == HoldStore.Refused(rejected: 1))
+        #expect(refused == HoldAdministration.Refused(rejected: 1))
         #expect(try await database.number("SELECT count(*) FROM claims WHERE player_id IS NULL") == 1)
         #expect(try await ledger.record(Sample.decision([purchase], offset: 2)).reason == .refusedByOperator)
         let other = try await ledger.record(Sample.decision([purchase], player: "player-2", offset: 3))
@@ -121,7 +121,7 @@ struct HoldTests {
         _ = try await ledger.record(Sample.decision([first], offset: 1))
         let renewal = held("2", original: "0", kind: .autoRenewableSubscription)
         _ = try await ledger.record(Sample.decision([renewal], offset: 2))
-        _ = try await HoldStore(pool: database.pool).reject(HoldFilter(), by: "ann", at: Sample.noon)
+        _ = try await HoldAdministration(pool: database.pool).reject(HoldFilter(), by: "ann", at: Sample.noon)
         let theirs = Sample.judged(Sample.purchase("3", original: "0"), .autoRenewableSubscription)
         let other = try await ledger.record(Sample.decision([theirs], player: "player-2", offset: 3))
         #expect(other.reason == .ownedByOtherPlayer)
@@ -133,7 +133,7 @@ struct HoldTests {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
         _ = try await ledger.record(Sample.decision([held("1000"), held("1001")], offset: 1))
-        let store = HoldStore(pool: database.pool)
+        let store = HoldAdministration(pool: database.pool)
         _ = try await store.reject(HoldFilter(transactionID: "1000"), by: "ann", at: Sample.noon)
         #expect(try await database.number("SELECT count(*) FROM held_submissions") == 1)
         _ = try await store.reject(HoldFilter(transactionID: "1001"), by: "ann", at: Sample.noon)
@@ -153,10 +153,10 @@ struct HoldTests {
         let some = try await take(database, catalogVersion: 2, limit: 3)
         #expect(some.count == 3)
         #expect(some.allSatisfy { $0.evidence?.purchases.first?.transactionID == $0.transactionID })
-        try await holds.keep(some.map { ($0, .currencyNotAllowed) }, catalogVersion: 3)
+        try await holds.keepHeld(some.map { ($0, .currencyNotAllowed) }, catalogVersion: 3)
         let rest = try await take(database, catalogVersion: 2)
         #expect(rest.count == 2)
-        try await holds.keep(rest.map { ($0, .retiredProduct) }, catalogVersion: 2)
+        try await holds.keepHeld(rest.map { ($0, .retiredProduct) }, catalogVersion: 2)
         #expect(try await take(database, catalogVersion: 2).isEmpty)
         #expect(try await take(database, catalogVersion: 3).count == 2)
         #expect(try await database.number("SELECT count(*) FROM holds WHERE reason = 'currency_not_allowed'") == 3)
@@ -173,7 +173,7 @@ struct HoldTests {
         _ = try await recordAll(
             (0..<count).map { Sample.decision([held("\($0)", kind: .nonConsumable)], offset: Int64($0)) }, in: ledger)
         let pool = LedgerDatabase.pool(database.uri, size: 6)
-        let store = HoldStore(pool: pool)
+        let store = HoldAdministration(pool: pool)
         #expect(try await store.release(HoldFilter(), by: "ann") == count)
         let holds = PostgresHolds(pool: pool)
         let (granted, refused) = try await withThrowingTaskGroup(of: (Int, Int).self) { group in
@@ -181,7 +181,7 @@ struct HoldTests {
                 group.addTask {
                     var granted = 0
                     while true {
-                        let taken = try await holds.takeDue(catalogVersion: 1, limit: 7)
+                        let taken = try await holds.leaseDue(catalogVersion: 1, limit: 7)
                         if taken.isEmpty { return (granted, 0) }
                         for hold in taken {
                             let judged = Sample.judged(Sample.purchase(hold.transactionID.text), .nonConsumable)

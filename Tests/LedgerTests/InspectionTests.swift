@@ -36,7 +36,7 @@ struct InspectionTests {
         #expect(try await rows("outbox", of: "player-1", in: database).count == 2)
         #expect(
             try await rows("outcomes", of: "player-2", in: database).first?["reason"]?.string == "account_not_found")
-        _ = try await HoldStore(pool: database.pool).reject(HoldFilter(), by: "ann", at: Sample.noon)
+        _ = try await HoldAdministration(pool: database.pool).reject(HoldFilter(), by: "ann", at: Sample.noon)
         #expect(try await rows("refusals", of: "2000", in: database).count == 1)
         #expect(try await rows("hold_decisions", of: "sub", in: database).map { $0["operator"]?.string } == ["ann"])
         let all = try await Inspection.of("player-1", days: 100_000, limit: 50, in: database.pool)

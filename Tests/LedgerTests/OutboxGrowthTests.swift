@@ -1,14 +1,9 @@
-import Foundation
 import Ledger
 import Postgres
 import Testing
 
 @Suite("The outbox after an outage")
 struct OutboxGrowthTests {
-    private static let orphans = URL(fileURLWithPath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .appendingPathComponent("Sources/Ledger/SQL/take_orphans.sql")
-
     /// The table is never truncated: what an outage of the outcomes topic made of it stays.
     @Test("a sweep touches what waits, and not the room that tens of thousands of published events left behind")
     func sweep() async throws {
@@ -24,7 +19,7 @@ struct OutboxGrowthTests {
         try await database.run("VACUUM outbox")
         let pages = try await database.number("SELECT pg_relation_size('outbox') / 8192")
         #expect(pages > 2_000)
-        let sql = try String(contentsOf: Self.orphans, encoding: .utf8)
+        let sql = try LedgerStatement.text("lease_orphaned_outbox")
         let plan = try await database.pool.run { session in
             try session.run(script: "PREPARE sweep (float8, int8, float8, timestamptz) AS \(sql)")
             let rows = try session.execute(

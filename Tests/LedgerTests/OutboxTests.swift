@@ -42,19 +42,19 @@ struct OutboxTests {
         let ledger = database.ledger()
         let events = try await granted(0..<60, in: ledger)
         let sweeper = OutboxSweeper(pool: LedgerDatabase.pool(database.uri, size: 4))
-        #expect(try await sweeper.takeOrphans(olderThanSeconds: 3600, limit: 100, leaseSeconds: 60).isEmpty)
+        #expect(try await sweeper.leaseOrphans(olderThanSeconds: 3600, limit: 100, leaseSeconds: 60).isEmpty)
         let taken = try await withThrowingTaskGroup(of: [OrphanEvent].self) { group in
             for _ in 0..<8 {
-                group.addTask { try await sweeper.takeOrphans(olderThanSeconds: 0, limit: 10, leaseSeconds: 60) }
+                group.addTask { try await sweeper.leaseOrphans(olderThanSeconds: 0, limit: 10, leaseSeconds: 60) }
             }
             return try await group.reduce(into: []) { $0 += $1 }
         }
         #expect(Set(taken.map(\.eventID)).count == taken.count)
-        let rest = try await sweeper.takeOrphans(olderThanSeconds: 0, limit: 100, leaseSeconds: 60)
+        let rest = try await sweeper.leaseOrphans(olderThanSeconds: 0, limit: 100, leaseSeconds: 60)
         #expect(Set((taken + rest).map(\.eventID)) == Set(events.map(\.eventID)))
         #expect(Set((taken + rest).map(\.event.value)) == Set(events.map(\.value)))
         try await database.run("UPDATE outbox SET leased_until = now() - interval '1 second'")
-        #expect(try await sweeper.takeOrphans(olderThanSeconds: 0, limit: 100, leaseSeconds: 60).count == 60)
+        #expect(try await sweeper.leaseOrphans(olderThanSeconds: 0, limit: 100, leaseSeconds: 60).count == 60)
         await ledger.close()
     }
 
@@ -70,12 +70,12 @@ struct OutboxTests {
         }
         _ = try await ledger.record(Sample.decision(.whole(.foreignApp, []), offset: 1, partition: 1))
         let sweeper = OutboxSweeper(pool: database.pool)
-        _ = try await sweeper.takeOrphans(olderThanSeconds: 0, limit: 3, leaseSeconds: 60)
-        let taken = try await sweeper.takeOutbox(topic: Sample.topic, partition: 0, limit: 100)
+        _ = try await sweeper.leaseOrphans(olderThanSeconds: 0, limit: 3, leaseSeconds: 60)
+        let taken = try await sweeper.leaseUnpublished(topic: Sample.topic, partition: 0, limit: 100)
         #expect(taken.map(\.event) == expected)
         #expect(taken.allSatisfy { $0.recordKey == "player-1" })
         try await sweeper.deletePublished(taken.map(\.eventID))
-        #expect(try await sweeper.takeOutbox(topic: Sample.topic, partition: 0, limit: 100).isEmpty)
+        #expect(try await sweeper.leaseUnpublished(topic: Sample.topic, partition: 0, limit: 100).isEmpty)
         await ledger.close()
     }
 

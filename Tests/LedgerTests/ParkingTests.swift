@@ -37,9 +37,9 @@ struct ParkingTests {
                 tries: [Sample.appleTry, AppleTry(at: Sample.noon, answer: .trouble(.init(.timeout)))])
             let given = parking(7, .doubt, history: history, dueAfter: 3_600)
             try await store.park(given)
-            #expect(try await store.takeDue(limit: 10).isEmpty)
+            #expect(try await store.leaseDue(limit: 10).isEmpty)
             try await database.run("UPDATE parked SET due_at = now()")
-            let taken = try await store.takeDue(limit: 10)
+            let taken = try await store.leaseDue(limit: 10)
             let one = try #require(taken.first)
             #expect(taken.count == 1)
             #expect(one.id == given.position.parkedID)
@@ -78,21 +78,21 @@ struct ParkingTests {
             let other = PostgresParking(pool: LedgerDatabase.pool(database.uri))
             let taken = try await withThrowingTaskGroup(of: [LeasedSubmission].self) { group in
                 for index in 0..<8 {
-                    group.addTask { try await (index.isMultiple(of: 2) ? store : other).takeDue(limit: 10) }
+                    group.addTask { try await (index.isMultiple(of: 2) ? store : other).leaseDue(limit: 10) }
                 }
                 return try await group.reduce(into: []) { $0 += $1 }
             }
             #expect(Set(taken.map(\.id)).count == taken.count)
-            let rest = try await other.takeDue(limit: 100)
+            let rest = try await other.leaseDue(limit: 100)
             #expect(Set((taken + rest).map(\.id)).count == 60)
-            #expect(try await store.takeDue(limit: 100).isEmpty)
+            #expect(try await store.leaseDue(limit: 100).isEmpty)
             try await database.run("UPDATE parked SET leased_until = now() - interval '1 second'")
-            let again = try await other.takeDue(limit: 100)
+            let again = try await other.leaseDue(limit: 100)
             #expect(again.count == 60)
             // Whoever had it before has no say any more.
             for old in taken {
-                try await store.remove(old)
-                try await store.putBack(
+                try await store.delete(old)
+                try await store.reschedule(
                     old, reason: .doubt, detail: nil, history: old.history, dueAfterSeconds: 0)
             }
             #expect(try await database.number("SELECT count(*) FROM parked WHERE leased_until > now()") == 60)
@@ -104,19 +104,19 @@ struct ParkingTests {
     func givenBack() async throws {
         try await with { database, store in
             for offset in 1...3 { try await store.park(parking(Int64(offset))) }
-            let taken = try await store.takeDue(limit: 10)
+            let taken = try await store.leaseDue(limit: 10)
             #expect(taken.map(\.position.offset) == [1, 2, 3])
             let history = WaitingHistory(
                 failures: 9, doubts: [.noPurchase: 1], firstFailureAt: Sample.noon, parkings: 2)
-            try await store.putBack(
+            try await store.reschedule(
                 taken[0], reason: .doubt, detail: "no_purchase", history: history, dueAfterSeconds: 3_600)
-            try await store.release(taken[1])
-            try await store.remove(taken[2])
-            let again = try await store.takeDue(limit: 10)
+            try await store.endLease(of: taken[1])
+            try await store.delete(taken[2])
+            let again = try await store.leaseDue(limit: 10)
             #expect(again.map(\.position.offset) == [2])
             #expect(again.first?.history == taken[1].history)
             try await database.run("UPDATE parked SET due_at = now() WHERE source_offset = 1")
-            let late = try #require(try await store.takeDue(limit: 10).first)
+            let late = try #require(try await store.leaseDue(limit: 10).first)
             #expect(late.history == history)
             #expect(late.reason == .doubt)
             #expect(try await database.number("SELECT count(*) FROM parked_submissions") == 2)
@@ -129,7 +129,7 @@ struct ParkingTests {
             try await store.park(parking(1, proof: "same", dueAfter: 3_600))
             try await store.park(parking(2, player: "player-2", proof: "same", dueAfter: 0))
             try await store.park(parking(3, player: "player-3", dueAfter: 3_600))
-            let taken = try await store.takeDue(limit: 10)
+            let taken = try await store.leaseDue(limit: 10)
             let isDue = Dictionary(uniqueKeysWithValues: taken.map { ($0.position.offset, $0.isDue) })
             #expect(isDue == [1: false, 2: true])
         }
@@ -141,7 +141,7 @@ struct ParkingTests {
             let ledger = database.ledger()
             try await store.park(parking(1))
             try await store.park(parking(2))
-            let taken = try await store.takeDue(limit: 10)
+            let taken = try await store.leaseDue(limit: 10)
             let first = decision(taken[0], .each([Sample.judged(Sample.purchase("1000"))]))
             let outcome = try await ledger.record(first)
             #expect(outcome.granted.map(\.subject) == ["1000"])
@@ -173,7 +173,7 @@ struct ParkingTests {
             #expect(try await recall(isParked: false) == .parked)
             #expect(try await recall(isParked: false, redelivered: false) == .nothing)
             #expect(try await recall(isParked: true) == .nothing)
-            let taken = try await store.takeDue(limit: 1)
+            let taken = try await store.leaseDue(limit: 1)
             let answer = try await ledger.record(decision(taken[0], .whole(.accountNotFound, [])))
             try await store.park(given)
             #expect(try await recall(isParked: false) == .answered(answer.events))
@@ -187,17 +187,17 @@ struct ParkingTests {
         try await with { database, store in
             let ledger = database.ledger()
             try await store.park(parking(1))
-            let taken = try await store.takeDue(limit: 1)
+            let taken = try await store.leaseDue(limit: 1)
             let outcome = try await ledger.record(
                 decision(taken[0], .each([Sample.judged(Sample.purchase("1000", quantity: 0))])))
             #expect(outcome == .parked)
-            try await store.remove(taken[0])
+            try await store.delete(taken[0])
             let kept = """
                 SELECT count(*) FROM parked
                 WHERE reason = 'database_refused' AND due_at IS NULL AND sql_state LIKE '23%'
                 """
             #expect(try await database.number(kept) == 1)
-            #expect(try await store.takeDue(limit: 1).isEmpty)
+            #expect(try await store.leaseDue(limit: 1).isEmpty)
             await ledger.close()
         }
     }
@@ -215,9 +215,9 @@ struct ParkingTests {
             #expect(try await database.number("SELECT count(*) FROM parked") == 20)
             #expect(try await database.number("SELECT count(*) FROM parked WHERE due_at IS NULL") == 1)
             // An operator who tries it again makes nothing worse.
-            let operatorStore = ParkedStore(pool: database.pool)
+            let operatorStore = ParkedAdministration(pool: database.pool)
             #expect(try await operatorStore.retry(ParkedFilter(reason: .databaseRefused)) == 1)
-            #expect(try await store.takeDue(limit: 100).count == 19)
+            #expect(try await store.leaseDue(limit: 100).count == 19)
             #expect(try await database.number("SELECT count(*) FROM parked WHERE due_at IS NULL") == 1)
         }
     }
@@ -300,10 +300,10 @@ struct ParkingTests {
             try await store.park(parking(1, .blockedSharedSecret, dueAfter: 3_600))
             try await store.park(parking(2, .blockedNoServerAPI, dueAfter: 3_600))
             try await store.park(parking(3, .doubt, dueAfter: 3_600))
-            try await store.wakeBlocked(Sample.bundle, for: ParkingReason.blockagesOfReceipts)
+            try await store.retryBlocked(Sample.bundle, for: ParkingReason.blockagesOfReceipts)
             let soon = "SELECT sum(source_offset)::bigint FROM parked WHERE due_at < now() + interval '1 minute'"
             #expect(try await database.number(soon) == 1)
-            try await store.wakeBlocked(Sample.bundle, for: ParkingReason.blockagesOfTransactions)
+            try await store.retryBlocked(Sample.bundle, for: ParkingReason.blockagesOfTransactions)
             #expect(try await database.number(soon) == 1 + 2)
         }
     }
@@ -313,13 +313,13 @@ struct ParkingTests {
         try await with { database, store in
             try await store.park(parking(1, .blockedRequest, dueAfter: 3_600))
             try await store.park(parking(2, .doubt, dueAfter: 3_600))
-            let operatorStore = ParkedStore(pool: database.pool)
+            let operatorStore = ParkedAdministration(pool: database.pool)
             #expect(try await operatorStore.list(ParkedFilter(), limit: 10).map(\.submissionID) == ["s-1", "s-2"])
             let blocked = ParkedFilter(bundleID: Sample.bundle.text, reason: .blockedRequest)
             let row = try #require(try await operatorStore.list(blocked, limit: 10).first)
             #expect(row.reason == "blocked_request" && row.detail == "timeout" && row.failures == 1 && !row.isLeased)
             #expect(try await operatorStore.retry(ParkedFilter(submissionID: "s-2")) == 1)
-            #expect(try await store.takeDue(limit: 10).map(\.position.offset) == [2])
+            #expect(try await store.leaseDue(limit: 10).map(\.position.offset) == [2])
             #expect(try await operatorStore.retry(ParkedFilter()) == 1)
             let count = try await operatorStore.count(ParkedFilter())
             #expect(count.all == 2 && count.leased == 1)
@@ -353,7 +353,7 @@ struct ParkingTests {
                 return (0..<rows.count).compactMap { rows.text($0, 0) }.joined(separator: "\n")
             }
             #expect(plan.contains("parked_due") && !plan.contains("Seq Scan"), "\(plan)")
-            #expect(try await store.takeDue(limit: 20).count == 1)
+            #expect(try await store.leaseDue(limit: 20).count == 1)
         }
     }
 

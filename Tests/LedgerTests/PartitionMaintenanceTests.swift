@@ -1,8 +1,9 @@
 import Foundation
 import Fulfillment
-import Ledger
 import Postgres
 import Testing
+
+@testable import Ledger
 
 @Suite("Maintenance of partitions beside workers and readers")
 struct PartitionMaintenanceTests {
@@ -152,8 +153,8 @@ struct PartitionMaintenanceTests {
 
     @Test(
         "old rows are found by their date, and not by reading the table",
-        arguments: ["proofs", "sightings", "replays", "defaults"])
-    func plans(name: String) async throws {
+        arguments: [Pruning.proofs, .sightings, .replays, .defaults])
+    func plans(pruning: Pruning) async throws {
         let database = try await LedgerDatabase()
         try await database.run(
             """
@@ -166,12 +167,10 @@ struct PartitionMaintenanceTests {
                 sha256('p'), '{}', 'a', '2026-01-01' FROM generate_series(1, 100000) AS n;
             ANALYZE proofs; ANALYZE device_sightings; ANALYZE replays; ANALYZE outcomes_default
             """)
-        let finding = try LedgerStatement.text("find_old_\(name)")
-        let plan = try await database.plan(finding, types: "date, int8", parameters: "'2025-12-01', 50000")
+        let plan = try await database.plan(pruning.finding.sql, types: "date, int8", parameters: "'2025-12-01', 50000")
         #expect(plan.contains("Index Scan"), "\(plan)")
-        let deleting = try LedgerStatement.text(name == "defaults" ? "prune_default" : "prune_\(name)")
         let deletion = try await database.plan(
-            deleting, types: "date, text[]", parameters: "'2025-12-01', '{\"(0,1)\"}'")
+            pruning.deleting.sql, types: "date, text[]", parameters: "'2025-12-01', '{\"(0,1)\"}'")
         #expect(deletion.contains("Tid Scan"), "\(deletion)")
     }
 }

@@ -59,7 +59,7 @@ struct RefundTests {
         #expect(try await database.number("SELECT count(*) FROM grants WHERE revoked_at IS NULL AND revision = 3") == 1)
         #expect(try await ledger.record(decision("1000", offset: 3)).reason == .alreadyGranted)
         let sweeper = OutboxSweeper(pool: database.pool)
-        let waiting = try await sweeper.takeOutbox(topic: "app-store-notifications", partition: 2, limit: 10)
+        let waiting = try await sweeper.leaseUnpublished(topic: "app-store-notifications", partition: 2, limit: 10)
         #expect(waiting.map(\.event.kind) == [.revoked, .reinstated])
         #expect(waiting.map(\.recordKey) == ["player-1", "player-1"])
         #expect(waiting.map(\.eventID) == waiting.map(\.event.eventID))
@@ -111,13 +111,13 @@ struct RefundTests {
             received(.refund, of: "1000"), received(.refund, of: "1001"), received(.reversal, of: "1001", after: 1),
             in: database)
         #expect(effects == ["remembered", "remembered", "remembered"])
-        let store = HoldStore(pool: database.pool)
+        let store = HoldAdministration(pool: database.pool)
         let listed = try await store.list(HoldFilter(), limit: 10)
         #expect(listed.map(\.note) == ["Apple has refunded it", nil])
         #expect(try await store.release(HoldFilter(), by: "ann") == 2)
         let holds = PostgresHolds(pool: database.pool)
         var events: [OutcomeEvent?] = []
-        let taken = try await holds.takeDue(catalogVersion: 1, limit: 5)
+        let taken = try await holds.leaseDue(catalogVersion: 1, limit: 5)
         for hold in taken.sorted(by: { $0.transactionID < $1.transactionID }) {
             let verdict = Verdict.each([Sample.judged(Sample.purchase(hold.transactionID.text))])
             events.append(

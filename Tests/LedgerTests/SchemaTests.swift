@@ -61,8 +61,8 @@ struct SchemaTests {
         #expect(try await database.pool.run { try Schema.check($0) } == state)
         try await database.pool.run { try Schema.migrate($0) }
         #expect(try await database.pool.run { try Schema.check($0) } == .current)
-        #expect(try await HoldStore(pool: database.pool).release(HoldFilter(), by: "ann") == 1)
-        let taken = try await PostgresHolds(pool: database.pool).takeDue(catalogVersion: 1, limit: 5)
+        #expect(try await HoldAdministration(pool: database.pool).release(HoldFilter(), by: "ann") == 1)
+        let taken = try await PostgresHolds(pool: database.pool).leaseDue(catalogVersion: 1, limit: 5)
         #expect(taken.map(\.transactionID) == ["1000"])
         #expect(taken.first?.evidence == nil && taken.first?.submission.submissionID == "s")
     }
@@ -116,7 +116,7 @@ struct SchemaTests {
         let state = Schema.State.tooOld(found: 2, needed: Schema.currentVersion)
         #expect(try await database.pool.run { try Schema.check($0) } == state)
         try await database.pool.run { try Schema.migrate($0) }
-        #expect(try await store.takeDue(limit: 5).count == 1)
+        #expect(try await store.leaseDue(limit: 5).count == 1)
         await store.close()
     }
 

@@ -30,7 +30,7 @@ struct SuspectTests {
     }
 
     private func takeAlone(_ store: PostgresParking) async throws -> LeasedSubmission? {
-        if case .alone(let leased) = try await store.takeSuspect() { leased } else { nil }
+        if case .alone(let leased) = try await store.leaseSuspect() { leased } else { nil }
     }
 
     @Test("after three takes in company and three deaths alone it is set aside, and none that was beside it")
@@ -39,16 +39,16 @@ struct SuspectTests {
             try await park(1...5, in: store)
             for _ in 0..<3 {
                 #expect(try await store.hasSuspect() == false)
-                #expect(try await store.takeDue(limit: 10).count == 5)
+                #expect(try await store.leaseDue(limit: 10).count == 5)
                 try await die(database)
             }
-            #expect(try await store.takeDue(limit: 10).isEmpty)
+            #expect(try await store.leaseDue(limit: 10).isEmpty)
             #expect(try await store.hasSuspect())
             var deaths = 0
             var ended: [Int64] = []
             var setAside: SetAsideSubmission?
             while setAside == nil || ended.count < 4 {
-                switch try await store.takeSuspect() {
+                switch try await store.leaseSuspect() {
                 case .none:
                     Issue.record("\(ended) ended, and nothing is left")
                     return
@@ -58,10 +58,10 @@ struct SuspectTests {
                 case .alone(let leased):
                     ended.append(leased.position.offset)
                     if leased.position.offset == 4 {
-                        try await store.putBack(
+                        try await store.reschedule(
                             leased, reason: .doubt, detail: nil, history: leased.history, dueAfterSeconds: 3_600)
                     } else {
-                        try await store.remove(leased)
+                        try await store.delete(leased)
                     }
                 case .setAside(let submission): setAside = submission
                 }
@@ -71,15 +71,16 @@ struct SuspectTests {
             #expect(setAside == SetAsideSubmission(submissionID: "s-3", bundleID: "com.example.game", deaths: 3))
             // Nothing of it is lost, and nobody takes it up.
             #expect(try await store.hasSuspect() == false)
-            #expect(try await store.takeDue(limit: 10).isEmpty)
-            let listed = try await ParkedStore(pool: database.pool).list(ParkedFilter(reason: .crashed), limit: 10)
+            #expect(try await store.leaseDue(limit: 10).isEmpty)
+            let listed = try await ParkedAdministration(pool: database.pool).list(
+                ParkedFilter(reason: .crashed), limit: 10)
             #expect(listed.map(\.submissionID) == ["s-3"])
             #expect(listed.first?.dueAt == nil && listed.first?.isLeased == false)
             #expect(listed.first?.detail == "the process died 3 times while this one alone was taken up")
             #expect(try await database.number("SELECT takes + deaths_alone FROM parked WHERE source_offset = 4") == 0)
             // An operator's word ends it, without a grudge.
-            #expect(try await ParkedStore(pool: database.pool).retry(ParkedFilter(submissionID: "s-3")) == 1)
-            #expect(try await store.takeDue(limit: 10).map(\.position.offset) == [3])
+            #expect(try await ParkedAdministration(pool: database.pool).retry(ParkedFilter(submissionID: "s-3")) == 1)
+            #expect(try await store.leaseDue(limit: 10).map(\.position.offset) == [3])
         }
     }
 
@@ -88,18 +89,18 @@ struct SuspectTests {
         try await with { database, store in
             try await park(1...1, in: store)
             for _ in 0..<10 {
-                let taken = try #require(try await store.takeDue(limit: 1).first)
-                try await store.release(taken)
+                let taken = try #require(try await store.leaseDue(limit: 1).first)
+                try await store.endLease(of: taken)
             }
             for _ in 0..<3 {
-                _ = try await store.takeDue(limit: 1)
+                _ = try await store.leaseDue(limit: 1)
                 try await die(database)
             }
             for _ in 0..<5 {
                 let released = try #require(try await takeAlone(store))
-                try await store.release(released)
+                try await store.endLease(of: released)
                 let forgiven = try #require(try await takeAlone(store))
-                try await store.forgive(forgiven)
+                try await store.clearSuspicion(of: forgiven)
                 try await die(database)
             }
             // Two deaths are not enough, and an end forgets them.
@@ -108,9 +109,9 @@ struct SuspectTests {
                 try await die(database)
             }
             let last = try #require(try await takeAlone(store))
-            try await store.putBack(last, reason: .doubt, detail: nil, history: last.history, dueAfterSeconds: 0)
+            try await store.reschedule(last, reason: .doubt, detail: nil, history: last.history, dueAfterSeconds: 0)
             #expect(try await store.hasSuspect() == false)
-            #expect(try await store.takeDue(limit: 1).count == 1)
+            #expect(try await store.leaseDue(limit: 1).count == 1)
         }
     }
 
@@ -120,7 +121,7 @@ struct SuspectTests {
             try await park(1...2, in: store)
             try await database.run("UPDATE parked SET takes = 3 WHERE source_offset = 1")
             try await database.run("UPDATE parked SET proof = (SELECT proof FROM parked WHERE source_offset = 1)")
-            #expect(try await store.takeDue(limit: 10).map(\.position.offset) == [2])
+            #expect(try await store.leaseDue(limit: 10).map(\.position.offset) == [2])
             #expect(try await takeAlone(store)?.position.offset == 1)
             #expect(try await takeAlone(store) == nil)
         }

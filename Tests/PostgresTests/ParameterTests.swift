@@ -39,7 +39,7 @@ struct ParameterTests {
                     .timestamptz(unixMicroseconds: nil), .date(daysSinceUnixEpoch: nil), .float8(nil), .jsonb(nil),
                     .textBytes(nil),
                 ])
-            #expect((0..<11).allSatisfy { nulls.isNull(0, $0) })
+            #expect((0..<11).allSatisfy { nulls.isNull(0, PostgresColumn(place: $0)) })
             #expect(nulls.text(0, 0) == nil)
             #expect(nulls.uuid(0, 5) == nil)
         }
@@ -82,7 +82,8 @@ struct ParameterTests {
                     .jsonbArray([Array("1".utf8), nil, Array("{}".utf8)]), .textBytesArray([[0x7a], nil, []]),
                 ])
             #expect(rows.count == 3)
-            #expect((0..<11).allSatisfy { rows.isNull(1, $0) && !rows.isNull(0, $0) && !rows.isNull(2, $0) })
+            let columns = (0..<11).map(PostgresColumn.init(place:))
+            #expect(columns.allSatisfy { rows.isNull(1, $0) && !rows.isNull(0, $0) && !rows.isNull(2, $0) })
             #expect(rows.text(0, 0) == "a" && rows.text(2, 0) == "")
             #expect(rows.bytes(0, 1) == [0] && rows.bytes(2, 1) == [])
             #expect(rows.int4(0, 2) == -1 && rows.int4(2, 2) == Int64(Int32.max))

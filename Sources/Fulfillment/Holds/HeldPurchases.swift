@@ -3,16 +3,16 @@
 public protocol HeldPurchases: Sendable {
     /// Leases up to `limit` whose wait may end: released ones and such as are due for another try, oldest first, then
     /// those decided by an older catalog than `catalogVersion`.
-    func takeDue(catalogVersion: Int64, limit: Int) async throws -> [LeasedHold]
+    func leaseDue(catalogVersion: Int64, limit: Int) async throws -> [LeasedHold]
 
     /// They stay held under this catalog, for these reasons. Nothing happens to one whose lease is over.
-    func keep(_ holds: [(hold: LeasedHold, reason: Reason)], catalogVersion: Int64) async throws
+    func keepHeld(_ holds: [(hold: LeasedHold, reason: Reason)], catalogVersion: Int64) async throws
 
     /// No verdict: to be tried again. Nothing happens where the lease is over.
-    func putBack(_ hold: LeasedHold, dueAfterSeconds: Double) async throws
+    func reschedule(_ hold: LeasedHold, dueAfterSeconds: Double) async throws
 
     /// Gives one back as if it had never been taken.
-    func release(_ hold: LeasedHold) async throws
+    func endLease(of hold: LeasedHold) async throws
 
     /// Settles a hold and makes it durable, with its event, in one SQL transaction. Returns the event, nil where it
     /// stays held, or where the lease is over: then somebody else has it, or an operator's word is newer.

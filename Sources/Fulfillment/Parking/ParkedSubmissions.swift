@@ -64,7 +64,7 @@ public struct LeasedSubmission: Sendable {
 }
 
 /// What came of looking for a submission whose workers died, or may have.
-public enum SuspectTaken: Sendable {
+public enum SuspectLease: Sendable {
     case none
     /// To be tried with nothing else of the parked ones beside it.
     case alone(LeasedSubmission)
@@ -105,31 +105,31 @@ public protocol ParkedSubmissions: Sendable {
 
     /// Leases up to `limit` that are due, oldest first, each with others of the same app and proof behind it. None that
     /// was taken three times without being given back: those are suspects. Throws where the database is out of reach.
-    func takeDue(limit: Int) async throws -> [LeasedSubmission]
+    func leaseDue(limit: Int) async throws -> [LeasedSubmission]
 
     /// Whether a suspect is due.
     func hasSuspect() async throws -> Bool
 
     /// Leases the suspect that is due first, or sets it aside. To be called while no other is taken.
-    func takeSuspect() async throws -> SuspectTaken
+    func leaseSuspect() async throws -> SuspectLease
 
     /// What was taken alone has lived long enough: if the process dies from now on, that is not held against it.
-    func forgive(_ leased: LeasedSubmission) async throws
+    func clearSuspicion(of leased: LeasedSubmission) async throws
 
     /// Gives one back that is still undecided. Nothing happens where the lease is over.
-    func putBack(
+    func reschedule(
         _ leased: LeasedSubmission, reason: ParkingReason, detail: String?, history: WaitingHistory,
         dueAfterSeconds: Double
     ) async throws
 
     /// Gives one back as if it had never been taken.
-    func release(_ leased: LeasedSubmission) async throws
+    func endLease(of leased: LeasedSubmission) async throws
 
     /// Its answer is durable: it waits no longer. Nothing happens where the lease is over or the row is gone.
-    func remove(_ leased: LeasedSubmission) async throws
+    func delete(_ leased: LeasedSubmission) async throws
 
     /// The app's credentials work again: what waited for these reasons is due, spread over a short while.
-    func wakeBlocked(_ bundleID: BundleID, for reasons: [ParkingReason]) async throws
+    func retryBlocked(_ bundleID: BundleID, for reasons: [ParkingReason]) async throws
 }
 
 extension RecordPosition {

@@ -51,16 +51,7 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
 
     func ask(_ request: Request, size: Int) async throws(LedgerClosed) -> Answer {
         let result = await withCheckedContinuation { continuation in
-            let entry = Entry(request: request, size: size, continuation: continuation)
-            let (isClosed, idle) = state.withLock { state in
-                if state.isClosed { return (true, nil as CheckedContinuation<Void, Never>?) }
-                if state.waiting.isEmpty { state.unattendedSince = .now }
-                state.waiting.append(entry)
-                let called = state.idle.firstIndex { $0.minimum <= state.waiting.count }
-                return (false, called.map { state.idle.remove(at: $0).continuation })
-            }
-            if isClosed { entry.fail() }
-            idle?.resume()
+            add([Entry(request: request, size: size, continuation: continuation)])
         }
         return try result.get()
     }

@@ -6,7 +6,7 @@ struct Isolation<Entry> {
 
     struct Group {
         fileprivate(set) var entries: [Entry]
-        var lookUp = BatchTransaction.LookUp.underOldClaims
+        var lookUp = DecisionBatchWrite.LookUp.underOldClaims
         /// Half of a group that failed: it is halved again as soon as it fails.
         fileprivate var isPart = false
         fileprivate var readyAt: Instant?
@@ -64,7 +64,7 @@ struct Isolation<Entry> {
     mutating func add(_ entries: [Entry]) { groups.insert(Group(entries), at: 0) }
 
     /// To be tried again at once, as it is.
-    mutating func putBack(_ group: Group, keeping entries: [Entry]) {
+    mutating func reschedule(_ group: Group, keeping entries: [Entry]) {
         guard !entries.isEmpty else { return }
         var group = group
         group.entries = entries

@@ -12,9 +12,9 @@ public struct PostgresAppleBudget: AppleBudget {
     /// On top of the reach and a lease: what lies further ahead was written before the clock was set back. Seconds.
     private static let clockToleranceSeconds = 5.0
 
-    private static let leasing = LedgerSQL.statement(PackageResources.lease_budget_sql)
-    private static let holding = LedgerSQL.statement(PackageResources.hold_budget_sql)
-    private static let held = LedgerSQL.statement(PackageResources.budget_holds_sql)
+    private static let leasing = LedgerSQL.statement(PackageResources.lease_apple_budget_sql)
+    private static let holding = LedgerSQL.statement(PackageResources.upsert_apple_budget_hold_sql)
+    private static let held = LedgerSQL.statement(PackageResources.list_apple_budget_holds_sql)
 
     private let pool: PostgresPool
 
@@ -29,7 +29,7 @@ public struct PostgresAppleBudget: AppleBudget {
         let parameters = Self.key(scope) + [.float8(lasts), .float8(Self.reachSeconds), .float8(strange)]
         return try await pool.run { session in
             let rows = try session.execute(Self.leasing, parameters)
-            guard let endsIn = rows.float8(0, 0) else { return nil }
+            guard let endsIn = rows.float8(0, try rows.column("ends_in")) else { return nil }
             return BudgetLease(requests: requests, startsIn: endsIn - lasts, lasts: lasts)
         }
     }
@@ -49,11 +49,13 @@ public struct PostgresAppleBudget: AppleBudget {
         try await pool.run { session in
             let rows = try session.execute(
                 Self.held, [.float8(Self.longestHoldSeconds + Self.clockToleranceSeconds)])
+            let (app, endpoints) = (try rows.column("bundle_id"), try rows.column("endpoint"))
+            let (environments, left) = (try rows.column("environment"), try rows.column("seconds"))
             var holds: [AppleScope: Double] = [:]
             for row in 0..<rows.count {
-                guard let bundleID = rows.text(row, 0), let endpoint = rows.text(row, 1),
-                    let environment = rows.text(row, 2).flatMap(StoreEnvironment.init),
-                    let seconds = rows.float8(row, 3)
+                guard let bundleID = rows.text(row, app), let endpoint = rows.text(row, endpoints),
+                    let environment = rows.text(row, environments).flatMap(StoreEnvironment.init),
+                    let seconds = rows.float8(row, left)
                 else { continue }
                 let scope = AppleScope(
                     bundleID: Identifier(bundleID), endpoint: endpoint, environment: environment)

@@ -1,16 +1,19 @@
 import Fulfillment
 import Postgres
 
-/// Holds as one of the `…_holds` statements returns them.
-struct TakenHolds: Sendable {
+/// Holds as `lease_due_holds` and `list_holds_page` return them.
+struct LeasedHolds: Sendable {
     var leased: [LeasedHold] = []
     /// Their submission cannot be read, which nothing mends.
     var unreadable: [StoreTransactionID] = []
 
-    init(_ rows: PostgresRows) {
+    init(_ rows: PostgresRows) throws(PostgresError) {
+        let columns = try LeasedHoldColumns(rows)
         for row in 0..<rows.count {
-            guard let transaction = rows.text(row, 0).map({ StoreTransactionID($0) }) else { continue }
-            if let hold = LeasedHold(transaction, rows, row) {
+            guard let transaction = rows.text(row, columns.transaction).map({ StoreTransactionID($0) }) else {
+                continue
+            }
+            if let hold = LeasedHold(transaction, rows, row, columns) {
                 leased.append(hold)
             } else {
                 unreadable.append(transaction)
@@ -19,27 +22,60 @@ struct TakenHolds: Sendable {
     }
 }
 
+private struct LeasedHoldColumns {
+    let transaction, original, product, reason, waived, isReleased, isDue, submission, key: PostgresColumn
+    let topic, partition, offset, timestamp, traceparent: PostgresColumn
+    let evidence, dailyCount, tries, lease, risk: PostgresColumn
+
+    init(_ rows: PostgresRows) throws(PostgresError) {
+        transaction = try rows.column("transaction_id")
+        original = try rows.column("original_transaction_id")
+        product = try rows.column("product_id")
+        reason = try rows.column("reason")
+        waived = try rows.column("waived")
+        isReleased = try rows.column("is_released")
+        isDue = try rows.column("is_due")
+        submission = try rows.column("submission")
+        key = try rows.column("submission_key")
+        topic = try rows.column("source_topic")
+        partition = try rows.column("source_partition")
+        offset = try rows.column("source_offset")
+        timestamp = try rows.column("source_timestamp")
+        traceparent = try rows.column("traceparent")
+        evidence = try rows.column("evidence")
+        dailyCount = try rows.column("daily_count")
+        tries = try rows.column("tries")
+        lease = try rows.column("leased_until")
+        risk = try rows.column("risk")
+    }
+}
+
 extension LeasedHold {
-    fileprivate init?(_ transaction: StoreTransactionID, _ rows: PostgresRows, _ row: Int) {
-        guard let original = rows.text(row, 1), let product = rows.text(row, 2), let reason = rows.text(row, 3),
-            let bytes = rows.bytes(row, 6),
+    fileprivate init?(
+        _ transaction: StoreTransactionID, _ rows: PostgresRows, _ row: Int, _ columns: LeasedHoldColumns
+    ) {
+        guard let original = rows.text(row, columns.original), let product = rows.text(row, columns.product),
+            let reason = rows.text(row, columns.reason), let bytes = rows.bytes(row, columns.submission),
             case .submission(let submission) = SubmissionDecoder().decode(bytes, signatureHeaders: []),
-            let identity = rows.uuid(row, 7), let topic = rows.text(row, 8), let partition = rows.int4(row, 9),
-            let offset = rows.int8(row, 10), let timestamp = rows.timestamp(row, 11),
-            let lease = rows.timestampMicroseconds(row, 15)
+            let identity = rows.uuid(row, columns.key), let topic = rows.text(row, columns.topic),
+            let partition = rows.int4(row, columns.partition), let offset = rows.int8(row, columns.offset),
+            let timestamp = rows.timestamp(row, columns.timestamp),
+            let lease = rows.timestampMicroseconds(row, columns.lease)
         else { return nil }
-        let waived = (rows.textArray(row, 4) ?? []).compactMap { $0.flatMap(Reason.init(rawValue:)) }
+        let waived = (rows.textArray(row, columns.waived) ?? []).compactMap { $0.flatMap(Reason.init(rawValue:)) }
         self.init(
             transactionID: transaction, originalTransactionID: Identifier(original), productID: Identifier(product),
             // A newer replica may hold for a reason that this one does not know.
             reason: Reason(rawValue: reason) ?? .unknownProduct, waived: Set(waived),
-            isReleased: rows.bool(row, 5) ?? false, isDue: rows.bool(row, 17) ?? false, submission: submission,
-            identity: identity.nameBased,
+            isReleased: rows.bool(row, columns.isReleased) ?? false, isDue: rows.bool(row, columns.isDue) ?? false,
+            submission: submission, identity: identity.nameBased,
             position: RecordPosition(
                 topic: topic, partition: Int32(truncatingIfNeeded: partition), offset: offset, timestamp: timestamp,
                 content: Digest256(bytes: [])),
-            traceparent: rows.text(row, 12), evidence: rows.bytes(row, 13).flatMap(GenuineReceipt.init(stored:)),
-            dailyCount: rows.int8(row, 16).map { Int($0) }, tries: Int(rows.int4(row, 14) ?? 0), lease: lease,
-            risk: (rows.textArray(row, 18) ?? []).compactMap { $0.flatMap(RiskSignal.init(rawValue:)) })
+            traceparent: rows.text(row, columns.traceparent),
+            evidence: rows.bytes(row, columns.evidence).flatMap(GenuineReceipt.init(stored:)),
+            dailyCount: rows.int8(row, columns.dailyCount).map { Int($0) },
+            tries: Int(rows.int4(row, columns.tries) ?? 0), lease: lease,
+            risk: (rows.textArray(row, columns.risk) ?? []).compactMap { $0.flatMap(RiskSignal.init(rawValue:)) })
     }
 }

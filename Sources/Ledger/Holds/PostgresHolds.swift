@@ -7,11 +7,10 @@ public struct PostgresHolds: HeldPurchases {
     /// How long a worker has for one try, by PostgreSQL's clock: longer than Apple may take in two environments.
     public static let leaseSeconds = 60.0
 
-    private static let takingDue = LedgerSQL.statement(PackageResources.take_due_holds_sql)
-    private static let takingOutdated = LedgerSQL.statement(PackageResources.take_outdated_holds_sql)
-    private static let mending = LedgerSQL.statement(PackageResources.mend_hold_times_sql)
-    private static let puttingBack = LedgerSQL.statement(PackageResources.put_back_hold_sql)
-    private static let returning = LedgerSQL.statement(PackageResources.return_hold_sql)
+    private static let leasing = LedgerSQL.statement(PackageResources.lease_due_holds_sql)
+    private static let resetting = LedgerSQL.statement(PackageResources.reset_future_holds_sql)
+    private static let rescheduling = LedgerSQL.statement(PackageResources.reschedule_hold_sql)
+    private static let endingLease = LedgerSQL.statement(PackageResources.end_hold_lease_sql)
 
     private let pool: PostgresPool
     private let leaseSeconds: Double
@@ -26,35 +25,29 @@ public struct PostgresHolds: HeldPurchases {
         farthestSeconds = DueTimes.farthest(longestDelay: longestDelay)
     }
 
-    public func takeDue(catalogVersion: Int64, limit: Int) async throws -> [LeasedHold] {
+    public func leaseDue(catalogVersion: Int64, limit: Int) async throws -> [LeasedHold] {
         try await pool.run { [leaseSeconds, farthestSeconds] session in
             try session.transaction { session in
                 try session.execute(
-                    Self.mending, [.float8(farthestSeconds), .int8(DueTimes.mendedAtATime)])
-                func take(_ statement: PostgresStatement, _ more: [PostgresParameter], _ limit: Int) throws
-                    -> [LeasedHold]
-                {
-                    let rows = try session.execute(statement, [.int8(Int64(limit)), .float8(leaseSeconds)] + more)
-                    let taken = TakenHolds(rows)
-                    try KeepHolds.leave(taken.unreadable, catalogVersion: catalogVersion, in: session)
-                    return taken.leased
-                }
-                let due = try take(Self.takingDue, [], limit)
-                if due.count >= limit { return due }
-                return due + (try take(Self.takingOutdated, [.int8(catalogVersion)], limit - due.count))
+                    Self.resetting, [.float8(farthestSeconds), .int8(DueTimes.mendedAtATime)])
+                let rows = try session.execute(
+                    Self.leasing, [.int8(Int64(limit)), .float8(leaseSeconds), .int8(catalogVersion)])
+                let found = try LeasedHolds(rows)
+                try UpdateHolds.setAside(found.unreadable, catalogVersion: catalogVersion, in: session)
+                return found.leased
             }
         }
     }
 
-    public func keep(_ holds: [(hold: LeasedHold, reason: Reason)], catalogVersion: Int64) async throws {
-        let rows = holds.map { KeepHolds.Row(hold: $0.hold, reason: $0.reason) }
-        try await pool.run { try KeepHolds.run(rows, catalogVersion: catalogVersion, in: $0) }
+    public func keepHeld(_ holds: [(hold: LeasedHold, reason: Reason)], catalogVersion: Int64) async throws {
+        let rows = holds.map { UpdateHolds.Row(hold: $0.hold, reason: $0.reason) }
+        try await pool.run { try UpdateHolds.run(rows, catalogVersion: catalogVersion, in: $0) }
     }
 
-    public func putBack(_ hold: LeasedHold, dueAfterSeconds: Double) async throws {
+    public func reschedule(_ hold: LeasedHold, dueAfterSeconds: Double) async throws {
         try await pool.run { session in
             _ = try session.execute(
-                Self.puttingBack,
+                Self.rescheduling,
                 [
                     .text(hold.transactionID.text), .timestamptz(unixMicroseconds: hold.lease),
                     .float8(dueAfterSeconds),
@@ -62,16 +55,16 @@ public struct PostgresHolds: HeldPurchases {
         }
     }
 
-    public func release(_ hold: LeasedHold) async throws {
+    public func endLease(of hold: LeasedHold) async throws {
         try await pool.run { session in
             _ = try session.execute(
-                Self.returning, [.text(hold.transactionID.text), .timestamptz(unixMicroseconds: hold.lease)])
+                Self.endingLease, [.text(hold.transactionID.text), .timestamptz(unixMicroseconds: hold.lease)])
         }
     }
 
     public func settle(_ decision: HoldDecision) async throws -> OutcomeEvent? {
-        let transaction = HoldTransaction(decision: decision, operatorName: nil)
-        if case .published(let event) = try await pool.run({ try transaction.run(in: $0) }) { return event }
+        let write = HoldWrite(decision: decision, operatorName: nil)
+        if case .published(let event) = try await pool.run({ try write.run(in: $0) }) { return event }
         return nil
     }
 }

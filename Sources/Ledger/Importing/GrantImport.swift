@@ -53,10 +53,10 @@ public struct GrantImport: Sendable {
         public let conflicts: [Int]
     }
 
-    private static let creating = LedgerSQL.text(PackageResources.import_table_sql)
-    private static let claiming = LedgerSQL.text(PackageResources.import_claims_sql)
-    private static let granting = LedgerSQL.statement(PackageResources.import_grants_sql)
-    private static let comparing = LedgerSQL.statement(PackageResources.import_conflicts_sql)
+    private static let creating = LedgerSQL.text(PackageResources.create_import_table_sql)
+    private static let claiming = LedgerSQL.text(PackageResources.upsert_imported_claims_sql)
+    private static let granting = LedgerSQL.statement(PackageResources.insert_imported_grants_sql)
+    private static let comparing = LedgerSQL.statement(PackageResources.find_import_conflicts_sql)
 
     private let pool: PostgresPool
 
@@ -91,11 +91,13 @@ public struct GrantImport: Sendable {
                 }
                 // Not prepared: their table is another one each time.
                 try session.run(script: Self.claiming)
-                let entered = try session.execute(Self.granting).int8(0, 0) ?? 0
+                let granted = try session.execute(Self.granting)
+                let entered = granted.int8(0, try granted.column("entered")) ?? 0
                 let conflicts = try session.execute(Self.comparing)
+                let line = try conflicts.column("line")
                 let found = Entered(
                     entered: Int(entered),
-                    conflicts: (0..<conflicts.count).compactMap { row in conflicts.int8(row, 0).map { Int($0) } })
+                    conflicts: (0..<conflicts.count).compactMap { row in conflicts.int8(row, line).map { Int($0) } })
                 if dryRun { throw DryRun(found: found) }
                 return found
             }

@@ -49,7 +49,8 @@ public struct Inspection: Sendable {
         _ id: String, days: Int32, limit: Int64, in session: PostgresSession
     ) throws -> Inspection {
         func rows(_ statement: PostgresStatement, _ parameters: [PostgresParameter]) throws -> [JSONValue] {
-            let text = try session.execute(statement, parameters).bytes(0, 0) ?? []
+            let found = try session.execute(statement, parameters)
+            let text = found.bytes(0, try found.column("rows")) ?? []
             return (try? JSONParser.parse(text).value.array) ?? []
         }
         let name = PostgresParameter.text(id)

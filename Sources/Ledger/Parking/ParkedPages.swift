@@ -21,7 +21,8 @@ enum ParkedPages {
             let behind = last
             let (newest, count) = try await pool.run { session in
                 let rows = try session.execute(statement, [.uuid(behind), .int8(size)] + more)
-                return (rows.uuid(0, 0), Int(rows.int8(0, 1) ?? 0))
+                let (last, changed) = (try rows.column("last_id"), try rows.column("changed"))
+                return (rows.uuid(0, last), Int(rows.int8(0, changed) ?? 0))
             }
             changed += count
             guard let newest else { return changed }

@@ -15,14 +15,14 @@ public final class PostgresParking: ParkedSubmissions {
     private static let maximumBatch = 200
     private static let maximumBatchBytes = 4 << 20
     /// Over which an app's submissions are tried again once its credentials work.
-    private static let wakeSeconds = 10.0
+    private static let retrySpreadSeconds = 10.0
 
-    private static let puttingBack = LedgerSQL.statement(PackageResources.put_back_parked_sql)
-    private static let releasing = LedgerSQL.statement(PackageResources.release_parked_sql)
-    private static let forgiving = LedgerSQL.statement(PackageResources.forgive_parked_sql)
-    private static let finding = LedgerSQL.statement(PackageResources.find_suspects_sql)
-    private static let removing = LedgerSQL.statement(PackageResources.remove_parked_sql)
-    private static let waking = LedgerSQL.statement(PackageResources.wake_parked_sql)
+    private static let rescheduling = LedgerSQL.statement(PackageResources.reschedule_parked_sql)
+    private static let endingLease = LedgerSQL.statement(PackageResources.end_parked_lease_sql)
+    private static let clearing = LedgerSQL.statement(PackageResources.clear_parked_suspicion_sql)
+    private static let finding = LedgerSQL.statement(PackageResources.find_parked_suspect_sql)
+    private static let deleting = LedgerSQL.statement(PackageResources.delete_leased_parked_sql)
+    private static let retryingBlocked = LedgerSQL.statement(PackageResources.retry_blocked_parked_page_sql)
 
     private let pool: PostgresPool
     private let observer: LedgerObserver
@@ -55,20 +55,20 @@ public final class PostgresParking: ParkedSubmissions {
         try await queue.ask(submission, size: 1024 + submission.submission.proof.length)
     }
 
-    public func takeDue(limit: Int) async throws -> [LeasedSubmission] {
+    public func leaseDue(limit: Int) async throws -> [LeasedSubmission] {
         try await pool.run { [leaseSeconds, farthestSeconds] in
-            try TakeParked.due(
+            try LeaseParked.due(
                 limit: limit, leaseSeconds: leaseSeconds, farthestSeconds: farthestSeconds, in: $0)
         }
     }
 
-    public func putBack(
+    public func reschedule(
         _ leased: LeasedSubmission, reason: ParkingReason, detail: String?, history: WaitingHistory,
         dueAfterSeconds: Double
     ) async throws {
         try await pool.run { session in
             try session.execute(
-                Self.puttingBack,
+                Self.rescheduling,
                 [
                     .uuid(leased.id.stored), .timestamptz(unixMicroseconds: leased.lease), .text(reason.rawValue),
                     .text(detail), .int4(Int32(clamping: history.failures)), .jsonbBytes(history.storedDoubts),
@@ -81,31 +81,34 @@ public final class PostgresParking: ParkedSubmissions {
     }
 
     public func hasSuspect() async throws -> Bool {
-        try await pool.run { try $0.execute(Self.finding).bool(0, 0) ?? false }
-    }
-
-    public func takeSuspect() async throws -> SuspectTaken {
-        try await pool.run { [leaseSeconds] in
-            try TakeParked.suspect(deaths: Self.deathsOfPoison, leaseSeconds: leaseSeconds, in: $0)
+        try await pool.run { session in
+            let rows = try session.execute(Self.finding)
+            return rows.bool(0, try rows.column("is_due")) ?? false
         }
     }
 
-    public func forgive(_ leased: LeasedSubmission) async throws {
-        try await run(Self.forgiving, on: leased)
+    public func leaseSuspect() async throws -> SuspectLease {
+        try await pool.run { [leaseSeconds] in
+            try LeaseParked.suspect(deaths: Self.deathsOfPoison, leaseSeconds: leaseSeconds, in: $0)
+        }
     }
 
-    public func release(_ leased: LeasedSubmission) async throws {
-        try await run(Self.releasing, on: leased)
+    public func clearSuspicion(of leased: LeasedSubmission) async throws {
+        try await run(Self.clearing, on: leased)
     }
 
-    public func remove(_ leased: LeasedSubmission) async throws {
-        try await run(Self.removing, on: leased)
+    public func endLease(of leased: LeasedSubmission) async throws {
+        try await run(Self.endingLease, on: leased)
     }
 
-    public func wakeBlocked(_ bundleID: BundleID, for reasons: [ParkingReason]) async throws {
+    public func delete(_ leased: LeasedSubmission) async throws {
+        try await run(Self.deleting, on: leased)
+    }
+
+    public func retryBlocked(_ bundleID: BundleID, for reasons: [ParkingReason]) async throws {
         _ = try await ParkedPages.run(
-            Self.waking,
-            [.text(bundleID.text), .float8(Self.wakeSeconds), .textArray(reasons.map(\.rawValue))],
+            Self.retryingBlocked,
+            [.text(bundleID.text), .float8(Self.retrySpreadSeconds), .textArray(reasons.map(\.rawValue))],
             in: pool, progress: { _ in })
     }
 
@@ -145,7 +148,7 @@ extension PostgresParking {
         while true {
             let given = entries.map(\.request)
             do {
-                let refused = try await pool.run { try Park.run(given, in: $0) }
+                let refused = try await pool.run { try InsertParked.run(given, in: $0) }
                 observer.succeeded(.parking)
                 for entry in entries {
                     let isRefused = refused.value.contains(entry.request.position.parkedID)
@@ -180,7 +183,7 @@ extension PostgresParking {
     private func parkRefused(_ refused: ParkingSubmission, for error: PostgresError) async -> Durable<Void>? {
         do {
             let history = try await pool.run {
-                try ParkRefused.run(
+                try InsertRefused.run(
                     refused.submission, refused.position, proof: refused.proof, traceparent: refused.traceparent,
                     for: error, in: $0)
             }

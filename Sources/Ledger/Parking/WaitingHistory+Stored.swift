@@ -14,10 +14,11 @@ extension WaitingHistory {
         return json.bytes
     }
 
-    /// Of columns that follow one another: failures, doubts, first failure, parkings.
-    init(_ rows: PostgresRows, _ row: Int, firstColumn column: Int, tries: Int) {
+    init(_ rows: PostgresRows, _ row: Int, _ columns: LeasedColumns) {
         var doubts: [Reason: Int] = [:]
-        if let bytes = rows.jsonb(row, column + 1), case .object(let members)? = try? JSONParser.parse(bytes).value {
+        if let bytes = rows.jsonb(row, columns.doubts),
+            case .object(let members)? = try? JSONParser.parse(bytes).value
+        {
             for member in members {
                 guard let reason = Reason(rawValue: member.name), case .number(let text) = member.value
                 else { continue }
@@ -25,14 +26,15 @@ extension WaitingHistory {
             }
         }
         self.init(
-            failures: Int(rows.int4(row, column) ?? 0), doubts: doubts,
-            firstFailureAt: rows.timestamp(row, column + 2), parkings: Int(rows.int4(row, column + 3) ?? 0),
-            tries: [AppleTry](stored: rows.text(row, tries)))
+            failures: Int(rows.int4(row, columns.failures) ?? 0), doubts: doubts,
+            firstFailureAt: rows.timestamp(row, columns.firstFailureAt),
+            parkings: Int(rows.int4(row, columns.parkings) ?? 0),
+            tries: [AppleTry](stored: rows.text(row, columns.tries)))
     }
 }
 
 extension PostgresRows {
-    func timestamp(_ row: Int, _ column: Int) -> Timestamp? {
+    func timestamp(_ row: Int, _ column: PostgresColumn) -> Timestamp? {
         timestampMicroseconds(row, column).map { Timestamp(milliseconds: $0 / 1000) }
     }
 }

@@ -29,12 +29,16 @@ public struct GrantedUnits: Sendable, Equatable {
         self.revoked = revoked
     }
 
-    private static let statement = LedgerSQL.statement(PackageResources.granted_units_sql)
-    private static let zoneStatement = LedgerSQL.statement(PackageResources.knows_time_zone_sql)
+    private static let statement = LedgerSQL.statement(PackageResources.count_granted_units_sql)
+    private static let zoneStatement = PostgresStatement(
+        "SELECT EXISTS (SELECT FROM pg_timezone_names WHERE name = $1) AS is_known")
 
     /// Whether PostgreSQL knows the time zone by this name. Throws a `PostgresError`.
     public static func isKnown(timeZone: String, in pool: PostgresPool) async throws -> Bool {
-        try await pool.run { try $0.execute(zoneStatement, [.text(timeZone)]).bool(0, 0) ?? false }
+        try await pool.run { session in
+            let rows = try session.execute(zoneStatement, [.text(timeZone)])
+            return rows.bool(0, try rows.column("is_known")) ?? false
+        }
     }
 
     /// Of production alone, from the first day to the last, both included. Reads all grants of that time: minutes, for a
@@ -48,11 +52,13 @@ public struct GrantedUnits: Sendable, Equatable {
                 let rows = try session.execute(
                     statement,
                     [.text(days.lowerBound.text), .text(days.upperBound.text), .text(timeZone), .text(bundleID)])
+                let (products, day) = (try rows.column("product_id"), try rows.column("day"))
+                let (granted, revoked) = (try rows.column("granted"), try rows.column("revoked"))
                 return (0..<rows.count).compactMap { row in
-                    guard let product = rows.text(row, 0), let day = rows.text(row, 1) else { return nil }
+                    guard let product = rows.text(row, products), let text = rows.text(row, day) else { return nil }
                     return GrantedUnits(
-                        productID: product, day: ReportDay(day), granted: rows.int8(row, 2) ?? 0,
-                        revoked: rows.int8(row, 3) ?? 0)
+                        productID: product, day: ReportDay(text), granted: rows.int8(row, granted) ?? 0,
+                        revoked: rows.int8(row, revoked) ?? 0)
                 }
             }
         }

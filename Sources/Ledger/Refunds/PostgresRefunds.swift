@@ -13,9 +13,9 @@ public struct PostgresRefunds: RefundLedger {
     /// own.
     public func apply(_ notices: [ReceivedNotice], catalog: Catalog) async throws -> Durable<[AppliedNotice]> {
         guard !notices.isEmpty else { return Durable([], in: nil) }
-        let transaction = RefundTransaction(received: notices, catalog: catalog)
+        let write = RefundBatchWrite(received: notices, catalog: catalog)
         do {
-            let done = try await pool.run { try transaction.run(in: $0) }
+            let done = try await pool.run { try write.run(in: $0) }
             return Durable(done.effects.map(AppliedNotice.applied), in: done.history)
         } catch {
             let failure = PostgresError(caught: error)

@@ -3,7 +3,7 @@ import Postgres
 
 /// What a settled batch of refunds writes.
 struct RefundRows {
-    private static let entering = LedgerSQL.statement(PackageResources.enter_refunds_sql)
+    private static let entering = LedgerSQL.statement(PackageResources.upsert_refunds_sql)
     private static let revoking = LedgerSQL.statement(PackageResources.revoke_grants_sql)
     private static let publishing = LedgerSQL.statement(PackageResources.insert_refund_events_sql)
 

@@ -7,14 +7,16 @@ public struct UnsuitableDatabase: Error, Sendable, Equatable, CustomStringConver
 
 /// Names of players, topics and products are Unicode: a database with another encoding refuses some of them.
 public enum DatabaseEncoding {
-    private static let statement = LedgerSQL.statement(PackageResources.database_encoding_sql)
+    private static let statement = PostgresStatement(
+        "SELECT current_database()::text AS name, getdatabaseencoding()::text AS encoding")
 
     /// Why the database cannot be used; nil where it can.
     public static func fault(in session: PostgresSession) throws -> String? {
         let rows = try session.execute(statement)
-        guard let encoding = rows.text(0, 1), encoding != "UTF8" else { return nil }
+        let name = rows.text(0, try rows.column("name")) ?? ""
+        guard let encoding = rows.text(0, try rows.column("encoding")), encoding != "UTF8" else { return nil }
         return """
-            database "\(rows.text(0, 0) ?? "")" has the encoding \(encoding), receiptd needs UTF8: make it anew with \
+            database "\(name)" has the encoding \(encoding), receiptd needs UTF8: make it anew with \
             CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0
             """
     }

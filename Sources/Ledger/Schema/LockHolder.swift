@@ -25,12 +25,14 @@ public struct LockHolder: Sendable, Equatable, CustomStringConvertible {
     static func find(_ tables: [String], olderThan seconds: Double, in session: PostgresSession) throws -> [LockHolder]
     {
         let rows = try session.execute(finding, [.textArray(tables), .float8(seconds)])
+        let (process, application) = (try rows.column("pid"), try rows.column("application_name"))
+        let (role, table, age) = (try rows.column("role"), try rows.column("table_name"), try rows.column("seconds"))
         return (0..<rows.count).map { row in
             LockHolder(
-                processID: rows.int4(row, 0).map { Int32(truncatingIfNeeded: $0) },
-                application: ParkRefused.shown(rows.text(row, 1) ?? ""),
-                role: ParkRefused.shown(rows.text(row, 2) ?? ""),
-                table: rows.text(row, 3) ?? "", seconds: rows.float8(row, 4))
+                processID: rows.int4(row, process).map { Int32(truncatingIfNeeded: $0) },
+                application: InsertRefused.shown(rows.text(row, application) ?? ""),
+                role: InsertRefused.shown(rows.text(row, role) ?? ""),
+                table: rows.text(row, table) ?? "", seconds: rows.float8(row, age))
         }
     }
 }

@@ -14,8 +14,11 @@ public enum MaintenanceCheck: Sendable, Equatable {
 
     /// A day that nobody makes: far behind everyone's retention.
     private static let day = OutcomeDay(sinceEpoch: 0)
-    private static let mayDrop = LedgerSQL.statement(PackageResources.may_drop_outcomes_days_sql)
-    private static let making = LedgerSQL.statement(PackageResources.make_outcomes_day_sql)
+    private static let mayDrop = PostgresStatement(
+        """
+        SELECT has_table_privilege('outcomes', 'DELETE') AND has_function_privilege('drop_outcomes_day(date)', 'EXECUTE')
+            AS may_drop
+        """)
 
     /// Throws a `PostgresError` for what is no right's fault.
     public static func run(in session: PostgresSession) throws -> MaintenanceCheck {
@@ -24,8 +27,9 @@ public enum MaintenanceCheck: Sendable, Equatable {
         guard holders.isEmpty else { return .busy(holders) }
         do {
             return try session.transaction { session in
-                try session.execute(making, [.date(daysSinceUnixEpoch: day.sinceEpoch)])
-                let mayDrop = try session.execute(mayDrop).bool(0, 0) ?? false
+                try session.execute(OutcomePartitions.making, [.date(daysSinceUnixEpoch: day.sinceEpoch)])
+                let rows = try session.execute(mayDrop)
+                let mayDrop = rows.bool(0, try rows.column("may_drop")) ?? false
                 throw RolledBack(
                     finding: mayDrop
                         ? .able : .refused("old days cannot be dropped without the right to DELETE on outcomes"))

@@ -27,7 +27,7 @@ struct Migration {
     /// Tables with more in them get their new indexes beside the writers, before the transaction.
     static let largeTable: Int64 = 8 << 20
 
-    private static let findingIndexes = LedgerSQL.statement(PackageResources.index_states_sql)
+    private static let findingIndexes = LedgerSQL.statement(PackageResources.find_index_states_sql)
 
     let session: PostgresSession
     let script: String
@@ -108,9 +108,10 @@ struct Migration {
             [
                 .textArray(indexes.map(\.name)), .textArray(indexes.map(\.table)), .int8(Self.largeTable),
             ])
+        let (large, valid) = (try rows.column("is_large"), try rows.column("is_valid"))
         for (row, index) in indexes.enumerated() {
-            let isValid = rows.bool(row, 2)
-            guard rows.bool(row, 1) == true || isValid == false, isValid != true else { continue }
+            let isValid = rows.bool(row, valid)
+            guard rows.bool(row, large) == true || isValid == false, isValid != true else { continue }
             tell(.buildingIndex(index.name))
             try withoutTimeouts {
                 if isValid == false { try session.run(script: "DROP INDEX CONCURRENTLY IF EXISTS \(index.name)") }
@@ -126,7 +127,8 @@ struct Migration {
     /// It waits for transactions that began before, such as a backup, and holds up nobody meanwhile.
     private func withoutTimeouts(_ body: () throws -> Void) throws {
         func setting(_ name: String) throws -> String {
-            try session.execute(PostgresStatement("SELECT current_setting('\(name)')")).text(0, 0) ?? "0"
+            let rows = try session.execute(PostgresStatement("SELECT current_setting('\(name)') AS value"))
+            return rows.text(0, try rows.column("value")) ?? "0"
         }
         let before = (try setting("statement_timeout"), try setting("lock_timeout"))
         try session.run(script: "SET statement_timeout = 0; SET lock_timeout = 0")

@@ -11,9 +11,9 @@ enum OutcomePartitions {
     /// A transaction this old is no batch: what it holds is not waited for. Seconds.
     static let oldTransaction = 1.0
 
-    private static let listing = LedgerSQL.statement(PackageResources.outcome_days_sql)
-    private static let making = LedgerSQL.statement(PackageResources.make_outcomes_day_sql)
-    private static let dropping = LedgerSQL.statement(PackageResources.drop_outcomes_day_sql)
+    private static let listing = LedgerSQL.statement(PackageResources.list_outcome_days_sql)
+    static let making = PostgresStatement("SELECT make_outcomes_day($1::date) AS result")
+    private static let dropping = PostgresStatement("SELECT drop_outcomes_day($1::date) AS is_dropped")
 
     /// What became of one day.
     enum Step: Equatable {
@@ -27,10 +27,11 @@ enum OutcomePartitions {
 
     static func list(in session: PostgresSession) throws -> (now: Timestamp, days: Set<OutcomeDay>) {
         let rows = try session.execute(listing)
-        guard let now = rows.int8(0, 0) else {
+        let name = try rows.column("name")
+        guard let now = rows.int8(0, try rows.column("now")) else {
             throw PostgresError(sqlState: nil, message: "no clock", kind: .other)
         }
-        let days = (0..<rows.count).compactMap { row in rows.text(row, 1).flatMap(OutcomeDay.init(table:)) }
+        let days = (0..<rows.count).compactMap { row in rows.text(row, name).flatMap(OutcomeDay.init(table:)) }
         return (Timestamp(milliseconds: now / 1000), Set(days))
     }
 
@@ -45,7 +46,8 @@ enum OutcomePartitions {
     static func make(_ day: OutcomeDay, in session: PostgresSession) throws -> Step {
         try changing(["outcomes_default"], in: session) { session in
             let parameter = PostgresParameter.date(daysSinceUnixEpoch: day.sinceEpoch)
-            switch try session.execute(making, [parameter]).text(0, 0) {
+            let rows = try session.execute(making, [parameter])
+            switch rows.text(0, try rows.column("result")) {
             case "made": return .done
             case "exists": return .nothing
             default: return .staysInDefault
@@ -56,7 +58,8 @@ enum OutcomePartitions {
     static func drop(_ day: OutcomeDay, in session: PostgresSession) throws -> Step {
         try changing(["outcomes", "outcomes_default", day.table], in: session) { session in
             let parameter = PostgresParameter.date(daysSinceUnixEpoch: day.sinceEpoch)
-            return try session.execute(dropping, [parameter]).bool(0, 0) == true ? .done : .nothing
+            let rows = try session.execute(dropping, [parameter])
+            return rows.bool(0, try rows.column("is_dropped")) == true ? .done : .nothing
         }
     }
 

@@ -33,7 +33,7 @@ public struct OutcomeRetention: Sendable {
         public var prunedReplays = 0
     }
 
-    private static let takingTurn = LedgerSQL.statement(PackageResources.take_turn_sql)
+    private static let takingTurn = LedgerSQL.statement(PackageResources.upsert_maintenance_turn_sql)
 
     private let pool: PostgresPool
     private let days: Int32

@@ -3,17 +3,22 @@ import Postgres
 /// Deletes old rows of one table, found by an index on their date: many at a time are found, and a few thousand deleted
 /// by each statement.
 struct Pruning: Sendable {
-    static let defaults = Pruning(PackageResources.find_old_defaults_sql, PackageResources.prune_default_sql)
-    static let proofs = Pruning(PackageResources.find_old_proofs_sql, PackageResources.prune_proofs_sql)
-    static let sightings = Pruning(PackageResources.find_old_sightings_sql, PackageResources.prune_sightings_sql)
-    static let replays = Pruning(PackageResources.find_old_replays_sql, PackageResources.prune_replays_sql)
+    static let defaults = Pruning(
+        "outcomes_default", by: "decided_at", limit: "$1::date::timestamp AT TIME ZONE 'UTC'")
+    static let proofs = Pruning("proofs", by: "seen_on")
+    static let sightings = Pruning("device_sightings", by: "day")
+    static let replays = Pruning("replays", by: "day")
 
-    private let finding: PostgresStatement
-    private let deleting: PostgresStatement
+    let finding: PostgresStatement
+    let deleting: PostgresStatement
 
-    private init(_ finding: [UInt8], _ deleting: [UInt8]) {
-        self.finding = LedgerSQL.statement(finding)
-        self.deleting = LedgerSQL.statement(deleting)
+    private init(_ table: String, by column: String, limit: String = "$1::date") {
+        // Found once for many deletes: what is deleted stays in the index for as long as any backup reads.
+        finding = PostgresStatement(
+            "SELECT ctid::text AS place FROM \(table) WHERE \(column) < \(limit) ORDER BY \(column) LIMIT $2")
+        // Another row may be in that place by now.
+        deleting = PostgresStatement(
+            "DELETE FROM \(table) WHERE ctid = ANY ($2::text[]::tid[]) AND \(column) < \(limit)")
     }
 
     /// How many are gone. Each statement is a transaction of its own, and the session is given back between two.
@@ -24,7 +29,8 @@ struct Pruning: Sendable {
         while true {
             let places = try await pool.run { session in
                 let rows = try session.execute(finding, [limit, .int8(Int64(OutcomeRetention.foundAtATime))])
-                return (0..<rows.count).compactMap { rows.text($0, 0) }
+                let place = try rows.column("place")
+                return (0..<rows.count).compactMap { rows.text($0, place) }
             }
             var deleted = 0
             var rest = places[...]

@@ -3,7 +3,7 @@ import Postgres
 /// The database's definition, `schema.sql` at the repository's root, and whether the database has it.
 public enum Schema {
     /// The version that `schema.sql` writes.
-    public static let currentVersion = 4
+    public static let currentVersion = 5
 
     /// How long `migrate` waits for those who hold the tables. Seconds.
     public static let patience = 600.0
@@ -20,13 +20,14 @@ public enum Schema {
         case tooOld(found: Int, needed: Int)
     }
 
-    private static let finding = LedgerSQL.statement(PackageResources.find_schema_sql)
-    private static let versionStatement = LedgerSQL.statement(PackageResources.schema_version_sql)
+    private static let finding = PostgresStatement("SELECT to_regclass('schema_version') IS NOT NULL AS is_there")
+    private static let reading = PostgresStatement("SELECT version FROM schema_version")
 
     public static func check(_ session: PostgresSession) throws -> State {
-        guard try session.execute(finding).bool(0, 0) ?? false,
-            let found = try session.execute(versionStatement).int4(0, 0).map(Int.init)
-        else { return .missing }
+        let tables = try session.execute(finding)
+        guard tables.bool(0, try tables.column("is_there")) ?? false else { return .missing }
+        let versions = try session.execute(reading)
+        guard let found = versions.int4(0, try versions.column("version")).map(Int.init) else { return .missing }
         if found == currentVersion { return .current }
         return found > currentVersion ? .newer(found: found) : .tooOld(found: found, needed: currentVersion)
     }

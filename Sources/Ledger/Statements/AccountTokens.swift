@@ -3,11 +3,11 @@ import Postgres
 
 /// What was learnt of account tokens, read under their locks and written with the batch that learns.
 enum AccountTokens {
-    private static let finding = LedgerSQL.statement(PackageResources.find_tokens_sql)
-    private static let locking = LedgerSQL.statement(PackageResources.lock_tokens_sql)
-    private static let learning = LedgerSQL.statement(PackageResources.learn_tokens_sql)
-    private static let noting = LedgerSQL.statement(PackageResources.insert_token_senders_sql)
-    private static let waking = LedgerSQL.statement(PackageResources.wake_disputed_sql)
+    private static let finding = LedgerSQL.statement(PackageResources.find_account_tokens_sql)
+    private static let locking = LedgerSQL.statement(PackageResources.lock_account_tokens_sql)
+    private static let learning = LedgerSQL.statement(PackageResources.update_account_tokens_sql)
+    private static let noting = LedgerSQL.statement(PackageResources.insert_account_token_senders_sql)
+    private static let waking = LedgerSQL.statement(PackageResources.retry_disputed_holds_sql)
 
     typealias Facts = [AccountTokenKey: AccountTokenFacts]
 
@@ -66,12 +66,14 @@ enum AccountTokens {
     private static func find(_ tokens: [AccountTokenKey], in session: PostgresSession) throws -> Facts {
         let rows = try session.execute(
             finding, parameters(tokens) + [.int8(Int64(AccountTokenFacts.maximumSenders) + 1)])
+        let (numbers, player) = (try rows.column("number"), try rows.column("player_id"))
+        let senders = try rows.column("senders")
         var facts: Facts = [:]
         for row in 0..<rows.count {
-            guard let number = rows.int8(row, 0) else { continue }
+            guard let number = rows.int8(row, numbers) else { continue }
             facts[tokens[Int(number) - 1]] = AccountTokenFacts(
-                learntOf: rows.text(row, 1).map { Identifier($0) },
-                senders: Set((rows.textArray(row, 2) ?? []).compactMap { $0.map { Identifier($0) } }))
+                learntOf: rows.text(row, player).map { Identifier($0) },
+                senders: Set((rows.textArray(row, senders) ?? []).compactMap { $0.map { Identifier($0) } }))
         }
         return facts
     }

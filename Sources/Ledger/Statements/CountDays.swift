@@ -5,8 +5,8 @@ import Postgres
 /// transaction's grants. No counter is kept that could part from the grants; what was granted before a product had a
 /// limit counts, what was revoked since does not.
 enum CountDays {
-    private static let locking = LedgerSQL.statement(PackageResources.lock_counts_sql)
-    private static let counting = LedgerSQL.statement(PackageResources.count_days_sql)
+    private static let locking = LedgerSQL.statement(PackageResources.lock_daily_counts_sql)
+    private static let counting = LedgerSQL.statement(PackageResources.count_daily_grants_sql)
 
     /// Behind the claims' locks and before any other.
     static func run(_ counts: Set<DailyCount>, in session: PostgresSession) throws -> [DailyCount: Int] {
@@ -21,9 +21,10 @@ enum CountDays {
                 .identifiers(given.lazy.map(\.product)),
                 .timestamps(given.map { Timestamp(milliseconds: Int64($0.day) * 86_400_000) }),
             ])
+        let (numbers, granted) = (try rows.column("number"), try rows.column("granted"))
         var known: [DailyCount: Int] = [:]
         for row in 0..<rows.count {
-            guard let number = rows.int8(row, 0), let count = rows.int8(row, 1) else { continue }
+            guard let number = rows.int8(row, numbers), let count = rows.int8(row, granted) else { continue }
             known[given[Int(number) - 1]] = Int(count)
         }
         return known

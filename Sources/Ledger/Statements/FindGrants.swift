@@ -10,13 +10,16 @@ enum FindGrants {
     ) throws -> [StoreTransactionID: LedgerView.Grant] {
         guard !transactions.isEmpty else { return [:] }
         let rows = try session.execute(statement, [.identifiers(transactions), .uuids(submissions)])
+        let (id, owner) = (try rows.column("transaction_id"), try rows.column("player_id"))
+        let (submission, isRevoked) = (try rows.column("submission_key"), try rows.column("is_revoked"))
+        let (event, isBound) = (try rows.column("event"), try rows.column("is_bound"))
         var grants: [StoreTransactionID: LedgerView.Grant] = [:]
         for row in 0..<rows.count {
-            guard let transaction = rows.text(row, 0), let player = rows.text(row, 1) else { continue }
+            guard let transaction = rows.text(row, id), let player = rows.text(row, owner) else { continue }
             grants[Identifier(transaction)] = LedgerView.Grant(
-                player: Identifier(player), submission: rows.uuid(row, 2)?.nameBased,
-                isRevoked: rows.bool(row, 3) ?? false, event: rows.bytes(row, 4),
-                isBound: rows.bool(row, 5) ?? false)
+                player: Identifier(player), submission: rows.uuid(row, submission)?.nameBased,
+                isRevoked: rows.bool(row, isRevoked) ?? false, event: rows.bytes(row, event),
+                isBound: rows.bool(row, isBound) ?? false)
         }
         return grants
     }

@@ -12,13 +12,15 @@ enum FindHolds {
         guard !transactions.isEmpty || !refundable.isEmpty else { return }
         let rows = try session.execute(
             statement, [.identifiers(transactions), .identifiers(players), .identifiers(refundable)])
+        let refunds = try RefundColumns(rows)
+        let (owner, why) = (try rows.column("player_id"), try rows.column("reason"))
         for row in 0..<rows.count {
-            guard let transaction = rows.text(row, 0) else { continue }
-            guard let player = rows.text(row, 1) else {
-                view.enterRefund(of: transaction, rows.text(row, 3), rows.text(row, 4), at: rows.timestamp(row, 5))
+            guard let transaction = rows.text(row, refunds.transaction) else { continue }
+            guard let player = rows.text(row, owner) else {
+                view.enterRefund(rows, row, refunds)
                 continue
             }
-            if let reason = rows.text(row, 2) {
+            if let reason = rows.text(row, why) {
                 view.holds[Identifier(transaction)] = LedgerView.Hold(
                     player: Identifier(player),
                     // A newer replica may hold for a reason that this one does not know.
@@ -38,20 +40,28 @@ enum FindRefunds {
         _ transactions: [StoreTransactionID], into view: inout LedgerView, in session: PostgresSession
     ) throws {
         let rows = try session.execute(statement, [.identifiers(transactions)])
-        for row in 0..<rows.count {
-            guard let transaction = rows.text(row, 0) else { continue }
-            view.enterRefund(of: transaction, rows.text(row, 1), rows.text(row, 2), at: rows.timestamp(row, 3))
-        }
+        let columns = try RefundColumns(rows)
+        for row in 0..<rows.count { view.enterRefund(rows, row, columns) }
+    }
+}
+
+private struct RefundColumns {
+    let transaction, bundle, environment, revokedAt: PostgresColumn
+
+    init(_ rows: PostgresRows) throws(PostgresError) {
+        transaction = try rows.column("transaction_id")
+        bundle = try rows.column("bundle_id")
+        environment = try rows.column("environment")
+        revokedAt = try rows.column("revoked_at")
     }
 }
 
 extension LedgerView {
-    fileprivate mutating func enterRefund(
-        of transaction: String, _ bundle: String?, _ environment: String?, at time: Timestamp?
-    ) {
-        guard let bundle, let environment = environment.flatMap(StoreEnvironment.init(rawValue:)), let time else {
-            return
-        }
+    fileprivate mutating func enterRefund(_ rows: PostgresRows, _ row: Int, _ columns: RefundColumns) {
+        guard let transaction = rows.text(row, columns.transaction), let bundle = rows.text(row, columns.bundle),
+            let environment = rows.text(row, columns.environment).flatMap(StoreEnvironment.init(rawValue:)),
+            let time = rows.timestamp(row, columns.revokedAt)
+        else { return }
         let key = RefundKey(
             transactionID: Identifier(transaction), bundleID: Identifier(bundle), environment: environment)
         refunds[key] = time

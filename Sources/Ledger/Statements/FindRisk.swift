@@ -3,7 +3,7 @@ import Postgres
 
 /// The facts behind signals, for a whole batch in one statement.
 enum FindRisk {
-    private static let statement = LedgerSQL.statement(PackageResources.find_risk_sql)
+    private static let statement = LedgerSQL.statement(PackageResources.insert_sightings_and_find_risk_sql)
 
     private struct Wanted: Hashable {
         let device: RiskFacts.Device?
@@ -37,15 +37,17 @@ enum FindRisk {
                 .int8(RiskFacts.maximumCounted),
                 .dateArray(daysSinceUnixEpoch: given.map { $0.seenOn - RiskFacts.deviceDays + 1 }),
             ])
+        let (numbers, granted) = (try rows.column("number"), try rows.column("granted"))
+        let (buyers, users) = (try rows.column("accounts"), try rows.column("players"))
         for row in 0..<rows.count {
-            guard let number = rows.int8(row, 0) else { continue }
+            guard let number = rows.int8(row, numbers) else { continue }
             let asked = given[Int(number) - 1]
-            facts.purchasesOfDay[asked.day] = Int(rows.int8(row, 2) ?? 0)
-            if let accounts = rows.textArray(row, 3) {
+            facts.purchasesOfDay[asked.day] = Int(rows.int8(row, granted) ?? 0)
+            if let accounts = rows.textArray(row, buyers) {
                 let player = RiskFacts.PlayerOfApp(bundleID: asked.day.bundleID, player: asked.day.player)
                 facts.accountsOfPlayer[player] = Set(accounts.compactMap { $0.map { Identifier($0) } })
             }
-            guard let device = asked.device, let players = rows.textArray(row, 1) else { continue }
+            guard let device = asked.device, let players = rows.textArray(row, users) else { continue }
             facts.playersOfDevice[device, default: []].formUnion(players.compactMap { $0.map { Identifier($0) } })
         }
         return facts

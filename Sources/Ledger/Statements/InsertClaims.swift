@@ -21,7 +21,8 @@ enum InsertClaims {
                 .identifiers(claims.lazy.map(\.original)), .textArray(claims.map { $0.player?.text }),
                 .identifiers(claims.lazy.map(\.bundleID)), .textArray(claims.map { $0.grantedTransaction?.text }),
             ])
+        let original = try rows.column("original_transaction_id")
         if rows.count == claims.count { return Set(claims.lazy.map(\.original)) }
-        return Set((0..<rows.count).compactMap { rows.text($0, 0).map { Identifier($0) } })
+        return Set((0..<rows.count).compactMap { rows.text($0, original).map { Identifier($0) } })
     }
 }

@@ -74,7 +74,8 @@ struct InsertOutcomes {
     ) throws -> (count: Int, history: DatabaseHistory?) {
         let rows = try session.execute(
             Self.statement, outcomeColumns + outboxColumns + proofColumns + progressColumns(writer) + traceColumn)
-        return (Int(rows.int8(0, 0) ?? 0), rows.history(0, 1))
+        let decided = rows.int8(0, try rows.column("decided")) ?? 0
+        return (Int(decided), rows.history(0, try rows.column("history")))
     }
 
     private var outcomeColumns: [PostgresParameter] {

@@ -1,6 +1,7 @@
 import Postgres
 
-/// The statements, one a file under `SQL`, built into the program: a binary has nothing to look for at run time.
+/// The statements, one a file in the `SQL` folder beside their Swift, built into the program: a binary has nothing to look
+/// for at run time.
 enum LedgerSQL {
     static func statement(_ file: [UInt8]) -> PostgresStatement {
         PostgresStatement(text(file))

@@ -10,12 +10,14 @@ enum LockClaims {
     ) throws -> [StoreTransactionID: LedgerView.Claim] {
         guard !originals.isEmpty else { return [:] }
         let rows = try session.execute(statement, [.identifiers(originals)])
+        let (id, player) = (try rows.column("original_transaction_id"), try rows.column("player_id"))
+        let granted = try rows.column("granted_transaction_id")
         var claims: [StoreTransactionID: LedgerView.Claim] = [:]
         for row in 0..<rows.count {
-            guard let original = rows.text(row, 0) else { continue }
+            guard let original = rows.text(row, id) else { continue }
             claims[Identifier(original)] = LedgerView.Claim(
-                player: rows.text(row, 1).map { Identifier($0) },
-                grantedTransaction: rows.text(row, 2).map { Identifier($0) })
+                player: rows.text(row, player).map { Identifier($0) },
+                grantedTransaction: rows.text(row, granted).map { Identifier($0) })
         }
         return claims
     }

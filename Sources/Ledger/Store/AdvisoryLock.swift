@@ -7,8 +7,8 @@ enum AdvisoryLock: Int64 {
     case catalog = 0x7263_7074_0002
     case retention = 0x7263_7074_0003
 
-    private static let statement = LedgerSQL.statement(PackageResources.lock_transaction_sql)
-    private static let trying = LedgerSQL.statement(PackageResources.try_lock_sql)
+    private static let statement = PostgresStatement("SELECT pg_advisory_xact_lock($1)")
+    private static let trying = PostgresStatement("SELECT pg_try_advisory_xact_lock($1) AS is_taken")
 
     /// Waits for the others, for as long as `lock_timeout` allows. Inside a transaction.
     func take(in session: PostgresSession) throws {
@@ -17,6 +17,7 @@ enum AdvisoryLock: Int64 {
 
     /// False where somebody else has it. Inside a transaction.
     func take(unlessTakenIn session: PostgresSession) throws -> Bool {
-        try session.execute(Self.trying, [.int8(rawValue)]).bool(0, 0) ?? false
+        let rows = try session.execute(Self.trying, [.int8(rawValue)])
+        return rows.bool(0, try rows.column("is_taken")) ?? false
     }
 }

@@ -11,9 +11,9 @@ public struct CatalogStore: Sendable {
         public let importedAt: Timestamp
     }
 
-    private static let newestVersion = LedgerSQL.statement(PackageResources.latest_catalog_version_sql)
-    private static let newest = LedgerSQL.statement(PackageResources.latest_catalog_sql)
-    private static let loading = LedgerSQL.statement(PackageResources.load_catalog_sql)
+    private static let newestVersion = LedgerSQL.statement(PackageResources.find_latest_catalog_version_sql)
+    private static let newest = LedgerSQL.statement(PackageResources.find_latest_catalog_sql)
+    private static let loading = LedgerSQL.statement(PackageResources.find_catalog_sql)
     private static let inserting = LedgerSQL.statement(PackageResources.insert_catalog_sql)
 
     private let pool: PostgresPool
@@ -24,18 +24,21 @@ public struct CatalogStore: Sendable {
 
     /// Nil before the first import.
     public func latestVersion() async throws -> Int64? {
-        try await pool.run { try $0.execute(Self.newestVersion).int8(0, 0) }
+        try await pool.run { session in
+            let rows = try session.execute(Self.newestVersion)
+            return rows.int8(0, try rows.column("version"))
+        }
     }
 
     /// Nil where there is no such version.
     public func load(version: Int64) async throws -> Stored? {
         try await pool.run { session in
             let rows = try session.execute(Self.loading, [.int8(version)])
-            guard let version = rows.int8(0, 0), let document = rows.text(0, 1),
-                let importedAt = rows.timestampMicroseconds(0, 2)
+            guard let version = rows.int8(0, try rows.column("version")),
+                let document = rows.text(0, try rows.column("document")),
+                let importedAt = rows.timestamp(0, try rows.column("imported_at"))
             else { return nil }
-            return Stored(
-                version: version, document: document, importedAt: Timestamp(milliseconds: importedAt / 1000))
+            return Stored(version: version, document: document, importedAt: importedAt)
         }
     }
 
@@ -46,11 +49,14 @@ public struct CatalogStore: Sendable {
             try session.transaction { session in
                 try AdvisoryLock.catalog.take(in: session)
                 let latest = try session.execute(Self.newest)
-                if latest.bytes(0, 2) == digest, latest.text(0, 1) == document, let version = latest.int8(0, 0) {
+                if latest.bytes(0, try latest.column("sha256")) == digest,
+                    latest.text(0, try latest.column("document")) == document,
+                    let version = latest.int8(0, try latest.column("version"))
+                {
                     return version
                 }
                 let rows = try session.execute(Self.inserting, [.text(document), .bytea(digest)])
-                guard let version = rows.int8(0, 0) else {
+                guard let version = rows.int8(0, try rows.column("version")) else {
                     throw PostgresError(sqlState: nil, message: "INSERT returned no version", kind: .other)
                 }
                 return version

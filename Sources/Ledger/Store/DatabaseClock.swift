@@ -3,12 +3,13 @@ import Postgres
 
 /// PostgreSQL's clock, by which leases, due times and days go.
 public enum DatabaseClock {
-    private static let statement = LedgerSQL.statement(PackageResources.database_clock_sql)
+    private static let statement = PostgresStatement("SELECT clock_timestamp() AS now")
 
     /// Throws a `PostgresError`.
     public static func read(from pool: PostgresPool) async throws -> Timestamp? {
         try await pool.run { session in
-            try session.execute(statement).timestampMicroseconds(0, 0).map { Timestamp(milliseconds: $0 / 1000) }
+            let rows = try session.execute(statement)
+            return rows.timestamp(0, try rows.column("now"))
         }
     }
 }

@@ -2,7 +2,7 @@ import Fulfillment
 import Postgres
 
 extension DatabaseHistory {
-    private static let statement = LedgerSQL.statement(PackageResources.database_history_sql)
+    private static let statement = PostgresStatement("SELECT database_history() AS history")
 
     /// Of the database that the session works in now. Inside a transaction: of the one that will commit it.
     ///
@@ -12,7 +12,8 @@ extension DatabaseHistory {
     /// transactions of one session may be on two servers. A primary never changes its timeline while a transaction runs on
     /// it: what a transaction reads is true of its COMMIT.
     static func read(in session: PostgresSession) throws -> DatabaseHistory {
-        guard let history = try session.execute(statement).history(0, 0) else {
+        let rows = try session.execute(statement)
+        guard let history = rows.history(0, try rows.column("history")) else {
             throw PostgresError(sqlState: nil, message: "the database has no history", kind: .other)
         }
         return history
@@ -20,5 +21,7 @@ extension DatabaseHistory {
 }
 
 extension PostgresRows {
-    func history(_ row: Int, _ column: Int) -> DatabaseHistory? { text(row, column).map { DatabaseHistory($0) } }
+    func history(_ row: Int, _ column: PostgresColumn) -> DatabaseHistory? {
+        text(row, column).map { DatabaseHistory($0) }
+    }
 }

@@ -16,7 +16,7 @@ public struct LedgerCounts: Sendable, Equatable {
         self.outboxPending = outboxPending
     }
 
-    private static let statement = LedgerSQL.statement(PackageResources.count_ledger_sql)
+    private static let statement = LedgerSQL.statement(PackageResources.count_backlog_sql)
 
     /// Throws a `PostgresError`.
     /// - Parameter floor: of the one who counts again and again.
@@ -24,8 +24,9 @@ public struct LedgerCounts: Sendable, Equatable {
         try await pool.run { session in
             let rows = try session.execute(statement, [.int8(maximum), floor.begin()])
             try floor.advance(in: session)
-            func count(_ column: Int) -> Int { Int(rows.int8(0, column) ?? 0) }
-            return LedgerCounts(parked: count(0), held: count(1), outboxPending: count(2))
+            func count(_ name: StaticString) throws -> Int { Int(rows.int8(0, try rows.column(name)) ?? 0) }
+            return LedgerCounts(
+                parked: try count("parked"), held: try count("held"), outboxPending: try count("unpublished"))
         }
     }
 }

@@ -36,7 +36,7 @@ public final class OutboxFloor: Sendable {
     func advance(in session: PostgresSession) throws {
         let before = state.withLock(\.floor)
         let rows = try session.execute(Self.statement, [.timestamptz(unixMicroseconds: before)])
-        guard let found = rows.int8(0, 0) else { return }
+        guard let found = rows.int8(0, try rows.column("since")) else { return }
         state.withLock { $0.floor = found }
     }
 }

@@ -13,8 +13,8 @@ public struct OrphanEvent: Sendable, Equatable {
 /// Takes up events whose worker died between COMMIT and the broker's acknowledgement. Leases last by PostgreSQL's clock.
 /// Every function throws a `PostgresError`; a failed one can be called again.
 public struct OutboxSweeper: Sendable {
-    private static let orphans = LedgerSQL.statement(PackageResources.take_orphans_sql)
-    private static let ofPartition = LedgerSQL.statement(PackageResources.take_partition_sql)
+    private static let orphans = LedgerSQL.statement(PackageResources.lease_orphaned_outbox_sql)
+    private static let ofPartition = LedgerSQL.statement(PackageResources.lease_partition_outbox_sql)
 
     private let pool: PostgresPool
     private let floor = OutboxFloor()
@@ -25,13 +25,13 @@ public struct OutboxSweeper: Sendable {
 
     /// Leases events of any partition, oldest first: nobody else takes them before the lease is over. Once published they
     /// are deleted by `PurchaseLedger.published`.
-    public func takeOrphans(olderThanSeconds: Double, limit: Int, leaseSeconds: Double) async throws -> [OrphanEvent] {
+    public func leaseOrphans(olderThanSeconds: Double, limit: Int, leaseSeconds: Double) async throws -> [OrphanEvent] {
         let floor = floor
         return try await pool.run { session in
             let parameters: [PostgresParameter] = [
                 .float8(olderThanSeconds), .int8(Int64(limit)), .float8(leaseSeconds),
             ]
-            let taken = Self.events(try session.execute(Self.orphans, parameters + [floor.begin()]))
+            let taken = try Self.events(try session.execute(Self.orphans, parameters + [floor.begin()]))
             if taken.count < limit { try floor.advance(in: session) }
             return taken
         }
@@ -39,7 +39,7 @@ public struct OutboxSweeper: Sendable {
 
     /// A partition's events for its new owner, oldest first, of any age and whoever leased them. The same come again
     /// until they are deleted: take, publish, delete, and again until none comes.
-    public func takeOutbox(
+    public func leaseUnpublished(
         topic: String, partition: Int32, limit: Int, leaseSeconds: Double = 30
     ) async throws -> [OrphanEvent] {
         try await take(
@@ -52,16 +52,18 @@ public struct OutboxSweeper: Sendable {
     }
 
     private func take(_ statement: PostgresStatement, _ parameters: [PostgresParameter]) async throws -> [OrphanEvent] {
-        try await pool.run { Self.events(try $0.execute(statement, parameters)) }
+        try await pool.run { try Self.events(try $0.execute(statement, parameters)) }
     }
 
-    private static func events(_ rows: PostgresRows) -> [OrphanEvent] {
-        (0..<rows.count).compactMap { row in
-            guard let id = rows.uuid(row, 0), let key = rows.text(row, 1),
-                let event = rows.bytes(row, 3).flatMap(OutcomeEvent.init(stored:))
+    private static func events(_ rows: PostgresRows) throws -> [OrphanEvent] {
+        let (ids, keys) = (try rows.column("event_id"), try rows.column("record_key"))
+        let (traceparent, bytes) = (try rows.column("traceparent"), try rows.column("event"))
+        return (0..<rows.count).compactMap { row in
+            guard let id = rows.uuid(row, ids), let key = rows.text(row, keys),
+                let event = rows.bytes(row, bytes).flatMap(OutcomeEvent.init(stored:))
             else { return nil }
             return OrphanEvent(
-                eventID: id.nameBased, recordKey: key, traceparent: rows.text(row, 2), event: event)
+                eventID: id.nameBased, recordKey: key, traceparent: rows.text(row, traceparent), event: event)
         }
     }
 }

@@ -4,12 +4,16 @@ import Postgres
 /// One consumer group's checkpoints in PostgreSQL. A replica has its primary's log from the beginning up to some place:
 /// with a checkpoint it also has every decision that was committed before it.
 public final class PostgresCheckpoints: OffsetCheckpoints {
-    private static let reading = LedgerSQL.statement(PackageResources.read_offset_checkpoints_sql)
+    private static let reading = LedgerSQL.statement(PackageResources.find_offset_checkpoints_sql)
     private static let adopting = LedgerSQL.statement(PackageResources.adopt_durable_offsets_sql)
     private static let locking = LedgerSQL.statement(PackageResources.lock_offset_checkpoints_sql)
-    private static let writing = LedgerSQL.statement(PackageResources.write_offset_checkpoints_sql)
-    private static let departing = LedgerSQL.statement(PackageResources.count_departures_sql)
-    private static let waitingForDisk = LedgerSQL.statement(PackageResources.wait_for_disk_sql)
+    private static let writing = LedgerSQL.statement(PackageResources.upsert_offset_checkpoints_sql)
+    private static let departing = LedgerSQL.statement(PackageResources.increment_departures_sql)
+    /// For this transaction, and with it for all that were committed before.
+    private static let waitingForDisk = PostgresStatement(
+        """
+        SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'
+        """)
 
     private let pool: PostgresPool
     private let group: String
@@ -31,7 +35,8 @@ public final class PostgresCheckpoints: OffsetCheckpoints {
                 rows = try session.execute(Self.reading, parameters)
             }
             return StoredCheckpoints(
-                history: history, checkpoints: Self.checkpoints(rows), departures: Self.byPartition(rows, 4))
+                history: history, checkpoints: try Self.checkpoints(rows),
+                departures: try Self.departures(rows))
         }
     }
 
@@ -64,8 +69,9 @@ public final class PostgresCheckpoints: OffsetCheckpoints {
                 .int8Array(new.map(\.writer)), .int8Array(new.map(\.version)),
             ])
         var refused = writes.mapValues { _ in OffsetCheckpoint?.none }
+        let column = try written.column("partition")
         for row in 0..<written.count {
-            if let partition = written.int4(row, 0) { refused[Int32(truncatingIfNeeded: partition)] = nil }
+            if let partition = written.int4(row, column) { refused[Int32(truncatingIfNeeded: partition)] = nil }
         }
         guard !refused.isEmpty else { return [:] }
         let now = try locked(refused.keys.sorted(), topic, in: session)
@@ -76,7 +82,7 @@ public final class PostgresCheckpoints: OffsetCheckpoints {
     private func locked(
         _ partitions: [Int32], _ topic: String, in session: PostgresSession
     ) throws -> [Int32: OffsetCheckpoint] {
-        Self.checkpoints(try session.execute(Self.locking, [.text(group), .text(topic), .int4Array(partitions)]))
+        try Self.checkpoints(try session.execute(Self.locking, [.text(group), .text(topic), .int4Array(partitions)]))
     }
 
     /// Throws a `PostgresError`.
@@ -84,15 +90,17 @@ public final class PostgresCheckpoints: OffsetCheckpoints {
         try await pool.run { [group] session in
             let rows = try session.execute(
                 Self.departing, [.text(group), .text(topic), .int4Array(partitions.sorted())])
-            return Self.byPartition(rows, 1)
+            return try Self.departures(rows)
         }
     }
 
-    private static func checkpoints(_ rows: PostgresRows) -> [Int32: OffsetCheckpoint] {
+    private static func checkpoints(_ rows: PostgresRows) throws -> [Int32: OffsetCheckpoint] {
+        let (partitions, offsets) = (try rows.column("partition"), try rows.column("next_offset"))
+        let (writers, versions) = (try rows.column("writer"), try rows.column("version"))
         var found: [Int32: OffsetCheckpoint] = [:]
         for row in 0..<rows.count {
-            guard let partition = rows.int4(row, 0), let next = rows.int8(row, 1), let writer = rows.int8(row, 2),
-                let version = rows.int8(row, 3)
+            guard let partition = rows.int4(row, partitions), let next = rows.int8(row, offsets),
+                let writer = rows.int8(row, writers), let version = rows.int8(row, versions)
             else { continue }
             found[Int32(truncatingIfNeeded: partition)] = OffsetCheckpoint(
                 nextOffset: next, writer: writer, version: version)
@@ -100,10 +108,11 @@ public final class PostgresCheckpoints: OffsetCheckpoints {
         return found
     }
 
-    private static func byPartition(_ rows: PostgresRows, _ column: Int) -> [Int32: Int64] {
+    private static func departures(_ rows: PostgresRows) throws -> [Int32: Int64] {
+        let (partitions, departures) = (try rows.column("partition"), try rows.column("departures"))
         var values: [Int32: Int64] = [:]
         for row in 0..<rows.count {
-            guard let partition = rows.int4(row, 0), let value = rows.int8(row, column) else { continue }
+            guard let partition = rows.int4(row, partitions), let value = rows.int8(row, departures) else { continue }
             values[Int32(truncatingIfNeeded: partition)] = value
         }
         return values

@@ -18,8 +18,8 @@ public struct RedrivenStore: Sendable {
         }
     }
 
-    private static let finding = LedgerSQL.statement(PackageResources.find_redriven_sql)
-    private static let inserting = LedgerSQL.statement(PackageResources.insert_redriven_sql)
+    private static let finding = LedgerSQL.statement(PackageResources.find_redriven_dead_letters_sql)
+    private static let inserting = LedgerSQL.statement(PackageResources.insert_redriven_dead_letters_sql)
 
     private let pool: PostgresPool
 
@@ -31,7 +31,8 @@ public struct RedrivenStore: Sendable {
     public func redriven(of places: [Place]) async throws -> Set<Place> {
         try await pool.run { session in
             let rows = try session.execute(Self.finding, Self.columns(places))
-            return Set((0..<rows.count).compactMap { rows.int8($0, 0) }.map { places[Int($0) - 1] })
+            let number = try rows.column("number")
+            return Set((0..<rows.count).compactMap { rows.int8($0, number) }.map { places[Int($0) - 1] })
         }
     }
 

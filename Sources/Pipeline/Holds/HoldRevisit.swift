@@ -51,7 +51,7 @@ final class HoldRevisit: Sendable {
             while !Task.isCancelled {
                 health.beat(.heldLoop)
                 underWay.add(1, ordering: .sequentiallyConsistent)
-                let taken = await takeDue()
+                let taken = await leaseDue()
                 for holds in taken.proofs {
                     group.addTask { await self.work(on: holds) }
                 }
@@ -70,7 +70,7 @@ final class HoldRevisit: Sendable {
         var isFull = false
     }
 
-    private func takeDue() async -> Taken {
+    private func leaseDue() async -> Taken {
         guard let catalog = worker.catalog() else { return Taken() }
         // While Apple is out, one at a time finds out when it is back.
         let limit = min(desk.load.roomForParked, desk.apple.isDown ? 1 : PipelineLimits.holdBatch)
@@ -79,7 +79,7 @@ final class HoldRevisit: Sendable {
         // Until the next turn: how long the database takes is not this loop's doing.
         health.retire(.heldLoop)
         do {
-            let leased = try await holds.takeDue(catalogVersion: catalog.version, limit: limit)
+            let leased = try await holds.leaseDue(catalogVersion: catalog.version, limit: limit)
             var staying: [(hold: LeasedHold, reason: Reason)] = []
             var open: [LeasedHold] = []
             for hold in leased {
@@ -89,7 +89,7 @@ final class HoldRevisit: Sendable {
                     open.append(hold)
                 }
             }
-            if !staying.isEmpty { try await holds.keep(staying, catalogVersion: catalog.version) }
+            if !staying.isEmpty { try await holds.keepHeld(staying, catalogVersion: catalog.version) }
             health.failures.recovered(.holds)
             desk.load.parkedBegan(open.count)
             underWay.add(open.count, ordering: .sequentiallyConsistent)
@@ -125,14 +125,14 @@ final class HoldRevisit: Sendable {
             }
             do {
                 if Task.isCancelled {
-                    try await holds.release(work.hold)
+                    try await holds.endLease(of: work.hold)
                     continue
                 }
                 try await worker.revisit(work, of: holds)
             } catch {
                 health.failures.report(error, of: .holds)
                 // Nothing where its lease is over, or the database away: then the lease ends by itself.
-                try? await holds.putBack(work.hold, dueAfterSeconds: PipelineLimits.holdFailureSeconds)
+                try? await holds.reschedule(work.hold, dueAfterSeconds: PipelineLimits.holdFailureSeconds)
             }
         }
     }

@@ -8,7 +8,7 @@ extension SubmissionWorker {
     /// Ends when its event is published, or it waits on.
     func revisit(_ work: HeldWork, of holds: any HeldPurchases) async throws {
         let hold = work.hold
-        guard var catalog = catalog() else { return try await holds.release(hold) }
+        guard var catalog = catalog() else { return try await holds.endLease(of: hold) }
         let item = InFlightRecord(hold)
         let verdict: Verdict
         var environment = StoreEnvironment.production
@@ -16,31 +16,31 @@ extension SubmissionWorker {
         switch Screening.screen(hold.submission, catalog: catalog, parser: parser, now: WallClock.now) {
         case .rejected(.unknownApp, _):
             // The app may come back: what was released for it is not refused meanwhile.
-            return try await holds.putBack(hold, dueAfterSeconds: PipelineLimits.unknownAppRetrySeconds)
+            return try await holds.reschedule(hold, dueAfterSeconds: PipelineLimits.unknownAppRetrySeconds)
         case .rejected(let reason, _):
             verdict = .whole(reason, [])
         case .blocked:
-            return try await putBack(hold, in: holds)
+            return try await reschedule(hold, in: holds)
         case .admitted(let proof):
             guard let asking = AppTerms(of: hold.submission.bundleID, in: catalog) else {
-                return try await holds.release(hold)
+                return try await holds.endLease(of: hold)
             }
             let isRetry = hold.tries > 0
             let answer = await work.answer.value {
                 await self.answer(to: proof, of: hold.submission, asking, item, isRetry: isRetry)
             }
             // What a cancelled try brought is no judgement.
-            if Task.isCancelled { return try await holds.release(hold) }
+            if Task.isCancelled { return try await holds.endLease(of: hold) }
             catalog = self.catalog() ?? catalog
             guard let app = catalog.apps[hold.submission.bundleID] else {
-                return try await holds.putBack(hold, dueAfterSeconds: PipelineLimits.unknownAppRetrySeconds)
+                return try await holds.reschedule(hold, dueAfterSeconds: PipelineLimits.unknownAppRetrySeconds)
             }
             let judge = Judge(
                 submission: hold.submission, app: app, recordTimestamp: hold.position.timestamp, now: WallClock.now,
                 signature: proof.signature, waived: hold.waived)
             // Apple called it genuine once: an answer that it may take back is only asked for again.
             guard case .decided(let decided) = judge.judge(answer, doubts: { _ in 0 }) else {
-                return try await putBack(hold, in: holds)
+                return try await reschedule(hold, in: holds)
             }
             verdict = decided
             tokenUse = app.accountTokenUse
@@ -55,10 +55,10 @@ extension SubmissionWorker {
         ledger.published([event.eventID])
     }
 
-    private func putBack(_ hold: LeasedHold, in holds: any HeldPurchases) async throws {
+    private func reschedule(_ hold: LeasedHold, in holds: any HeldPurchases) async throws {
         metrics.retries.increment()
         let seconds = retry.afterTrouble(failures: hold.tries + 1, jitter: Double.random(in: 0..<1))
-        try await holds.putBack(hold, dueAfterSeconds: max(PipelineLimits.holdRetrySeconds, seconds))
+        try await holds.reschedule(hold, dueAfterSeconds: max(PipelineLimits.holdRetrySeconds, seconds))
     }
 }
 

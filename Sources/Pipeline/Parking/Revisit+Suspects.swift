@@ -19,10 +19,10 @@ extension Revisit {
 
     /// Returns when the suspect's try is over, or has lasted so long that others may be taken up beside it. To be called
     /// while no other parked submission is under way.
-    func takeSuspect(_ group: inout DiscardingTaskGroup) async {
+    func leaseSuspect(_ group: inout DiscardingTaskGroup) async {
         guard desk.load.beginTaking() else { return }
-        let taken: SuspectTaken
-        do { taken = try await desk.store.takeSuspect() } catch {
+        let taken: SuspectLease
+        do { taken = try await desk.store.leaseSuspect() } catch {
             desk.load.endTaking()
             return failures.report(error, of: .parked)
         }
@@ -34,7 +34,7 @@ extension Revisit {
         case .alone(let leased):
             let (over, end) = AsyncStream<Never>.makeStream()
             let forgiving = Task {
-                await forgive(leased)
+                await clearSuspicion(of: leased)
                 end.finish()
             }
             group.addTask {
@@ -47,12 +47,12 @@ extension Revisit {
     }
 
     /// What waits that long for Apple or the database has done no harm: a death in that time is an operator's.
-    private func forgive(_ leased: LeasedSubmission) async {
+    private func clearSuspicion(of leased: LeasedSubmission) async {
         let deadline = WallClock.monotonicSeconds + PipelineLimits.forgivingSeconds
         var seconds = PipelineLimits.aloneSeconds
         while WallClock.monotonicSeconds < deadline {
             guard (try? await Task.sleep(for: .seconds(seconds))) != nil else { return }
-            if (try? await desk.store.forgive(leased)) != nil { return }
+            if (try? await desk.store.clearSuspicion(of: leased)) != nil { return }
             seconds = PipelineLimits.namingRetrySeconds
         }
     }

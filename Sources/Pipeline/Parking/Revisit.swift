@@ -56,14 +56,14 @@ final class Revisit: Sendable {
                 isTaking.store(true, ordering: .sequentiallyConsistent)
                 var taken = Taken()
                 if WallClock.monotonicSeconds < nextLook {
-                    taken = await takeDue()
+                    taken = await leaseDue()
                 } else if await !hasSuspect() {
                     nextLook = WallClock.monotonicSeconds + PipelineLimits.suspectSeconds
-                    taken = await takeDue()
+                    taken = await leaseDue()
                 } else if desk.load.parked == 0 {
                     // Others come in between: suspects must not keep them waiting.
                     nextLook = WallClock.monotonicSeconds + PipelineLimits.suspectSpacingSeconds
-                    await takeSuspect(&group)
+                    await leaseSuspect(&group)
                 }
                 isTaking.store(false, ordering: .sequentiallyConsistent)
                 for works in taken.proofs {
@@ -83,7 +83,7 @@ final class Revisit: Sendable {
         var isFull = false
     }
 
-    private func takeDue() async -> Taken {
+    private func leaseDue() async -> Taken {
         // While Apple is out, one at a time finds out when it is back.
         let limit = min(desk.load.roomForParked, desk.apple.isDown ? 1 : PipelineLimits.revisitBatch)
         guard limit > 0, desk.load.beginTaking() else { return Taken() }
@@ -91,7 +91,7 @@ final class Revisit: Sendable {
         let leased: [LeasedSubmission]
         // Until the next turn: how long the database takes is not this loop's doing.
         health.retire(.parkedLoop)
-        do { leased = try await desk.store.takeDue(limit: limit) } catch {
+        do { leased = try await desk.store.leaseDue(limit: limit) } catch {
             failures.report(error, of: .parked)
             return Taken()
         }
@@ -119,10 +119,10 @@ final class Revisit: Sendable {
                 if Task.isCancelled { throw Abandoned() }
                 try await worker.work(on: InFlightRecord(work))
             } catch is Abandoned {
-                return try await desk.store.release(work.leased)
+                return try await desk.store.endLease(of: work.leased)
             }
             // Answered, by this try or an earlier one. Where it was parked again, the lease is over and the row stays.
-            try await desk.store.remove(work.leased)
+            try await desk.store.delete(work.leased)
         } catch {
             // Its lease is left to end.
             failures.report(error, of: .parked)

@@ -49,7 +49,7 @@ extension SubmissionWorker {
         history.tries = item.tries
         let detail = judgement?.parkingDetail
         if let leased = item.parked?.leased {
-            return try await putBack(leased, to: parking, reason, detail, history, dueAfterSeconds)
+            return try await reschedule(leased, to: parking, reason, detail, history, dueAfterSeconds)
         }
         let parked = ParkingSubmission(
             submission: submission, position: item.position, proof: proof.digest,
@@ -89,18 +89,18 @@ extension SubmissionWorker {
         ledger.published(events.map(\.eventID))
     }
 
-    private func putBack(
+    private func reschedule(
         _ leased: LeasedSubmission, to desk: ParkingDesk, _ reason: ParkingReason, _ detail: String?,
         _ history: WaitingHistory, _ dueAfterSeconds: Double
     ) async throws(Abandoned) {
         do {
             if PlantedFault.parkedRowDropped.isPlanted {
-                try await desk.store.remove(leased)
+                try await desk.store.delete(leased)
             } else if leased.isDue {
-                try await desk.store.putBack(
+                try await desk.store.reschedule(
                     leased, reason: reason, detail: detail, history: history, dueAfterSeconds: dueAfterSeconds)
             } else {
-                try await desk.store.release(leased)
+                try await desk.store.endLease(of: leased)
             }
         } catch {
             // Not as if it were answered: its row must stay. Only this try is forgotten.
@@ -167,7 +167,7 @@ extension SubmissionWorker {
 
     private func wake(_ bundleID: BundleID, for reasons: [ParkingReason], on desk: ParkingDesk) {
         Task { [store = desk.store, failures = metrics.failures] in
-            do { try await store.wakeBlocked(bundleID, for: reasons) } catch { failures.report(error, of: .parked) }
+            do { try await store.retryBlocked(bundleID, for: reasons) } catch { failures.report(error, of: .parked) }
         }
     }
 }

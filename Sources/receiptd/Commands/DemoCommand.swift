@@ -159,7 +159,7 @@ struct DemoRun {
         let replay = SeedReplay(
             cases: cases, producer: producer, collector: collector, submissionsTopic: parts.submissionsTopic,
             notificationsTopic: parts.notificationsTopic,
-            notificationsDone: { try await parts.notificationsDone(in: pool) }, holds: HoldStore(pool: pool),
+            notificationsDone: { try await parts.notificationsDone(in: pool) }, holds: HoldAdministration(pool: pool),
             apple: parts.apple)
         var progress = ProgressBar("submissions answered")
         let results: [SeedReplay.Result]

@@ -29,7 +29,7 @@ struct HoldsCommand: CommandGroup {
                 let settings = try options.read(requiring: [.database])
                 try await withDatabase(settings) { pool in
                     try await requireSchema(pool)
-                    let store = HoldStore(pool: pool)
+                    let store = HoldAdministration(pool: pool)
                     let total = try await store.count(filter).all
                     let shown = try await store.list(filter, limit: RowLimit.rows(limit, all: all, page: Self.page))
                     print(json ? HoldsTable.json(shown, total: total) : HoldsTable.text(shown, total: total))
@@ -51,7 +51,7 @@ struct HoldsCommand: CommandGroup {
                 let settings = try options.read(requiring: [.database])
                 try await withDatabase(settings) { pool in
                     try await requireSchema(pool)
-                    let store = HoldStore(pool: pool)
+                    let store = HoldAdministration(pool: pool)
                     let found = try await store.count(choice.filter)
                     try choice.requireAny(found)
                     if choice.operation.dryRun {
@@ -80,9 +80,9 @@ struct HoldsCommand: CommandGroup {
         func run() async throws {
             try await reporting {
                 let settings = try options.read(requiring: [.database])
-                try await withDatabase(settings) { pool in
+                try await withDatabase(settings, sessions: 4) { pool in
                     try await requireSchema(pool)
-                    let store = HoldStore(pool: pool)
+                    let store = HoldAdministration(pool: pool)
                     let found = try await store.count(choice.filter)
                     try choice.requireAny(found)
                     let count = choice.count(found.all)
@@ -101,7 +101,7 @@ struct HoldsCommand: CommandGroup {
         }
     }
 
-    private static func text(_ refused: HoldStore.Refused) -> String {
+    private static func text(_ refused: HoldAdministration.Refused) -> String {
         var parts = ["\(refused.rejected) rejected"]
         if refused.gone > 0 { parts.append("\(refused.gone) had ended meanwhile") }
         if refused.unreadable > 0 { parts.append("\(refused.unreadable) stay: their submission cannot be read") }
@@ -137,7 +137,7 @@ struct HoldChoice: ParsableArguments {
     }
 
     /// Exit 1 where a transaction is named that is not held.
-    func requireAny(_ found: HoldStore.Count) throws {
+    func requireAny(_ found: HoldAdministration.Count) throws {
         guard found.all == 0, let transactionID else { return }
         throw CommandFailure("\(ShownText.quoted(transactionID)) is not held", code: 1)
     }

@@ -43,8 +43,11 @@ struct MigrateCommand: AsyncParsableCommand {
 }
 
 /// Opens the database for one command. Out of reach is exit 69; a refusal that only other settings or rights end is 78.
-func withDatabase<Value>(_ settings: Settings, _ body: (PostgresPool) async throws -> Value) async throws -> Value {
-    let pool = PostgresPool(configuration: settings.database.configuration, size: 1)
+/// - Parameter sessions: at most so many at a time.
+func withDatabase<Value>(
+    _ settings: Settings, sessions: Int = 1, _ body: (PostgresPool) async throws -> Value
+) async throws -> Value {
+    let pool = PostgresPool(configuration: settings.database.configuration, size: sessions)
     do {
         let value = try await body(pool)
         await pool.close()

@@ -30,7 +30,7 @@ struct ParkedCommand: CommandGroup {
                 let settings = try options.read(requiring: [.database])
                 try await withDatabase(settings) { pool in
                     try await requireSchema(pool)
-                    let store = ParkedStore(pool: pool)
+                    let store = ParkedAdministration(pool: pool)
                     let total = try await store.count(filter).all
                     let shown = try await store.list(filter, limit: RowLimit.rows(limit, all: all, page: Self.page))
                     print(json ? ParkedTable.json(shown, total: total) : ParkedTable.text(shown, total: total))
@@ -51,7 +51,7 @@ struct ParkedCommand: CommandGroup {
                 let settings = try options.read(requiring: [.database])
                 try await withDatabase(settings) { pool in
                     try await requireSchema(pool)
-                    let store = ParkedStore(pool: pool)
+                    let store = ParkedAdministration(pool: pool)
                     let found = try await store.count(choice.filter)
                     try choice.requireAny(found)
                     if choice.operation.dryRun {
@@ -81,7 +81,7 @@ struct ParkedCommand: CommandGroup {
                 let settings = try options.read(requiring: [.database])
                 try await withDatabase(settings) { pool in
                     try await requireSchema(pool)
-                    let found = try await ParkedStore(pool: pool).count(choice.filter)
+                    let found = try await ParkedAdministration(pool: pool).count(choice.filter)
                     try choice.requireAny(found)
                     let count = choice.count(found.all)
                     if choice.operation.dryRun { return print("\(count) would be rejected; nothing was done") }
@@ -123,7 +123,7 @@ struct ParkedChoice: ParsableArguments {
     var filter: ParkedFilter { ParkedFilter(submissionID: submissionID, bundleID: bundle, reason: reason) }
 
     /// Exit 1 where a submission is named that does not wait.
-    func requireAny(_ found: ParkedStore.Count) throws {
+    func requireAny(_ found: ParkedAdministration.Count) throws {
         guard found.all == 0, let submissionID else { return }
         throw CommandFailure("\(ShownText.quoted(submissionID)) is not parked", code: 1)
     }

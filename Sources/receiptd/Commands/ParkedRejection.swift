@@ -52,7 +52,7 @@ struct ParkedRejection {
     private func reject(
         _ filter: ParkedFilter, limit: Int, in ledger: PostgresLedger, _ progress: (Int) -> Void
     ) async throws -> Ending {
-        let store = ParkedStore(pool: pool)
+        let store = ParkedAdministration(pool: pool)
         let deadline = ContinuousClock.now + .seconds(Self.waitSeconds)
         var ending = Ending()
         var refused: [NameBasedUUID] = []
@@ -75,7 +75,7 @@ struct ParkedRejection {
             }
             ending.refused = refused.count
             progress(ending.rejected + ending.answeredBefore + refused.count)
-            if !leased.submissions.isEmpty { continue }
+            if !leased.submissions.isEmpty || !leased.unreadable.isEmpty { continue }
             ending.leased = try await store.count(filter).leased
             if ending.leased == 0 || ContinuousClock.now >= deadline { return ending }
             try await Task.sleep(for: .milliseconds(200))

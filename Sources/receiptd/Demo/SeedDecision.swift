@@ -26,7 +26,7 @@ struct SeedDecision: Sendable {
     }
 
     /// As `receiptd holds` does.
-    func apply(to holds: HoldStore) async throws {
+    func apply(to holds: HoldAdministration) async throws {
         let filter = HoldFilter(transactionID: transactionID)
         switch verdict {
         case .reject:

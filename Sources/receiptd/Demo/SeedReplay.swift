@@ -25,7 +25,7 @@ struct SeedReplay {
     let notificationsTopic: String
     /// How many notifications the worker is done with: most of them yield no event.
     let notificationsDone: () async throws -> Int64
-    let holds: HoldStore
+    let holds: HoldAdministration
     let apple: AppStoreSimulation
 
     /// - Parameter progress: called with the answers that are there and those expected.

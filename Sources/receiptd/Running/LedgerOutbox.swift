@@ -12,13 +12,13 @@ struct LedgerOutbox: UnpublishedEvents {
     let sweeper: OutboxSweeper
 
     func orphans(limit: Int) async throws -> [UnpublishedEvent] {
-        try await sweeper.takeOrphans(
+        try await sweeper.leaseOrphans(
             olderThanSeconds: Self.orphanSeconds, limit: limit, leaseSeconds: Self.leaseSeconds
         ).map(\.unpublished)
     }
 
     func unpublished(topic: String, partition: Int32, limit: Int) async throws -> [UnpublishedEvent] {
-        try await sweeper.takeOutbox(topic: topic, partition: partition, limit: limit).map(\.unpublished)
+        try await sweeper.leaseUnpublished(topic: topic, partition: partition, limit: limit).map(\.unpublished)
     }
 
     func highestDecidedOffset(topic: String, partition: Int32) async throws -> Int64? {

@@ -1,14 +1,56 @@
 import Foundation
 import Fulfillment
 import Postgres
+import Testing
 
 /// A statement of the ledger's, to look at its plan.
-enum LedgerStatement {
+struct LedgerStatement: Sendable {
+    /// The file's, without `.sql`; that of a statement in Swift is its beginning.
+    let name: String
+    /// Of `Sources/Ledger`, where its Swift is.
+    let folder: String
+    let sql: String
+
+    /// The `Ledger` target's folder.
+    static let sources = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appendingPathComponent("Sources/Ledger")
+
     static func text(_ name: String) throws -> String {
-        let file = URL(fileURLWithPath: #filePath)
-            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("Sources/Ledger/SQL/\(name).sql")
-        return try String(contentsOf: file, encoding: .utf8)
+        try #require(try files().first { $0.name == name }, "there is no \(name).sql").sql
+    }
+
+    /// Every file but `schema.sql`.
+    static func files() throws -> [LedgerStatement] {
+        try sources(endingWith: ".sql").filter { $0.path != "Schema/SQL/schema.sql" }.map { path, text in
+            let parts = path.split(separator: "/")
+            return LedgerStatement(
+                name: String(parts[parts.count - 1].dropLast(4)), folder: parts.first.map(String.init) ?? "", sql: text)
+        }
+    }
+
+    /// Those that stand in the Swift that runs them.
+    static func inSwift() throws -> [LedgerStatement] {
+        let literal = try Regex(#"PostgresStatement\(\s*(?:"""\s*([^"]+?)\s*"""|"((?:[^"\\]|\\.)*)")\s*\)"#)
+        return try sources(endingWith: ".swift").flatMap { path, text in
+            text.matches(of: literal).compactMap { match in
+                guard let sql = match.output[1].substring ?? match.output[2].substring, !sql.contains("\\(") else {
+                    return nil
+                }
+                return LedgerStatement(
+                    name: String(sql.prefix(40)), folder: path.split(separator: "/").first.map(String.init) ?? "",
+                    sql: String(sql))
+            }
+        }
+    }
+
+    /// Path below `Sources/Ledger`, and text.
+    static func sources(endingWith suffix: String) throws -> [(path: String, text: String)] {
+        let root = sources.path
+        let paths = FileManager.default.enumerator(atPath: root)?.compactMap { $0 as? String } ?? []
+        return try paths.filter { $0.hasSuffix(suffix) }.sorted().map { path in
+            (path, try String(contentsOfFile: "\(root)/\(path)", encoding: .utf8))
+        }
     }
 }
 

@@ -22,22 +22,22 @@ struct HoldRevisitTests {
         var content: Content { state.withLock { $0 } }
         func add(_ holds: LeasedHold...) { state.withLock { $0.due += holds } }
 
-        func takeDue(catalogVersion: Int64, limit: Int) async throws -> [LeasedHold] {
+        func leaseDue(catalogVersion: Int64, limit: Int) async throws -> [LeasedHold] {
             state.withLock { state in
                 defer { state.due = [] }
                 return state.due
             }
         }
 
-        func keep(_ holds: [(hold: LeasedHold, reason: Reason)], catalogVersion: Int64) async throws {
+        func keepHeld(_ holds: [(hold: LeasedHold, reason: Reason)], catalogVersion: Int64) async throws {
             state.withLock { $0.kept += holds.map(\.reason) }
         }
 
-        func putBack(_ hold: LeasedHold, dueAfterSeconds: Double) async throws {
+        func reschedule(_ hold: LeasedHold, dueAfterSeconds: Double) async throws {
             state.withLock { $0.putBack.append(dueAfterSeconds) }
         }
 
-        func release(_ hold: LeasedHold) async throws { state.withLock { $0.released += 1 } }
+        func endLease(of hold: LeasedHold) async throws { state.withLock { $0.released += 1 } }
 
         func settle(_ decision: HoldDecision) async throws -> OutcomeEvent? {
             var view = LedgerView()

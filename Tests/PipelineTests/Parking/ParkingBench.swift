@@ -191,7 +191,7 @@ extension ParkingBench {
             var wokenReasons: [[ParkingReason]] = []
             var limits: [Int] = []
             /// What comes of looking for suspects, the first next.
-            var suspects: [SuspectTaken] = []
+            var suspects: [SuspectLease] = []
             var forgiven: [Int64] = []
             var refusesPutBack = false
             /// The player has as many parked as one may have.
@@ -201,7 +201,7 @@ extension ParkingBench {
         private let state = Mutex(Content())
         var content: Content { state.withLock { $0 } }
         func add(_ leased: LeasedSubmission...) { state.withLock { $0.due += leased } }
-        func addSuspects(_ suspects: SuspectTaken...) { state.withLock { $0.suspects += suspects } }
+        func addSuspects(_ suspects: SuspectLease...) { state.withLock { $0.suspects += suspects } }
         func fill() { state.withLock { $0.isFull = true } }
         func refusePutBack() { state.withLock { $0.refusesPutBack = true } }
 
@@ -213,7 +213,7 @@ extension ParkingBench {
             }
         }
 
-        func takeDue(limit: Int) async throws -> [LeasedSubmission] {
+        func leaseDue(limit: Int) async throws -> [LeasedSubmission] {
             state.withLock { state in
                 state.limits.append(limit)
                 defer { state.due = [] }
@@ -221,7 +221,7 @@ extension ParkingBench {
             }
         }
 
-        func putBack(
+        func reschedule(
             _ leased: LeasedSubmission, reason: ParkingReason, detail: String?, history: WaitingHistory,
             dueAfterSeconds: Double
         ) async throws {
@@ -233,23 +233,23 @@ extension ParkingBench {
 
         func hasSuspect() async throws -> Bool { state.withLock { !$0.suspects.isEmpty } }
 
-        func takeSuspect() async throws -> SuspectTaken {
+        func leaseSuspect() async throws -> SuspectLease {
             state.withLock { $0.suspects.isEmpty ? .none : $0.suspects.removeFirst() }
         }
 
-        func forgive(_ leased: LeasedSubmission) async throws {
+        func clearSuspicion(of leased: LeasedSubmission) async throws {
             state.withLock { $0.forgiven.append(leased.position.offset) }
         }
 
-        func release(_ leased: LeasedSubmission) async throws {
+        func endLease(of leased: LeasedSubmission) async throws {
             state.withLock { $0.released.append(leased.position.offset) }
         }
 
-        func remove(_ leased: LeasedSubmission) async throws {
+        func delete(_ leased: LeasedSubmission) async throws {
             state.withLock { $0.removed.append(leased.position.offset) }
         }
 
-        func wakeBlocked(_ bundleID: BundleID, for reasons: [ParkingReason]) async throws {
+        func retryBlocked(_ bundleID: BundleID, for reasons: [ParkingReason]) async throws {
             state.withLock {
                 $0.woken.append(bundleID)
                 $0.wokenReasons.append(reasons)

@@ -1,0 +1,142 @@
+import Fulfillment
+import PlantedFaults
+import Postgres
+
+/// One batch in one SQL transaction (READ COMMITTED), in this order: claims are inserted or locked, what is known under
+/// them is read by later statements (a row that conflicted is invisible in the statement that met it), the decisions are
+/// settled, and what INSERT returns has the last word.
+struct DecisionBatchWrite: Sendable {
+    enum LookUp: Sendable {
+        /// Only what lies under claims made before: every grant has its claim.
+        case underOldClaims
+        /// Everything: a grant without its claim was met.
+        case everything
+    }
+
+    /// Why the transaction was rolled back although nothing failed.
+    enum Undone: Error {
+        case unknownGrant
+        case decidedBefore
+    }
+
+    /// Bytes of evidence that is remembered at most; behind a larger receipt Apple is asked again.
+    static let maximumEvidenceBytes = 65_536
+
+    let batch: DecisionBatch
+    let lookUp: LookUp
+    let acknowledged: [NameBasedUUID]
+    let writer: Int32
+    /// How long it may wait for a lock; nil: as its session may.
+    var lockMilliseconds: Int?
+
+    /// What stands after COMMIT.
+    struct Written: Sendable {
+        /// Each decision's, in publishing order, by `batch.decisions`.
+        let events: [[OutcomeEvent]]
+        let replaying: [ReplayingPlayer]
+        /// The app of each token that has just turned out to be a constant of the client's.
+        let constantTokens: [BundleID]
+        /// Of the database that committed it.
+        let history: DatabaseHistory?
+    }
+
+    func run(in session: PostgresSession) throws -> Written {
+        try session.transaction(lockMilliseconds: lockMilliseconds) { session in
+            let fresh = try InsertClaims.run(batch.claims, in: session)
+            var view = try look(fresh: fresh, in: session)
+            view.dailyCounts = try CountDays.run(batch.limitedCounts, in: session)
+            view.risk = try FindRisk.run(for: batch.decisions, in: session)
+            view.tokens = try AccountTokens.find(for: batch.decisions, in: session)
+            let tokensBefore = view.tokens
+            let claimsBefore = view.claims
+            let settlements = batch.decisions.map { $0.settle(in: &view) }
+            try changeClaims(fresh: fresh, before: claimsBefore, after: view.claims, in: session)
+            try insertPurchases(settlements, in: session)
+            let constantTokens = try AccountTokens.write(before: tokensBefore, after: view.tokens, in: session)
+            try DeleteParked.run(batch.decisions.compactMap(\.parkedID), in: session)
+            let replaying = try CountReplays.run(batch.decisions, settlements, in: session)
+            let (outcomes, events) = outcomes(of: settlements, in: view)
+            let inserted = try outcomes.run(writer: writer, in: session)
+            guard inserted.count == batch.decisions.count else { throw Undone.decidedBefore }
+            #if DEBUG
+                if PlantedFault.eventBeforeCommit.isPlanted, batch.decisions.count > 1 {
+                    throw Unwritten(events: events)
+                }
+            #endif
+            return Written(
+                events: events, replaying: replaying, constantTokens: constantTokens, history: inserted.history)
+        }
+    }
+
+    #if DEBUG
+        /// Planted: the events are told although the transaction is rolled back.
+        struct Unwritten: Error {
+            let events: [[OutcomeEvent]]
+        }
+    #endif
+
+    private func look(fresh: Set<StoreTransactionID>, in session: PostgresSession) throws -> LedgerView {
+        var view = LedgerView()
+        if fresh.count < batch.originals.count {
+            view.claims = try LockClaims.run(batch.originals.filter { !fresh.contains($0) }, in: session)
+        }
+        guard batch.claims.allSatisfy({ fresh.contains($0.original) || view.claims[$0.original] != nil }) else {
+            throw Undone.unknownGrant
+        }
+        var wanted = Set(view.claims.values.compactMap(\.grantedTransaction))
+        // A refund too has its claim, be it before the grant.
+        var refundable: Set<StoreTransactionID> = []
+        for purchase in batch.purchases
+        where lookUp == .everything || !fresh.contains(purchase.originalTransactionID) {
+            wanted.insert(purchase.transactionID)
+            refundable.formUnion([purchase.transactionID, purchase.originalTransactionID])
+        }
+        let transactions = wanted.sorted()
+        view.grants = try FindGrants.run(
+            transactions, submissions: batch.decisions.lazy.map(\.identity), in: session)
+        try FindHolds.run(
+            transactions, players: batch.players, refundable: refundable.sorted(), into: &view, in: session)
+        for (original, claim) in view.claims {
+            if let granted = claim.grantedTransaction, view.grants[granted]?.isRevoked ?? true {
+                view.claims[original]?.grantedTransaction = nil
+            }
+        }
+        return view
+    }
+
+    private func changeClaims(
+        fresh: Set<StoreTransactionID>, before: [StoreTransactionID: LedgerView.Claim],
+        after: [StoreTransactionID: LedgerView.Claim], in session: PostgresSession
+    ) throws {
+        var unused: [StoreTransactionID] = []
+        var changed: [(original: StoreTransactionID, claim: LedgerView.Claim)] = []
+        for row in batch.claims where fresh.contains(row.original) {
+            guard let claim = after[row.original] else {
+                unused.append(row.original)
+                continue
+            }
+            if claim != LedgerView.Claim(player: row.player, grantedTransaction: row.grantedTransaction) {
+                changed.append((row.original, claim))
+            }
+        }
+        for (original, claim) in before {
+            if let now = after[original], now != claim { changed.append((original, now)) }
+        }
+        changed.sort { $0.original < $1.original }
+        try ChangeClaims.run(update: changed, delete: unused, in: session)
+    }
+
+    private func insertPurchases(_ settlements: [Settlement], in session: PostgresSession) throws {
+        var grants: [GrantRow] = []
+        var holds: [HoldRow] = []
+        for (decision, settlement) in zip(batch.decisions, settlements) {
+            for grant in settlement.grants { grants.append(GrantRow(grant: grant, decision: decision)) }
+            for hold in settlement.holds { holds.append(HoldRow(hold: hold, decision: decision)) }
+        }
+        grants.sort { $0.grant.purchase.transactionID < $1.grant.purchase.transactionID }
+        holds.sort { $0.hold.purchase.transactionID < $1.hold.purchase.transactionID }
+        guard try InsertGrants.run(grants, in: session) == grants.count,
+            try InsertHolds.run(holds, in: session) == holds.count
+        else { throw Undone.unknownGrant }
+    }
+}

@@ -1,0 +1,11 @@
+-- $1 bundle_id, $2 endpoint, $3 environment, $4 how long the lease lasts, $5 how far ahead leases may reach; seconds.
+-- No row: others have leased that far ahead. A lease's end beyond $6 is no lease's end but a clock that was set back.
+INSERT INTO apple_budgets AS budget (bundle_id, endpoint, environment, leased_until)
+VALUES ($1, $2, $3, clock_timestamp() + make_interval(secs => $4))
+ON CONFLICT (bundle_id, endpoint, environment) DO UPDATE
+SET leased_until = make_interval(secs => $4) + CASE
+    WHEN budget.leased_until BETWEEN clock_timestamp() AND clock_timestamp() + make_interval(secs => $5)
+    THEN budget.leased_until ELSE clock_timestamp() END
+WHERE budget.leased_until NOT BETWEEN clock_timestamp() + make_interval(secs => $5)
+    AND clock_timestamp() + make_interval(secs => $6)
+RETURNING extract(epoch FROM leased_until - clock_timestamp())::float8 AS ends_in;

@@ -1,0 +1,139 @@
+import Fulfillment
+import Postgres
+
+/// The held transactions, for an operator. Every function throws a `PostgresError`.
+public struct HoldAdministration: Sendable {
+    public struct Count: Sendable, Equatable {
+        public let all: Int
+        /// Released, and on the way through a worker.
+        public let released: Int
+    }
+
+    /// What became of those that were to be refused.
+    public struct Refused: Sendable, Equatable {
+        public var rejected = 0
+        /// Ended by somebody else meanwhile.
+        public var gone = 0
+        /// Their submission cannot be read, so that nobody could be told.
+        public var unreadable = 0
+    }
+
+    /// Refused between two looks at the list.
+    private static let batch = 200
+    /// Looked at by one statement, a transaction each: half a million fit into none's time.
+    private static let releasedAtATime: Int64 = 1_000
+
+    private static let counting = LedgerSQL.statement(PackageResources.count_holds_sql)
+    private static let listing = LedgerSQL.statement(PackageResources.list_holds_sql)
+    private static let releasing = LedgerSQL.statement(PackageResources.release_holds_page_sql)
+    private static let releasingOne = LedgerSQL.statement(PackageResources.release_hold_sql)
+    private static let listingPage = LedgerSQL.statement(PackageResources.list_holds_page_sql)
+
+    private let pool: PostgresPool
+
+    public init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    public func count(_ filter: HoldFilter) async throws -> Count {
+        try await pool.run { session in
+            let rows = try session.execute(Self.counting, filter.parameters)
+            let (held, released) = (try rows.column("held"), try rows.column("released"))
+            return Count(all: Int(rows.int8(0, held) ?? 0), released: Int(rows.int8(0, released) ?? 0))
+        }
+    }
+
+    /// Oldest first. The filter's `transactionID` is not looked at.
+    public func list(_ filter: HoldFilter, limit: Int) async throws -> [HoldSummary] {
+        try await pool.run { session in
+            let rows = try session.execute(
+                Self.listing, [.int8(Int64(limit)), .text(filter.bundleID), .text(filter.reason?.rawValue)])
+            return try HoldSummary.all(rows)
+        }
+    }
+
+    /// Lets their reasons pass and leaves the rest to the workers. Returns how many; those released before do not count.
+    /// Where it fails on the way, those before stay released, and the same again does the rest.
+    /// - Parameters:
+    ///   - limit: of how many; nil: of all.
+    ///   - progress: told now and then how many are released so far.
+    public func release(
+        _ filter: HoldFilter, by operatorName: String, limit: Int? = nil, progress: (Int) -> Void = { _ in }
+    ) async throws -> Int {
+        let who = PostgresParameter.text(operatorName)
+        if let transaction = filter.transactionID {
+            return try await pool.run {
+                try $0.execute(Self.releasingOne, [who, .text(transaction.text)]).affectedRows
+            }
+        }
+        let chosen = [PostgresParameter.text(filter.bundleID), .text(filter.reason?.rawValue)]
+        var last = ""
+        var released = 0
+        while true {
+            let behind = last
+            let left = PostgresParameter.int8(limit.map { Int64($0 - released) })
+            let (newest, count) = try await pool.run { session in
+                let rows = try session.execute(
+                    Self.releasing, [who, .text(behind), .int8(Self.releasedAtATime)] + chosen + [left])
+                let (last, released) = (try rows.column("last_transaction_id"), try rows.column("released"))
+                return (rows.text(0, last), Int(rows.int8(0, released) ?? 0))
+            }
+            released += count
+            progress(released)
+            guard let newest, released < limit ?? .max else { return released }
+            last = newest
+        }
+    }
+
+    private static func last(of rows: PostgresRows) throws(PostgresError) -> (heldAt: Int64, transaction: String)? {
+        let (heldAt, transaction) = (try rows.column("held_at"), try rows.column("transaction_id"))
+        guard let time = rows.timestampMicroseconds(rows.count - 1, heldAt),
+            let last = rows.text(rows.count - 1, transaction)
+        else { return nil }
+        return (time, last)
+    }
+
+    /// Rejects them, the oldest first, one SQL transaction each; a worker publishes the events from the outbox.
+    /// - Parameters:
+    ///   - limit: of how many; nil: of all.
+    ///   - progress: told of each that is done.
+    public func reject(
+        _ filter: HoldFilter, by operatorName: String, at now: Timestamp, limit: Int? = nil,
+        progress: (Int) -> Void = { _ in }
+    ) async throws -> Refused {
+        var refused = Refused()
+        var last: (heldAt: Int64, transaction: String) = (.min, "")
+        while true {
+            let behind = last
+            let left = (limit ?? .max) - refused.rejected - refused.gone - refused.unreadable
+            if left <= 0 { return refused }
+            let (taken, newest) = try await pool.run { session in
+                let rows = try session.execute(
+                    Self.listingPage,
+                    [
+                        .timestamptz(unixMicroseconds: behind.heldAt), .text(behind.transaction),
+                        .int8(Int64(min(left, Self.batch))),
+                    ] + filter.parameters)
+                return (try LeasedHolds(rows), try Self.last(of: rows))
+            }
+            guard let newest else { return refused }
+            last = newest
+            refused.unreadable += taken.unreadable.count
+            // As many at a time as the pool has sessions: each waits for the disk by itself.
+            try await withThrowingTaskGroup(of: HoldWrite.Ending.self) { group in
+                for hold in taken.leased {
+                    let write = HoldWrite(
+                        decision: HoldDecision(refusing: hold, decidedAt: now), operatorName: operatorName)
+                    group.addTask { [pool] in try await pool.run { try write.run(in: $0) } }
+                }
+                for try await ending in group {
+                    switch ending {
+                    case .published: refused.rejected += 1
+                    case .held, .gone: refused.gone += 1
+                    }
+                    progress(refused.rejected + refused.gone)
+                }
+            }
+        }
+    }
+}

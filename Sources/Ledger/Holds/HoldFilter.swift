@@ -1,0 +1,19 @@
+import Fulfillment
+import Postgres
+
+/// Which held transactions an operator means. Nil means any.
+public struct HoldFilter: Sendable, Equatable {
+    public var transactionID: StoreTransactionID?
+    public var bundleID: String?
+    public var reason: Reason?
+
+    public init(transactionID: StoreTransactionID? = nil, bundleID: String? = nil, reason: Reason? = nil) {
+        self.transactionID = transactionID
+        self.bundleID = bundleID
+        self.reason = reason
+    }
+
+    var parameters: [PostgresParameter] {
+        [.text(transactionID?.text), .text(bundleID), .text(reason?.rawValue)]
+    }
+}

@@ -1,0 +1,129 @@
+import Fulfillment
+import Postgres
+
+/// The end of one hold in one SQL transaction, in the order that batches keep too: its claim is locked, then its row,
+/// what is known is read by later statements, it is settled, and what INSERT returns has the last word.
+struct HoldWrite: Sendable {
+    enum Ending: Sendable {
+        case published(OutcomeEvent)
+        case held
+        /// Its lease is over, or it has ended: nothing was changed.
+        case gone
+    }
+
+    /// Why the transaction was rolled back although nothing failed: a row came between that the look had not found.
+    struct Undone: Error {}
+
+    private static let lockingHold = LedgerSQL.statement(PackageResources.lock_hold_sql)
+    private static let deletingHold = LedgerSQL.statement(PackageResources.delete_hold_sql)
+    private static let lockingSubmission = LedgerSQL.statement(PackageResources.lock_held_submission_sql)
+    private static let deletingSubmission = LedgerSQL.statement(PackageResources.delete_held_submission_sql)
+    private static let freeingClaim = LedgerSQL.statement(PackageResources.free_claim_sql)
+    private static let publishing = LedgerSQL.statement(PackageResources.insert_outbox_event_sql)
+    private static let refusing = LedgerSQL.statement(PackageResources.insert_refusal_sql)
+
+    let decision: HoldDecision
+    /// Who refuses it, nil where the rules decide. An operator needs no lease.
+    let operatorName: String?
+
+    private var hold: LeasedHold { decision.hold }
+    private var player: PlayerID { hold.submission.playerID }
+
+    func run(in session: PostgresSession) throws -> Ending {
+        try session.transaction { session in
+            let known = try LockClaims.run([hold.originalTransactionID], in: session)[hold.originalTransactionID]
+            guard try lockHold(in: session) else { return .gone }
+            let claim = try known ?? makeClaim(in: session)
+            var view = LedgerView(claims: [hold.originalTransactionID: claim])
+            try look(into: &view, in: session)
+            let tokens = view.tokens
+            switch decision.settle(in: &view) {
+            case .granted(let grant):
+                try delete(in: session)
+                let row = GrantRow(grant: grant, decision: decision.decision)
+                guard try InsertGrants.run([row], in: session) == 1 else { throw Undone() }
+                try change(claim, to: view, in: session)
+                _ = try AccountTokens.write(before: tokens, after: view.tokens, in: session)
+                try publish(grant.event, in: session)
+                return .published(grant.event)
+            case .rejected(let event):
+                if let operatorName {
+                    try session.execute(Self.refusing, [.text(hold.transactionID.text), .text(operatorName)])
+                }
+                try delete(in: session)
+                try session.execute(Self.freeingClaim, [.text(hold.originalTransactionID.text), .text(player.text)])
+                try publish(event, in: session)
+                return .published(event)
+            case .held(let reason):
+                if reason != .ownershipDisputed, claim.player == nil {
+                    // A dispute claims nothing; what it turned into does.
+                    view.claims[hold.originalTransactionID]?.player = player
+                    try change(claim, to: view, in: session)
+                }
+                try UpdateHolds.run(
+                    [UpdateHolds.Row(hold: hold, reason: reason)], catalogVersion: decision.decision.catalogVersion,
+                    in: session)
+                return .held
+            case .notTold:
+                try UpdateHolds.run(
+                    [UpdateHolds.Row(hold: hold, reason: hold.reason, note: UpdateHolds.notTold)],
+                    catalogVersion: decision.decision.catalogVersion, in: session)
+                return .held
+            }
+        }
+    }
+
+    /// Every hold has its claim, unless someone has deleted that.
+    private func makeClaim(in session: PostgresSession) throws -> LedgerView.Claim {
+        let row = ClaimRow(
+            original: hold.originalTransactionID, player: hold.reason == .ownershipDisputed ? nil : player,
+            bundleID: hold.submission.bundleID, grantedTransaction: nil)
+        guard try !InsertClaims.run([row], in: session).isEmpty else { throw Undone() }
+        return LedgerView.Claim(player: row.player)
+    }
+
+    private func lockHold(in session: PostgresSession) throws -> Bool {
+        let rows = try session.execute(
+            Self.lockingHold,
+            [
+                .text(hold.transactionID.text), .uuid(hold.identity.stored),
+                .timestamptz(unixMicroseconds: operatorName == nil ? hold.lease : nil),
+            ])
+        return rows.count == 1
+    }
+
+    private func look(into view: inout LedgerView, in session: PostgresSession) throws {
+        let original = hold.originalTransactionID
+        let granted = view.claims[original]?.grantedTransaction
+        let wanted = Set([hold.transactionID] + (granted.map { [$0] } ?? []))
+        view.grants = try FindGrants.run(wanted.sorted(), submissions: [hold.identity], in: session)
+        if let granted, view.grants[granted]?.isRevoked ?? true { view.claims[original]?.grantedTransaction = nil }
+        try FindRefunds.run(Set([hold.transactionID, original]).sorted(), into: &view, in: session)
+        view.tokens = try AccountTokens.find(for: [decision.decision], in: session)
+        guard let judged = decision.judged, judged.dailyLimit != nil else { return }
+        view.dailyCounts = try CountDays.run([decision.decision.dailyCount(of: judged.purchase)], in: session)
+    }
+
+    private func delete(in session: PostgresSession) throws {
+        try session.execute(Self.deletingHold, [.text(hold.transactionID.text)])
+        try session.execute(Self.lockingSubmission, [.uuid(hold.identity.stored)])
+        try session.execute(Self.deletingSubmission, [.uuid(hold.identity.stored)])
+    }
+
+    private func change(_ claim: LedgerView.Claim, to view: LedgerView, in session: PostgresSession) throws {
+        let original = hold.originalTransactionID
+        guard let now = view.claims[original], now != claim else { return }
+        try ChangeClaims.run(update: [(original, now)], delete: [], in: session)
+    }
+
+    private func publish(_ event: OutcomeEvent, in session: PostgresSession) throws {
+        let isGrant = event.kind == .granted
+        try session.execute(
+            Self.publishing,
+            [
+                .uuid(event.eventID.stored), .text(hold.position.topic), .int4(hold.position.partition),
+                .text(event.playerID.text), .text(hold.traceparent), .text(isGrant ? event.subject.text : nil),
+                .bytea(isGrant ? nil : event.value),
+            ])
+    }
+}

@@ -1,0 +1,37 @@
+-- Leases what is due, oldest first, then what an older catalog decided. $1 how many; $2 seconds; $3 the catalog in force
+-- A lease that ends later than any can was given while the clock was ahead: it is over.
+WITH due AS (
+    SELECT transaction_id
+    FROM holds
+    WHERE due_at <= now() AND (leased_until IS NULL OR leased_until NOT BETWEEN now() AND now() + interval '10 minutes')
+    ORDER BY due_at
+    LIMIT $1
+    FOR UPDATE SKIP LOCKED
+), outdated AS (
+    SELECT transaction_id
+    FROM holds
+    WHERE due_at IS NULL AND catalog_version < $3
+        AND (leased_until IS NULL OR leased_until NOT BETWEEN now() AND now() + interval '10 minutes')
+    ORDER BY catalog_version
+    LIMIT $1 - (SELECT count(*) FROM due)
+    FOR UPDATE SKIP LOCKED
+), leased AS (
+    UPDATE holds
+    SET leased_until = now() + make_interval(secs => $2)
+    WHERE transaction_id = ANY (ARRAY(SELECT transaction_id FROM due UNION ALL SELECT transaction_id FROM outdated))
+    RETURNING *
+)
+SELECT transaction_id, original_transaction_id, product_id, reason, waived, released_at IS NOT NULL AS is_released,
+    held_submissions.submission, leased.submission_key, source_topic, source_partition, source_offset,
+    source_timestamp, traceparent, evidence, tries, leased_until,
+    CASE WHEN reason = 'daily_limit' THEN (
+        SELECT count(*) FROM grants
+        WHERE grants.player_id = leased.player_id AND grants.bundle_id = leased.bundle_id
+            AND grants.product_id = leased.product_id AND revoked_at IS NULL
+            AND grants.purchased_at >= date_trunc('day', leased.purchased_at AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'
+            AND grants.purchased_at < date_trunc('day', leased.purchased_at AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'
+                + interval '24 hours'
+    ) END AS daily_count, due_at IS NOT NULL AS is_due, risk
+FROM leased
+LEFT JOIN held_submissions USING (submission_key)
+ORDER BY due_at, CASE WHEN due_at IS NULL THEN held_at END, transaction_id;

@@ -1,0 +1,29 @@
+-- For an operator who rejects them, oldest first, behind the one of $1 (held at) and $2 (transaction). $3 how many;
+-- $4–$6 a transaction, an app, a reason, or null
+SELECT transaction_id, original_transaction_id, product_id, reason, waived, released_at IS NOT NULL AS is_released,
+    known.submission, submission_key, source_topic, source_partition, source_offset, source_timestamp, traceparent,
+    evidence, tries, coalesce(leased_until, 'epoch') AS leased_until, NULL::int8 AS daily_count, false AS is_due, risk,
+    held_at
+FROM (
+    SELECT *
+    FROM holds
+    WHERE transaction_id = $4 AND (held_at, transaction_id) > ($1::timestamptz, $2::text)
+        AND ($5::text IS NULL OR bundle_id = $5) AND ($6::text IS NULL OR reason = $6)
+    UNION ALL
+    SELECT one.*
+    FROM kinds_of_holds($5, $6) AS kind
+    CROSS JOIN LATERAL (
+        SELECT * FROM holds
+        WHERE bundle_id = kind.bundle_id AND reason = kind.reason
+            AND (held_at, transaction_id) > ($1::timestamptz, $2::text)
+        ORDER BY held_at, transaction_id
+        LIMIT $3
+    ) AS one
+    WHERE $4::text IS NULL
+    ORDER BY held_at, transaction_id
+    LIMIT $3
+) AS held
+LEFT JOIN LATERAL (
+    SELECT submission FROM held_submissions WHERE submission_key = held.submission_key LIMIT 1
+) AS known ON true
+ORDER BY held_at, transaction_id;

@@ -1,0 +1,29 @@
+-- Marks them for the workers; whoever has one leased finds its lease gone. Of the rows behind $2 by transaction, $3 at most,
+-- those of an app and a reason, or of any (null). $1 operator; $4, $5 app and reason; $6 how many in all, or null. Returns
+-- the last row looked at, null behind the end, and how many were released.
+WITH page AS (
+    SELECT transaction_id
+    FROM (SELECT transaction_id FROM holds WHERE transaction_id > $2 ORDER BY transaction_id LIMIT $3) AS looked
+    ORDER BY transaction_id DESC
+    LIMIT 1
+), released AS (
+    UPDATE holds
+    SET waived = array_append(array_remove(waived, reason), reason), released_at = now(), due_at = now(), tries = 0,
+        leased_until = NULL, note = NULL
+    WHERE ctid = ANY (ARRAY(
+        SELECT ctid
+        FROM holds
+        WHERE transaction_id > $2 AND transaction_id <= (SELECT transaction_id FROM page) AND released_at IS NULL
+            AND ($4::text IS NULL OR bundle_id = $4) AND ($5::text IS NULL OR reason = $5)
+        ORDER BY transaction_id
+        LIMIT $6::int8
+        FOR UPDATE))
+    RETURNING holds.*
+), remembered AS (
+    INSERT INTO hold_decisions (
+        transaction_id, player_id, bundle_id, product_id, submission_id, reason, decision, operator)
+    SELECT transaction_id, player_id, bundle_id, product_id, submission_id, reason, 'release', $1
+    FROM released
+    RETURNING 1
+)
+SELECT (SELECT transaction_id FROM page) AS last_transaction_id, (SELECT count(*) FROM remembered) AS released;

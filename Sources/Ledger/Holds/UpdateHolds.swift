@@ -1,0 +1,40 @@
+import Fulfillment
+import Postgres
+
+/// Holds that stay, under the catalog that was looked at.
+enum UpdateHolds {
+    /// What `note` says where Apple's new answer does not have the transaction.
+    static let notTold = "Apple's answer no longer has it"
+    /// What `note` says where nothing can be asked for it.
+    static let unreadable = "its submission cannot be read"
+
+    struct Row: Sendable {
+        let hold: LeasedHold
+        let reason: Reason
+        var note: String?
+    }
+
+    private static let keeping = LedgerSQL.statement(PackageResources.update_kept_holds_sql)
+    private static let settingAside = LedgerSQL.statement(PackageResources.update_unreadable_holds_sql)
+
+    static func run(_ rows: [Row], catalogVersion: Int64, in session: PostgresSession) throws {
+        guard !rows.isEmpty else { return }
+        let sorted = rows.sorted { $0.hold.transactionID < $1.hold.transactionID }
+        try session.execute(
+            keeping,
+            [
+                .identifiers(sorted.lazy.map(\.hold.transactionID)),
+                .timestamptzArray(unixMicroseconds: sorted.map(\.hold.lease)),
+                .textArray(sorted.map(\.reason.rawValue)), .textArray(sorted.map(\.note)), .int8(catalogVersion),
+            ])
+    }
+
+    /// Those that cannot be read: only an operator's refusal would end them, and that cannot be told either.
+    static func setAside(
+        _ transactions: [StoreTransactionID], catalogVersion: Int64, in session: PostgresSession
+    ) throws {
+        guard !transactions.isEmpty else { return }
+        try session.execute(
+            settingAside, [.identifiers(transactions.sorted()), .text(unreadable), .int8(catalogVersion)])
+    }
+}

@@ -1,0 +1,18 @@
+-- Newest first. $1 a transaction, an original transaction or a player; $2 how many; $3 further transactions
+SELECT coalesce(json_agg(found), '[]')::text AS rows
+FROM (
+    SELECT transaction_id, original_transaction_id, player_id, bundle_id, product_id, kind, quantity, environment,
+        purchased_at, expires_at, submission_id, granted_at, revoked_at, revision, catalog_version,
+        app_transaction_id, event IS NULL AS imported
+    FROM grants
+    WHERE transaction_id IN (
+        SELECT transaction_id FROM grants WHERE transaction_id = $1 OR transaction_id = ANY ($3::text[])
+        UNION
+        SELECT transaction_id FROM grants
+        WHERE original_transaction_id = $1 AND original_transaction_id <> transaction_id
+        UNION
+        (SELECT transaction_id FROM grants WHERE player_id = $1 ORDER BY purchased_at DESC LIMIT $2)
+    )
+    ORDER BY granted_at DESC, transaction_id
+    LIMIT $2
+) AS found;

@@ -1,0 +1,18 @@
+-- Newest first. $1 a transaction, an original transaction, a player or a submission; $2 how many
+SELECT coalesce(json_agg(found), '[]')::text AS rows
+FROM (
+    SELECT transaction_id, original_transaction_id, player_id, bundle_id, product_id, quantity, environment, reason,
+        waived, submission_id, purchased_at, held_at, released_at, due_at, tries, note, catalog_version
+    FROM holds
+    WHERE transaction_id IN (
+        SELECT transaction_id FROM holds WHERE transaction_id = $1
+        UNION
+        SELECT transaction_id FROM holds WHERE original_transaction_id = $1
+        UNION
+        SELECT transaction_id FROM holds WHERE player_id = $1
+        UNION
+        SELECT transaction_id FROM holds WHERE submission_id = $1
+    )
+    ORDER BY held_at DESC, transaction_id
+    LIMIT $2
+) AS found;

@@ -1,0 +1,76 @@
+import Fulfillment
+import Postgres
+
+/// A submission that the database refuses, made storable: whatever is in it, this row is accepted.
+enum InsertRefused {
+    /// How much of the record's own words is shown. The whole of it stands in the submission's bytes.
+    private enum Form {
+        /// As people read it, but for control characters.
+        case readable
+        /// Bytes that every encoding has and times that every database takes.
+        case plain
+
+        /// Unicode scalars of a shown name. An escaped one is up to ten bytes, and a key of an index at most 2,700.
+        var maximumScalars: Int {
+            switch self {
+            case .readable: 256
+            case .plain: 128
+            }
+        }
+    }
+
+    /// The years 0001 to 9999, in milliseconds: PostgreSQL takes no time before 4713 BC.
+    private static let times: ClosedRange<Int64> = -62_135_596_800_000...253_402_300_799_999
+
+    private static let statement = LedgerSQL.statement(PackageResources.insert_refused_parked_sql)
+
+    /// Outside of a transaction: the first form may be refused too. Returns where the row stands.
+    static func run(
+        _ submission: Submission, _ position: RecordPosition, proof: Digest256, traceparent: String?,
+        for error: PostgresError, in session: PostgresSession
+    ) throws -> DatabaseHistory? {
+        func run(_ form: Form) throws -> DatabaseHistory? {
+            func shown(_ text: String) -> String { Self.shown(text, form) }
+            let time = form == .plain ? position.timestamp.within(times) : position.timestamp
+            let rows = try session.execute(
+                statement,
+                [
+                    .uuid(position.parkedID.stored), .text(shown(position.topic)), .int4(position.partition),
+                    .int8(position.offset), .timestamptz(unixMicroseconds: time.microseconds),
+                    .uuid(submission.identity(proof: proof).stored), .text(shown(submission.submissionID.text)),
+                    .text(shown(submission.playerID.text)), .text(shown(submission.bundleID.text)),
+                    .bytea(proof.bytes), .text(ParkingReason.databaseRefused.rawValue),
+                    .text(error.sqlState.map(shown)), .text(shown(error.message)), .bytea(position.content.bytes),
+                    .text(traceparent.map(shown)), .bytea(submission.storedBytes),
+                ])
+            return rows.history(0, try rows.column("history"))
+        }
+        do {
+            return try run(.readable)
+        } catch let refusal as PostgresError where refusal.kind == .data {
+            return try run(.plain)
+        }
+    }
+
+    /// Names that others chose, as people read them.
+    static func shown(_ text: String) -> String { shown(text, .readable) }
+
+    /// Control characters as `\u{…}`: NUL is what PostgreSQL's text cannot hold.
+    private static func shown(_ text: String, _ form: Form) -> String {
+        var shown = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars.prefix(form.maximumScalars) {
+            if scalar.value < 0x20 || scalar.value == 0x7F || form == .plain && !scalar.isASCII {
+                shown.append(contentsOf: "\\u{\(String(scalar.value, radix: 16))}".unicodeScalars)
+            } else {
+                shown.append(scalar)
+            }
+        }
+        return String(shown)
+    }
+}
+
+extension Timestamp {
+    fileprivate func within(_ range: ClosedRange<Int64>) -> Timestamp {
+        Timestamp(milliseconds: min(max(milliseconds, range.lowerBound), range.upperBound))
+    }
+}

@@ -1,0 +1,70 @@
+import Fulfillment
+import Postgres
+
+/// A parked submission as an operator sees it.
+public struct ParkedSummary: Sendable, Equatable {
+    public let id: NameBasedUUID
+    public let submissionID: String
+    public let playerID: String
+    public let bundleID: String
+    public let reason: String
+    public let detail: String?
+    public let sqlState: String?
+    /// Tries that ended in trouble or at a blockage.
+    public let failures: Int
+    public let parkings: Int
+    public let parkedAt: Timestamp
+    /// Nil where only an operator ends the wait.
+    public let dueAt: Timestamp?
+    /// Someone works on it now.
+    public let isLeased: Bool
+    public let topic: String
+    public let partition: Int32
+    public let offset: Int64
+}
+
+extension ParkedSummary {
+    /// Of `list_parked`.
+    static func all(_ rows: PostgresRows) throws(PostgresError) -> [ParkedSummary] {
+        let columns = try Columns(rows)
+        return (0..<rows.count).compactMap { ParkedSummary(rows, $0, columns) }
+    }
+
+    private struct Columns {
+        let id, submission, player, bundle, reason, detail, sqlState, failures, parkings: PostgresColumn
+        let parkedAt, dueAt, isLeased, topic, partition, offset: PostgresColumn
+
+        init(_ rows: PostgresRows) throws(PostgresError) {
+            id = try rows.column("id")
+            submission = try rows.column("submission_id")
+            player = try rows.column("player_id")
+            bundle = try rows.column("bundle_id")
+            reason = try rows.column("reason")
+            detail = try rows.column("detail")
+            sqlState = try rows.column("sql_state")
+            failures = try rows.column("failures")
+            parkings = try rows.column("parkings")
+            parkedAt = try rows.column("parked_at")
+            dueAt = try rows.column("due_at")
+            isLeased = try rows.column("is_leased")
+            topic = try rows.column("source_topic")
+            partition = try rows.column("source_partition")
+            offset = try rows.column("source_offset")
+        }
+    }
+
+    private init?(_ rows: PostgresRows, _ row: Int, _ columns: Columns) {
+        guard let id = rows.uuid(row, columns.id), let submission = rows.text(row, columns.submission),
+            let player = rows.text(row, columns.player), let bundle = rows.text(row, columns.bundle),
+            let reason = rows.text(row, columns.reason), let parkedAt = rows.timestamp(row, columns.parkedAt)
+        else { return nil }
+        self.init(
+            id: id.nameBased, submissionID: submission, playerID: player, bundleID: bundle, reason: reason,
+            detail: rows.text(row, columns.detail), sqlState: rows.text(row, columns.sqlState),
+            failures: Int(rows.int4(row, columns.failures) ?? 0), parkings: Int(rows.int4(row, columns.parkings) ?? 0),
+            parkedAt: parkedAt, dueAt: rows.timestamp(row, columns.dueAt),
+            isLeased: rows.bool(row, columns.isLeased) ?? false, topic: rows.text(row, columns.topic) ?? "",
+            partition: Int32(truncatingIfNeeded: rows.int4(row, columns.partition) ?? 0),
+            offset: rows.int8(row, columns.offset) ?? 0)
+    }
+}

@@ -1,0 +1,16 @@
+-- All, and those that someone works on. $1–$3 a submission, an app, a reason, or null
+SELECT coalesce(sum(parked), 0)::int8 AS parked, coalesce(sum(leased), 0)::int8 AS leased
+FROM (
+    SELECT count(*) AS parked, count(*) FILTER (WHERE leased_until > now()) AS leased
+    FROM parked
+    WHERE submission_id = $1 AND ($2::text IS NULL OR bundle_id = $2) AND ($3::text IS NULL OR reason = $3)
+    UNION ALL
+    SELECT counted.*
+    FROM kinds_of_parked($2, $3) AS kind
+    CROSS JOIN LATERAL (
+        SELECT count(*), count(*) FILTER (WHERE leased_until > now())
+        FROM parked
+        WHERE bundle_id = kind.bundle_id AND reason = kind.reason
+    ) AS counted
+    WHERE $1::text IS NULL
+) AS part;

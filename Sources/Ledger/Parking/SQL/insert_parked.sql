@@ -1,0 +1,81 @@
+-- Parks many at a time; one that waits already stays as it is. What lies behind a parked offset may have been decided.
+-- Returns those that are not parked: not proven, and of a player who has enough such proofs parked.
+-- $1–$20 a column each, and $25 whether it is proven; $21 how many of a player's proofs may wait that are not proven, and how
+-- many others wait by their own delay alone; $22 further ones that are counted; $23 seconds between two of a player who has
+-- more, or too many in memory: in order, and never many at once; $24 tries at Apple; $26 rows of a player that are not proven
+WITH given AS (
+    SELECT *, row_number() OVER (PARTITION BY player_id, reason = 'player_share' ORDER BY number) AS place,
+        min(number) OVER (PARTITION BY player_id, is_proven, proof) AS first_number,
+        row_number() OVER (PARTITION BY player_id, is_proven ORDER BY number) AS place_of_kind
+    FROM unnest(
+        $1::uuid[], $2::text[], $3::int4[], $4::int8[], $5::timestamptz[], $6::uuid[], $7::text[], $8::text[],
+        $9::text[], $10::bytea[], $11::text[], $12::text[], $13::int4[], $14::jsonb[], $15::timestamptz[],
+        $16::int4[], $17::float8[], $18::bytea[], $19::text[], $20::bytea[], $24::text[], $25::boolean[])
+        WITH ORDINALITY AS given (
+            id, source_topic, source_partition, source_offset, source_timestamp, submission_key, submission_id,
+            player_id, bundle_id, proof, reason, detail, failures, doubts, first_failure_at, parkings, delay,
+            content, traceparent, submission, tries, is_proven, number)
+), known AS (
+    SELECT players.player_id, count(parked.proof) AS rows, count(DISTINCT parked.proof) AS proofs
+    FROM (SELECT DISTINCT player_id FROM given WHERE NOT is_proven) AS players
+    LEFT JOIN parked ON parked.player_id = players.player_id AND NOT parked.is_proven
+    GROUP BY players.player_id
+), compared AS (
+    SELECT given.*, known.rows, known.proofs,
+        NOT is_proven AND EXISTS (
+            SELECT FROM parked AS other
+            WHERE other.player_id = given.player_id AND other.proof = given.proof AND NOT other.is_proven) AS is_known
+    FROM given LEFT JOIN known USING (player_id)
+), judged AS (
+    SELECT *,
+        NOT is_proven
+        AND (NOT is_known AND proofs + dense_rank() OVER (
+                PARTITION BY player_id, is_proven, is_known ORDER BY first_number) > $21
+            OR rows + place_of_kind > $26)
+        AND NOT EXISTS (SELECT FROM parked AS same WHERE same.id = compared.id) AS is_refused
+    FROM compared
+), fresh AS (
+    INSERT INTO parked (
+        id, source_topic, source_partition, source_offset, source_timestamp, submission_key, submission_id, player_id,
+        bundle_id, proof, reason, detail, failures, doubts, first_failure_at, parkings, tries, is_proven, due_at)
+    SELECT id, source_topic, source_partition, source_offset, source_timestamp, submission_key, submission_id,
+        player_id, bundle_id, proof, reason, detail, failures, doubts, first_failure_at, parkings, tries, is_proven,
+        CASE
+            WHEN reason = 'player_share' THEN
+                greatest(now(), (
+                    SELECT max(known.due_at) FROM parked AS known
+                    WHERE known.player_id = judged.player_id AND known.reason = 'player_share'))
+                + make_interval(secs => $23 * place)
+            ELSE
+                now() + make_interval(secs => delay + $23 * greatest(0, place - $21 + (
+                    SELECT count(*) FROM (
+                        SELECT FROM parked AS known
+                        WHERE known.player_id = judged.player_id AND known.reason <> 'player_share' LIMIT $21 + $22
+                    ) AS counted)))
+        END
+    FROM judged
+    WHERE NOT is_refused
+    ORDER BY id
+    ON CONFLICT DO NOTHING
+    RETURNING id
+), progressed AS (
+    -- Rounded up and written rarely, as a batch's.
+    INSERT INTO partition_progress AS known (topic, partition, writer, decided_offset)
+    SELECT topic, partition, -1, (decided / 4096 + 1) * 4096
+    FROM (
+        SELECT source_topic AS topic, source_partition AS partition, max(source_offset) AS decided
+        FROM given GROUP BY source_topic, source_partition ORDER BY source_topic, source_partition
+    ) AS progress
+    WHERE progress.decided > coalesce((
+        SELECT before.decided_offset FROM partition_progress AS before
+        WHERE before.topic = progress.topic AND before.partition = progress.partition AND before.writer = -1
+        LIMIT 1), -1)
+    ON CONFLICT (topic, partition, writer) DO UPDATE SET decided_offset = excluded.decided_offset
+        WHERE known.decided_offset < excluded.decided_offset
+), stored AS (
+    INSERT INTO parked_submissions (id, content, traceparent, submission)
+    SELECT id, content, traceparent, submission FROM given JOIN fresh USING (id)
+    ON CONFLICT DO NOTHING
+)
+SELECT database_history() AS history, judged.id AS refused_id
+FROM (VALUES (1)) AS always (row) LEFT JOIN judged ON judged.is_refused;

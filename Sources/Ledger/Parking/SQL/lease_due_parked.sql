@@ -1,0 +1,33 @@
+-- Leases what is due, oldest first, and what waits with the same app and proof. What was taken three times without an end
+-- is left for lease_suspect_parked. $1 how many of each; $2 seconds
+-- A lease that ends later than any can was given while the clock was ahead: it is over.
+WITH due AS (
+    SELECT id, bundle_id, proof
+    FROM parked
+    WHERE due_at <= now() AND takes < 3 AND (leased_until IS NULL OR leased_until NOT BETWEEN now() AND now() + interval '10 minutes')
+    ORDER BY due_at
+    LIMIT $1
+    FOR UPDATE SKIP LOCKED
+), alike AS (
+    SELECT other.id
+    FROM (SELECT DISTINCT bundle_id, proof FROM due) AS taken
+    CROSS JOIN LATERAL (
+        SELECT id
+        FROM parked
+        WHERE proof = taken.proof AND bundle_id = taken.bundle_id AND due_at IS NOT NULL AND takes < 3
+            AND (leased_until IS NULL OR leased_until NOT BETWEEN now() AND now() + interval '10 minutes') AND id NOT IN (SELECT id FROM due)
+        LIMIT $1
+        FOR UPDATE SKIP LOCKED
+    ) AS other
+    LIMIT $1
+), leased AS (
+    UPDATE parked
+    SET leased_until = now() + make_interval(secs => $2), takes = takes + 1
+    WHERE id IN (SELECT id FROM due UNION SELECT id FROM alike)
+    RETURNING *
+)
+SELECT leased.id, source_topic, source_partition, source_offset, source_timestamp, content, proof, traceparent,
+    submission, reason, failures, doubts, first_failure_at, parkings, due_at <= now() AS is_due, leased_until, tries
+FROM leased
+JOIN parked_submissions USING (id)
+ORDER BY due_at, source_topic, source_partition, source_offset;

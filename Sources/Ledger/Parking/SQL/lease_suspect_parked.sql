@@ -1,0 +1,27 @@
+-- Leases one that was taken three times without an end, to be tried alone; or sets it aside where its workers died of it
+-- often enough while it was alone. What it holds is not returned then. $1 seconds; $2 deaths
+-- A lease that ends later than any can was given while the clock was ahead: it is over.
+WITH suspect AS (
+    SELECT id, deaths_alone + is_alone::integer AS deaths
+    FROM parked
+    WHERE due_at <= now() AND takes >= 3 AND (leased_until IS NULL OR leased_until NOT BETWEEN now() AND now() + interval '10 minutes')
+    ORDER BY due_at
+    LIMIT 1
+    FOR UPDATE SKIP LOCKED
+), changed AS (
+    UPDATE parked
+    SET deaths_alone = deaths, takes = takes + 1, is_alone = deaths < $2,
+        leased_until = CASE WHEN deaths < $2 THEN now() + make_interval(secs => $1) END,
+        reason = CASE WHEN deaths < $2 THEN reason ELSE 'crashed' END,
+        detail = CASE WHEN deaths < $2 THEN detail
+            ELSE format('the process died %s times while this one alone was taken up', deaths) END,
+        due_at = CASE WHEN deaths < $2 THEN due_at END
+    FROM suspect
+    WHERE parked.id = suspect.id
+    RETURNING parked.*
+)
+SELECT changed.id, source_topic, source_partition, source_offset, source_timestamp,
+    CASE WHEN is_alone THEN content END AS content, proof, traceparent, CASE WHEN is_alone THEN submission END AS submission, reason, failures,
+    doubts, first_failure_at, parkings, true AS is_due, leased_until, tries, is_alone, submission_id, bundle_id, deaths_alone
+FROM changed
+JOIN parked_submissions USING (id);

@@ -1,0 +1,18 @@
+-- Of the rows behind $1 by id, $2 at most, those of an app and a reason, or of any (null), as retry_parked. Returns the last
+-- row looked at, null behind the end, and how many are due.
+WITH page AS (
+    SELECT id FROM (SELECT id FROM parked WHERE id > $1 ORDER BY id LIMIT $2) AS looked ORDER BY id DESC LIMIT 1
+), due AS (
+    UPDATE parked
+    SET due_at = now(), takes = 0, is_alone = false, deaths_alone = 0
+    WHERE ctid = ANY (ARRAY(
+        SELECT ctid
+        FROM parked
+        WHERE id > $1 AND id <= (SELECT id FROM page) AND ($3::text IS NULL OR bundle_id = $3)
+            AND ($4::text IS NULL OR reason = $4)
+            AND (leased_until IS NULL OR leased_until NOT BETWEEN now() AND now() + interval '10 minutes')
+        ORDER BY id
+        FOR UPDATE SKIP LOCKED))
+    RETURNING 1
+)
+SELECT (SELECT id FROM page) AS last_id, (SELECT count(*) FROM due) AS changed;

@@ -1,0 +1,44 @@
+import Fulfillment
+import Postgres
+
+/// Of `lock_grants`.
+struct GrantColumns {
+    let transaction, original, player, bundle, product, quantity, environment: PostgresColumn
+    let purchasedAt, expiresAt, submission, revision, revokedAt, event, isNonConsumable: PostgresColumn
+
+    init(_ rows: PostgresRows) throws(PostgresError) {
+        transaction = try rows.column("transaction_id")
+        original = try rows.column("original_transaction_id")
+        player = try rows.column("player_id")
+        bundle = try rows.column("bundle_id")
+        product = try rows.column("product_id")
+        quantity = try rows.column("quantity")
+        environment = try rows.column("environment")
+        purchasedAt = try rows.column("purchased_at")
+        expiresAt = try rows.column("expires_at")
+        submission = try rows.column("submission_id")
+        revision = try rows.column("revision")
+        revokedAt = try rows.column("revoked_at")
+        event = try rows.column("event")
+        isNonConsumable = try rows.column("is_non_consumable")
+    }
+}
+
+extension GrantedPurchase {
+    init?(_ rows: PostgresRows, _ row: Int, _ columns: GrantColumns) {
+        guard let transaction = rows.text(row, columns.transaction), let player = rows.text(row, columns.player),
+            let bundle = rows.text(row, columns.bundle), let product = rows.text(row, columns.product),
+            let quantity = rows.int4(row, columns.quantity),
+            let environment = rows.text(row, columns.environment).flatMap(StoreEnvironment.init(rawValue:)),
+            let submission = rows.text(row, columns.submission), let revision = rows.int4(row, columns.revision)
+        else { return nil }
+        self.init(
+            transactionID: Identifier(transaction),
+            originalTransactionID: rows.text(row, columns.original).map { Identifier($0) },
+            player: Identifier(player), bundleID: Identifier(bundle), productID: Identifier(product),
+            quantity: Int32(truncatingIfNeeded: quantity), environment: environment,
+            purchasedAt: rows.timestamp(row, columns.purchasedAt), expiresAt: rows.timestamp(row, columns.expiresAt),
+            submissionID: Identifier(submission), revision: Int32(truncatingIfNeeded: revision),
+            revokedAt: rows.timestamp(row, columns.revokedAt), event: rows.bytes(row, columns.event))
+    }
+}

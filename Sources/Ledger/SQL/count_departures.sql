@@ -1,5 +1,0 @@
--- count_departures
--- A partition that never had a checkpoint has no owner's start to its name either. $1 group; $2 topic; $3 partitions
-UPDATE offset_checkpoints SET departures = departures + 1
-WHERE group_id = $1 AND topic = $2 AND partition = ANY ($3::int4[])
-RETURNING partition, departures;

@@ -1,2 +1,0 @@
--- See the function in schema.sql: every statement that answers with a history calls it.
-SELECT database_history();

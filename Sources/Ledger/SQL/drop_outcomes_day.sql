@@ -1,1 +1,0 @@
-SELECT drop_outcomes_day($1::date);

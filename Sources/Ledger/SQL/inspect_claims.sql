@@ -1,8 +1,0 @@
--- $1 an original transaction; $2 transactions of others' sections
-SELECT coalesce(json_agg(found), '[]')::text
-FROM (
-    SELECT original_transaction_id, player_id, bundle_id, granted_transaction_id, claimed_at
-    FROM claims
-    WHERE original_transaction_id = $1 OR original_transaction_id = ANY ($2::text[])
-    ORDER BY original_transaction_id
-) AS found;

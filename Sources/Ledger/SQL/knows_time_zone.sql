@@ -1,1 +1,0 @@
-SELECT EXISTS (SELECT FROM pg_timezone_names WHERE name = $1);

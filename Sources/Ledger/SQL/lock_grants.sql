@@ -1,7 +1,0 @@
--- $1 transactions, sorted, whose claims are locked. Others who write grants may not know of claims.
-SELECT transaction_id, original_transaction_id, player_id, bundle_id, product_id, quantity, environment, purchased_at,
-    expires_at, submission_id, revision, revoked_at, event, coalesce(kind, '') = 'non_consumable'
-FROM grants
-WHERE transaction_id = ANY ($1::text[])
-ORDER BY transaction_id
-FOR UPDATE;

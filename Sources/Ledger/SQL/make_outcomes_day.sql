@@ -1,1 +1,0 @@
-SELECT make_outcomes_day($1::date);

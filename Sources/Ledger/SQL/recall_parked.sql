@@ -1,2 +1,0 @@
--- Which of $1 wait.
-SELECT id, (SELECT database_history()) FROM parked WHERE id = ANY ($1::uuid[]);

@@ -1,0 +1,6 @@
+-- The days that have a partition of outcomes, by the partitions' names, and this server's clock in microseconds of Unix time.
+SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::int8 AS now, child.relname::text AS name
+FROM (VALUES (1)) AS always (one)
+LEFT JOIN (pg_inherits JOIN pg_class AS child ON child.oid = inhrelid)
+    ON inhparent = 'outcomes'::regclass AND child.relname ~ '^outcomes_[0-9]{8}$'
+ORDER BY child.relname;

@@ -1,0 +1,68 @@
+import Fulfillment
+import Postgres
+
+/// The batch's replays of others' purchases, in one statement; none where there are none.
+enum CountReplays {
+    private static let statement = LedgerSQL.statement(PackageResources.upsert_replays_sql)
+
+    private struct Key: Hashable, Comparable {
+        let player: PlayerID
+        let bundleID: BundleID
+        /// UTC days since 1970 of the decision.
+        let day: Int32
+
+        static func < (left: Key, right: Key) -> Bool {
+            if left.player != right.player { return left.player < right.player }
+            if left.bundleID != right.bundleID { return left.bundleID < right.bundleID }
+            return left.day < right.day
+        }
+    }
+
+    /// Returns the players whom this brings to `Replays.suspicious` or past it. Before the outcomes' insert, which waits
+    /// for nobody: the rows are locked in their order.
+    static func run(
+        _ decisions: [PendingDecision], _ settlements: [Settlement], in session: PostgresSession
+    ) throws -> [ReplayingPlayer] {
+        var counts: [Key: (submissions: Int32, latest: Timestamp)] = [:]
+        for (decision, settlement) in zip(decisions, settlements) where settlement.isReplay {
+            let key = Key(
+                player: decision.submission.playerID, bundleID: decision.submission.bundleID,
+                day: decision.decidedAt.daysSinceEpoch)
+            let known = counts[key]
+            counts[key] = (
+                (known?.submissions ?? 0) + 1, max(known?.latest ?? decision.decidedAt, decision.decidedAt)
+            )
+        }
+        guard !counts.isEmpty else { return [] }
+        let sorted = counts.sorted { $0.key < $1.key }
+        let rows = try session.execute(
+            statement,
+            [
+                .identifiers(sorted.lazy.map(\.key.player)), .identifiers(sorted.lazy.map(\.key.bundleID)),
+                .dateArray(daysSinceUnixEpoch: sorted.map(\.key.day)), .int4Array(sorted.map(\.value.submissions)),
+                .timestamps(sorted.map(\.value.latest)), .int8(Int64(Replays.suspicious)),
+            ])
+        let (players, bundles) = (try rows.column("player_id"), try rows.column("bundle_id"))
+        let submissions = try rows.column("submissions")
+        return (0..<rows.count).compactMap { row in
+            guard let player = rows.text(row, players), let bundle = rows.text(row, bundles) else { return nil }
+            return ReplayingPlayer(
+                playerID: Identifier(player), bundleID: Identifier(bundle),
+                submissions: rows.int8(row, submissions) ?? 0)
+        }
+    }
+}
+
+/// A player whose replays of others' purchases have just come to be worth a look.
+public struct ReplayingPlayer: Sendable, Equatable {
+    public let playerID: PlayerID
+    public let bundleID: BundleID
+    /// Within the days that count.
+    public let submissions: Int64
+
+    public init(playerID: PlayerID, bundleID: BundleID, submissions: Int64) {
+        self.playerID = playerID
+        self.bundleID = bundleID
+        self.submissions = submissions
+    }
+}

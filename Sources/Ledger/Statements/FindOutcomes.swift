@@ -1,0 +1,45 @@
+import Fulfillment
+import Postgres
+
+enum FindOutcomes {
+    private static let statement = LedgerSQL.statement(PackageResources.find_outcomes_sql)
+
+    struct Answers: Sendable {
+        /// The stored answers, by the index of their key; nothing for records never decided.
+        var events: [Int: [OutcomeEvent]] = [:]
+        /// Records that were decided, and whose grants are not there: somebody deleted them, and the answer with them.
+        var withoutGrants: Set<Int> = []
+        /// Where they stand; nil where there are none.
+        var history: DatabaseHistory?
+    }
+
+    static func run(_ keys: [OutcomeKey], in session: PostgresSession) throws -> Answers {
+        guard !keys.isEmpty else { return Answers() }
+        let rows = try session.execute(
+            statement,
+            [
+                .dateArray(daysSinceUnixEpoch: keys.map(\.day)), .int4Array(keys.map(\.partition)),
+                .int8Array(keys.map(\.offset)), .identifiers(keys.lazy.map(\.topic)),
+                .byteaArray(keys.map(\.content)),
+            ])
+        let (numbers, own) = (try rows.column("number"), try rows.column("answer"))
+        let (event, history) = (try rows.column("event"), try rows.column("history"))
+        var events: [Int: [OutcomeEvent]] = [:]
+        var answers: [Int: OutcomeEvent] = [:]
+        var decided: Set<Int> = []
+        for row in 0..<rows.count {
+            guard let number = rows.int8(row, numbers).map({ Int($0) - 1 }) else { continue }
+            decided.insert(number)
+            if let granted = rows.bytes(row, event).flatMap(OutcomeEvent.init(stored:)) {
+                events[number, default: []].append(granted)
+            }
+            if answers[number] == nil, let answer = rows.bytes(row, own).flatMap(OutcomeEvent.init(stored:)) {
+                answers[number] = answer
+            }
+        }
+        for (number, answer) in answers { events[number, default: []].append(answer) }
+        return Answers(
+            events: events, withoutGrants: decided.subtracting(events.keys),
+            history: rows.count > 0 ? rows.history(0, history) : nil)
+    }
+}

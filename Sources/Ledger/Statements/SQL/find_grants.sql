@@ -1,0 +1,11 @@
+-- $1 transactions; $2 submissions in hand: only their events are read.
+SELECT known.*
+FROM unnest($1::text[]) AS wanted (id)
+CROSS JOIN LATERAL (
+    SELECT transaction_id, player_id, submission_key, revoked_at IS NOT NULL AS is_revoked,
+        CASE WHEN submission_key = ANY ($2::uuid[]) THEN event END AS event, is_bound
+    FROM grants
+    WHERE transaction_id = wanted.id
+    -- Keeps the planner from joining the whole table, however small it was when the plan was made.
+    LIMIT 1
+) AS known;

@@ -1,0 +1,65 @@
+import Fulfillment
+import Ledger
+import Postgres
+import Testing
+
+/// For a while after an import some replicas have the old catalog and some the new one.
+@Suite("Replicas with different catalogs on one database")
+struct CatalogVersionTests {
+    private static let purchases = 40
+
+    /// The new catalog knows the product; the old one holds it.
+    private func decision(_ number: Int, catalog: Int64) -> PendingDecision {
+        let purchase = Sample.purchase("\(1_000 + number)")
+        let judged =
+            catalog == 2 ? Sample.judged(purchase) : Sample.judged(purchase, nil, .hold(.unknownProduct))
+        let offset = Int64(number) + catalog * 1_000
+        return PendingDecision(
+            submission: Sample.submission("s-\(offset)", player: "player-\(number)"),
+            position: Sample.position(offset), proof: Sample.digest("proof \(offset)"), ruling: .each([judged]),
+            environment: .production, evidence: nil, decidedAt: Sample.noon, catalogVersion: catalog, traceparent: nil)
+    }
+
+    @Test("each purchase is granted once, by the new catalog, and the old one takes none of its holds back")
+    func both() async throws {
+        let database = try await LedgerDatabase()
+        let (old, new) = (database.ledger(), database.ledger())
+        let outcomes = try await withThrowingTaskGroup(of: [OutcomeEvent].self) { group in
+            for number in 0..<Self.purchases {
+                group.addTask { try await old.record(decision(number, catalog: 1)).events }
+                group.addTask { try await new.record(decision(number, catalog: 2)).events }
+            }
+            return try await group.reduce(into: []) { $0 += $1 }
+        }
+        var granted = outcomes.filter { $0.kind == .granted }.map(\.subject)
+        let holds = PostgresHolds(pool: database.pool)
+        // Under the old catalog nothing of what it holds is outdated.
+        #expect(try await holds.leaseDue(catalogVersion: 1, limit: 100).isEmpty)
+        let outdated = try await holds.leaseDue(catalogVersion: 2, limit: 100)
+        #expect(Set(outdated.map(\.transactionID)).union(granted).count == Self.purchases)
+        // One that is looked at by the new catalog and still held is the new one's from then on.
+        if let kept = outdated.first {
+            try await holds.keepHeld([(hold: kept, reason: .retiredProduct)], catalogVersion: 2)
+            #expect(try await holds.leaseDue(catalogVersion: 1, limit: 100).isEmpty)
+            #expect(try await holds.leaseDue(catalogVersion: 2, limit: 100).isEmpty)
+            #expect(
+                try await holds.leaseDue(catalogVersion: 3, limit: 100).map(\.transactionID) == [kept.transactionID])
+        }
+        for hold in outdated.dropFirst() {
+            let purchase = Sample.purchase(hold.transactionID.text)
+            let settled = try await holds.settle(
+                HoldDecision(
+                    hold, ruling: .each([Sample.judged(purchase)]), environment: .production, decidedAt: Sample.noon,
+                    catalogVersion: 2))
+            granted += settled.map { [$0.subject] } ?? []
+        }
+        #expect(Set(granted).count == granted.count)
+        #expect(granted.count == Self.purchases - min(outdated.count, 1))
+        #expect(try await database.number("SELECT count(*) FROM grants") == granted.count)
+        #expect(
+            try await database.number("SELECT count(DISTINCT event_id) FROM outbox WHERE event IS NULL")
+                == granted.count)
+        await old.close()
+        await new.close()
+    }
+}

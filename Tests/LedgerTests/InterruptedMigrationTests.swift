@@ -1,0 +1,151 @@
+import Fulfillment
+import Ledger
+import Postgres
+import Testing
+
+/// What a process that is killed leaves behind: PostgreSQL ends its session, at whatever statement it is.
+@Suite("A migration that is killed", .timeLimit(.minutes(5)))
+struct InterruptedMigrationTests {
+    /// Ends the session that runs the `number`-th command which defines anything; 0: none.
+    private static func kill(at number: Int, in database: LedgerDatabase) async throws {
+        try await database.run(
+            """
+            DROP EVENT TRIGGER IF EXISTS kill_migration;
+            CREATE SCHEMA IF NOT EXISTS killing;
+            CREATE SEQUENCE IF NOT EXISTS killing.commands;
+            CREATE OR REPLACE FUNCTION killing.count_command() RETURNS event_trigger LANGUAGE plpgsql AS $$
+            BEGIN
+                IF nextval('killing.commands') = \(number) THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
+            END
+            $$;
+            CREATE EVENT TRIGGER kill_migration ON ddl_command_end EXECUTE FUNCTION killing.count_command();
+            SELECT setval('killing.commands', 1, false)
+            """)
+    }
+
+    /// Tables, columns, indexes that are valid, and functions, but for the days of outcomes.
+    private static func definition(_ database: LedgerDatabase) async throws -> [String] {
+        try await database.pool.run { session in
+            let rows = try session.execute(
+                PostgresStatement(
+                    """
+                    SELECT table_name || '.' || column_name || ' ' || data_type || ' ' || is_nullable
+                    FROM information_schema.columns
+                    WHERE table_schema = 'public' AND table_name !~ '^outcomes_[0-9]'
+                    UNION ALL
+                    SELECT indexrelid::regclass::text || ' ' || indisvalid FROM pg_index
+                    WHERE indexrelid::regclass::text !~ '^(pg_|outcomes_[0-9])'
+                    UNION ALL
+                    SELECT oid::regprocedure::text FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+                    ORDER BY 1
+                    """))
+            return (0..<rows.count).compactMap { rows.text($0, 0) }
+        }
+    }
+
+    /// What version 3 did not have, as far as the test above needs it.
+    private static let toVersion3 = """
+        DROP TABLE maintenance_turns, offset_checkpoints, account_tokens, account_token_senders;
+        DROP INDEX proofs_days, replays_days, holds_kinds, parked_kinds, parked_names;
+        CREATE INDEX parked_apps ON parked (bundle_id, reason);
+        DROP FUNCTION make_outcomes_day, drop_outcomes_day, kinds_of_holds, kinds_of_parked, database_history;
+        ALTER TABLE holds DROP COLUMN risk;
+        ALTER TABLE parked DROP COLUMN is_proven;
+        UPDATE schema_version SET version = 3
+        """
+
+    @Test(
+        "at any command leaves the old schema or the new one, and the next migration completes",
+        arguments: [true, false])
+    func killed(fromVersion3: Bool) async throws {
+        let fresh = try await Self.definition(LedgerDatabase())
+        let database = try await LedgerDatabase(isMigrated: fromVersion3)
+        if fromVersion3 { try await database.run(Self.toVersion3) }
+        let before = try await database.pool.run { try Schema.check($0) }
+        for number in [1, 2, 7, 19, 43, 80] {
+            try await Self.kill(at: number, in: database)
+            let pool = LedgerDatabase.pool(database.uri, size: 1)
+            let error = await #expect(throws: PostgresError.self) {
+                try await pool.run { try Schema.migrate($0) }
+            }
+            #expect(error?.kind == .connection, "\(number)")
+            await pool.close()
+            #expect(try await database.pool.run { try Schema.check($0) } == before, "\(number)")
+        }
+        // The schema is in, and the first of the days' partitions is not.
+        try await database.run("DROP EVENT TRIGGER kill_migration; DROP SCHEMA killing CASCADE")
+        try await database.pool.run { try Schema.migrate($0) }
+        #expect(try await database.pool.run { try Schema.check($0) } == .current)
+        #expect(try await Self.definition(database) == fresh)
+    }
+
+    @Test("while it builds an index beside the writers leaves one that is not valid, and the next builds it again")
+    func killedBuilding() async throws {
+        let database = try await LedgerDatabase()
+        try await database.run(
+            """
+            DROP INDEX proofs_days;
+            INSERT INTO proofs (proof, evidence, transaction_ids, seen_on)
+            SELECT sha256(n::text::bytea), decode(repeat('ab', 100), 'hex'), ARRAY[n::text], '2026-01-01'
+            FROM generate_series(1, 60000) AS n;
+            UPDATE schema_version SET version = 4
+            """)
+        // It has built the index then, and waits for those who do not know of it.
+        let backup = try await OpenTransaction(
+            database, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM proofs")
+        let told = ToldLines()
+        let pool = LedgerDatabase.pool(database.uri, size: 1)
+        let migration = Task { try await pool.run { session in try Schema.migrate(session) { told.add($0) } } }
+        #expect(await told.first()?.contains("proofs_days") == true)
+        let waiting = """
+            SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+            WHERE datname = current_database() AND query LIKE 'CREATE INDEX CONCURRENTLY%' AND wait_event_type = 'Lock'
+            """
+        while try await database.number(waiting) == 0 { await Task.yield() }
+        await #expect(throws: PostgresError.self) { try await migration.value }
+        try await backup.finish()
+        let valid = "SELECT count(*) FROM pg_index WHERE indexrelid = to_regclass('proofs_days') AND indisvalid"
+        #expect(try await database.number(valid) == 0)
+        try await database.pool.run { try Schema.migrate($0) }
+        #expect(try await database.number(valid) == 1)
+        #expect(try await database.pool.run { try Schema.check($0) } == .current)
+        await pool.close()
+    }
+
+    @Test("and run again under the load of workers loses and refuses none of their decisions")
+    func underLoad() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger(writers: 2, backlog: 1)
+        try await database.run("DROP INDEX holds_kinds, parked_kinds; UPDATE schema_version SET version = 4")
+        let isOver = ToldLines()
+        async let decided = withThrowingTaskGroup(of: Int.self) { group in
+            for worker in 0..<8 {
+                group.addTask {
+                    var granted = 0
+                    while isOver.all.isEmpty || granted < 20 {
+                        let number = Int64(worker * 1_000_000 + granted)
+                        let decision = Sample.decision(
+                            [Sample.judged(Sample.purchase("\(number)"))], player: "p-\(worker)", offset: number)
+                        guard try await ledger.record(decision).granted.count == 1 else { break }
+                        granted += 1
+                    }
+                    return granted
+                }
+            }
+            return try await group.reduce(0, +)
+        }
+        for number in [1, 12, 40] {
+            try await Self.kill(at: number, in: database)
+            let pool = LedgerDatabase.pool(database.uri, size: 1)
+            await #expect(throws: PostgresError.self) { try await pool.run { try Schema.migrate($0) } }
+            await pool.close()
+        }
+        try await database.run("DROP EVENT TRIGGER kill_migration; DROP SCHEMA killing CASCADE")
+        try await database.pool.run { try Schema.migrate($0) }
+        isOver.add("over")
+        let granted = try await decided
+        #expect(try await database.number("SELECT count(*) FROM grants") == granted)
+        #expect(try await database.pool.run { try Schema.check($0) } == .current)
+        await ledger.close()
+    }
+}

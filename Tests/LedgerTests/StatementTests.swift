@@ -1,0 +1,88 @@
+import Foundation
+import Postgres
+import Testing
+
+@testable import Ledger
+
+@Suite("Every statement of the ledger")
+struct StatementTests {
+    @Test("is taken by PostgreSQL, and returns the columns that the Swift beside it reads, each once")
+    func columns() async throws {
+        let database = try await LedgerDatabase()
+        let importing = try LedgerStatement.text("create_import_table").replacing("ON COMMIT DROP", with: "")
+        try await database.run(importing)
+        var returned: [String: Set<String>] = [:]
+        for statement in try LedgerStatement.files() + LedgerStatement.inSwift()
+        where statement.name != "create_import_table" {
+            let columns = try await database.pool.run { try $0.columnNames(of: PostgresStatement(statement.sql)) }
+            #expect(Set(columns).count == columns.count, "\(statement.name) returns \(columns)")
+            returned[statement.folder, default: []].formUnion(columns)
+        }
+        for (path, text) in try LedgerStatement.sources(endingWith: ".swift") {
+            let folder = path.split(separator: "/").first.map(String.init) ?? ""
+            for name in text.matches(of: /\.column\("(\w+)"\)/).map({ String($0.output.1) }) {
+                #expect(returned[folder]?.contains(name) == true, "\(path) reads \(name)")
+            }
+        }
+    }
+
+    @Test("is read by the names of its columns, never by their places")
+    func names() throws {
+        let byPlace = /\.\w+\((?:0|row|\$0), ?\d+\)/
+        for (path, text) in try LedgerStatement.sources(endingWith: ".swift") {
+            for match in text.matches(of: byPlace) { Issue.record("\(path): \(match.output)") }
+        }
+    }
+
+    @Test("throws where it does not return what is read, with the columns that it does")
+    func wrongName() async throws {
+        let database = try await LedgerDatabase()
+        let error = await #expect(throws: PostgresError.self) {
+            try await database.pool.run { session in
+                let rows = try session.execute(PostgresStatement("SELECT 1 AS one, 2 AS two WHERE false"))
+                _ = try rows.column("two")
+                _ = try rows.column("three")
+            }
+        }
+        #expect(error?.message == #"no column "three" among one, two"#)
+        #expect(error?.kind == .other)
+    }
+
+    /// Those that no worker runs, and why `check` need not try them as the worker.
+    private static let notRehearsed: [String: String] = [
+        "count_holds": "receiptd holds", "list_holds": "receiptd holds list",
+        "list_holds_page": "receiptd holds reject",
+        "release_hold": "receiptd holds release", "release_holds_page": "receiptd holds release",
+        "count_parked": "receiptd parked", "list_parked": "receiptd parked list",
+        "find_parked": "receiptd parked retry", "find_parked_by_submission": "receiptd parked retry",
+        "retry_parked": "receiptd parked retry", "retry_parked_page": "receiptd parked retry",
+        "lease_chosen_parked": "receiptd parked reject",
+        "inspect_claims": "receiptd inspect", "inspect_decisions": "receiptd inspect",
+        "inspect_events": "receiptd inspect", "inspect_grants": "receiptd inspect",
+        "inspect_holds": "receiptd inspect", "inspect_outbox": "receiptd inspect",
+        "inspect_outcomes": "receiptd inspect", "inspect_parked": "receiptd inspect",
+        "inspect_proofs": "receiptd inspect", "inspect_refund_notices": "receiptd inspect",
+        "inspect_refunds": "receiptd inspect", "inspect_refusals": "receiptd inspect",
+        "inspect_replays": "receiptd inspect",
+        "create_import_table": "receiptd grants import", "upsert_imported_claims": "receiptd grants import",
+        "insert_imported_grants": "receiptd grants import", "find_import_conflicts": "receiptd grants import",
+        "count_granted_units": "receiptd reconcile",
+        "insert_catalog": "receiptd catalog import", "find_latest_catalog": "receiptd catalog import",
+        "find_redriven_dead_letters": "receiptd dead-letters redrive",
+        "insert_redriven_dead_letters": "receiptd dead-letters redrive",
+        "find_index_states": "receiptd migrate",
+    ]
+
+    @Test("that a worker may run is rehearsed by check")
+    func rehearsed() throws {
+        let rehearsed = Set(LedgerRehearsal.worker.flatMap(\.statements))
+        let missing = try LedgerStatement.files().filter { !rehearsed.contains($0.sql) }.map(\.name)
+        #expect(Set(missing) == Set(Self.notRehearsed.keys))
+    }
+
+    @Test("that is rehearsed is found sound in a database as migrate leaves it")
+    func sound() async throws {
+        let database = try await LedgerDatabase()
+        #expect(try await database.pool.run { try LedgerRehearsal.run(in: $0) } == [])
+    }
+}
