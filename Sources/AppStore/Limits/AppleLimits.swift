@@ -1,3 +1,4 @@
+import Clocks
 import Fulfillment
 import Synchronization
 
@@ -73,7 +74,7 @@ public final class AppleLimits: Sendable {
         perSecond = budget == nil ? 0 : maxRequestsPerSecond
         self.budget = budget
         self.observer = observer
-        self.now = now ?? WallClock.monotonicSeconds
+        self.now = now ?? { WallClock.monotonicSeconds }
         state = Mutex(State(concurrency: concurrency))
         observer?.concurrency(limit: concurrency.limit)
     }
@@ -85,7 +86,7 @@ public final class AppleLimits: Sendable {
         perSecond = 0
         budget = nil
         observer = nil
-        now = WallClock.monotonicSeconds
+        now = { WallClock.monotonicSeconds }
         state = Mutex(State(concurrency: AdaptiveConcurrency(maximum: fixedConcurrency)))
     }
 

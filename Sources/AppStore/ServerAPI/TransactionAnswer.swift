@@ -37,7 +37,7 @@ public enum TransactionAnswer: Sendable, Equatable {
             guard case .read(let content?, .proven) = proofs.parse(signedTransaction: text),
                 content.purchases.map(\.transactionID) == [asked]
             else { return trouble(.unproven) }
-            // Apple's word, but not all of it can be read.
+            // Signed by Apple, but not all of it can be read.
             guard let receipt = content.asReceipt else { return trouble(.incomplete) }
             return .answer(.genuine(receipt))
         }
