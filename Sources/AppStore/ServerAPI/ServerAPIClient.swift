@@ -152,9 +152,10 @@ public final class ServerAPIClient: Sendable {
         case .failure(let failure): .answer(.trouble(.init(failure.troubleKind)))
         case .success(let answer):
             .parse(
-                status: answer.status, body: answer.body, asked: id,
-                retryNotBefore: answer.retryAfter.flatMap { RetryAfter.parse($0, date: answer.date, now: now()) },
-                proofs: proofs)
+                TransactionAnswer.Response(
+                    status: answer.status, body: answer.body,
+                    retryNotBefore: answer.retryAfter.flatMap { RetryAfter.parse($0, date: answer.date, now: now()) }),
+                asked: id, proofs: proofs)
         }
     }
 }
