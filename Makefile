@@ -1,6 +1,6 @@
 # `make` alone prints what there is to make.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-kafka check format bench chaos chaos-faults fuzz tsan clean
+.PHONY: help demo test test-kafka check format bench bench-parts chaos chaos-faults fuzz tsan clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -22,6 +22,9 @@ format: ## lay out all Swift files as the checks want them
 
 bench: ## measure speed, processor time and memory
 	@scripts/bench.sh
+
+bench-parts: ## what our own HTTP client, JSON reader and base64 cost beside the libraries they take the place of
+	@scripts/bench-parts.sh
 
 chaos: ## minutes of faults over a running load, judged from outside
 	@scripts/chaos.sh

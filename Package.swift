@@ -21,6 +21,8 @@ let package = Package(
         .library(name: "EmbeddedPostgres", targets: ["EmbeddedPostgres"]),
         .library(name: "AppStoreSimulation", targets: ["AppStoreSimulation"]),
         .library(name: "AppleProofs", targets: ["AppleProofs"]),
+        .library(name: "Encodings", targets: ["Encodings"]),
+        .library(name: "PooledHTTP", targets: ["PooledHTTP"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
@@ -46,10 +48,27 @@ let package = Package(
         .target(name: "Kafka", dependencies: ["CRDKafka", "CUnpackingLimit"], swiftSettings: strict),
         .target(name: "Postgres", dependencies: ["CLibPQ"], swiftSettings: strict),
 
+        // What is our own and knows no word of the domain (docs/decisions/0034-own-parts-behind-fences.md).
+        .target(name: "Encodings", swiftSettings: strict),
+        .target(name: "Identifiers", swiftSettings: strict),
+        .target(name: "Timestamps", swiftSettings: strict),
+        .target(name: "Clocks", dependencies: ["Timestamps"], swiftSettings: strict),
+        .target(
+            name: "PooledHTTP",
+            dependencies: [
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: strict),
+
         // What decides.
         .target(
             name: "Fulfillment",
-            dependencies: [.product(name: "Crypto", package: "swift-crypto")],
+            dependencies: [
+                "Encodings", "Identifiers", "Timestamps", .product(name: "Crypto", package: "swift-crypto"),
+            ],
             swiftSettings: strict),
 
         .target(
@@ -67,12 +86,9 @@ let package = Package(
         .target(
             name: "AppStore",
             dependencies: [
-                "Fulfillment", "PlantedFaults",
+                "Clocks", "Fulfillment", "PlantedFaults", "PooledHTTP", "Timestamps",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             swiftSettings: strict),
         .target(
@@ -86,6 +102,7 @@ let package = Package(
         .target(
             name: "Operations",
             dependencies: [
+                "Clocks", "Timestamps",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -97,7 +114,7 @@ let package = Package(
         .target(
             name: "Pipeline",
             dependencies: [
-                "Fulfillment", "Kafka", "Operations", "PlantedFaults",
+                "Clocks", "Fulfillment", "Kafka", "Operations", "PlantedFaults",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
@@ -106,11 +123,13 @@ let package = Package(
         .target(
             name: "AppStoreSimulation",
             dependencies: [
+                "Encodings", "Timestamps",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
             ],
             swiftSettings: strict),
         .executableTarget(
@@ -124,7 +143,7 @@ let package = Package(
         .executableTarget(
             name: "receiptd",
             dependencies: [
-                "AppStore", "AppStoreSimulation", "AppleProofs", "CMalloc", "EmbeddedPostgres", "Fulfillment", "Kafka",
+                "AppStore", "AppStoreSimulation", "AppleProofs", "CMalloc", "Clocks", "EmbeddedPostgres", "Fulfillment", "Kafka",
                 "Ledger", "Operations", "Pipeline", "Postgres",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
@@ -142,7 +161,18 @@ let package = Package(
         .target(name: "CThreadShim"),
         .testTarget(
             name: "FulfillmentTests",
-            dependencies: ["Fulfillment", .product(name: "Crypto", package: "swift-crypto")], swiftSettings: strict),
+            dependencies: [
+                "Encodings", "Fulfillment", "Timestamps", .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "PooledHTTPTests",
+            dependencies: [
+                "PooledHTTP",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "AppleProofsTests",
             dependencies: [
@@ -166,7 +196,7 @@ let package = Package(
         .testTarget(
             name: "AppStoreTests",
             dependencies: [
-                "AppStore", "AppStoreSimulation", "AppleProofs", "Fulfillment",
+                "AppStore", "AppStoreSimulation", "AppleProofs", "Fulfillment", "PooledHTTP",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -180,7 +210,7 @@ let package = Package(
         .testTarget(
             name: "OperationsTests",
             dependencies: [
-                "Operations",
+                "Operations", "Timestamps",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

@@ -7,23 +7,36 @@ cd "$(dirname "$0")/.."
 # Which of the project's modules a target may import. A folder of Sources that is not here is a fault.
 allowed_modules() {
     case $1 in
-    CRDKafka | CLibPQ | CMalloc | CSpawn | CThreadShim | CUnpackingLimit | Fulfillment | AppStoreSimulation | PlantedFaults) ;;
+    CRDKafka | CLibPQ | CMalloc | CSpawn | CThreadShim | CUnpackingLimit | PlantedFaults) ;;
+    # Parts of our own that know no word of the domain (decision 0034).
+    Encodings | Identifiers | PooledHTTP | Timestamps) ;;
+    Clocks) echo Timestamps ;;
+    Fulfillment) echo Encodings Identifiers Timestamps ;;
+    AppStoreSimulation) echo Encodings Timestamps ;;
     EmbeddedPostgres) echo CSpawn ;;
     Kafka) echo CRDKafka CUnpackingLimit ;;
     Postgres) echo CLibPQ ;;
-    AppleProofs) echo Fulfillment ;;
-    AppStore) echo AppleProofs Fulfillment PlantedFaults ;;
-    Ledger) echo Fulfillment PlantedFaults Postgres ;;
-    Operations) echo Fulfillment ;;
-    Pipeline) echo Fulfillment Kafka Operations PlantedFaults ;;
+    AppleProofs) echo Encodings Fulfillment Identifiers Timestamps ;;
+    AppStore) echo AppleProofs Clocks Encodings Fulfillment Identifiers PlantedFaults PooledHTTP Timestamps ;;
+    Ledger) echo Encodings Fulfillment Identifiers PlantedFaults Postgres Timestamps ;;
+    Operations) echo Clocks Encodings Fulfillment Timestamps ;;
+    Pipeline) echo Clocks Encodings Fulfillment Identifiers Kafka Operations PlantedFaults Timestamps ;;
     AppStoreSimulator) echo AppStoreSimulation ;;
-    receiptd) echo AppleProofs AppStore AppStoreSimulation CMalloc EmbeddedPostgres Fulfillment Kafka Ledger Operations Pipeline Postgres ;;
+    receiptd) echo AppleProofs AppStore AppStoreSimulation Clocks CMalloc EmbeddedPostgres Encodings Timestamps Fulfillment Kafka Ledger Operations Pipeline Postgres ;;
     *) return 1 ;;
     esac
 }
 
-# What the domain may import at all: no Foundation, so no clock, no file and no socket.
-readonly allowed_in_fulfillment=" Crypto "
+# What a target may import at all, modules of other packages and of the system included; nothing where any is allowed.
+# No Foundation in the domain, nor in what it is made of: so no clock, no file and no socket.
+all_allowed_imports() {
+    case $1 in
+    Fulfillment) echo Crypto Encodings Identifiers Timestamps ;;
+    Encodings | Identifiers | Timestamps) echo none ;;
+    Clocks) echo Darwin Glibc Timestamps ;;
+    PooledHTTP) echo Darwin Glibc NIOCore NIOHTTP1 NIOPosix NIOSSL ;;
+    esac
+}
 
 modules=" "
 for folder in Sources/*/; do modules+="$(basename "$folder") "; done
@@ -49,10 +62,11 @@ for folder in Sources/*/; do
         fault "$folder" "no rule for this target: say in scripts/check-dependencies.sh what it may import"
         continue
     fi
+    all_allowed=" $(all_allowed_imports "$target") "
     while IFS=: read -r file line module; do
         [[ -n $module ]] || continue
-        if [[ $target == Fulfillment && $allowed_in_fulfillment != *" $module "* ]]; then
-            fault "$file:$line" "Fulfillment imports $module: it may import nothing but${allowed_in_fulfillment% }"
+        if [[ $all_allowed != "  " && $all_allowed != *" $module "* ]]; then
+            fault "$file:$line" "$target imports $module: of all modules it may import${all_allowed% }"
         elif [[ $modules == *" $module "* && $allowed != *" $module "* ]]; then
             fault "$file:$line" "$target imports $module: it may import${allowed% } of this project"
         fi

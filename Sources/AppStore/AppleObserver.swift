@@ -13,7 +13,7 @@ public protocol AppleObserver: Sendable {
     /// The same request, by its address.
     /// - Parameters:
     ///   - url: without query, and of a transaction without its id.
-    ///   - noAnswer: why there was none that says anything, in words; nil where Apple answered.
+    ///   - noAnswer: why there was no usable answer, as text; nil where Apple answered.
     func reached(_ url: String, noAnswer: String?)
 }
 

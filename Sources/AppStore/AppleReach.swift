@@ -4,7 +4,7 @@ import Synchronization
 /// Whether Apple's addresses answer at all, each for itself: what a page shows, and what a log says once when one goes, once a
 /// minute while it lasts, and once when it is back.
 ///
-/// One failure is nobody's outage, and neither are failures among answers: it takes a second one in a row, and no answer for
+/// One failure is no outage, and neither are failures among answers: it takes a second one in a row, and no answer for
 /// some seconds before it.
 public struct AppleReach: Sendable {
     public struct Outage: Sendable, Equatable, CustomStringConvertible {
@@ -12,7 +12,7 @@ public struct AppleReach: Sendable {
         public let url: String
         /// Of its first failure.
         public let since: Timestamp
-        /// The last one's, in words.
+        /// The last one's, as text.
         public let cause: String
         public let failures: Int
 
@@ -30,7 +30,7 @@ public struct AppleReach: Sendable {
     static let failures = 2
     /// Without an answer among them, at the least. Seconds.
     static let quietSeconds = 5.0
-    /// Between two words about the same outage.
+    /// Between two reminders of the same outage.
     static let reminderSeconds = 60.0
 
     private struct Address {

@@ -1,3 +1,4 @@
+import Clocks
 import Fulfillment
 import Synchronization
 
@@ -19,8 +20,8 @@ public final class AppleReachWatch: Sendable {
         now: (@Sendable () -> Double)? = nil, time: (@Sendable () -> Timestamp)? = nil,
         tell: @escaping @Sendable (AppleReach.News, [AppleReach.Outage]) -> Void
     ) {
-        self.now = now ?? WallClock.monotonicSeconds
-        self.time = time ?? WallClock.now
+        self.now = now ?? { WallClock.monotonicSeconds }
+        self.time = time ?? { WallClock.now }
         self.tell = tell
     }
 

@@ -9,7 +9,7 @@ public struct AppleSettings: Sendable, Equatable {
     public var productionURL = AppleSettings.appleProductionURL
     /// A whole URL, asked when production sends a receipt there.
     public var sandboxURL = AppleSettings.appleSandboxURL
-    /// What stands before `/inApps/` in the App Store Server API's addresses.
+    /// What comes before `/inApps/` in the App Store Server API's addresses.
     public var serverAPIProductionURL = AppleSettings.appleServerAPIProductionURL
     public var serverAPISandboxURL = AppleSettings.appleServerAPISandboxURL
     /// Seconds for one request: connection, request and the answer's last byte.

@@ -58,7 +58,7 @@ public final class ConcurrencyGate: Sendable {
     }
 
     /// Runs `body` with one permit. Nil where the task was cancelled before it got one.
-    /// - Parameter mustWait: told where no permit is free for it.
+    /// - Parameter mustWait: called where no permit is free for it.
     public func withPermit<Result>(
         _ kind: RequestKind = RequestKind(isFresh: true, isProven: true), mustWait: () -> Void = {},
         _ body: () async -> Result

@@ -43,7 +43,7 @@ extension GenuineReceipt {
         return nil
     }
 
-    /// One account's, for a receipt is one account's in one app. Only a signal rests on it: what cannot be read is not told.
+    /// One account's, for a receipt is one account's in one app. Only a signal depends on it: what cannot be read counts as absent.
     private static func appTransactionID(_ receipt: JSONValue) -> AppTransactionID? {
         if case .value(let id) = receipt.identifier("app_transaction_id") { id } else { nil }
     }

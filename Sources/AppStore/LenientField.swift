@@ -2,14 +2,14 @@ import Fulfillment
 
 /// Apple's values as they come: numbers as text, text as numbers, booleans as either.
 ///
-/// Absent, null and the empty string are one and the same: not told. A value that is told but cannot be read is
+/// Absent, null and the empty string are one and the same: absent. A value that is given but cannot be read is
 /// something else, and never passes for absent.
 enum LenientField<Value> {
     case absent
     case unreadable
     case value(Value)
 
-    /// Nil where not told.
+    /// Nil where absent.
     func optional() throws(IncompleteAnswer) -> Value? {
         switch self {
         case .absent: nil
@@ -19,14 +19,14 @@ enum LenientField<Value> {
     }
 }
 
-/// What Apple told cannot be relied on: nothing is granted from it, and nothing lost, for it is asked again.
+/// An answer that cannot be read whole: nothing is granted from it, and nothing lost, for Apple is asked again.
 struct IncompleteAnswer: Error {}
 
 extension JSONValue {
     /// Unicode scalars in an identifier.
     static let maximumIdentifierLength = 128
 
-    /// The member's value, nil where it is not told.
+    /// The member's value, nil where it is absent, null or empty.
     func told(_ name: String) -> JSONValue? {
         switch self[name] {
         case nil, .null: nil
@@ -79,7 +79,7 @@ extension JSONValue {
         }
     }
 
-    /// The first readable of several spellings of one date; unreadable only where one is told and none can be read.
+    /// The first readable of several spellings of one date; unreadable only where one is given and none can be read.
     func date(_ names: String...) -> LenientField<Timestamp> {
         var isTold = false
         for name in names {

@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// One transaction as one place of Apple's answer tells it. The same transaction can stand in several places, each
+/// One transaction as one place of Apple's answer has it. The same transaction can be in several places, each
 /// with something that the others leave out.
 struct PurchaseFields {
     let transactionID: StoreTransactionID
@@ -43,7 +43,7 @@ struct PurchaseFields {
         mayRenew = expiresAt != nil || fields.told("web_order_line_item_id") != nil
     }
 
-    /// Takes what another place tells of the same transaction. `later` is the fresher word where both speak.
+    /// Takes what another place says of the same transaction. Where both have a value, `later` is the fresher one.
     mutating func merge(_ later: PurchaseFields) throws(IncompleteAnswer) {
         guard productID == later.productID, (quantity ?? 1) == (later.quantity ?? 1) else { throw IncompleteAnswer() }
         quantity = later.quantity ?? quantity

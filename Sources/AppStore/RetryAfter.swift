@@ -1,8 +1,8 @@
-import Fulfillment
+import Timestamps
 
 /// The `Retry-After` header: RFC 9110's two forms, and Apple's own, UNIX time in milliseconds.
 public enum RetryAfter {
-    /// Nobody is obeyed for longer than an hour, in milliseconds.
+    /// The longest wait that is taken from a header: an hour, in milliseconds.
     public static let maximumMilliseconds: Int64 = 3_600_000
 
     /// A number past this is a point in time in milliseconds (1973 and later), not a count of seconds (3,000 years).
@@ -22,11 +22,11 @@ public enum RetryAfter {
         let bytes = text.utf8.drop { $0 == 0x20 || $0 == 0x09 }
         let trimmed = String(decoding: bytes.reversed().drop { $0 == 0x20 || $0 == 0x09 }.reversed(), as: UTF8.self)
         guard !trimmed.isEmpty, trimmed.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else {
-            return HTTPDate.parse(trimmed)
+            return Timestamp(httpDate: trimmed)
         }
         // More digits than fit are more than an hour either way.
         guard let number = Int64(trimmed) else { return Timestamp(milliseconds: .max) }
         if number > smallestPointInTime { return Timestamp(milliseconds: number) }
-        return (date.flatMap(HTTPDate.parse) ?? now).adding(milliseconds: number * 1000)
+        return (date.flatMap { Timestamp(httpDate: $0) } ?? now).adding(milliseconds: number * 1000)
     }
 }

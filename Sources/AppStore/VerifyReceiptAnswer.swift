@@ -54,7 +54,7 @@ public enum VerifyReceiptAnswer: Sendable, Equatable {
     }
 
     /// All that is read here, in `GenuineReceipt` and in `PurchaseFields`: what is not named here is never there. Most of an
-    /// answer is dates told three times.
+    /// answer is dates in three forms each.
     static let names = JSONNames(nameList)
     static let nameList = [
         "status", "is_retryable", "is-retryable", "environment", "receipt", "receipt_type",

@@ -1,8 +1,9 @@
 import NIOCore
+import PooledHTTP
 
 /// The request's JSON, written by hand, and straight to where it is sent from: a receipt is the largest thing this process
 /// copies.
-struct VerifyReceiptBody {
+struct VerifyReceiptBody: HTTPBody {
     private static let start: StaticString = "{\"receipt-data\":\""
     private static let passwordStart: StaticString = "\",\"password\":\""
     private static let end: StaticString = "\",\"exclude-old-transactions\":false}"

@@ -1,4 +1,6 @@
+import Clocks
 import Fulfillment
+import PooledHTTP
 
 /// Asks Apple's `verifyReceipt`: production first, and the sandbox where production sends the receipt there.
 ///
@@ -10,9 +12,9 @@ public final class VerifyReceiptClient: ReceiptVerifier {
     private static let briefAnswer = 32 << 10
 
     private let limits: AppleLimits
-    private let connection: AppleConnection
-    private let production: HTTPRequest
-    private let sandbox: HTTPRequest
+    private let connection: HTTPClient
+    private let production: HTTPPostTemplate
+    private let sandbox: HTTPPostTemplate
     private let productionURL: String
     private let sandboxURL: String
     private let secrets: @Sendable (String) -> String?
@@ -21,7 +23,7 @@ public final class VerifyReceiptClient: ReceiptVerifier {
 
     /// - Parameters:
     ///   - secrets: the shared secret that a setting holds, by the setting's name.
-    ///   - limits: shared by all clients of the process. Nil: nothing but the settings' `maxConcurrency`, as it stands.
+    ///   - limits: shared by all clients of the process. Nil: nothing but the settings' `maxConcurrency`.
     ///   - now: for `Retry-After`; the wall clock where nil.
     public init(
         settings: AppleSettings, secrets: @escaping @Sendable (String) -> String?, limits: AppleLimits? = nil,
@@ -33,15 +35,15 @@ public final class VerifyReceiptClient: ReceiptVerifier {
         guard let sandbox = HTTPEndpoint(url: settings.sandboxURL) else {
             throw .notAnHTTPURL(setting: "APPLE_VERIFY_RECEIPT_SANDBOX_URL")
         }
-        connection = try AppleConnection(settings, to: [production, sandbox])
-        self.production = HTTPRequest(production)
-        self.sandbox = HTTPRequest(sandbox)
+        connection = try HTTPClient(settings, to: [production, sandbox])
+        self.production = HTTPPostTemplate(production, userAgent: HTTPClient.userAgent)
+        self.sandbox = HTTPPostTemplate(sandbox, userAgent: HTTPClient.userAgent)
         productionURL = production.shownURL
         sandboxURL = sandbox.shownURL
         self.limits = limits ?? AppleLimits(fixedConcurrency: settings.maxConcurrency)
         self.secrets = secrets
         self.observer = observer
-        self.now = now ?? WallClock.now
+        self.now = now ?? { WallClock.now }
     }
 
     /// Ends what is in flight as trouble and closes all connections. Later tries are trouble.
@@ -90,33 +92,34 @@ public final class VerifyReceiptClient: ReceiptVerifier {
             HTTPExchange(environment == .production ? production : sandbox, body: body))
         let elapsed = ContinuousClock.now - start
         let isBrief = (try? result.get()).map { $0.body.count <= Self.briefAnswer } ?? true
-        let (answer, status) = await withTaskExecutorPreference(isBrief ? nil : globalConcurrentExecutor) {
+        let finding = await withTaskExecutorPreference(isBrief ? nil : globalConcurrentExecutor) {
             read(result, asked: environment)
         }
         if !Task.isCancelled {
             observer?.reached(
                 environment == .production ? productionURL : sandboxURL, noAnswer: result.noAnswer)
         }
-        tell(answer, status, of: environment, after: elapsed, to: ended)
-        return answer
+        tell(finding, of: environment, after: elapsed, to: ended)
+        return finding.answer
     }
 
     /// By itself, so that what it makes takes no room in all who wait for Apple.
     @inline(never)
     private func tell(
-        _ answer: VerifyReceiptAnswer, _ status: Int64?, of environment: StoreEnvironment, after elapsed: Duration,
-        to ended: (@Sendable (AppleTry) -> Void)?
+        _ finding: (answer: VerifyReceiptAnswer, status: Int64?), of environment: StoreEnvironment,
+        after elapsed: Duration, to ended: (@Sendable (AppleTry) -> Void)?
     ) {
+        let label = finding.answer.label
         ended?(
             AppleTry(
-                at: now(), endpoint: Self.endpoint, environment: environment, result: answer.label, status: status,
+                at: now(), endpoint: Self.endpoint, environment: environment, result: label, status: finding.status,
                 milliseconds: Int64(elapsed / .milliseconds(1))))
         observer?.requestEnded(
-            endpoint: Self.endpoint, environment: environment, result: answer.label, seconds: elapsed / .seconds(1))
+            endpoint: Self.endpoint, environment: environment, result: label, seconds: elapsed / .seconds(1))
     }
 
     private func read(
-        _ result: Result<HTTPAnswer, HTTPFailure>, asked: StoreEnvironment
+        _ result: Result<HTTPResponse, HTTPFailure>, asked: StoreEnvironment
     ) -> (answer: VerifyReceiptAnswer, status: Int64?) {
         switch result {
         case .failure(let failure): return (.trouble(failure.troubleKind), nil)

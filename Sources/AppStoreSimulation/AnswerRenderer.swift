@@ -2,36 +2,34 @@ import NIOCore
 
 /// Turns a step's answer into bytes and what to do with them.
 struct AnswerRenderer {
-    let endpoint: SimulatedEnvironment
-    /// nil: not a POST of a JSON object.
-    let request: VerifyReceiptRequest?
-    let body: UnsafeRawBufferPointer
-    let evidence: SimulatedEvidence
+    enum Question {
+        /// verifyReceipt; a nil request was not a POST of a JSON object.
+        case receipt(VerifyReceiptRequest?, SimulatedEvidence, sharedSecrets: [String: String])
+        /// The App Store Server API, and what it would say.
+        case transaction(ServerAPIAnswer)
+    }
+
+    let question: Question
+    /// The connection's side of it, as `PlannedAnswer` wants it.
+    let turn: ConnectionTurn
     /// Milliseconds since 1970.
     let date: Int64
-    let isLast: Bool
-    let sharedSecrets: [String: String]
-    let buffer: ByteBuffer
-    /// What the App Store Server API would say; nil: verifyReceipt is asked.
-    let transaction: ServerAPIAnswer?
 
     /// Of the answer rendered last.
     private(set) var kind = AnswerKind.status(0)
 
-    init(
-        endpoint: SimulatedEnvironment, request: VerifyReceiptRequest?, body: UnsafeRawBufferPointer,
-        evidence: SimulatedEvidence, date: Int64, isLast: Bool, sharedSecrets: [String: String], buffer: ByteBuffer,
-        transaction: ServerAPIAnswer? = nil
-    ) {
-        self.endpoint = endpoint
-        self.request = request
-        self.body = body
-        self.evidence = evidence
+    init(_ question: Question, turn: ConnectionTurn, date: Int64) {
+        self.question = question
+        self.turn = turn
         self.date = date
-        self.isLast = isLast
-        self.sharedSecrets = sharedSecrets
-        self.buffer = buffer
-        self.transaction = transaction
+    }
+
+    private var endpoint: SimulatedEnvironment { turn.endpoint }
+    private var isLast: Bool { turn.isLast }
+    private var buffer: ByteBuffer { turn.buffer }
+
+    private var isTransaction: Bool {
+        if case .transaction = question { true } else { false }
     }
 
     mutating func render(_ answer: SimulatedStep.Answer) -> WireAnswer {
@@ -42,13 +40,13 @@ struct AnswerRenderer {
             let response = genuine(hidesPurchases: true)
             if kind == .status(0) { kind = .emptyInApp }
             return .response(response.finished())
-        case .status(let code, _, _, _) where transaction != nil:
+        case .status(let code, _, _, _) where isTransaction:
             return .response(error(code).finished())
         case .status(let status, let isRetryable, let keyStyle, let valueStyle):
             kind = .status(status)
             var response = HTTPResponseWriter(buffer, isLast: isLast)
-            Self.writeStatus(
-                status, isRetryable, keyStyle, valueStyle, endpoint: endpoint, into: &response.buffer)
+            let flag = isRetryable.map { RetryFlag(isSet: $0, key: keyStyle, value: valueStyle) }
+            writeStatus(status, flag, into: &response.buffer)
             return .response(response.finished())
         case .json(let text, let httpStatus):
             kind = .json
@@ -109,18 +107,26 @@ struct AnswerRenderer {
 
     /// What Apple would answer.
     private mutating func genuine(hidesPurchases: Bool = false) -> HTTPResponseWriter {
-        if let transaction { return genuine(transaction) }
+        switch question {
+        case .transaction(let transaction): return genuine(transaction)
+        case .receipt(let request, let evidence, let secrets):
+            return genuine(request, evidence, secrets, hidesPurchases: hidesPurchases)
+        }
+    }
+
+    private mutating func genuine(
+        _ request: VerifyReceiptRequest?, _ evidence: SimulatedEvidence, _ secrets: [String: String],
+        hidesPurchases: Bool
+    ) -> HTTPResponseWriter {
         var response = HTTPResponseWriter(buffer, isLast: isLast)
         var answer = AppleAnswer(requestDate: date)
         answer.hidesPurchases = hidesPurchases
         answer.excludesOldTransactions = request?.excludesOldTransactions ?? false
-        var status = refusal() ?? 0
+        var status = refusal(request, evidence, secrets) ?? 0
         if status != 0 {
-            Self.writeStatus(status, nil, .underscore, .bool, endpoint: endpoint, into: &response.buffer)
+            writeStatus(status, nil, into: &response.buffer)
         } else if case .appReceipt(let parsed) = evidence {
-            request?.receiptData?.withBytes(of: body) {
-                answer.write(parsed.receipt, receiptData: $0, into: &response.buffer)
-            }
+            answer.write(parsed.receipt, receiptData: request?.receiptData ?? "", into: &response.buffer)
         } else if case .transactionReceipt(let parsed) = evidence {
             status = answer.write(parsed.receipt, into: &response.buffer)
         }
@@ -152,33 +158,39 @@ struct AnswerRenderer {
     }
 
     /// The status without a body that Apple would answer; nil: the receipt is good here.
-    private func refusal() -> Int? {
+    private func refusal(
+        _ request: VerifyReceiptRequest?, _ evidence: SimulatedEvidence, _ secrets: [String: String]
+    ) -> Int? {
         // 21000: not a POST, or not JSON. 21002: nothing that could be a receipt.
         guard let request else { return 21000 }
         guard let environment = evidence.environment else { return 21002 }
         guard environment == endpoint else { return endpoint == .production ? 21007 : 21008 }
-        if let bundleID = evidence.bundleID, let secret = sharedSecrets[bundleID],
-            request.password?.string(of: body) != secret
+        if let bundleID = evidence.bundleID, let secret = secrets[bundleID],
+            request.password != secret
         {
             return 21004
         }
         return nil
     }
 
-    private static func writeStatus(
-        _ status: Int, _ isRetryable: Bool?, _ keyStyle: SimulatedStep.KeyStyle,
-        _ valueStyle: SimulatedStep.ValueStyle, endpoint: SimulatedEnvironment, into buffer: inout ByteBuffer
-    ) {
+    /// `is_retryable` in one of its spellings.
+    private struct RetryFlag {
+        let isSet: Bool
+        let key: SimulatedStep.KeyStyle
+        let value: SimulatedStep.ValueStyle
+    }
+
+    private func writeStatus(_ status: Int, _ flag: RetryFlag?, into buffer: inout ByteBuffer) {
         buffer.writeStaticString("{\"status\":")
         buffer.writeDecimal(Int64(status))
-        if let isRetryable {
+        if let flag {
             buffer.writeStaticString(",\"environment\":\"")
             buffer.writeStaticString(endpoint.appleName)
-            buffer.writeStaticString(keyStyle == .dash ? "\",\"is-retryable\":" : "\",\"is_retryable\":")
-            switch valueStyle {
-            case .bool: buffer.writeStaticString(isRetryable ? "true" : "false")
-            case .number: buffer.writeStaticString(isRetryable ? "1" : "0")
-            case .string: buffer.writeStaticString(isRetryable ? "\"true\"" : "\"false\"")
+            buffer.writeStaticString(flag.key == .dash ? "\",\"is-retryable\":" : "\",\"is_retryable\":")
+            switch flag.value {
+            case .bool: buffer.writeStaticString(flag.isSet ? "true" : "false")
+            case .number: buffer.writeStaticString(flag.isSet ? "1" : "0")
+            case .string: buffer.writeStaticString(flag.isSet ? "\"true\"" : "\"false\"")
             }
         }
         buffer.writeStaticString("}")

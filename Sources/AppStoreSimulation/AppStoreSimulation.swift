@@ -79,20 +79,20 @@ public final class AppStoreSimulation: Sendable {
     public var serverAPIProductionURL: String { "http://\(host):\(port)/production" }
     public var serverAPISandboxURL: String { "http://\(host):\(port)/sandbox" }
 
-    public var counters: SimulationCounters { service.update { $0.snapshot } }
+    public var counters: SimulationCounters { service.update { $0.tally.snapshot } }
     /// Oldest first; the last `Options.logCapacity`.
-    public var requestLog: [SimulatedRequestRecord] { service.update { $0.log.all } }
+    public var requestLog: [SimulatedRequestRecord] { service.update { $0.tally.log.all } }
 
     /// Requests for exactly this `receipt-data`; 0 unless `Options.trackReceipts`.
     public func requests(receiptData: String) -> Int {
         let receipt = ReceiptHash.hash(receiptData)
-        return service.update { $0.requests(receipt: receipt) }
+        return service.update { $0.tally.requests(receipt: receipt) }
     }
 
     /// Requests for this transaction; 0 unless `Options.trackReceipts`.
     public func requests(transactionID: String) -> Int {
         let transaction = SimulatedTransaction.hash(transactionID)
-        return service.update { $0.requests(receipt: transaction) }
+        return service.update { $0.tally.requests(receipt: transaction) }
     }
 
     /// Returns once the counters satisfy `condition`, or the task is cancelled.

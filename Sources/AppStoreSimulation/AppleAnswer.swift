@@ -1,4 +1,5 @@
 import NIOCore
+import Timestamps
 
 /// The body of an answer of status 0 (or 21006) in the shape of Apple's real ones.
 struct AppleAnswer {
@@ -11,7 +12,7 @@ struct AppleAnswer {
     // MARK: iOS 7 and later
 
     /// - Parameter receiptData: the request's, returned as `latest_receipt`.
-    func write(_ receipt: SimulatedReceipt, receiptData: UnsafeRawBufferPointer, into body: inout ByteBuffer) {
+    func write(_ receipt: SimulatedReceipt, receiptData: String, into body: inout ByteBuffer) {
         let isProduction = receipt.environment == .production
         body.writeStaticString("{\"receipt\":{\"receipt_type\":\"")
         body.writeStaticString(receipt.environment.receiptType)
@@ -43,7 +44,7 @@ struct AppleAnswer {
 
     /// What only receipts with auto-renewable subscriptions have: newest first, other purchases included.
     private func writeLatest(
-        _ receipt: SimulatedReceipt, receiptData: UnsafeRawBufferPointer, into body: inout ByteBuffer
+        _ receipt: SimulatedReceipt, receiptData: String, into body: inout ByteBuffer
     ) {
         var latest = receipt.purchases.sorted { $0.purchaseDateMilliseconds > $1.purchaseDateMilliseconds }
         var seen: Set<String> = []
@@ -58,10 +59,10 @@ struct AppleAnswer {
         body.dropComma()
         body.writeStaticString("],\"latest_receipt\":\"")
         // Base64 that was broken into lines loses its line breaks, which JSON does not allow.
-        if receiptData.contains(where: { $0 <= 0x20 }) {
-            body.writeBytes(receiptData.filter { $0 > 0x20 })
+        if receiptData.utf8.contains(where: { $0 <= 0x20 }) {
+            body.writeBytes(receiptData.utf8.filter { $0 > 0x20 })
         } else {
-            body.writeBytes(receiptData)
+            body.writeString(receiptData)
         }
         body.writeStaticString("\",\"pending_renewal_info\":[")
         for purchase in newest {
@@ -140,12 +141,12 @@ struct AppleAnswer {
 
     /// In this style `expires_date` is the milliseconds and the texts are called `_formatted`.
     private func writeExpiry(_ milliseconds: Int64, into body: inout ByteBuffer) {
-        let seconds = milliseconds / 1000
+        let time = Timestamp(milliseconds: milliseconds / 1000 * 1000)
         body.writeField("\"expires_date\":", quoting: milliseconds)
         body.writeStaticString("\"expires_date_formatted\":\"")
-        body.writeCivil(seconds)
+        body.writeCivil(time)
         body.writeStaticString(" Etc/GMT\",\"expires_date_formatted_pst\":\"")
-        body.writeCivil(seconds + CivilTime.losAngelesOffset(secondsSince1970: seconds))
+        body.writeCivil(PacificTime.local(time))
         body.writeStaticString(" America/Los_Angeles\",")
     }
 }

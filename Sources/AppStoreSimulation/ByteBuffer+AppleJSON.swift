@@ -1,4 +1,5 @@
 import NIOCore
+import Timestamps
 
 /// Pieces of Apple's JSON, written straight into the network buffer. Keys come with their quotes and colon; every piece
 /// that a comma follows writes it.
@@ -27,11 +28,11 @@ extension ByteBuffer {
 
     /// The three forms: `"key":"… Etc/GMT","key_ms":"…","key_pst":"… America/Los_Angeles",`
     mutating func writeDates(_ key: StaticString, milliseconds: Int64) {
-        let seconds = milliseconds / 1000
+        let time = Timestamp(milliseconds: milliseconds / 1000 * 1000)
         writeInteger(UInt8(ascii: "\""))
         writeStaticString(key)
         writeStaticString("\":\"")
-        writeCivil(seconds)
+        writeCivil(time)
         writeStaticString(" Etc/GMT\",\"")
         writeStaticString(key)
         writeStaticString("_ms\":\"")
@@ -39,15 +40,16 @@ extension ByteBuffer {
         writeStaticString("\",\"")
         writeStaticString(key)
         writeStaticString("_pst\":\"")
-        writeCivil(seconds + CivilTime.losAngelesOffset(secondsSince1970: seconds))
+        writeCivil(PacificTime.local(time))
         writeStaticString(" America/Los_Angeles\",")
     }
 
-    mutating func writeCivil(_ secondsSince1970: Int64) {
-        let time = CivilTime(secondsSince1970: secondsSince1970)
-        writeWithUnsafeMutableBytes(minimumWritableBytes: 19) {
-            time.write(to: $0, separator: 0x20)
-            return 19
+    /// `2023-06-28 00:55:52`
+    mutating func writeCivil(_ time: Timestamp) {
+        let time = CivilTime(time)
+        writeWithUnsafeMutableBytes(minimumWritableBytes: CivilTime.length) {
+            time.write(to: $0, separator: UInt8(ascii: " "))
+            return CivilTime.length
         }
     }
 

@@ -98,9 +98,9 @@ final class ConnectionHandler: ChannelInboundHandler {
         }
         switch head.uri {
         case "/production/verifyReceipt", "/verifyReceipt":
-            verify(context, .production, head, body, isLast: isLast)
+            verify(context, .production, head, body)
         case "/sandbox/verifyReceipt":
-            verify(context, .sandbox, head, body, isLast: isLast)
+            verify(context, .sandbox, head, body)
         case let uri where uri.contains(Self.transactionsPath):
             lookUp(context, head, isLast: isLast)
         default:
@@ -114,13 +114,13 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     private func verify(
-        _ context: ChannelHandlerContext, _ endpoint: SimulatedEnvironment, _ head: HTTPRequestHead,
-        _ body: ByteBuffer, isLast: Bool
+        _ context: ChannelHandlerContext, _ endpoint: SimulatedEnvironment, _ head: HTTPRequestHead, _ body: ByteBuffer
     ) {
+        let isLast = !head.isKeepAlive
         isCounted = true
-        let plan = service.answer(
-            endpoint, isPost: head.method == .POST, body: body, isLast: isLast,
-            buffer: context.channel.allocator.buffer(capacity: 4096))
+        let turn = ConnectionTurn(
+            endpoint: endpoint, isLast: isLast, buffer: context.channel.allocator.buffer(capacity: 4096))
+        let plan = service.answer(isPost: head.method == .POST, body: body, on: turn)
         carryOut(plan, context, isLast: isLast)
     }
 
@@ -128,11 +128,12 @@ final class ConnectionHandler: ChannelInboundHandler {
     private func lookUp(_ context: ChannelHandlerContext, _ head: HTTPRequestHead, isLast: Bool) {
         let path = head.uri.prefix { $0 != "?" }
         isCounted = true
-        let plan = service.answer(
-            path.hasPrefix("/sandbox/") ? .sandbox : .production,
-            transactionID: String(path.split(separator: "/").last ?? ""),
-            authorization: head.headers.first(name: "authorization"), isLast: isLast,
+        let turn = ConnectionTurn(
+            endpoint: path.hasPrefix("/sandbox/") ? .sandbox : .production, isLast: isLast,
             buffer: context.channel.allocator.buffer(capacity: 8192))
+        let plan = service.answer(
+            transactionID: String(path.split(separator: "/").last ?? ""),
+            authorization: head.headers.first(name: "authorization"), on: turn)
         carryOut(plan, context, isLast: isLast)
     }
 
@@ -149,7 +150,7 @@ final class ConnectionHandler: ChannelInboundHandler {
             if let head = bytes.readSlice(length: bodyIndex - bytes.readerIndex) {
                 context.writeAndFlush(wrapOutboundOut(head), promise: nil)
             }
-            drip(bytes, context, milliseconds: milliseconds, chunkBytes: chunkBytes, isLast: isLast)
+            drip(bytes, context, Pace(milliseconds: milliseconds, chunkBytes: chunkBytes), isLast: isLast)
         case .thenSilence(let bytes):
             context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
         case .thenClose(let bytes):
@@ -165,17 +166,20 @@ final class ConnectionHandler: ChannelInboundHandler {
         }
     }
 
-    private func drip(
-        _ bytes: ByteBuffer, _ context: ChannelHandlerContext, milliseconds: Int, chunkBytes: Int, isLast: Bool
-    ) {
+    private struct Pace {
+        let milliseconds: Int
+        let chunkBytes: Int
+    }
+
+    private func drip(_ bytes: ByteBuffer, _ context: ChannelHandlerContext, _ pace: Pace, isLast: Bool) {
         var rest = bytes
-        guard rest.readableBytes > chunkBytes, let chunk = rest.readSlice(length: chunkBytes) else {
+        guard rest.readableBytes > pace.chunkBytes, let chunk = rest.readSlice(length: pace.chunkBytes) else {
             write(rest, context, thenClose: isLast)
             return
         }
         context.writeAndFlush(wrapOutboundOut(chunk), promise: nil)
-        after(Int64(min(milliseconds, 3_600_000)) * 1_000_000, context) { [self, rest] in
-            drip(rest, context, milliseconds: milliseconds, chunkBytes: chunkBytes, isLast: isLast)
+        after(Int64(min(pace.milliseconds, 3_600_000)) * 1_000_000, context) { [self, rest] in
+            drip(rest, context, pace, isLast: isLast)
         }
     }
 

@@ -13,7 +13,7 @@ import NIOHTTP1
 /// - `POST /control/error-rate`: `{"rate":0.1,"endpoint":"production","step":"reset"}`
 /// - `POST /control/behaviour`: `{"endpoint":"production","behaviour":[…]}`; no behaviour clears
 /// - `POST /control/register`: `{"receipt_data":"…","behaviour":[…]}`; no behaviour clears. For the App Store Server API:
-///   `{"transaction_id":"…","signed_transaction_info":"…","behaviour":[…]}`; without a JWS nobody knows it
+///   `{"transaction_id":"…","signed_transaction_info":"…","behaviour":[…]}`; without a JWS it is not found
 struct ControlAPI: Sendable {
     struct Reply {
         var status: Int
@@ -35,8 +35,8 @@ struct ControlAPI: Sendable {
         do {
             switch (method, uri.prefix { $0 != "?" }) {
             case (.GET, "/healthz"): return .done
-            case (.GET, "/control/counters"): return try json(service.update { $0.snapshot })
-            case (.GET, "/control/log"): return try json(service.update { $0.log.all })
+            case (.GET, "/control/counters"): return try json(service.update { $0.tally.snapshot })
+            case (.GET, "/control/log"): return try json(service.update { $0.tally.log.all })
             case (.POST, "/control/reset"): return try reset(body)
             case (.POST, "/control/latency"):
                 let latency = try decode(SimulatedLatency.self, body)

@@ -1,11 +1,13 @@
+import Encodings
+
 /// What `receipt-data` turned out to be.
 enum SimulatedEvidence {
     case appReceipt(ParsedAppReceipt)
     case transactionReceipt(ParsedTransactionReceipt)
     case unrecognised
 
-    init(base64: UnsafeRawBufferPointer) {
-        guard let bytes = Base64.decode(base64) else {
+    init(base64: String) {
+        guard let bytes = Base64.decode(base64.utf8, .standard) else {
             self = .unrecognised
             return
         }

@@ -14,24 +14,24 @@ public struct SimulatedPurchase: Sendable, Hashable, Codable {
         case familyShared = "FAMILY_SHARED"
     }
 
-    public var transactionID: String
-    public var originalTransactionID: String
-    public var productID: String
+    public let transactionID: String
+    public let originalTransactionID: String
+    public let productID: String
     /// Units in this one transaction (`SKPayment.quantity`).
-    public var quantity: Int
-    public var kind: Kind
+    public let quantity: Int
+    public let kind: Kind
     /// Milliseconds since 1970. Receipts hold whole seconds: an app receipt drops the rest.
-    public var purchaseDateMilliseconds: Int64
-    public var originalPurchaseDateMilliseconds: Int64
+    public let purchaseDateMilliseconds: Int64
+    public let originalPurchaseDateMilliseconds: Int64
     /// Subscriptions only.
     public var expiresDateMilliseconds: Int64?
     /// Set when refunded. Apple never shows it for a consumable; the simulation shows what it is given.
-    public var cancellationDateMilliseconds: Int64?
-    public var isTrial: Bool
-    public var ownershipType: OwnershipType
+    public let cancellationDateMilliseconds: Int64?
+    public let isTrial: Bool
+    public let ownershipType: OwnershipType
     /// Shown in `latest_receipt_info` only, as Apple does.
     public var appAccountToken: String?
-    public var webOrderLineItemID: Int64?
+    public let webOrderLineItemID: Int64?
 
     /// `originalTransactionID` and `originalPurchaseDateMilliseconds` default to the transaction's own.
     public init(

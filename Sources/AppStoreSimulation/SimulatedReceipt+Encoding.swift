@@ -1,3 +1,6 @@
+import Encodings
+import SwiftASN1
+
 extension SimulatedReceipt {
     /// The base64 for `receipt-data`, with a dummy signature.
     public func base64Encoded() -> String {
@@ -17,34 +20,34 @@ extension SimulatedReceipt {
 
     /// The SET OF ReceiptAttribute.
     public func payload() -> [UInt8] {
-        var writer = DERWriter()
-        writer.element(DERWriter.Tag.set) { set in
+        var writer = DER.Serializer()
+        writer.appendConstructedNode(identifier: .set) { set in
             let isProduction = environment == .production
             set.attribute(ReceiptAttribute.receiptType) { $0.utf8(environment.receiptType.description) }
-            set.attribute(ReceiptAttribute.appAppleID) { $0.integer(isProduction ? appAppleID : 0) }
+            set.attribute(ReceiptAttribute.appAppleID) { $0.append(isProduction ? appAppleID : 0) }
             set.attribute(ReceiptAttribute.bundleID) { $0.utf8(bundleID) }
             set.attribute(ReceiptAttribute.applicationVersion) { $0.utf8(applicationVersion) }
-            set.attribute(ReceiptAttribute.opaqueValue, version: 2) { $0.raw(filler(count: 16)) }
-            set.attribute(ReceiptAttribute.hash) { $0.raw(filler(count: 20)) }
-            set.attribute(ReceiptAttribute.requestDate) { $0.date(creationDateMilliseconds) }
+            set.attribute(ReceiptAttribute.opaqueValue, version: 2) { $0.serializeRawBytes(filler(count: 16)) }
+            set.attribute(ReceiptAttribute.hash) { $0.serializeRawBytes(filler(count: 20)) }
+            set.attribute(ReceiptAttribute.requestDate) { $0.date(milliseconds: creationDateMilliseconds) }
             set.attribute(ReceiptAttribute.ageRating) { $0.ia5("4+") }
-            set.attribute(ReceiptAttribute.creationDate) { $0.date(creationDateMilliseconds) }
-            set.attribute(ReceiptAttribute.downloadID) { $0.integer(isProduction ? AnswerConstants.downloadID : 0) }
+            set.attribute(ReceiptAttribute.creationDate) { $0.date(milliseconds: creationDateMilliseconds) }
+            set.attribute(ReceiptAttribute.downloadID) { $0.append(isProduction ? AnswerConstants.downloadID : 0) }
             set.attribute(ReceiptAttribute.versionExternalID) {
-                $0.integer(isProduction ? AnswerConstants.versionExternalID : 0)
+                $0.append(isProduction ? AnswerConstants.versionExternalID : 0)
             }
             for purchase in purchases {
                 set.attribute(ReceiptAttribute.inApp) { value in
-                    value.element(DERWriter.Tag.set) { $0.purchase(purchase) }
+                    value.appendConstructedNode(identifier: .set) { $0.purchase(purchase) }
                 }
             }
-            set.attribute(ReceiptAttribute.originalPurchaseDate) { $0.date(creationDateMilliseconds) }
+            set.attribute(ReceiptAttribute.originalPurchaseDate) { $0.date(milliseconds: creationDateMilliseconds) }
             set.attribute(ReceiptAttribute.originalApplicationVersion) { $0.utf8(applicationVersion) }
             if let behaviour {
                 set.attribute(ReceiptAttribute.behaviour) { $0.utf8(behaviour.json) }
             }
         }
-        return writer.bytes
+        return writer.serializedBytes
     }
 
     /// Stands for the device-bound values, which only the device could check.
@@ -54,89 +57,75 @@ extension SimulatedReceipt {
     }
 
     private static func signedData(_ payload: [UInt8], _ signature: SimulatedSignature) -> [UInt8] {
-        var writer = DERWriter()
-        writer.element(DERWriter.Tag.sequence) { contentInfo in
-            contentInfo.raw(ObjectIdentifier.signedData)
-            contentInfo.element(DERWriter.Tag.context0) { explicit in
-                explicit.element(DERWriter.Tag.sequence) { signedData in
-                    signedData.integer(1)
-                    signedData.element(DERWriter.Tag.set) { $0.algorithm(ObjectIdentifier.sha256) }
-                    signedData.element(DERWriter.Tag.sequence) { content in
-                        content.raw(ObjectIdentifier.data)
-                        content.element(DERWriter.Tag.context0) {
-                            $0.primitive(DERWriter.Tag.octetString, payload)
-                        }
+        var writer = DER.Serializer()
+        writer.appendConstructedNode(identifier: .sequence) { contentInfo in
+            contentInfo.append(ASN1ObjectIdentifier.signedData)
+            contentInfo.appendConstructedNode(identifier: .context0) { explicit in
+                explicit.appendConstructedNode(identifier: .sequence) { signedData in
+                    signedData.append(1)
+                    signedData.appendConstructedNode(identifier: .set) { $0.algorithm(.sha256) }
+                    signedData.appendConstructedNode(identifier: .sequence) { content in
+                        content.append(ASN1ObjectIdentifier.data)
+                        content.appendConstructedNode(identifier: .context0) { $0.octets(payload) }
                     }
-                    signedData.element(DERWriter.Tag.context0) { certificates in
-                        for certificate in signature.certificates { certificates.raw(certificate) }
+                    signedData.appendConstructedNode(identifier: .context0) { certificates in
+                        for certificate in signature.certificates { certificates.serializeRawBytes(certificate) }
                     }
-                    signedData.element(DERWriter.Tag.set) { $0.signerInfo(signature) }
+                    signedData.appendConstructedNode(identifier: .set) { $0.signerInfo(signature) }
                 }
             }
         }
-        return writer.bytes
-    }
-
-    /// Encoded with tag and length.
-    enum ObjectIdentifier {
-        static let signedData: [UInt8] = [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x02]
-        static let data: [UInt8] = [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x01]
-        static let sha256: [UInt8] = [0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01]
-        static let rsaEncryption: [UInt8] = [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01]
-        static let commonName: [UInt8] = [0x06, 0x03, 0x55, 0x04, 0x03]
+        return writer.serializedBytes
     }
 }
 
-extension DERWriter {
-    fileprivate mutating func algorithm(_ identifier: [UInt8]) {
-        element(Tag.sequence) {
-            $0.raw(identifier)
-            $0.primitive(Tag.null, [])
+extension DER.Serializer {
+    fileprivate mutating func algorithm(_ identifier: ASN1ObjectIdentifier) {
+        appendConstructedNode(identifier: .sequence) {
+            $0.append(identifier)
+            $0.appendPrimitiveNode(identifier: .null) { _ in }
         }
     }
 
-    fileprivate mutating func date(_ milliseconds: Int64?) {
-        // Apple encodes "no date" as an empty string.
-        ia5(milliseconds.map { CivilTime.rfc3339(milliseconds: $0) } ?? "")
-    }
-
     fileprivate mutating func signerInfo(_ signature: SimulatedSignature) {
-        element(Tag.sequence) { info in
-            info.integer(1)
+        appendConstructedNode(identifier: .sequence) { info in
+            info.append(1)
             if let issuer = signature.issuerAndSerialNumber {
-                info.raw(issuer)
+                info.serializeRawBytes(issuer)
             } else {
-                info.element(Tag.sequence) { issuerAndSerial in
-                    issuerAndSerial.element(Tag.sequence) { name in
-                        name.element(Tag.set) { relative in
-                            relative.element(Tag.sequence) {
-                                $0.raw(SimulatedReceipt.ObjectIdentifier.commonName)
+                info.appendConstructedNode(identifier: .sequence) { issuerAndSerial in
+                    issuerAndSerial.appendConstructedNode(identifier: .sequence) { name in
+                        name.appendConstructedNode(identifier: .set) { relative in
+                            relative.appendConstructedNode(identifier: .sequence) {
+                                $0.append(ASN1ObjectIdentifier.NameAttributes.commonName)
                                 $0.utf8("Simulated App Store")
                             }
                         }
                     }
-                    issuerAndSerial.integer(1)
+                    issuerAndSerial.append(1)
                 }
             }
-            info.algorithm(SimulatedReceipt.ObjectIdentifier.sha256)
-            info.algorithm(SimulatedReceipt.ObjectIdentifier.rsaEncryption)
-            info.primitive(Tag.octetString, signature.signature)
+            info.algorithm(.sha256)
+            info.algorithm(ASN1ObjectIdentifier.AlgorithmIdentifier.rsaEncryption)
+            info.octets(signature.signature)
         }
     }
 
     fileprivate mutating func purchase(_ purchase: SimulatedPurchase) {
-        attribute(ReceiptAttribute.quantity) { $0.integer(Int64(purchase.quantity)) }
+        attribute(ReceiptAttribute.quantity) { $0.append(Int64(purchase.quantity)) }
         attribute(ReceiptAttribute.productID) { $0.utf8(purchase.productID) }
         attribute(ReceiptAttribute.transactionID) { $0.utf8(purchase.transactionID) }
-        attribute(ReceiptAttribute.purchaseDate) { $0.date(purchase.purchaseDateMilliseconds) }
+        attribute(ReceiptAttribute.purchaseDate) { $0.date(milliseconds: purchase.purchaseDateMilliseconds) }
         attribute(ReceiptAttribute.originalTransactionID) { $0.utf8(purchase.originalTransactionID) }
-        attribute(ReceiptAttribute.originalTransactionDate) { $0.date(purchase.originalPurchaseDateMilliseconds) }
-        attribute(ReceiptAttribute.productType) { $0.integer(Int64(purchase.kind.rawValue)) }
-        attribute(ReceiptAttribute.expiresDate) { $0.date(purchase.expiresDateMilliseconds) }
-        attribute(ReceiptAttribute.webOrderLineItemID) { $0.integer(purchase.webOrderLineItemID ?? 0) }
-        attribute(ReceiptAttribute.cancellationDate) { $0.date(purchase.cancellationDateMilliseconds) }
-        attribute(ReceiptAttribute.isTrial) { $0.integer(purchase.isTrial ? 1 : 0) }
-        attribute(ReceiptAttribute.isInIntroOffer) { $0.integer(0) }
+        attribute(ReceiptAttribute.originalTransactionDate) {
+            $0.date(milliseconds: purchase.originalPurchaseDateMilliseconds)
+        }
+        attribute(ReceiptAttribute.productType) { $0.append(Int64(purchase.kind.rawValue)) }
+        attribute(ReceiptAttribute.expiresDate) { $0.date(milliseconds: purchase.expiresDateMilliseconds) }
+        attribute(ReceiptAttribute.webOrderLineItemID) { $0.append(purchase.webOrderLineItemID ?? 0) }
+        attribute(ReceiptAttribute.cancellationDate) { $0.date(milliseconds: purchase.cancellationDateMilliseconds) }
+        attribute(ReceiptAttribute.isTrial) { $0.append(purchase.isTrial ? 1 : 0) }
+        attribute(ReceiptAttribute.isInIntroOffer) { $0.append(0) }
         if let token = purchase.appAccountToken {
             attribute(ReceiptAttribute.appAccountToken) { $0.utf8(token) }
         }

@@ -1,3 +1,5 @@
+import Encodings
+
 /// An iOS 7+ app receipt that describes itself: all that the simulated App Store answers is inside the bytes,
 /// so that millions of receipts need no state anywhere.
 ///
@@ -34,7 +36,9 @@ public struct SimulatedReceipt: Sendable, Hashable, Codable {
 
     /// Reads `receipt-data`; nil when it is not base64 of a PKCS#7 app receipt with a bundle id.
     public init?(parsing base64: String) {
-        guard let bytes = Base64.decode(base64), let parsed = ParsedAppReceipt(bytes) else { return nil }
+        guard let bytes = Base64.decode(base64.utf8, .standard), let parsed = ParsedAppReceipt(bytes) else {
+            return nil
+        }
         self = parsed.receipt
         behaviour = parsed.behaviourText.flatMap { SimulatedBehaviour(json: $0) }
     }

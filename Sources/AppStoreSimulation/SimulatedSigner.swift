@@ -1,6 +1,8 @@
 import Crypto
 import CryptoExtras
+import Encodings
 import Foundation
+import SwiftASN1
 
 /// Signs receipts and transactions in Apple's forms, with keys that nobody but a test trusts.
 ///
@@ -67,34 +69,29 @@ public struct SimulatedSigner: Sendable {
     public func signedTransaction(claims: String) throws -> String {
         let chain = transactionChain.map { "\"\(Base64.encode($0))\"" }.joined(separator: ",")
         let header = #"{"alg":"ES256","x5c":[\#(chain)]}"#
-        let signed = "\(Self.base64URL(Array(header.utf8))).\(Self.base64URL(Array(claims.utf8)))"
+        let signed = "\(Base64.encodeURL(Array(header.utf8))).\(Base64.encodeURL(Array(claims.utf8)))"
         let signature = try transactionKey.signature(for: Data(signed.utf8))
-        return "\(signed).\(Self.base64URL(Array(signature.rawRepresentation)))"
-    }
-
-    private static func base64URL(_ bytes: [UInt8]) -> String {
-        Base64.encode(bytes).replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+        return "\(signed).\(Base64.encodeURL(Array(signature.rawRepresentation)))"
     }
 
     private static func certificates(in pem: String) -> [[UInt8]] {
-        pem.split(separator: "-----BEGIN CERTIFICATE-----").dropFirst(pem.hasPrefix("-----BEGIN") ? 0 : 1)
-            .compactMap { $0.split(separator: "-----END CERTIFICATE-----").first.map(String.init) }
-            .compactMap(Base64.decode)
+        ((try? PEMDocument.parseMultiple(pemString: pem)) ?? []).filter { $0.discriminator == "CERTIFICATE" }
+            .map(\.derBytes)
     }
 
     /// `IssuerAndSerialNumber` of a certificate: SEQUENCE { issuer, serialNumber }.
     private static func issuerAndSerialNumber(of certificate: [UInt8]) -> [UInt8]? {
-        var outer = DERReader(certificate)
-        guard var whole = outer.enter(DERWriter.Tag.sequence), var body = whole.enter(DERWriter.Tag.sequence),
-            let version = body.next(), version.tag == DERWriter.Tag.context0,
-            let serial = body.next(DERWriter.Tag.integer), body.next(DERWriter.Tag.sequence) != nil,
-            let issuer = body.next(DERWriter.Tag.sequence)
+        guard let whole = try? DER.parse(certificate), case .constructed(let parts) = whole.content,
+            let body = parts.first(where: { _ in true }), case .constructed(let nodes) = body.content
         else { return nil }
-        var writer = DERWriter()
-        writer.element(DERWriter.Tag.sequence) { names in
-            names.primitive(DERWriter.Tag.sequence, certificate[issuer.content])
-            names.primitive(DERWriter.Tag.integer, certificate[serial.content])
+        // version [0], serialNumber, signature, issuer
+        let fields = Array(nodes.prefix(4))
+        guard fields.map(\.identifier) == [.context0, .integer, .sequence, .sequence] else { return nil }
+        var writer = DER.Serializer()
+        writer.appendConstructedNode(identifier: .sequence) { names in
+            names.serialize(fields[3])
+            names.serialize(fields[1])
         }
-        return writer.bytes
+        return writer.serializedBytes
     }
 }

@@ -42,6 +42,8 @@ public struct SimulatedStep: Sendable, Hashable {
     /// How many requests take this step before the next one's turn; at least 1.
     public var times: Int
 
+    var delayNanoseconds: Int64 { Int64(min(max(delayMilliseconds, 0), 3_600_000)) * 1_000_000 }
+
     public init(
         _ answer: Answer, delayMilliseconds: Int = 0, environment: SimulatedEnvironment? = nil, times: Int = 1
     ) {

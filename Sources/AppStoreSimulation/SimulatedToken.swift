@@ -1,4 +1,5 @@
 import Crypto
+import Encodings
 import Foundation
 
 /// An app's key for the App Store Server API, as the simulated App Store knows it.
@@ -73,8 +74,5 @@ struct SimulatedToken {
         return try? JSONDecoder().decode(type, from: Data(bytes))
     }
 
-    private static func bytes(_ segment: Substring) -> [UInt8]? {
-        let standard = segment.replacing("-", with: "+").replacing("_", with: "/")
-        return Base64.decode(standard + String(repeating: "=", count: (4 - standard.count % 4) % 4))
-    }
+    private static func bytes(_ segment: Substring) -> [UInt8]? { Base64.decode(segment.utf8) }
 }

@@ -3,7 +3,7 @@ import Foundation
 /// A transaction that the simulated App Store Server API knows, as in files and in `POST /control/register`.
 public struct SimulatedTransaction: Sendable, Hashable, Codable {
     public var transactionID: String
-    /// The JWS that is answered, in the environment that its claims name and to its own app; nil: nobody knows it.
+    /// The JWS that is answered, in the environment that its claims name and to its own app; nil: it is not found.
     public var signedTransactionInfo: String?
     /// What happens when it is asked for, counted from now; nil: what Apple would do. A `status` is an `errorCode` here,
     /// such as 4040010, and its first three digits are the HTTP status; 401 has no body.
@@ -45,7 +45,7 @@ public enum SimulatedArrangement: Sendable, Hashable, Codable {
     }
 }
 
-/// A transaction as far as it decides who is told of it.
+/// What decides which requests a transaction is returned to.
 struct KnownTransaction: Sendable {
     let signedTransactionInfo: String
     let bundleID: String

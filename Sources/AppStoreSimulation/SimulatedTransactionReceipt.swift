@@ -1,3 +1,6 @@
+import Encodings
+import Timestamps
+
 /// An iOS 6 style receipt of one transaction: base64 of a NeXTSTEP-style property list that holds, again as base64,
 /// a second one with the purchase. It describes itself, like `SimulatedReceipt`.
 public struct SimulatedTransactionReceipt: Sendable, Hashable, Codable {
@@ -40,20 +43,22 @@ public struct SimulatedTransactionReceipt: Sendable, Hashable, Codable {
     public func base64Encoded() -> String {
         var outer = [
             (key: "signature", value: Base64.encode([UInt8](repeating: 0x5A, count: 256))),
-            (key: "purchase-info", value: Base64.encode(purchaseInfo().utf8)),
+            (key: "purchase-info", value: Base64.encode(Array(purchaseInfo().utf8))),
         ]
         if environment == .sandbox { outer.append((key: "environment", value: "Sandbox")) }
         outer.append((key: "pod", value: "22"))
         outer.append((key: "signing-status", value: "0"))
         if let behaviour {
-            outer.append((key: Self.behaviourKey, value: Base64.encode(behaviour.json.utf8)))
+            outer.append((key: Self.behaviourKey, value: Base64.encode(Array(behaviour.json.utf8))))
         }
-        return Base64.encode(PropertyListText.write(outer, isCompact: spacing == .compact).utf8)
+        return Base64.encode(Array(PropertyListText.write(outer, isCompact: spacing == .compact).utf8))
     }
 
     /// Reads `receipt-data`; nil when it is not such a receipt.
     public init?(parsing base64: String) {
-        guard let bytes = Base64.decode(base64), let parsed = ParsedTransactionReceipt(bytes) else { return nil }
+        guard let bytes = Base64.decode(base64.utf8, .standard), let parsed = ParsedTransactionReceipt(bytes) else {
+            return nil
+        }
         self = parsed.receipt
         behaviour = parsed.behaviourText.flatMap { SimulatedBehaviour(json: $0) }
         spacing = bytes.starts(with: "{\n".utf8) ? .spaced : .compact
@@ -66,11 +71,11 @@ public struct SimulatedTransactionReceipt: Sendable, Hashable, Codable {
         var pairs: [(key: String, value: String)] = []
         func add(_ key: String, _ value: String) { pairs.append((key, value)) }
         func addDate(_ key: String, _ milliseconds: Int64) {
-            let utc = milliseconds / 1000
-            let pacific = utc + CivilTime.losAngelesOffset(secondsSince1970: utc)
-            add(key + "-pst", CivilTime(secondsSince1970: pacific).text() + " America/Los_Angeles")
+            let time = Timestamp(milliseconds: milliseconds / 1000 * 1000)
+            let space = UInt8(ascii: " ")
+            add(key + "-pst", CivilTime(PacificTime.local(time)).text(separator: space) + " America/Los_Angeles")
             add(key + "-ms", String(milliseconds))
-            add(key, CivilTime(secondsSince1970: utc).text() + " Etc/GMT")
+            add(key, CivilTime(time).text(separator: space) + " Etc/GMT")
         }
         addDate("original-purchase-date", purchase.originalPurchaseDateMilliseconds)
         addDate("purchase-date", purchase.purchaseDateMilliseconds)
@@ -98,7 +103,7 @@ struct ParsedTransactionReceipt {
 
     init?(_ bytes: [UInt8]) {
         guard bytes.first == UInt8(ascii: "{"), let outer = PropertyListText.read(bytes),
-            let info = outer["purchase-info"], let infoBytes = Base64.decode(info),
+            let info = outer["purchase-info"], let infoBytes = Base64.decode(info.utf8, .standard),
             let inner = PropertyListText.read(infoBytes),
             let transactionID = inner["transaction-id"], let productID = inner["product-id"],
             let bundleID = inner["bid"]
@@ -106,8 +111,8 @@ struct ParsedTransactionReceipt {
         func number(_ key: String) -> Int64? { inner[key].flatMap { Int64($0) } }
         func date(_ key: String) -> Int64 {
             // The oldest receipts have only `2012-02-18 19:23:27 Etc/GMT`.
-            let text = Array((inner[key] ?? "").utf8.prefix(19)) + [UInt8(ascii: "Z")]
-            return number(key + "-ms") ?? CivilTime.milliseconds(rfc3339: text[...]) ?? 0
+            let text = Array((inner[key] ?? "").utf8.prefix(CivilTime.length)) + [UInt8(ascii: "Z")]
+            return number(key + "-ms") ?? Timestamp(rfc3339: text)?.milliseconds ?? 0
         }
         let expires = number("expires-date")
         let purchase = SimulatedPurchase(
@@ -127,6 +132,6 @@ struct ParsedTransactionReceipt {
             applicationVersion: inner["bvrs"] ?? "",
             purchase: purchase)
         behaviourText = outer[SimulatedTransactionReceipt.behaviourKey]
-            .flatMap { Base64.decode($0) }.map { String(decoding: $0, as: UTF8.self) }
+            .flatMap { Base64.decode($0.utf8, .standard) }.map { String(decoding: $0, as: UTF8.self) }
     }
 }

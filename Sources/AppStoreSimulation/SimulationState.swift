@@ -25,21 +25,15 @@ struct SimulationState: Sendable {
     private var transactions: [String: KnownTransaction] = [:]
     private var decoded: [String: SimulatedBehaviour] = [:]
     private var attempts: [AttemptKey: Int] = [:]
-    private var requestsByReceipt: [UInt64: Int] = [:]
-    private var answers: [AnswerKind: Int] = [:]
-    private var counters = SimulationCounters()
-    private(set) var log: RequestLog
+    private(set) var tally: RequestTally
     var waiters = CounterWaiters()
     /// Grows with every change of an outage, so that a timed one clears only itself.
     private(set) var outageGeneration = 0
 
-    let tracksReceipts: Bool
-
     init(latency: SimulatedLatency, seed: UInt64, tracksReceipts: Bool, logCapacity: Int) {
         self.latency = latency
-        self.tracksReceipts = tracksReceipts
         random = SplitMix64(seed: seed)
-        log = RequestLog(capacity: logCapacity)
+        tally = RequestTally(tracksReceipts: tracksReceipts, logCapacity: logCapacity)
     }
 
     /// What is known of a request before its body is looked at.
@@ -52,14 +46,10 @@ struct SimulationState: Sendable {
     }
 
     mutating func begin(_ endpoint: SimulatedEnvironment) -> Opening {
-        counters.requests += 1
-        if endpoint == .production { counters.productionRequests += 1 } else { counters.sandboxRequests += 1 }
-        counters.concurrentRequests += 1
-        counters.maximumConcurrentRequests = max(counters.maximumConcurrentRequests, counters.concurrentRequests)
+        tally.began(endpoint)
         var forced = outages[endpoint]?.step
         if forced == nil, let rate = errorRates[endpoint], random.unit() < rate.probability { forced = rate.step }
-        let needsHash =
-            tracksReceipts || log.capacity > 0 || !registered.isEmpty || behaviours[endpoint] != nil
+        let needsHash = tally.needsHash || !registered.isEmpty || behaviours[endpoint] != nil
         return Opening(latency: latency.sample(&random), forced: forced, needsHash: needsHash)
     }
 
@@ -84,21 +74,12 @@ struct SimulationState: Sendable {
     }
 
     mutating func decided(_ kind: AnswerKind, receipt: UInt64, record: @autoclosure () -> SimulatedRequestRecord) {
-        answers[kind, default: 0] += 1
-        if tracksReceipts, requestsByReceipt.count < Self.maximumReceipts || requestsByReceipt[receipt] != nil {
-            requestsByReceipt[receipt, default: 0] += 1
-        }
-        if log.capacity > 0 { log.append(record()) }
+        tally.decided(kind, receipt: receipt, record: record())
     }
 
-    mutating func finished() { counters.concurrentRequests = max(0, counters.concurrentRequests - 1) }
-
-    mutating func connectionOpened() {
-        counters.connections += 1
-        counters.openConnections += 1
-    }
-
-    mutating func connectionClosed() { counters.openConnections -= 1 }
+    mutating func finished() { tally.finished() }
+    mutating func connectionOpened() { tally.connectionOpened() }
+    mutating func connectionClosed() { tally.connectionClosed() }
 
     /// - Returns: the generation to clear it by.
     mutating func setOutage(_ outage: SimulatedOutage?, endpoint: SimulatedEnvironment?) -> Int {
@@ -125,26 +106,7 @@ struct SimulationState: Sendable {
 
     func transaction(_ id: String) -> KnownTransaction? { transactions[id] }
 
-    func requests(receipt: UInt64) -> Int { requestsByReceipt[receipt] ?? 0 }
-
-    var snapshot: SimulationCounters {
-        var counters = counters
-        counters.answers = Dictionary(uniqueKeysWithValues: answers.map { ($0.key.label, $0.value) })
-        counters.receipts = requestsByReceipt.count
-        return counters
-    }
-
-    /// What is in flight and open stays counted.
-    mutating func resetCounters() {
-        var fresh = SimulationCounters()
-        fresh.concurrentRequests = counters.concurrentRequests
-        fresh.maximumConcurrentRequests = counters.concurrentRequests
-        fresh.openConnections = counters.openConnections
-        counters = fresh
-        answers = [:]
-        requestsByReceipt = [:]
-        log = RequestLog(capacity: log.capacity)
-    }
+    mutating func resetCounters() { tally.reset() }
 
     /// Every fault and behaviour too; the latency stays.
     mutating func resetAll() {

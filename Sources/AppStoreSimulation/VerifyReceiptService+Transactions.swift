@@ -11,13 +11,8 @@ enum ServerAPIAnswer {
 
 extension VerifyReceiptService {
     /// `GET /inApps/v1/transactions/{transactionId}`.
-    /// - Parameters:
-    ///   - isLast: the connection is closed after the answer, which the answer then says.
-    ///   - buffer: an empty one to write the answer into.
-    func answer(
-        _ endpoint: SimulatedEnvironment, transactionID: String, authorization: String?, isLast: Bool,
-        buffer: ByteBuffer
-    ) -> PlannedAnswer {
+    func answer(transactionID: String, authorization: String?, on turn: ConnectionTurn) -> PlannedAnswer {
+        let endpoint = turn.endpoint
         let date = now()
         let token = SimulatedToken(authorization: authorization, keys: serverAPIKeys, now: date)
         let hash = SimulatedTransaction.hash(transactionID)
@@ -33,10 +28,7 @@ extension VerifyReceiptService {
         } else if let known, known.environment == endpoint, known.bundleID == token?.bundleID {
             answer = .transaction(signedTransactionInfo: known.signedTransactionInfo)
         }
-        var renderer = AnswerRenderer(
-            endpoint: endpoint, request: nil, body: UnsafeRawBufferPointer(start: nil, count: 0),
-            evidence: .unrecognised, date: date, isLast: isLast, sharedSecrets: [:], buffer: buffer,
-            transaction: answer)
+        var renderer = AnswerRenderer(.transaction(answer), turn: turn, date: date)
         let wire = renderer.render(step.answer)
         let kind = renderer.kind
         update {
@@ -46,7 +38,6 @@ extension VerifyReceiptService {
                     timestampMilliseconds: date, endpoint: endpoint, transactionIDs: [transactionID],
                     receiptHash: ReceiptHash.hexadecimal(hash), answer: kind.label))
         }
-        let delay = Int64(min(max(step.delayMilliseconds, 0), 3_600_000)) * 1_000_000
-        return PlannedAnswer(wire: wire, delay: opening.latency + delay)
+        return PlannedAnswer(wire: wire, delay: opening.latency + step.delayNanoseconds)
     }
 }

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// What happens on the connection, in the order of kindness.
+/// What happens on the connection.
 enum WireAnswer {
     /// A whole response.
     case response(ByteBuffer)
@@ -50,6 +50,15 @@ enum AnswerKind: Hashable, Sendable {
         case .slowDrip: "slow_drip"
         }
     }
+}
+
+/// One request's place on its connection.
+struct ConnectionTurn {
+    let endpoint: SimulatedEnvironment
+    /// The connection is closed after the answer, which the answer then says.
+    let isLast: Bool
+    /// An empty one to write the answer into.
+    let buffer: ByteBuffer
 }
 
 struct PlannedAnswer {

@@ -9,19 +9,15 @@ extension KafkaError {
         public static let unknownTopic: Int32 = -188
         public static let ssl: Int32 = -181
         public static let authentication: Int32 = -169
-        public static let unsupportedFeature: Int32 = -165
         public static let queueFull: Int32 = -184
         public static let timedOut: Int32 = -185
         public static let allBrokersDown: Int32 = -187
         public static let messageTimedOut: Int32 = -192
         public static let resolve: Int32 = -193
         public static let transport: Int32 = -195
-        public static let maxPollExceeded: Int32 = -147
-        public static let noOffset: Int32 = -168
         public static let closed: Int32 = -172
         public static let purgedInQueue: Int32 = -152
         public static let purgedInFlight: Int32 = -151
-        public static let offsetOutOfRange: Int32 = 1
         public static let unknownTopicOrPartition: Int32 = 3
         public static let messageTooLarge: Int32 = 10
         public static let illegalGeneration: Int32 = 22
@@ -31,7 +27,6 @@ extension KafkaError {
         public static let groupAuthorizationFailed: Int32 = 30
         public static let clusterAuthorizationFailed: Int32 = 31
         public static let invalidTimestamp: Int32 = 32
-        public static let unsupportedSASLMechanism: Int32 = 33
         public static let saslAuthenticationFailed: Int32 = 58
         public static let fencedInstanceID: Int32 = 82
 

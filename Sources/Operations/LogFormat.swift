@@ -1,4 +1,5 @@
 import Logging
+import Timestamps
 
 /// How a log line looks: `LOG_FORMAT`.
 public enum LogFormat: String, CaseIterable, Sendable {
@@ -30,7 +31,7 @@ struct LogLine {
 
     private func renderJSON(to text: inout LogText) {
         text.raw("{\"ts\":\"")
-        text.raw(RFC3339.string(milliseconds: time))
+        text.raw(Timestamp(milliseconds: time).rfc3339)
         text.raw("\",\"level\":\"")
         text.raw(level.rawValue)
         text.raw("\",\"logger\":")
@@ -48,7 +49,7 @@ struct LogLine {
     }
 
     private func renderText(to text: inout LogText) {
-        text.raw(RFC3339.string(milliseconds: time))
+        text.raw(Timestamp(milliseconds: time).rfc3339)
         text.raw(" " + level.rawValue.padded(to: 8) + " [")
         text.escaped(label, quotes: false)
         text.raw("] ")

@@ -1,5 +1,6 @@
-import Foundation
+import Clocks
 public import Logging
+import Timestamps
 
 /// Writes log lines to standard error, one `write(2)` each.
 public struct StandardErrorLogHandler: LogHandler {
@@ -17,7 +18,7 @@ public struct StandardErrorLogHandler: LogHandler {
     public init(label: String, format: LogFormat, level: LogLevelSwitch) {
         self.init(
             label: label, format: format, level: level,
-            now: { Int64((Date().timeIntervalSince1970 * 1_000).rounded(.down)) }, write: StandardError.write)
+            now: { WallClock.now.milliseconds }, write: StandardError.write)
     }
 
     /// `now` tells milliseconds since the epoch; `write` takes one whole line at a time.

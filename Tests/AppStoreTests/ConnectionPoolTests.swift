@@ -5,6 +5,7 @@ import NIOPosix
 import Testing
 
 @testable import AppStore
+@testable import PooledHTTP
 
 @Suite("The pool of connections")
 struct ConnectionPoolTests {
@@ -146,7 +147,7 @@ struct ConnectionPoolTests {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let pool = ConnectionPool(
             loop: group.next(), timeout: .seconds(10), connectTimeout: .seconds(3), tls: nil)
-        let request = HTTPRequest(try #require(HTTPEndpoint(url: store.productionURL)))
+        let request = HTTPPostTemplate(try #require(HTTPEndpoint(url: store.productionURL)), userAgent: "test")
         for number in 1...2 {
             let exchange = HTTPExchange(request, body: VerifyReceiptBody(receipt: "", password: nil))
             let result = await withCheckedContinuation { continuation in

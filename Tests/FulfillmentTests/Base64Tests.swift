@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import Encodings
 @testable import Fulfillment
 
 @Suite("Base64")
@@ -78,6 +79,29 @@ struct Base64Tests {
             ("QUJ=", "QUI="), ("QR==", "QQ=="), ("QUJDQf==", "QUJDQQ=="), ("QR", "QQ=="),
         ] {
             #expect(Base64.standard(text, decoded: try #require(decode(text))) == standard)
+        }
+    }
+
+    @Test("the standard form wants its padding and its alphabet, and takes white space as any form does")
+    func paddedForm() {
+        for (text, bytes) in [
+            ("", []), ("QQ==", [65]), ("QUI=", [65, 66]), ("QU\r\nJD +/ +/ ", [65, 66, 67, 251, 255, 191]),
+        ] as [(String, [UInt8])] {
+            #expect(Base64.decode(text.utf8, .standard) == bytes, "\(text)")
+        }
+        for text in ["QQ", "QQ=", "QUI", "-_-_", "QQ==QQ==", "QUJD=", "====", "Q"] {
+            #expect(Base64.decode(text.utf8, .standard) == nil, "\(text)")
+        }
+    }
+
+    @Test("the URL form has neither padding nor the standard alphabet's last two digits, and reads back")
+    func urlForm() {
+        #expect(Base64.encodeURL([251, 255, 191, 65]) == "-_-_QQ")
+        for count in 0..<50 {
+            let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 37) }
+            let text = Base64.encodeURL(bytes)
+            #expect(!text.contains("="))
+            #expect(Base64.decode(text.utf8) == bytes)
         }
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 
+@testable import Encodings
 @testable import Fulfillment
 
 /// Foundation's reader of JSON, against which ours is held.

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import Encodings
 @testable import Fulfillment
 
 @Suite("JSON reading, held against Foundation's")

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import Encodings
 @testable import Fulfillment
 
 @Suite("JSON reading")

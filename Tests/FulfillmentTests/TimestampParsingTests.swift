@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Fulfillment
+@testable import Timestamps
 
 @Suite("Reading RFC 3339")
 struct TimestampParsingTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Fulfillment
+@testable import Timestamps
 
 @Suite("Timestamps")
 struct TimestampTests {

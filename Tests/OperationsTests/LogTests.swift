@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import Synchronization
 import Testing
+import Timestamps
 
 @testable import Operations
 
@@ -150,7 +151,7 @@ struct LogTests {
             (4_107_542_400_000, "2100-03-01T00:00:00.000Z"), (-2_203_891_200_001, "1900-02-28T23:59:59.999Z"),
         ] as [(Int64, String)])
     func times(milliseconds: Int64, text: String) {
-        #expect(RFC3339.string(milliseconds: milliseconds) == text)
+        #expect(Timestamp(milliseconds: milliseconds).rfc3339 == text)
     }
 
     @Test("Long lines of many threads do not mix")

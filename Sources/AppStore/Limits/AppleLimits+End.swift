@@ -39,4 +39,15 @@ extension AppleLimits.End {
         case .answered, .unknown: self
         }
     }
+
+    /// - Parameter isTelling: whether a failure speaks of Apple's load: few receipts that are never answered must not slow
+    ///   down all others.
+    func outcome(isTelling: Bool) -> AdaptiveConcurrency.Outcome {
+        switch self {
+        case .answered, .doubtful: .fine
+        case .failed: isTelling ? .overload : .unknown
+        case .limited: .overload
+        case .unknown: .unknown
+        }
+    }
 }

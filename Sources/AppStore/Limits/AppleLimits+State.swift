@@ -48,7 +48,7 @@ extension AppleLimits: AppleState {
         return .trouble(.init(isOpen ? .connection : .rateLimited, wasAsked: false))
     }
 
-    /// Seconds for which Apple wants to be left alone, nil where it does not.
+    /// Seconds until `Retry-After` ends, nil where none holds.
     func heldSeconds(_ scope: AppleScope) -> Double? {
         let now = now()
         let until = state.withLock { $0.scopes[scope]?.limits.heldUntil } ?? -.infinity

@@ -7,7 +7,7 @@ public protocol AppleLimitsObserver: Sendable {
     func circuit(bundleID: BundleID, endpoint: String, isOpen: Bool)
     /// An app's credentials for any endpoint, the one named at last, turned out to be wrong, or none are any more.
     func credentials(bundleID: BundleID, endpoint: String, areWrong: Bool)
-    /// Apple wants to be left alone for so many seconds.
+    /// Apple asked for no request for so many seconds.
     func held(_ scope: AppleScope, seconds: Double)
     func concurrency(limit: Int)
     /// Apple as a whole went out or came back; `seconds` that it was out.

@@ -1,4 +1,6 @@
+import Clocks
 import Fulfillment
+import PooledHTTP
 
 /// Asks the App Store Server API for single transactions: production first, and the sandbox where production knows none.
 ///
@@ -17,7 +19,7 @@ public final class ServerAPIClient: Sendable {
     private static let maximumIDLength = 64
 
     private let limits: AppleLimits
-    private let connection: AppleConnection
+    private let connection: HTTPClient
     private let production: HTTPEndpoint
     private let sandbox: HTTPEndpoint
     private let secrets: @Sendable (String) -> String?
@@ -29,7 +31,7 @@ public final class ServerAPIClient: Sendable {
     /// - Parameters:
     ///   - secrets: the private key that a setting holds, by the setting's name.
     ///   - proofs: proves what Apple signed.
-    ///   - limits: shared by all clients of the process. Nil: nothing but the settings' `maxConcurrency`, as it stands.
+    ///   - limits: shared by all clients of the process. Nil: nothing but the settings' `maxConcurrency`.
     ///   - now: for tokens and `Retry-After`; the wall clock where nil.
     public init(
         settings: AppleSettings, secrets: @escaping @Sendable (String) -> String?, proofs: any ProofParser,
@@ -41,14 +43,14 @@ public final class ServerAPIClient: Sendable {
         guard let sandbox = HTTPEndpoint(url: settings.serverAPISandboxURL) else {
             throw .notAnHTTPURL(setting: "APPLE_SERVER_API_SANDBOX_URL")
         }
-        connection = try AppleConnection(settings, to: [production, sandbox])
+        connection = try HTTPClient(settings, to: [production, sandbox])
         self.production = production
         self.sandbox = sandbox
         self.limits = limits ?? AppleLimits(fixedConcurrency: settings.maxConcurrency)
         self.secrets = secrets
         self.proofs = proofs
         self.observer = observer
-        self.now = now ?? WallClock.now
+        self.now = now ?? { WallClock.now }
     }
 
     /// Ends what is in flight as trouble and closes all connections. Later tries are trouble.
@@ -127,7 +129,7 @@ public final class ServerAPIClient: Sendable {
         let result = await connection.send(
             HTTPExchange(
                 environment == .production ? production : sandbox, path: "\(Self.path)/\(id.text)",
-                bearer: token))
+                bearer: token, userAgent: HTTPClient.userAgent))
         let elapsed = ContinuousClock.now - start
         let answer = read(result, asked: id)
         if !Task.isCancelled {
@@ -144,15 +146,16 @@ public final class ServerAPIClient: Sendable {
     }
 
     private func read(
-        _ result: Result<HTTPAnswer, HTTPFailure>, asked id: StoreTransactionID
+        _ result: Result<HTTPResponse, HTTPFailure>, asked id: StoreTransactionID
     ) -> TransactionAnswer {
         switch result {
         case .failure(let failure): .answer(.trouble(.init(failure.troubleKind)))
         case .success(let answer):
             .parse(
-                status: answer.status, body: answer.body, asked: id,
-                retryNotBefore: answer.retryAfter.flatMap { RetryAfter.parse($0, date: answer.date, now: now()) },
-                proofs: proofs)
+                TransactionAnswer.Response(
+                    status: answer.status, body: answer.body,
+                    retryNotBefore: answer.retryAfter.flatMap { RetryAfter.parse($0, date: answer.date, now: now()) }),
+                asked: id, proofs: proofs)
         }
     }
 }

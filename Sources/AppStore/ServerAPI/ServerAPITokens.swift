@@ -76,21 +76,8 @@ final class ServerAPITokens: Sendable {
         claims.member("aud", audience)
         claims.member("bid", bundleID.text)
         claims.endObject()
-        let signed = "\(base64URL(header.bytes)).\(base64URL(claims.bytes))"
+        let signed = "\(Base64.encodeURL(header.bytes)).\(Base64.encodeURL(claims.bytes))"
         guard let signature = try? key.signature(for: Array(signed.utf8)) else { return nil }
-        return "\(signed).\(base64URL(Array(signature.rawRepresentation)))"
-    }
-
-    /// RFC 7515: the URL alphabet without padding.
-    private static func base64URL(_ bytes: [UInt8]) -> String {
-        let text = Base64.encode(bytes).utf8.compactMap { byte -> UInt8? in
-            switch byte {
-            case UInt8(ascii: "+"): UInt8(ascii: "-")
-            case UInt8(ascii: "/"): UInt8(ascii: "_")
-            case UInt8(ascii: "="): nil
-            default: byte
-            }
-        }
-        return String(decoding: text, as: UTF8.self)
+        return "\(signed).\(Base64.encodeURL(Array(signature.rawRepresentation)))"
     }
 }

@@ -8,17 +8,30 @@ public enum TransactionAnswer: Sendable, Equatable {
     /// 4040010: the other environment may know it.
     case notFound
 
+    public struct Response {
+        /// HTTP's.
+        let status: Int
+        /// As received.
+        let body: [UInt8]
+        /// What the response's `Retry-After` comes to.
+        let retryNotBefore: Timestamp?
+
+        public init(status: Int, body: [UInt8], retryNotBefore: Timestamp? = nil) {
+            self.status = status
+            self.body = body
+            self.retryNotBefore = retryNotBefore
+        }
+    }
+
     /// - Parameters:
-    ///   - status: HTTP's.
-    ///   - body: as received.
     ///   - asked: the transaction that was asked for.
-    ///   - retryNotBefore: what the answer's `Retry-After` comes to.
     ///   - proofs: proves what Apple signed, by the same roots as what players send.
     public static func parse(
-        status: Int, body: [UInt8], asked: StoreTransactionID, retryNotBefore: Timestamp?, proofs: any ProofParser
+        _ response: Response, asked: StoreTransactionID, proofs: any ProofParser
     ) -> TransactionAnswer {
+        let status = response.status
         func trouble(_ kind: AppleAnswer.TroubleKind) -> TransactionAnswer {
-            .answer(.trouble(.init(kind, retryNotBefore: retryNotBefore)))
+            .answer(.trouble(.init(kind, retryNotBefore: response.retryNotBefore)))
         }
         switch status {
         // The body of a 401 is empty.
@@ -27,7 +40,7 @@ public enum TransactionAnswer: Sendable, Equatable {
         case 500...: return trouble(.serverError)
         default: break
         }
-        guard let document = try? JSONParser.parse(body), case .object = document.value else {
+        guard let document = try? JSONParser.parse(response.body), case .object = document.value else {
             return trouble(.notJSON)
         }
         if status == 200 {
@@ -37,7 +50,7 @@ public enum TransactionAnswer: Sendable, Equatable {
             guard case .read(let content?, .proven) = proofs.parse(signedTransaction: text),
                 content.purchases.map(\.transactionID) == [asked]
             else { return trouble(.unproven) }
-            // Apple's word, but not all of it can be read.
+            // Signed by Apple, but not all of it can be read.
             guard let receipt = content.asReceipt else { return trouble(.incomplete) }
             return .answer(.genuine(receipt))
         }

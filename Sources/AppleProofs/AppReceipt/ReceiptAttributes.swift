@@ -35,7 +35,7 @@ struct ReceiptAttributeReader {
         reader = BERReader(bytes, inside: set)
     }
 
-    /// The next attribute and where its value stands, nil at the end.
+    /// The next attribute and where its value is, nil at the end.
     mutating func next() throws(BERFault) -> (type: Int64, value: Range<Int>)? {
         guard let element = try reader.next() else { return nil }
         guard element.tag == BERTag.sequence else { throw .unexpectedElement }
@@ -59,7 +59,7 @@ struct ReceiptAttributeReader {
         return text
     }
 
-    /// Whether nothing stands there: an absent text is written as an empty one.
+    /// Whether it is empty: an absent text is written as an empty one.
     func isUnset(_ value: Range<Int>) -> Bool {
         guard !value.isEmpty else { return true }
         return element(in: value).flatMap { BERReader.string($0, in: bytes) }?.isEmpty ?? false

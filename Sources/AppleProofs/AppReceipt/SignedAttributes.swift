@@ -22,7 +22,7 @@ struct SignedAttributes {
             let identifier = bytes[try parts.next(BERTag.objectIdentifier).content]
             var values = BERReader(bytes, inside: try parts.next(BERTag.set))
             guard let value = try values.next() else { throw .truncated }
-            // An attribute that stands twice, or with two values, says nothing.
+            // An attribute that comes twice, or with two values, is ambiguous.
             if identifier.elementsEqual(EncodedOID.contentType) {
                 guard contentType == nil, values.isAtEnd else { throw .unexpectedElement }
                 contentType = bytes[value.content]

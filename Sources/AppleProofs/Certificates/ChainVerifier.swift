@@ -24,7 +24,7 @@ struct ChainVerifier: Sendable {
                 return try verify(leaf, intermediate)
             } catch {
                 // An authority that was renewed keeps its name: the other one may be the issuer. What is in doubt may be
-                // genuine, whatever stands beside it.
+                // genuine, whatever else is sent with it.
                 if case .forged = failure { failure = error }
             }
         }

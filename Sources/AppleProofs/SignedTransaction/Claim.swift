@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// One claim of a payload that Apple signed. What is told and cannot be read is never taken for absent: it may be the
+/// One claim of a payload that Apple signed. What is given and cannot be read is never taken for absent: it may be the
 /// refund.
 enum Claim<Value> {
     case absent

@@ -75,7 +75,7 @@ extension StorePurchase {
             expiresAt: claims.date("expiresDate").value(noting: &isComplete),
             cancelledAt: claims.date("revocationDate").value(noting: &isComplete),
             appAccountToken: token?.text,
-            // The next two decide little: what cannot be read of them is not told.
+            // The next two decide little: what cannot be read of them counts as absent.
             currency: claims.identifier("currency").told?.text.uppercased(),
             appTransactionID: claims.identifier("appTransactionId").told)
         self.ownership = ownership ?? .purchased

@@ -42,7 +42,7 @@ private struct PropertyListScanner {
         return true
     }
 
-    /// A quoted text, or a bare word. Nil where neither stands there.
+    /// A quoted text, or a bare word. Nil where there is neither.
     mutating func text() -> String? {
         take("\"") ? quoted() : word()
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Clocks
 import Foundation
 import Fulfillment
 import Ledger
@@ -58,7 +59,7 @@ struct GrantsCommand: CommandGroup {
             guard var lines = LineReader(file) else {
                 throw CommandFailure("\(file): cannot be read: \(String(cString: strerror(errno)))", code: 1)
             }
-            var rows = GrantFile(now: Timestamp(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1000)))
+            var rows = GrantFile(now: WallClock.now)
             var report = ImportReport(maximumTold: Self.maximumTold, isDryRun: dryRun)
             var progress = ProgressBar(dryRun ? "checking" : "importing")
             var batch: [ImportedGrant] = []

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Foundation
+import Clocks
 import Fulfillment
 import Ledger
 
@@ -89,7 +89,7 @@ struct HoldsCommand: CommandGroup {
                     if choice.operation.dryRun { return print("\(count) would be rejected; nothing was done") }
                     if choice.all { try choice.operation.confirm("reject \(count) held transactions") }
                     var progress = ProgressBar("rejecting")
-                    let now = Timestamp(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1000))
+                    let now = WallClock.now
                     let refused = try await store.reject(
                         choice.filter, by: choice.operation.name, at: now, limit: choice.limit
                     ) { done in progress.show(min(done, count), of: count) }

@@ -1,4 +1,4 @@
-import Foundation
+import Clocks
 import Fulfillment
 import Ledger
 import Postgres
@@ -89,7 +89,7 @@ struct ParkedRejection {
     }
 
     private static func reject(_ leased: LeasedSubmission, in ledger: PostgresLedger) async throws -> Fate {
-        let now = Timestamp(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1000))
+        let now = WallClock.now
         let decision = PendingDecision(
             submission: leased.submission, position: leased.position, proof: leased.proof,
             verdict: .whole(.refusedByOperator, []), environment: .production, evidence: nil, decidedAt: now,

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Foundation
+import Clocks
 import Fulfillment
 import Ledger
 
@@ -19,7 +19,7 @@ struct RewindCommand: AsyncParsableCommand {
             throw ValidationError("--to takes a time such as 2026-11-21T03:00:00Z.")
         }
         // It would move nothing, and look as if it had.
-        guard time <= Timestamp(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1000)) else {
+        guard time <= WallClock.now else {
             throw ValidationError("--to is a time that has passed; \(to) is yet to come.")
         }
     }

@@ -1,4 +1,4 @@
-import Foundation
+import Clocks
 import Fulfillment
 import Ledger
 
@@ -30,7 +30,7 @@ struct SeedDecision: Sendable {
         let filter = HoldFilter(transactionID: transactionID)
         switch verdict {
         case .reject:
-            let now = Timestamp(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1000))
+            let now = WallClock.now
             _ = try await holds.reject(filter, by: Self.operatorName, at: now)
         case .release: _ = try await holds.release(filter, by: Self.operatorName)
         }

@@ -1,4 +1,4 @@
-import Foundation
+import Clocks
 import Fulfillment
 import Ledger
 import Logging
@@ -31,7 +31,7 @@ struct PartitionMaintenance: Sendable {
     /// What was in the way, if anything.
     private func look() async -> String? {
         do {
-            let now = Timestamp(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1000))
+            let now = WallClock.now
             let report = try await retention.run(now: now)
             for table in report.made { logger.info("a day of outcomes was made", [.detail: "\(table)"]) }
             for table in report.dropped { logger.notice("a day of outcomes was dropped", [.detail: "\(table)"]) }

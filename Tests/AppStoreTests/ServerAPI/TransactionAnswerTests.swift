@@ -8,7 +8,7 @@ struct TransactionAnswerTests {
         -> TransactionAnswer
     {
         TransactionAnswer.parse(
-            status: status, body: body, asked: asked, retryNotBefore: nil, proofs: try SimulatedServerAPI.proofs.get())
+            .init(status: status, body: body), asked: asked, proofs: try SimulatedServerAPI.proofs.get())
     }
 
     private func body() throws -> [UInt8] {

@@ -1,0 +1,49 @@
+import Foundation
+
+/// One part's cost and the library's, each the median of alternated rounds. Microseconds of processor time.
+struct Comparison {
+    let part: String
+    let library: String
+    private let ours: [Double]
+    private let theirs: [Double]
+
+    init(_ part: String, library: String, samples: [(ours: Double, theirs: Double)]) {
+        self.part = part
+        self.library = library
+        ours = samples.map(\.ours).sorted()
+        theirs = samples.map(\.theirs).sorted()
+    }
+
+    var row: String {
+        let ours = ours[ours.count / 2]
+        let theirs = theirs[theirs.count / 2]
+        func text(_ value: Double) -> String { String(format: "%.2f", value) }
+        return "\(part) | \(text(ours)) | \(text(theirs)) | \(text(ours / theirs)) | \(library)"
+    }
+
+    /// Measures both in turns, so that what else the machine does meets both.
+    static func alternate(
+        _ part: String, library: String, rounds: Int, times: Int, ours: () throws -> Void, theirs: () throws -> Void
+    ) rethrows -> Comparison {
+        func cost(_ body: () throws -> Void) rethrows -> Double {
+            let start = ProcessorTime.seconds
+            for _ in 0..<times { try body() }
+            return (ProcessorTime.seconds - start) / Double(times) * 1e6
+        }
+        _ = try (cost(ours), cost(theirs))
+        return Comparison(
+            part, library: library, samples: try (0..<rounds).map { _ in (try cost(ours), try cost(theirs)) })
+    }
+}
+
+enum ProcessorTime {
+    /// Of all of the process's threads.
+    static var seconds: Double {
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
+    }
+}
+
+/// Something was not read as it was written.
+struct WrongResult: Error {}

@@ -1,0 +1,19 @@
+import ArgumentParser
+import Foundation
+
+/// What the parts of our own cost beside the library each of them takes the place of.
+@main
+struct PartsBenchmark: AsyncParsableCommand {
+    @Option(help: "Requests of one run of an HTTP client.") var requests = 20_000
+    @Option(help: "Of them under way at once.") var concurrency = 64
+    @Option(help: "Times that each pair is measured, one after the other.") var rounds = 5
+    @Option(help: .hidden) var serve: String?
+
+    func run() async throws {
+        if let serve { return try await HTTPServerProcess.run(portFile: serve) }
+        print("part                 | ours, µs of CPU | library's | ratio of medians | library")
+        try JSONCost(rounds: rounds).measure().forEach { print($0.row) }
+        try Base64Cost(rounds: rounds).measure().forEach { print($0.row) }
+        print(try await HTTPCost(requests: requests, concurrency: concurrency, rounds: rounds).measure().row)
+    }
+}

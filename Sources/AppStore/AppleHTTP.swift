@@ -1,0 +1,51 @@
+import Fulfillment
+import PooledHTTP
+
+extension HTTPClient {
+    static let userAgent = "receiptd"
+
+    /// To Apple: an HTTP/2 connection would cap the requests in flight at about a hundred, and costs more on both ends.
+    /// - Parameter endpoints: what will be asked through it.
+    convenience init(_ settings: AppleSettings, to endpoints: [HTTPEndpoint]) throws(AppleSettingsFault) {
+        guard settings.timeoutSeconds > 0, settings.timeoutSeconds.isFinite else {
+            throw .notPositive(setting: "APPLE_TIMEOUT_SECONDS")
+        }
+        guard settings.maxConcurrency > 0 else { throw .notPositive(setting: "APPLE_MAX_CONCURRENCY") }
+        let usesTLS = endpoints.contains(where: \.origin.isSecure)
+        do throws(NoCertificates) {
+            try self.init(
+                Settings(timeoutSeconds: settings.timeoutSeconds, caFile: settings.caFile, usesTLS: usesTLS))
+        } catch {
+            throw .noCertificates(path: error.path ?? "the system's roots")
+        }
+    }
+}
+
+extension HTTPFailure {
+    var troubleKind: AppleAnswer.TroubleKind {
+        switch self {
+        case .timeout: .timeout
+        case .connection: .connection
+        case .tooLong: .incomplete
+        }
+    }
+
+    /// Why the server did not answer, nil where it did.
+    var noAnswer: String? {
+        switch self {
+        case .timeout: "no answer in time"
+        case .connection(let cause): cause.description
+        case .tooLong: nil
+        }
+    }
+}
+
+extension Result<HTTPResponse, HTTPFailure> {
+    /// Why there is no answer that says anything, nil where there is one.
+    var noAnswer: String? {
+        switch self {
+        case .failure(let failure): failure.noAnswer
+        case .success(let response): response.status >= 500 ? "HTTP status \(response.status)" : nil
+        }
+    }
+}

@@ -1,0 +1,177 @@
+import Fulfillment
+import Synchronization
+
+extension AppleLimits {
+    /// Sends one request once it may go. Nil where the task was cancelled or the wait was too long.
+    /// - Parameter queueSeconds: it does not join those who wait for the budget where they are more than pass in this
+    ///   time. Nil waits behind any number.
+    func send<Answer>(
+        to scope: AppleScope, for request: VerificationRequest, queueSeconds: Double? = nil,
+        _ body: () async -> (Answer, End)
+    ) async -> Answer? {
+        if isFixed { return await gate.withPermit { await body().0 } }
+        let suspect = request.suspect
+        while true {
+            let kind = kind(of: request, suspect)
+            let admitted = await admission(to: scope, kind, queueSeconds: queueSeconds, waiting: request.waiting)
+            guard let pass = admitted else { return nil }
+            let sent: Sent<Answer>? = await gate.withPermit(kind, mustWait: makeRoom) {
+                guard let number = begin(scope, pass) else { return .mustWaitAgain }
+                let (answer, end) = await body()
+                let ended = SentRequest(scope: scope, pass: pass, number: number, suspect: suspect)
+                finish(ended, Task.isCancelled ? .unknown : end.orPlanted)
+                return .sent(answer)
+            }
+            switch sent {
+            case .sent(let answer): return answer
+            case .mustWaitAgain: continue
+            case nil:
+                withdraw(pass, scope)
+                return nil
+            }
+        }
+    }
+
+    private struct SentRequest {
+        let scope: AppleScope
+        let pass: ScopeLimits.Pass
+        /// Among the requests under way.
+        let number: UInt64
+        let suspect: Suspect
+    }
+
+    private enum Sent<Answer> {
+        case sent(Answer)
+        case mustWaitAgain
+    }
+
+    private func kind(of request: VerificationRequest, _ suspect: Suspect) -> RequestKind {
+        let now = now()
+        let isKnownToFail = state.withLock { $0.failedProofs.contains(suspect.proof, now: now) }
+        return RequestKind(isFresh: !request.isRetry && !isKnownToFail, isProven: request.isProven)
+    }
+
+    /// Requests that take far longer than Apple's answers do keep no place from others. Looks again when the next one is
+    /// slow, while anyone waits.
+    private func makeRoom() {
+        let now = now()
+        let look = state.withLock { state -> Double? in
+            adjustGate(&state, now: now)
+            guard state.gateLook == .infinity, let next = state.underWay.nextSlow(now: now) else { return nil }
+            state.gateLook = next
+            return next
+        }
+        guard let look else { return }
+        Task.detached { [weak self] in
+            try? await Task.sleep(for: .seconds(max(0.001, look - now)))
+            guard let self else { return }
+            self.state.withLock { $0.gateLook = .infinity }
+            if self.gate.waiting > 0 { self.makeRoom() }
+        }
+    }
+
+    /// Under the lock, so that the last to set it is the last to have decided.
+    private func adjustGate(_ state: inout State, now: Double) {
+        let limit = min(state.concurrency.maximum, state.concurrency.limit + state.underWay.slow(now: now))
+        if gate.limit != limit { gate.adjust(limit: limit) }
+    }
+
+    /// Looks again, for the wait for a permit lies between the pass and this.
+    private func begin(_ scope: AppleScope, _ pass: ScopeLimits.Pass) -> UInt64? {
+        let now = now()
+        let number = state.withLock { state -> UInt64? in
+            guard let waiting = state.scopes[scope] else { return nil }
+            var confirmed = pass
+            guard waiting.limits.confirm(&confirmed, now: now) else {
+                waiting.limits.withdrew(pass, now: now, jitter: .random(in: 0..<1))
+                return nil
+            }
+            // Where anyone waits for a place, the limit was reached.
+            let underWay = gate.waiting > 0 ? state.concurrency.limit : state.underWay.count + 1
+            let number = state.concurrency.began(underWay: underWay)
+            state.underWay.began(number, now: now)
+            return number
+        }
+        if number == nil { look(at: scope) }
+        return number
+    }
+
+    private func withdraw(_ pass: ScopeLimits.Pass, _ scope: AppleScope) {
+        let now = now()
+        state.withLock { $0.scopes[scope]?.limits.withdrew(pass, now: now, jitter: .random(in: 0..<1)) }
+        look(at: scope)
+    }
+
+    private func finish(_ request: SentRequest, _ end: End) {
+        let scope = request.scope
+        let now = now()
+        var newHold: Double?
+        let mustLook = state.withLock { state -> Bool in
+            state.underWay.ended(request.number)
+            guard let waiting = state.scopes[scope] else { return false }
+            let wasShut = waiting.limits.isShut(now: now)
+            let limitBefore = state.concurrency.limit
+            newHold = apply(end, of: request, now: now, &state)
+            let isTelling = request.pass.kind.isFresh && waiting.limits.breaker.isWidespread(now: now)
+            state.concurrency.ended(request.number, end.outcome(isTelling: isTelling))
+            if newHold != nil { state.concurrency.calm() }
+            let isShut = waiting.limits.isShut(now: now)
+            if wasShut, !isShut { state.concurrency.restart() }
+            adjustGate(&state, now: now)
+            if state.concurrency.limit != limitBefore {
+                observer?.concurrency(limit: state.concurrency.limit)
+            }
+            if wasShut != isShut { noteShut(scope, &state, now: now) }
+            return wasShut != isShut || !waiting.isEmpty
+        }
+        if let newHold { share(hold: newHold, of: scope) }
+        if mustLook { look(at: scope) }
+    }
+
+    /// Under the lock. The seconds of a hold that the other replicas do not know yet, nil where there is none.
+    private func apply(_ end: End, of request: SentRequest, now: Double, _ state: inout State) -> Double? {
+        guard let waiting = state.scopes[request.scope] else { return nil }
+        let pass = request.pass
+        switch end {
+        case .answered:
+            waiting.limits.succeeded(pass, now: now)
+            state.failedProofs.answered(request.suspect.proof)
+            state.lastAnswer = now
+        case .failed, .doubtful:
+            waiting.limits.failed(pass, by: request.suspect, now: now, jitter: .random(in: 0..<1))
+            state.failedProofs.note(request.suspect.proof, now: now)
+        case .limited(let seconds):
+            waiting.limits.withdrew(pass, now: now, jitter: .random(in: 0..<1))
+            let hold = max(0, seconds ?? Self.defaultHoldSeconds)
+            return hold > 0 && waiting.limits.hold(until: now + hold) ? hold : nil
+        case .unknown: waiting.limits.withdrew(pass, now: now, jitter: .random(in: 0..<1))
+        }
+        return nil
+    }
+
+    /// Tells the other replicas, and tries again a few times where the database does not answer.
+    private func share(hold seconds: Double, of scope: AppleScope) {
+        observer?.held(scope, seconds: seconds)
+        guard let budget else { return }
+        let began = now()
+        Task {
+            for pause in [0.2, 1, 5] {
+                do {
+                    let left = seconds - (now() - began)
+                    if left > 0 { try await budget.hold(scope, seconds: left) }
+                    return
+                } catch {
+                    observer?.budgetFailed(error)
+                    guard (try? await Task.sleep(for: .seconds(pause))) != nil else { return }
+                }
+            }
+        }
+    }
+}
+
+extension VerificationRequest {
+    fileprivate var suspect: Suspect {
+        let proof = subject.hashValue
+        return Suspect(player: playerID?.hashValue ?? proof, proof: proof)
+    }
+}

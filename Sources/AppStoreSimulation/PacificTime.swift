@@ -1,0 +1,28 @@
+import Timestamps
+
+/// America/Los_Angeles, which Apple's `_pst` dates are in.
+enum PacificTime {
+    /// Milliseconds to add to UTC; the rule in force since 2007 (second Sunday of March 10:00 UTC to first Sunday of
+    /// November 09:00 UTC), older than the first receipts.
+    static func offset(at time: Timestamp) -> Int64 {
+        let date = CivilTime(time).date
+        let standard: Int64 = -8 * 3_600_000
+        let daylight: Int64 = -7 * 3_600_000
+        // Far from the changes there is nothing to work out.
+        if (4...10).contains(date.month) { return daylight }
+        if date.month != 3, date.month != 11 { return standard }
+        let start = (firstSunday(year: date.year, month: 3) + 7) * 86_400_000 + 10 * 3_600_000
+        let end = firstSunday(year: date.year, month: 11) * 86_400_000 + 9 * 3_600_000
+        return (start..<end).contains(time.milliseconds) ? daylight : standard
+    }
+
+    /// The time in the Pacific as if it were UTC's.
+    static func local(_ time: Timestamp) -> Timestamp { time.adding(milliseconds: offset(at: time)) }
+
+    /// Days since 1970; day 0 was a Thursday.
+    private static func firstSunday(year: Int, month: Int) -> Int64 {
+        let first = CivilDate(year: year, month: month, day: 1).daysSinceEpoch
+        let weekday = ((first + 4) % 7 + 7) % 7
+        return first + (7 - weekday) % 7
+    }
+}

@@ -1,0 +1,109 @@
+import SwiftASN1
+import Timestamps
+
+/// Writing receipts.
+extension DER.Serializer {
+    /// What can always be written: `serialize` throws for other types only.
+    mutating func append(_ value: Int64) { try? serialize(value) }
+    mutating func append(_ identifier: ASN1ObjectIdentifier) { try? serialize(identifier) }
+
+    mutating func octets(_ content: [UInt8]) {
+        appendPrimitiveNode(identifier: .octetString) { $0.append(contentsOf: content) }
+    }
+
+    mutating func utf8(_ text: some StringProtocol) {
+        appendPrimitiveNode(identifier: .utf8String) { $0.append(contentsOf: text.utf8) }
+    }
+
+    mutating func ia5(_ text: String) {
+        appendPrimitiveNode(identifier: .ia5String) { $0.append(contentsOf: text.utf8) }
+    }
+
+    /// A date as receipts hold it: whole seconds; Apple encodes "no date" as an empty string.
+    mutating func date(milliseconds: Int64?) {
+        ia5(milliseconds.map { CivilTime(Timestamp(milliseconds: $0 / 1000 * 1000)).text(separator: 0x54) + "Z" } ?? "")
+    }
+
+    /// `ReceiptAttribute ::= SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }`
+    mutating func attribute(_ type: Int64, version: Int64 = 1, _ value: (inout DER.Serializer) -> Void) {
+        var content = DER.Serializer()
+        value(&content)
+        appendConstructedNode(identifier: .sequence) {
+            $0.append(type)
+            $0.append(version)
+            $0.octets(content.serializedBytes)
+        }
+    }
+}
+
+/// Reading them.
+struct ReceiptAttributeValue {
+    private let der: ArraySlice<UInt8>
+
+    /// The values of a `SET OF ReceiptAttribute` by their types, in their order. Throws where it is none.
+    static func read(_ set: ArraySlice<UInt8>) throws -> [(type: Int64, value: ReceiptAttributeValue)] {
+        let root = try DER.parse(set)
+        guard root.identifier == .set, case .constructed(let nodes) = root.content else {
+            throw ASN1Error.unexpectedFieldType(root.identifier)
+        }
+        return try nodes.map { node in
+            try DER.sequence(node, identifier: .sequence) { fields in
+                let type = try Int64(derEncoded: &fields)
+                _ = try Int64(derEncoded: &fields)
+                return (type, ReceiptAttributeValue(der: try ASN1OctetString(derEncoded: &fields).bytes))
+            }
+        }
+    }
+
+    /// The last of each type.
+    static func readLast(_ set: ArraySlice<UInt8>) throws -> [Int64: ReceiptAttributeValue] {
+        Dictionary(try read(set).map { ($0.type, $0.value) }) { $1 }
+    }
+
+    var integer: Int64? { try? Int64(derEncoded: der) }
+
+    /// Nil where it is empty.
+    var text: String? {
+        guard let node = try? DER.parse(der), case .primitive(let content) = node.content, !content.isEmpty else {
+            return nil
+        }
+        return String(decoding: content, as: UTF8.self)
+    }
+
+    /// Milliseconds since 1970; nil also for the empty string, which means "not set".
+    var date: Int64? { text.flatMap { Timestamp(rfc3339: $0)?.milliseconds } }
+
+    var purchase: SimulatedPurchase? {
+        guard let attributes = try? Self.readLast(der) else { return nil }
+        func text(_ type: Int64) -> String? { attributes[type]?.text }
+        func integer(_ type: Int64) -> Int64? { attributes[type]?.integer }
+        func date(_ type: Int64) -> Int64? { attributes[type]?.date }
+        return SimulatedPurchase(
+            transactionID: text(ReceiptAttribute.transactionID) ?? "",
+            originalTransactionID: text(ReceiptAttribute.originalTransactionID) ?? "",
+            productID: text(ReceiptAttribute.productID) ?? "",
+            quantity: integer(ReceiptAttribute.quantity).flatMap { Int(exactly: $0) } ?? 1,
+            kind: integer(ReceiptAttribute.productType)
+                .flatMap { SimulatedPurchase.Kind(rawValue: Int(truncatingIfNeeded: $0)) } ?? .consumable,
+            purchaseDateMilliseconds: date(ReceiptAttribute.purchaseDate) ?? 0,
+            originalPurchaseDateMilliseconds: date(ReceiptAttribute.originalTransactionDate) ?? 0,
+            expiresDateMilliseconds: date(ReceiptAttribute.expiresDate),
+            cancellationDateMilliseconds: date(ReceiptAttribute.cancellationDate),
+            isTrial: integer(ReceiptAttribute.isTrial) == 1,
+            ownershipType: text(ReceiptAttribute.ownershipType)
+                .flatMap(SimulatedPurchase.OwnershipType.init(rawValue:)) ?? .purchased,
+            appAccountToken: text(ReceiptAttribute.appAccountToken),
+            webOrderLineItemID: integer(ReceiptAttribute.webOrderLineItemID).flatMap { $0 == 0 ? nil : $0 })
+    }
+}
+
+extension ASN1ObjectIdentifier {
+    /// PKCS#7.
+    static let signedData: ASN1ObjectIdentifier = [1, 2, 840, 113_549, 1, 7, 2]
+    static let data: ASN1ObjectIdentifier = [1, 2, 840, 113_549, 1, 7, 1]
+    static let sha256: ASN1ObjectIdentifier = [2, 16, 840, 1, 101, 3, 4, 2, 1]
+}
+
+extension ASN1Identifier {
+    static let context0 = ASN1Identifier(tagWithNumber: 0, tagClass: .contextSpecific)
+}

@@ -1,0 +1,27 @@
+import Timestamps
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// The two clocks of this machine. Rules take times as arguments and never read one.
+public enum WallClock {
+    public static var now: Timestamp {
+        let time = read(CLOCK_REALTIME)
+        return Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+
+    /// Seconds that only ever grow, from an unknown start.
+    public static var monotonicSeconds: Double {
+        let time = read(CLOCK_MONOTONIC)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+
+    private static func read(_ clock: clockid_t) -> timespec {
+        var time = timespec()
+        clock_gettime(clock, &time)
+        return time
+    }
+}

@@ -1,0 +1,14 @@
+enum UTF8Validation {
+    /// ASCII is checked a word at a time; the standard library judges the rest.
+    static func isValid(_ bytes: [UInt8]) -> Bool {
+        bytes.withUnsafeBytes { raw in
+            var index = 0
+            while index + 8 <= raw.count {
+                let word = raw.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+                guard word & 0x8080_8080_8080_8080 == 0 else { return false }
+                index += 8
+            }
+            return raw[index...].allSatisfy { $0 < 0x80 }
+        } || String(validating: bytes, as: UTF8.self) != nil
+    }
+}

@@ -1,0 +1,57 @@
+/// A name from outside, compared as its UTF-8 bytes.
+///
+/// Swift compares `String`s by canonical equivalence, so that two names that differ only in how an accent is
+/// composed would be one. An identifier is its bytes and nothing else, as it is in PostgreSQL and in Kafka.
+public struct Identifier: Sendable, Hashable, Comparable, ExpressibleByStringLiteral, CustomStringConvertible {
+    public let text: String
+
+    public init(_ text: String) {
+        self.text = text
+    }
+
+    public init(stringLiteral value: String) {
+        self.init(value)
+    }
+
+    public static func == (left: Identifier, right: Identifier) -> Bool {
+        guard left.text.utf8.count == right.text.utf8.count else { return false }
+        // Bytes in a row compare many times faster than a string's view of them; only a bridged string has none.
+        let areEqual = left.text.utf8.withContiguousStorageIfAvailable { left in
+            right.text.utf8.withContiguousStorageIfAvailable { right in Self.areEqual(left, right) }
+        }
+        return (areEqual ?? nil) ?? left.text.utf8.elementsEqual(right.text.utf8)
+    }
+
+    /// Eight bytes at a time; both are of one length.
+    private static func areEqual(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
+        let left = UnsafeRawBufferPointer(left)
+        let right = UnsafeRawBufferPointer(right)
+        var index = 0
+        while index + 8 <= left.count {
+            let word = left.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            guard word == right.loadUnaligned(fromByteOffset: index, as: UInt64.self) else { return false }
+            index += 8
+        }
+        while index < left.count {
+            guard left[index] == right[index] else { return false }
+            index += 1
+        }
+        return true
+    }
+
+    public static func < (left: Identifier, right: Identifier) -> Bool {
+        left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        let isHashed: Void? = text.utf8.withContiguousStorageIfAvailable {
+            hasher.combine(bytes: UnsafeRawBufferPointer($0))
+        }
+        if isHashed == nil {
+            var copy = text
+            copy.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        }
+    }
+
+    public var description: String { text }
+}

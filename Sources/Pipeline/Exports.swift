@@ -1,0 +1,2 @@
+// Nearly every file here reads a clock.
+@_exported import Clocks

@@ -1,0 +1,54 @@
+import NIOCore
+import NIOHTTP1
+
+/// One request and the caller that waits for its response.
+///
+/// `@unchecked Sendable`: what changes is read and written on the pool's event loop alone.
+public final class HTTPExchange: @unchecked Sendable {
+    let origin: HTTPEndpoint.Origin
+    /// The request as the response decoder needs it.
+    let head: HTTPRequestHead
+    /// All that is sent.
+    let bytes: ByteBuffer
+
+    /// Nil before the start and after the end.
+    var continuation: CheckedContinuation<Result<HTTPResponse, HTTPFailure>, Never>?
+    /// Cancelled, perhaps before the start.
+    var isCancelled = false
+    var deadline = NIODeadline.distantFuture
+    /// On which it is under way; nil while one is being made.
+    var connection: HTTPConnection?
+    var isRetried = false
+
+    /// Neighbours in the list of what is under way.
+    var previous: HTTPExchange?
+    var next: HTTPExchange?
+
+    /// A POST.
+    public init(_ template: HTTPPostTemplate, body: some HTTPBody) {
+        origin = template.origin
+        head = template.head
+        bytes = template.bytes(body: body)
+    }
+
+    /// A GET of JSON.
+    /// - Parameters:
+    ///   - path: what follows the endpoint's own, such as `/items/1`.
+    ///   - bearer: the token of the `Authorization` header.
+    ///   - userAgent: the `User-Agent` header's value. None of the three holds a space or a line break.
+    public init(_ endpoint: HTTPEndpoint, path: String, bearer: String, userAgent: String) {
+        let base = endpoint.target == "/" ? "" : endpoint.target
+        origin = endpoint.origin
+        head = HTTPRequestHead(version: .http1_1, method: .GET, uri: base + path)
+        bytes = ByteBuffer(
+            string: """
+                GET \(base)\(path) HTTP/1.1\r
+                host: \(endpoint.authority)\r
+                accept: application/json\r
+                user-agent: \(userAgent)\r
+                authorization: Bearer \(bearer)\r
+                \r
+
+                """)
+    }
+}

@@ -1,0 +1,37 @@
+import NIOCore
+import NIOHTTP1
+
+/// JSON POSTs to one endpoint: all their bytes but the length and the body are made once.
+public struct HTTPPostTemplate: Sendable {
+    let origin: HTTPEndpoint.Origin
+    /// The request as the response decoder needs it.
+    let head: HTTPRequestHead
+    private let prefix: ByteBuffer
+
+    /// - Parameter userAgent: the `User-Agent` header's value, plain ASCII without line breaks.
+    public init(_ endpoint: HTTPEndpoint, userAgent: String) {
+        origin = endpoint.origin
+        head = HTTPRequestHead(version: .http1_1, method: .POST, uri: endpoint.target)
+        prefix = ByteBuffer(
+            string: """
+                POST \(endpoint.target) HTTP/1.1\r
+                host: \(endpoint.authority)\r
+                content-type: application/json\r
+                accept: application/json\r
+                user-agent: \(userAgent)\r
+                content-length:\u{20}
+                """)
+    }
+
+    /// Head and body in one buffer, so that one write sends them.
+    func bytes(body: some HTTPBody) -> ByteBuffer {
+        let length = String(body.count)
+        var bytes = ByteBufferAllocator().buffer(
+            capacity: prefix.readableBytes + length.utf8.count + 4 + body.count)
+        bytes.writeImmutableBuffer(prefix)
+        bytes.writeString(length)
+        bytes.writeStaticString("\r\n\r\n")
+        body.write(to: &bytes)
+        return bytes
+    }
+}

@@ -1,0 +1,94 @@
+import NIOCore
+import NIOPosix
+import Synchronization
+import Testing
+
+@testable import PooledHTTP
+
+@Suite("Tasks on the event loop")
+struct LoopExecutorTests {
+    private let loop = MultiThreadedEventLoopGroup.singleton.next()
+
+    /// A task that waits on the executor for a word of the test's.
+    private final class Sleeper: Sendable {
+        private let continuation = Mutex<CheckedContinuation<Void, Never>?>(nil)
+
+        /// - Parameter isAsleep: called on the executor, when it can be woken.
+        func sleep(isAsleep: @escaping @Sendable () -> Void) async {
+            await withCheckedContinuation { continuation in
+                self.continuation.withLock { $0 = continuation }
+                isAsleep()
+            }
+        }
+
+        func wake() { continuation.withLock { $0.take() }?.resume() }
+    }
+
+    /// Tasks that sleep on `executor` until they are woken, and then do `body`.
+    private func sleepers(
+        _ count: Int, on executor: LoopExecutor, body: @escaping @Sendable (Int, [Sleeper]) -> Void
+    ) async -> (sleepers: [Sleeper], tasks: [Task<Void, Never>]) {
+        let sleepers = (0..<count).map { _ in Sleeper() }
+        var tasks: [Task<Void, Never>] = []
+        for (number, sleeper) in sleepers.enumerated() {
+            await withCheckedContinuation { asleep in
+                tasks.append(
+                    Task(executorPreference: executor) {
+                        await sleeper.sleep { asleep.resume() }
+                        body(number, sleepers)
+                    })
+            }
+        }
+        return (sleepers, tasks)
+    }
+
+    @Test("what a task makes ready goes before the tasks that were ready with it")
+    func order() async {
+        let executor = LoopExecutor(loop)
+        let order = Mutex<[Int]>([])
+        let (sleepers, tasks) = await sleepers(3, on: executor) { number, sleepers in
+            order.withLock { $0.append(number) }
+            if number == 0 { sleepers[2].wake() }
+        }
+        // On the loop, and in one turn of it: as the answers that one look at the sockets brings.
+        loop.execute {
+            sleepers[0].wake()
+            sleepers[1].wake()
+        }
+        for task in tasks { await task.value }
+        #expect(order.withLock { $0 } == [0, 2, 1])
+    }
+
+    @Test("a chain of tasks, each of which wakes the next, ends, and lets others on the loop have their turn")
+    func chain() async {
+        let executor = LoopExecutor(loop)
+        let count = 100
+        let order = Mutex<[Int]>([])
+        let (sleepers, tasks) = await sleepers(count, on: executor) { number, sleepers in
+            order.withLock { $0.append(number) }
+            if number + 1 < count { sleepers[number + 1].wake() }
+        }
+        let before = await withCheckedContinuation { continuation in
+            loop.execute {
+                sleepers[0].wake()
+                // Behind the first of the chain, which the loop knows by now.
+                loop.execute { continuation.resume(returning: order.withLock { $0.count }) }
+            }
+        }
+        for task in tasks { await task.value }
+        #expect(order.withLock { $0 } == Array(0..<count))
+        #expect(before < count)
+    }
+
+    @Test("tasks that others wake, on any thread, all go")
+    func anyThread() async {
+        let executor = LoopExecutor(loop)
+        let done = Atomic<Int>(0)
+        let (sleepers, tasks) = await sleepers(200, on: executor) { _, _ in done.add(1, ordering: .relaxed) }
+        await withTaskGroup(of: Void.self) { group in
+            for sleeper in sleepers { group.addTask { sleeper.wake() } }
+        }
+        for task in tasks { await task.value }
+        #expect(done.load(ordering: .relaxed) == 200)
+    }
+}
