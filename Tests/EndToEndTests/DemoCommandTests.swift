@@ -5,7 +5,7 @@ import Testing
 @testable import receiptd
 
 /// The demo as a whole process. One at a time: each keeps the machine busy.
-@Suite("The demo, as a process", .serialized)
+@Suite("The demo, as a process", .wholeSystem)
 struct DemoCommandTests {
     /// What only the environment names: an address where nobody listens, and libpq's own ways to another server.
     private static let hostile = [

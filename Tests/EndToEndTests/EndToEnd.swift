@@ -1,5 +1,5 @@
 import Testing
 
-/// Whole workers, in processes of their own, on real parts. One test at a time: each keeps the machine busy.
-@Suite(.serialized)
+/// Whole workers, in processes of their own, on real parts.
+@Suite(.wholeSystem)
 struct EndToEnd {}

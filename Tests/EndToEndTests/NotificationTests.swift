@@ -8,7 +8,7 @@ import Testing
 @testable import receiptd
 
 /// Whole workers on real parts. One at a time: each keeps the machine busy.
-@Suite("Refunds, end to end", .serialized)
+@Suite("Refunds, end to end", .wholeSystem)
 struct NotificationTests {
     private static let signing = Seeds.directory.appendingPathComponent("signing")
     private static let roots = ["APPLE_ROOT_CERTIFICATES_FILE": signing.appendingPathComponent("root.pem").path]

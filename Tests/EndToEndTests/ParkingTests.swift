@@ -5,7 +5,7 @@ import Testing
 @testable import receiptd
 
 /// Whole workers on real parts. One at a time: each keeps the machine busy.
-@Suite("Parking, end to end", .serialized)
+@Suite("Parking, end to end", .wholeSystem)
 struct ParkingTests {
     @Test("what Apple cannot answer is parked, outlives the worker, and is granted once Apple can")
     func outlivesTheWorker() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 /// A whole worker at default settings in front of an App Store that answers some and not others. What it does not answer is
 /// never answered while the test lasts: whoever waits for it waits until the test gives up.
-@Suite("Apple answers some and not others, end to end", .serialized)
+@Suite("Apple answers some and not others, end to end", .wholeSystem)
 struct PartialOutageTests {
     private static let defaults = [
         "RETRY_INITIAL_DELAY_SECONDS": "0.5", "RETRY_MAX_DELAY_SECONDS": "300", "RETRY_PARK_AFTER_SECONDS": "30",

@@ -9,7 +9,7 @@ import Testing
 @testable import receiptd
 
 extension EndToEnd {
-    @Suite("The App Store Server API, end to end", .serialized)
+    @Suite("The App Store Server API, end to end")
     struct ServerAPITests {
         private static let app = "com.example.castle.server"
         private static let token = "3c9e6679-7425-40de-944b-e07fc1f90ae7"

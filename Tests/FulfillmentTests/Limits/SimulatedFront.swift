@@ -20,6 +20,9 @@ struct SimulatedFront {
         let scope: Int
     }
     let scopes: [Scope] = (0..<20).map { _ in Scope() }
+    /// Those that were ever asked of, and how many wait in all of them: most ticks have nothing to do.
+    private var used: [Int] = []
+    private var waiting = 0
     var concurrency: AdaptiveConcurrency
     var shares = RequestShares()
     var gate = RequestQueue<Entered>()
@@ -34,14 +37,20 @@ struct SimulatedFront {
         self.maximum = maximum
     }
     mutating func arrive(id: Int, scope: Int, isRetry: Bool, isParked: Bool, suspect: Suspect, now: Double) {
+        if scopes[scope].lastUse == -.infinity { used.append(scope) }
         scopes[scope].lastUse = now
+        waiting += 1
         let isFresh = !isRetry && !isParked && !failedProofs.contains(suspect.proof, now: now)
         let kind = RequestKind(isFresh: isFresh, isProven: true)
         scopes[scope].waiting.append(Waiter(id: id, since: now, suspect: suspect, kind: kind), kind)
     }
     mutating func start(now: Double) -> [Int] {
-        for (number, scope) in scopes.enumerated() where !scope.waiting.isEmpty {
+        if waiting == 0, gate.isEmpty { return [] }
+        for number in used {
+            let scope = scopes[number]
+            if scope.waiting.isEmpty { continue }
             while let (waiter, pass) = scope.limits.next(of: &scope.waiting, now: now, since: { $0.since }) {
+                waiting -= 1
                 gate.append(Entered(waiter: waiter, pass: pass, scope: number), waiter.kind)
             }
         }
@@ -53,6 +62,7 @@ struct SimulatedFront {
             guard scope.limits.confirm(&one.pass, now: now) else {
                 scope.limits.withdrew(one.pass, now: now, jitter: 0.5)
                 scope.waiting.append(one.waiter, kind)
+                waiting += 1
                 continue
             }
             shares.began(kind)
@@ -86,12 +96,14 @@ struct SimulatedFront {
         if wasShut, !scope.limits.isShut(now: now) { concurrency.restart() }
     }
     mutating func impatient(now: Double) -> [Int] {
-        guard !isDown(now: now) else { return [] }
+        guard waiting > 0, !isDown(now: now) else { return [] }
         var ids: [Int] = []
-        for scope in scopes {
+        for number in used {
+            let scope = scopes[number]
             let kinds = scope.limits.isShut(now: now) ? nil : RequestKind.repeated
             ids += scope.waiting.takeFirst(kinds) { $0.since < now - 10 }.map(\.id)
         }
+        waiting -= ids.count
         return ids
     }
     mutating func step(
@@ -116,7 +128,9 @@ struct SimulatedFront {
     }
     func isDown(now: Double) -> Bool {
         var isAnyInUse = false
-        for scope in scopes where now - scope.lastUse < 60 || !scope.waiting.isEmpty {
+        for number in used {
+            let scope = scopes[number]
+            guard now - scope.lastUse < 60 || !scope.waiting.isEmpty else { continue }
             if !scope.limits.isShut(now: now) { return false }
             isAnyInUse = true
         }
