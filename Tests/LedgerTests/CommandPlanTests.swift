@@ -46,6 +46,10 @@ struct CommandPlanTests {
                 source_topic, source_partition, source_offset, source_timestamp)
             SELECT 't-' || n, 'o-' || n, 'p-' || n, 'b' || n % 50, 'gold', 'unknown_product', gen_random_uuid(), 's-' || n,
                 'Production', 1, now(), 1, now(), 't', 0, n, now() FROM generate_series(1, 100000) AS n;
+            INSERT INTO parked_submissions (id, content, submission) SELECT id, sha256('c'), 's' FROM parked;
+            INSERT INTO held_submissions SELECT DISTINCT submission_key, 's'::bytea FROM holds;
+            INSERT INTO refunds (transaction_id, bundle_id, environment, original_transaction_id, product_id, signed_at)
+            SELECT 't-' || n, 'b' || n % 50, 'Production', 'o-' || n, 'gold', now() FROM generate_series(1, 100000) AS n;
             INSERT INTO refusals SELECT 't-' || n, 'p-' || n FROM generate_series(1, 100000) AS n;
             INSERT INTO hold_decisions (transaction_id, player_id, bundle_id, product_id, submission_id, reason, decision,
                 operator)

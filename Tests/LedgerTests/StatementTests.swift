@@ -18,6 +18,12 @@ struct StatementTests {
             #expect(Set(columns).count == columns.count, "\(statement.name) returns \(columns)")
             returned[statement.folder, default: []].formUnion(columns)
         }
+        for pruning in [Pruning.defaults, .proofs, .sightings, .replays] {
+            let columns = try await database.pool.run { session in
+                try session.columnNames(of: pruning.finding) + session.columnNames(of: pruning.deleting)
+            }
+            returned["Schema", default: []].formUnion(columns)
+        }
         for (path, text) in try LedgerStatement.sources(endingWith: ".swift") {
             let folder = path.split(separator: "/").first.map(String.init) ?? ""
             for name in text.matches(of: /\.column\("(\w+)"\)/).map({ String($0.output.1) }) {

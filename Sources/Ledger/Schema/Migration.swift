@@ -127,7 +127,7 @@ struct Migration {
     /// It waits for transactions that began before, such as a backup, and holds up nobody meanwhile.
     private func withoutTimeouts(_ body: () throws -> Void) throws {
         func setting(_ name: String) throws -> String {
-            let rows = try session.execute(PostgresStatement("SELECT current_setting('\(name)') AS value"))
+            let rows = try session.execute(PostgresStatement("SELECT current_setting($1) AS value"), [.text(name)])
             return rows.text(0, try rows.column("value")) ?? "0"
         }
         let before = (try setting("statement_timeout"), try setting("lock_timeout"))
