@@ -52,7 +52,7 @@ struct SubmissionFields {
 
     func submission() throws(Fault) -> Submission {
         if let name = Name.allCases.first(where: repeated.contains) {
-            throw Fault(message: "\(name.rawValue) is there twice")
+            throw Fault(message: "\(name.rawValue) appears twice")
         }
         guard let bundleID = try bundleID() else { throw Fault(message: "bundle_id is missing") }
         return Submission(
