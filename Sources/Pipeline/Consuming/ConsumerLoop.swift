@@ -139,7 +139,10 @@ final class ConsumerLoop {
         case .poll: break
         case .wait: return handleInbox(waitingSeconds: 0.05)
         case .pause: fetching.pause(consumer)
-        case .resume: fetching.resume(consumer)
+        case .resume:
+            fetching.resume(consumer)
+            // Deferred records may have taken all places.
+            if assignment.gate.isFull { return }
         }
         let patience: Int32 = assignment.gate.isPaused || assignment.isolation.isActive ? 20 : 100
         for number in 0..<PipelineLimits.recordsPerTurn {

@@ -84,7 +84,9 @@ struct IntakeSimulation {
         switch gate.turn(now: now) {
         case .wait: return
         case .pause: try pause()
-        case .resume: try resume()
+        case .resume:
+            try resume()
+            if gate.isFull { return }
         case .poll: break
         }
         let readable = names.filter { name in
