@@ -25,8 +25,10 @@ public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
 
     /// Nil for a line that is of something else.
     public init?(_ line: KafkaLogLine) {
-        guard line.level <= 3 else { return nil }
         var text = Substring(line.message)
+        // A listener that expects TLS closes the connection without a word: librdkafka takes that for a piece of news.
+        let isUnheard = line.facility == "FAIL" && text.contains(": Disconnected") && text.contains(Self.greeting)
+        guard line.level <= 3 || isUnheard else { return nil }
         // "[thrd:main]: " of a log line, "_SSL (-181): " of an event.
         if text.hasPrefix("[thrd:"), let end = text.range(of: "]: ") { text = text[end.upperBound...] }
         if line.code != nil, let end = text.range(of: "): ") { text = text[end.upperBound...] }
@@ -40,13 +42,20 @@ public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
             self.init(kind: .tls, broker: broker, words: Self.certificate(words))
         case "FAIL", "ERROR":
             guard let kind = Self.kind(line.code, words), !words.contains("brokers are down") else { return nil }
-            self.init(kind: kind, broker: broker, words: Self.brief(words))
+            self.init(kind: kind, broker: broker, words: isUnheard ? Self.unheard : Self.brief(words))
         default:
             return nil
         }
     }
 
+    /// The first request of a connection is not answered yet.
+    private static let greeting = "in state APIVERSION_QUERY"
+    private static let unheard =
+        "the broker closes the connection at the first request: does this port want TLS (security.protocol)?"
+
     private static func kind(_ code: Int32?, _ words: Substring) -> Kind? {
+        // TLS 1.3 tells of a refused certificate only after the handshake, by an alert in the place of an answer.
+        if words.contains(alert) { return .tls }
         switch code {
         case KafkaError.Code.authentication, KafkaError.Code.saslAuthenticationFailed: return .authentication
         case KafkaError.Code.ssl: return .tls
@@ -87,8 +96,25 @@ public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
         return "the broker's certificate \(names) is not accepted: \(words[end.upperBound...])"
     }
 
+    private static let alert = "SSL alert number "
+    /// TLS alerts about a certificate that the one who tells was shown, or was not
+    /// (https://www.iana.org/assignments/tls-parameters).
+    private static let certificateAlerts: Set<Int> = [41, 42, 43, 44, 45, 46, 48, 116]
+
+    /// "Receive failed: error:0A000416:SSL routines::sslv3 alert certificate unknown: SSL alert number 46"
+    private static func refusal(_ words: Substring) -> String? {
+        guard let place = words.range(of: alert), let number = Int(words[place.upperBound...].prefix { $0.isNumber }),
+            certificateAlerts.contains(number)
+        else { return nil }
+        let name = words[..<place.lowerBound].range(of: " alert ", options: .backwards)
+            .map { words[$0.upperBound..<place.lowerBound].prefix { $0 != ":" } }
+        return "the broker does not accept this client's certificate, or was shown none: "
+            + (name.map { "\($0) (TLS alert \(number))" } ?? "TLS alert \(number)")
+    }
+
     /// Without the advice that librdkafka adds for every certificate, whatever is wrong with it.
     private static func brief(_ words: Substring) -> String {
+        if let refusal = refusal(words) { return refusal }
         guard let advice = words.range(of: ": broker certificate could not be verified") else { return String(words) }
         return String(words[..<advice.lowerBound])
     }

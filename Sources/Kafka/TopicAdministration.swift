@@ -1,4 +1,5 @@
 import CRDKafka
+import Foundation
 
 /// Makes and removes topics on a real cluster. librdkafka's in-process broker does not know these requests: see
 /// `MockCluster.createTopic`.
@@ -20,6 +21,31 @@ public enum TopicAdministration {
             rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event), count)
         }
     }
+
+    /// Blocks until each partition's leader answers for it: brokers hear of a new topic some time after it is made. Throws
+    /// what a leader last said.
+    public static func awaitLeaders(
+        of topics: [String: Int32], properties: KafkaProperties, timeoutMilliseconds: Int32
+    ) throws(KafkaError) {
+        let client = try ClientHandle(
+            RD_KAFKA_PRODUCER, properties: properties, context: ClientContext(log: { _ in }), configure: { _ in })
+        defer { client.destroy() }
+        let deadline = ContinuousClock.now + .milliseconds(timeoutMilliseconds)
+        for (topic, count) in topics {
+            for partition in 0..<count {
+                while true {
+                    var (low, high): (Int64, Int64) = (0, 0)
+                    let code = rd_kafka_query_watermark_offsets(
+                        client.pointer, topic, partition, &low, &high, leaderMilliseconds)
+                    if code == RD_KAFKA_RESP_ERR_NO_ERROR { break }
+                    guard ContinuousClock.now < deadline else { throw KafkaError(code) }
+                    usleep(50_000)
+                }
+            }
+        }
+    }
+
+    private static let leaderMilliseconds: Int32 = 1000
 
     /// Blocks; throws the first topic's error.
     public static func delete(

@@ -1,4 +1,5 @@
 import Fulfillment
+import PlantedFaults
 import Postgres
 import Synchronization
 
@@ -81,6 +82,7 @@ extension PostgresLedger {
         case .failed(let error) where error.isStuck && !isStuck:
             note(error, of: .decisions)
             writer.change()
+            if PlantedFault.hungBatchDropped.isPlanted { return }
             stuck.add(entries)
         case .failed(let error):
             note(error, of: .decisions)

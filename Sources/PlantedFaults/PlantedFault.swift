@@ -15,6 +15,14 @@ public enum PlantedFault: String, CaseIterable, Sendable {
     case commitAfterRevoke = "commit-after-revoke"
     /// A parked submission that is still undecided is not put back.
     case parkedRowDropped = "parked-row-dropped"
+    /// A partition's checkpoint is written, whatever its row holds.
+    case checkpointNotCompared = "checkpoint-not-compared"
+    /// Offsets are committed for what is finished and has no checkpoint.
+    case commitWithoutCheckpoint = "commit-without-checkpoint"
+    /// What was decided in an earlier history of the database counts for a checkpoint of a later one.
+    case earlierHistoryCounts = "earlier-history-counts"
+    /// A batch whose session hangs is not put aside, so that nobody does it again.
+    case hungBatchDropped = "hung-batch-dropped"
 
     @inlinable
     public var isPlanted: Bool {

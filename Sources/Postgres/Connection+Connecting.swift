@@ -2,20 +2,26 @@ import CLibPQ
 import Foundation
 
 extension Connection {
-    /// Seconds for one address where the URI gives none or no limit.
+    /// Seconds for one name and for one address where the URI gives none or no limit.
     static func open(
         _ parameters: [String: String], defaultSeconds: Int, interrupt: Interrupt, hung: HungSessions
     ) throws(PostgresError) -> Connection {
         let asked = parameters["connect_timeout"].flatMap { Int($0) } ?? 0
         let limit = Duration.seconds(asked > 0 ? asked : max(1, defaultSeconds))
         var failures: [PostgresError] = []
-        for target in ConnectTarget.all(parameters) {
-            do {
-                return try Connection(target.parameters, within: limit, interrupt: interrupt, hung: hung)
+        for host in ConnectTarget.all(parameters) {
+            do throws(PostgresError) {
+                for target in try host.resolved(within: limit, interrupt: interrupt) {
+                    do throws(PostgresError) {
+                        return try Connection(target.parameters, within: limit, interrupt: interrupt, hung: hung)
+                    } catch {
+                        failures.append(error)
+                    }
+                }
             } catch {
-                if interrupt.isSet { throw Self.interrupted }
                 failures.append(error)
             }
+            if interrupt.isSet { throw Self.interrupted }
         }
         throw PostgresError(connecting: failures)
     }

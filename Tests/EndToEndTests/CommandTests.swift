@@ -83,7 +83,13 @@ extension EndToEnd {
         try await Testbed.run { bed in
             let given = bed.environment()
             let text = """
-                kafka: { bootstrapServers: "\(given["KAFKA_BOOTSTRAP_SERVERS"] ?? "")" }
+                kafka:
+                  bootstrapServers: "\(given["KAFKA_BOOTSTRAP_SERVERS"] ?? "")"
+                  submissionsTopic: "\(bed.parts.submissionsTopic)"
+                  outcomesTopic: "\(bed.parts.outcomesTopic)"
+                  deadLettersTopic: "\(bed.parts.deadLettersTopic)"
+                  notificationsTopic: "\(bed.parts.notificationsTopic)"
+                  groupId: "\(bed.parts.groupID)"
                 database: { url: "postgresql://nobody@127.0.0.1:1/none" }
                 apple:
                   verifyReceiptProductionUrl: "\(bed.apple.productionURL)"

@@ -63,6 +63,55 @@ extension EndToEnd {
         }
     }
 
+    @Test("a dead letter says whose it is: the player, or the record's key where no player can be read")
+    func deadLetterOwners() async throws {
+        try await Testbed.run { bed in
+            try bed.startWorker()
+            let values = [
+                #"{"submission_id": "s-1", "player_id": "player-1", "bundle_id": "com.example.castle"}"#, "no JSON",
+            ]
+            let records = values.enumerated().map { number, value in
+                PlannedRecord(key: Array("key-\(number)".utf8), value: Array(value.utf8), playerID: "-")
+            }
+            try await bed.submit(records)
+            try await eventually("both are set aside") { bed.outcomes.content.deadLetters.count == 2 }
+            let table = try await Program.run(["dead-letters", "list"], environment: bed.environment())
+            let lines = table.output.split(separator: "\n")
+            #expect(lines.count { $0.contains("player-1, submission s-1") && !$0.contains("key-0") } == 1, "\(table)")
+            #expect(lines.count { $0.contains("key key-1") } == 1, "\(table)")
+            let listed = try await Program.run(["dead-letters", "list", "--json"], environment: bed.environment())
+            let letters = try #require(try JSONParser.parse(Array(listed.output.utf8)).value["dead_letters"]?.array)
+            #expect(Set(letters.map { $0["player_id"]?.string }) == ["player-1", nil], "\(listed)")
+            #expect(Set(letters.map { $0["submission_id"]?.string }) == ["s-1", nil], "\(listed)")
+        }
+    }
+
+    @Test("a log-in that Kafka refuses exits 78 in the broker's words, without the password")
+    func refusedLogIn() async throws {
+        let broker = try await RefusingBroker.start(mechanisms: ["PLAIN"])
+        let nobody = "http://127.0.0.1:1"
+        let environment = [
+            "APPLE_VERIFY_RECEIPT_PRODUCTION_URL": nobody, "APPLE_VERIFY_RECEIPT_SANDBOX_URL": nobody,
+            "APPLE_SERVER_API_PRODUCTION_URL": nobody, "APPLE_SERVER_API_SANDBOX_URL": nobody,
+            "KAFKA_BOOTSTRAP_SERVERS": broker.address,
+            "DATABASE_URL": try await SharedServer.makeDatabase(isPrepared: true),
+            "KAFKA_PROPERTIES":
+                "security.protocol=sasl_plaintext;sasl.mechanism=PLAIN;sasl.username=u;sasl.password=wrong-secret",
+        ]
+        for call in [
+            ["check"], ["dead-letters", "list"], ["dead-letters", "redrive"],
+            ["rewind", "--to", "2026-11-01T00:00:00Z"],
+        ] {
+            let ending = try await Program.run(call, environment: environment)
+            let told = ending.output + ending.errors
+            #expect(ending.code == 78, "\(call): \(ending)")
+            #expect(told.contains("Kafka refuses the settings"), "\(call): \(ending)")
+            #expect(told.contains("Invalid username or password"), "\(call): \(ending)")
+            #expect(!told.contains("wrong-secret"), "\(call): \(ending)")
+        }
+        try await broker.shutdown()
+    }
+
     @Test("dead letters and rewind: wrong usage is 64, wrong settings 78, out of reach 69")
     func recoveryCommandFaults() async throws {
         for wrong in [

@@ -56,7 +56,8 @@ extension EndToEnd {
         }
     }
 
-    @Test("without Kafka a worker is not ready, its lag stays told, and it comes back by itself")
+    @Test(
+        "without Kafka a worker is not ready, its lag stays told, and it comes back by itself", .onlyInProcessBroker)
     func kafkaAway() async throws {
         let plan = Plan.genuine(count: 12, players: 12)
         try await Testbed.run { bed in

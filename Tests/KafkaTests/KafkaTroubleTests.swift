@@ -43,6 +43,36 @@ struct KafkaTroubleTests {
         #expect(KafkaTrouble(KafkaLogLine(level: 4, facility: "CONFWARN", message: "[thrd:app]: x")) == nil)
     }
 
+    @Test("a refused client certificate, and a port that wants TLS, are told in words")
+    func withoutWords() {
+        let refused = KafkaLogLine(
+            level: 3, facility: "FAIL",
+            message: "[thrd:ssl://b1:9093/bootstrap]: ssl://b1:9093/bootstrap: Receive failed: error:0A000416:SSL "
+                + "routines::sslv3 alert certificate unknown: SSL alert number 46 (after 9ms in state APIVERSION_QUERY)"
+        )
+        #expect(
+            KafkaTrouble(refused)
+                == KafkaTrouble(
+                    kind: .tls, broker: "b1:9093",
+                    words: "the broker does not accept this client's certificate, or was shown none: certificate "
+                        + "unknown (TLS alert 46)"))
+        func closed(_ words: String, in state: String) -> KafkaLogLine {
+            KafkaLogLine(
+                level: 6, facility: "FAIL",
+                message: "[thrd:b1:9093/bootstrap]: b1:9093/bootstrap: \(words) (after 2ms in state \(state))")
+        }
+        // librdkafka 2.0 and 2.16.
+        for words in [
+            "Disconnected while requesting ApiVersion: might be caused by incorrect security.protocol configuration",
+            "Disconnected: connection closed by peer: receive 0 after POLLIN",
+        ] {
+            let unheard = KafkaTrouble(closed(words, in: "APIVERSION_QUERY"))
+            #expect(unheard?.kind == .transport && unheard?.broker == "b1:9093")
+            #expect(unheard?.words.contains("does this port want TLS") ?? false)
+            #expect(KafkaTrouble(closed(words, in: "UP")) == nil)
+        }
+    }
+
     /// What a client records that asks this broker for metadata.
     private func trouble(_ address: String, _ more: KeyValuePairs<String, String>) async throws -> KafkaTrouble? {
         var properties = KafkaProperties([("bootstrap.servers", address), ("reconnect.backoff.ms", "10")])

@@ -1,4 +1,5 @@
 import Fulfillment
+import PlantedFaults
 import Postgres
 
 /// One consumer group's checkpoints in PostgreSQL. A replica has its primary's log from the beginning up to some place:
@@ -59,15 +60,10 @@ public final class PostgresCheckpoints: OffsetCheckpoints {
         _ writes: [Int32: CheckpointWrite], _ topic: String, in session: PostgresSession
     ) throws -> [Int32: OffsetCheckpoint?] {
         let all = writes.keys.sorted()
+        if PlantedFault.checkpointNotCompared.isPlanted { return try overwrite(writes, topic, in: session) }
         let found = try locked(all, topic, in: session)
         let matching = all.filter { found[$0] == writes[$0]?.expected }
-        let new = matching.compactMap { writes[$0]?.new }
-        let written = try session.execute(
-            Self.writing,
-            [
-                .text(group), .text(topic), .int4Array(matching), .int8Array(new.map(\.nextOffset)),
-                .int8Array(new.map(\.writer)), .int8Array(new.map(\.version)),
-            ])
+        let written = try insert(matching, of: writes, topic, in: session)
         var refused = writes.mapValues { _ in OffsetCheckpoint?.none }
         let column = try written.column("partition")
         for row in 0..<written.count {
@@ -77,6 +73,30 @@ public final class PostgresCheckpoints: OffsetCheckpoints {
         let now = try locked(refused.keys.sorted(), topic, in: session)
         for partition in refused.keys { refused[partition] = .some(now[partition]) }
         return refused
+    }
+
+    private func insert(
+        _ partitions: [Int32], of writes: [Int32: CheckpointWrite], _ topic: String, in session: PostgresSession
+    ) throws -> PostgresRows {
+        let new = partitions.compactMap { writes[$0]?.new }
+        return try session.execute(
+            Self.writing,
+            [
+                .text(group), .text(topic), .int4Array(partitions), .int8Array(new.map(\.nextOffset)),
+                .int8Array(new.map(\.writer)), .int8Array(new.map(\.version)),
+            ])
+    }
+
+    /// Planted: the rows' versions are made to match.
+    private func overwrite(
+        _ writes: [Int32: CheckpointWrite], _ topic: String, in session: PostgresSession
+    ) throws -> [Int32: OffsetCheckpoint?] {
+        let partitions = writes.keys.sorted()
+        let forgetting = PostgresStatement(
+            "DELETE FROM offset_checkpoints WHERE group_id = $1 AND topic = $2 AND partition = ANY ($3::int4[])")
+        try session.execute(forgetting, [.text(group), .text(topic), .int4Array(partitions)])
+        _ = try insert(partitions, of: writes, topic, in: session)
+        return [:]
     }
 
     private func locked(

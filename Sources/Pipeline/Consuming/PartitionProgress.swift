@@ -133,7 +133,7 @@ extension PartitionProgress {
     }
 
     private mutating func decided(in history: DatabaseHistory?) -> Restart? {
-        guard let history else { return nil }
+        guard let history, !PlantedFault.earlierHistoryCounts.isPlanted else { return nil }
         if let decidedIn, decidedIn != history { return .otherHistory }
         decidedIn = history
         return nil
@@ -204,7 +204,8 @@ extension PartitionProgress {
 
     /// - Parameter found: what the row holds in truth.
     private mutating func reconcile(with found: OffsetCheckpoint?) -> Restart? {
-        guard case .some(let expected) = row, found != expected else { return nil }
+        guard case .some(let expected) = row, found != expected, !PlantedFault.checkpointNotCompared.isPlanted
+        else { return nil }
         guard let found, found.version > expected?.version ?? 0 else { return .databaseFellBack }
         // Our own write whose outcome was never told, or the last one of the owner before us that came after we had read.
         let isOwn = found.writer == writer
@@ -220,6 +221,7 @@ extension PartitionProgress {
 extension PartitionProgress {
     /// The offset that may be committed now. Downwards too: a topic made anew begins at 0.
     var committable: Int64? {
+        if PlantedFault.commitWithoutCheckpoint.isPlanted { return position }
         guard let position, let secured = checkpointed ?? (epoch == 0 ? start : nil) else { return nil }
         return min(position, secured)
     }

@@ -9,6 +9,11 @@ extension CommandFailure {
             return
         }
         let trouble = recorder.trouble
+        // A broker's own answer: it is there.
+        if trouble == nil, let error = error as? KafkaError, error.code > 0 {
+            self.init("Kafka answers: \(error.message) (\(error.name))", code: Self.unavailable)
+            return
+        }
         let words = trouble.map { "\($0)" } ?? (error as? KafkaError).map { "no answer (\($0.name))" } ?? "no answer"
         switch trouble?.kind {
         case .authentication:

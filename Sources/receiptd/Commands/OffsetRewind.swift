@@ -40,8 +40,8 @@ struct OffsetRewind {
         let properties = KafkaClientProperties(settings: kafka).consumer
         let topic = kafka.submissionsTopic
         try await DeadLetterTopic.requireTopic(topic, properties)
-        return try await reaching {
-            let consumer = try KafkaConsumer(properties: properties, log: { _ in })
+        return try await reaching { log in
+            let consumer = try KafkaConsumer(properties: properties, log: log)
             defer { consumer.close() }
             let known = try consumer.metadata(topic: topic, timeoutMilliseconds: Self.timeoutMilliseconds)
             let partitions = (known.topics[topic] ?? []).sorted().map { TopicPartition(topic: topic, partition: $0) }
@@ -65,8 +65,8 @@ struct OffsetRewind {
         for move in moves where move.count > 0 { marks[move.partition] = move.to.map { CommitMark(offset: $0) } }
         guard !marks.isEmpty else { return }
         let properties = KafkaClientProperties(settings: kafka).consumer
-        try await reaching { [marks] in
-            let consumer = try KafkaConsumer(properties: properties, log: { _ in })
+        try await reaching { [marks] log in
+            let consumer = try KafkaConsumer(properties: properties, log: log)
             defer { consumer.close() }
             do throws(KafkaError) {
                 try consumer.commit(marks, timeoutMilliseconds: Self.timeoutMilliseconds)
@@ -95,11 +95,15 @@ struct OffsetRewind {
         KafkaError.Code.unknownMemberID, KafkaError.Code.illegalGeneration, KafkaError.Code.rebalanceInProgress,
     ]
 
-    private func reaching<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+    /// Says what the clients that are given `body`'s log last heard of the brokers.
+    private func reaching<Value: Sendable>(
+        _ body: @escaping @Sendable (_ log: @escaping @Sendable (KafkaLogLine) -> Void) throws -> Value
+    ) async throws -> Value {
+        let recorder = TroubleRecorder()
         do {
-            return try await blocking(body)
+            return try await blocking { try body(recorder.note) }
         } catch let error as KafkaError {
-            throw CommandFailure("Kafka does not answer: \(error.name)", code: CommandFailure.unavailable)
+            throw CommandFailure(kafka: error, recorder)
         }
     }
 }

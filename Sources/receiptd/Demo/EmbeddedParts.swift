@@ -86,6 +86,8 @@ final class EmbeddedParts: Sendable {
             let given = try Settings.Reader(environment: environment).read(requiring: [.kafka])
             kafkaProperties = KafkaProperties([("bootstrap.servers", servers)] + given.kafka.properties.pairs)
             try TopicAdministration.create(counts, properties: kafkaProperties, timeoutMilliseconds: 30_000)
+            try TopicAdministration.awaitLeaders(
+                of: counts, properties: kafkaProperties, timeoutMilliseconds: 30_000)
         } else {
             let cluster = try MockCluster(brokerCount: brokers, topics: counts)
             broker = cluster

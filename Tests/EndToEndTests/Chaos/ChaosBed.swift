@@ -15,6 +15,8 @@ final class ChaosBed: Sendable {
     static let inFlight = 200
     static let appleConcurrency = 16
     static let workersRole = "receiptd"
+    /// A session counts as hung 5 s later: `databaseBackendHung` lasts longer.
+    private static let statementTimeout = "?options=-cstatement_timeout%3D8s"
     /// Short times, so that work is parked and taken up again within the run.
     private static let settings = [
         "APPLE_MAX_CONCURRENCY": "\(appleConcurrency)", "MAX_IN_FLIGHT": "\(inFlight)", "RETRY_PARK_AFTER_SECONDS": "1",
@@ -132,7 +134,8 @@ final class ChaosBed: Sendable {
     private var proxied: [String: String] {
         [
             "DATABASE_URL": bed.databaseURL.replacing(
-                "postgres@127.0.0.1:\(server.port)/", with: "\(Self.workersRole)@127.0.0.1:\(databaseProxy.port)/"),
+                "postgres@127.0.0.1:\(server.port)/", with: "\(Self.workersRole)@127.0.0.1:\(databaseProxy.port)/")
+                + Self.statementTimeout,
             "APPLE_VERIFY_RECEIPT_PRODUCTION_URL": apple.productionURL.replacing(
                 ":\(apple.port)/", with: ":\(appleProxy.port)/"),
             "APPLE_VERIFY_RECEIPT_SANDBOX_URL": apple.sandboxURL.replacing(

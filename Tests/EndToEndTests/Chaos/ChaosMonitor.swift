@@ -80,7 +80,8 @@ final class ChaosMonitor: Sendable {
         }
         // Faults stand in the way of looking, too.
         guard let losses = databaseLife.losses, let marks = try? await bed.committedOffsets(),
-            let durable = try? await durablePlaces(), databaseLife.losses == losses
+            let durable = try? await durablePlaces(), let checkpoints = try? await checkpoints(),
+            databaseLife.losses == losses
         else { return }
         let places = load()
         state.withLock { state in
@@ -94,7 +95,21 @@ final class ChaosMonitor: Sendable {
             }
             if isSettled { state.excused = [:] }
         }
+        // One that has lost something has its checkpoints of before, until its workers start again.
+        if losses == 0 { judge(marks, checkpoints) }
         judge(marks, places, durable)
+    }
+
+    /// Nothing is committed that has no checkpoint: whoever finds the database put back starts from there.
+    private func judge(_ marks: [Int32: (committed: Int64?, low: Int64, high: Int64)], _ checkpoints: [Int32: Int64]) {
+        for (partition, mark) in marks {
+            let checkpoint = checkpoints[partition] ?? 0
+            guard let committed = mark.committed, committed > checkpoint else { continue }
+            note {
+                $0.commitFaults.append(
+                    "partition \(partition) is committed up to \(committed), and checkpointed up to \(checkpoint)")
+            }
+        }
     }
 
     private func judge(
@@ -159,6 +174,22 @@ final class ChaosMonitor: Sendable {
                     guard let partition = rows.int4(row, 0), let offset = rows.int8(row, 1) else { return nil }
                     return CommitCheck.Place(partition: Int32(partition), offset: offset)
                 })
+        }
+    }
+
+    private func checkpoints() async throws -> [Int32: Int64] {
+        try await bed.query(
+            """
+            SELECT partition, next_offset FROM offset_checkpoints
+            WHERE group_id = '\(bed.parts.groupID)' AND topic = '\(bed.parts.submissionsTopic)'
+            """
+        ) { rows in
+            var checkpoints: [Int32: Int64] = [:]
+            for row in 0..<rows.count {
+                guard let partition = rows.int4(row, 0) else { continue }
+                checkpoints[Int32(partition)] = rows.int8(row, 1)
+            }
+            return checkpoints
         }
     }
 

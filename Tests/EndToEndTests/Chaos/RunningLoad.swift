@@ -40,6 +40,11 @@ final class RunningLoad: Sendable {
         while failure == nil, places.count < plan.records.count { await send(200) }
     }
 
+    /// Returns when the first `count` of the plan are acknowledged.
+    func send(upTo count: Int) async {
+        while failure == nil, places.count < count { await send(min(200, count - places.count)) }
+    }
+
     private func send(_ count: Int) async {
         let next = plan.records[places.count...].prefix(count)
         do {

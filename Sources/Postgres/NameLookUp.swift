@@ -1,0 +1,76 @@
+import Foundation
+import Synchronization
+
+/// Looks a server's name up on a thread of its own. `getaddrinfo` knows no deadline: a name server that is silent holds it
+/// up for as long as `/etc/resolv.conf` allows, half a minute or more, and a program that is to stop with it.
+final class NameLookUp: Sendable {
+    enum Outcome: Sendable {
+        /// Numeric, in the resolver's order.
+        case addresses([String])
+        /// The resolver's own words.
+        case failed(String)
+    }
+
+    /// How long an outcome that nobody waited for is good.
+    private static let freshness = Duration.seconds(10)
+
+    /// By name, until somebody has its outcome: one thread waits for a silent name server, however many sessions ask, and
+    /// what comes after a session's deadline is there for the next.
+    private static let underWay = Mutex<[String: NameLookUp]>([:])
+
+    private let ended = Interrupt()
+    private let ending = Mutex<(outcome: Outcome, at: ContinuousClock.Instant)?>(nil)
+
+    private var isStale: Bool { ending.withLock { $0.map { ContinuousClock.now - $0.at > Self.freshness } ?? false } }
+
+    /// Blocks; nil at the deadline, and where `interrupt` is set.
+    static func run(_ host: String, until deadline: ContinuousClock.Instant, interrupt: Interrupt) -> Outcome? {
+        let lookUp = underWay.withLock { all in
+            if let known = all[host], !known.isStale { return known }
+            let new = NameLookUp()
+            all[host] = new
+            new.start(host)
+            return new
+        }
+        guard Connection.pollSocket(lookUp.ended.descriptor, POLLIN, interrupt, until: deadline) == .ready,
+            let outcome = lookUp.ending.withLock({ $0?.outcome })
+        else { return nil }
+        underWay.withLock { all in if all[host] === lookUp { all[host] = nil } }
+        return outcome
+    }
+
+    private func start(_ host: String) {
+        // Without a descriptor to wait on it is looked up here.
+        guard ended.descriptor >= 0 else { return end(Self.lookUp(host)) }
+        let thread = Thread { [self] in end(Self.lookUp(host)) }
+        thread.name = "postgres-name"
+        thread.start()
+    }
+
+    private func end(_ found: Outcome) {
+        ending.withLock { $0 = (found, .now) }
+        ended.set()
+    }
+
+    static func lookUp(_ host: String, flags: Int32 = 0) -> Outcome {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        hints.ai_flags = flags
+        var found: UnsafeMutablePointer<addrinfo>?
+        let code = getaddrinfo(host, nil, &hints, &found)
+        guard code == 0 else { return .failed(String(cString: gai_strerror(code))) }
+        defer { freeaddrinfo(found) }
+        var addresses: [String] = []
+        var next = found
+        while let one = next?.pointee {
+            next = one.ai_next
+            var name = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+            guard
+                getnameinfo(one.ai_addr, one.ai_addrlen, &name, socklen_t(name.count), nil, 0, NI_NUMERICHOST) == 0
+            else { continue }
+            let address = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            if !addresses.contains(address) { addresses.append(address) }
+        }
+        return .addresses(addresses)
+    }
+}

@@ -1,0 +1,132 @@
+import EmbeddedPostgres
+import Foundation
+import Postgres
+import Testing
+
+@testable import receiptd
+
+/// Scenes in which the database stands in the way, or loses what it had committed.
+extension Scene {
+    /// Of the plan, in three parts.
+    private static let first = 80
+    private static let second = 160
+
+    /// Checkpoints cannot be written for seconds, and everything else can.
+    func checkpointsWait() async throws {
+        monitor.start()
+        try bed.startWorker()
+        await load.send(upTo: Self.first)
+        try await done(Self.first)
+        try await whileLocked("offset_checkpoints", "EXCLUSIVE") {
+            await load.send(upTo: Self.second)
+            try await answered(Self.second)
+            // Offsets are committed each second.
+            try await last(.seconds(3))
+        }
+        await load.finish()
+        await settle()
+    }
+
+    /// An earlier copy of the data directory is put back under the worker.
+    /// - Parameter isCheckpointed: whether what is lost had its checkpoint, or was only decided.
+    func putBack(isCheckpointed: Bool) async throws {
+        let server = try #require(bed.parts.postgres)
+        monitor.start()
+        try bed.startWorker()
+        await load.send(upTo: Self.first)
+        try await done(Self.first)
+        try await blocking {
+            server.stopServer()
+            try server.keepCopy()
+            try server.startServer()
+        }
+        if isCheckpointed {
+            await load.send(upTo: Self.second)
+            try await done(Self.second)
+            try await lose(server)
+        } else {
+            try await whileLocked("offset_checkpoints", "EXCLUSIVE") {
+                await load.send(upTo: Self.second)
+                try await answered(Self.second)
+                try await lose(server)
+            }
+        }
+        await load.finish()
+        await settle()
+    }
+
+    /// A session stops in the middle of a batch, and the server lives.
+    func hungBatch() async throws {
+        monitor.start()
+        // A session counts as hung 5 s after its statement's time-out.
+        try bed.startWorker(["DATABASE_URL": bed.databaseURL + "?options=-cstatement_timeout%3D5s"])
+        await load.send(upTo: Self.first)
+        try await done(Self.first)
+        var backend: Int32?
+        defer { if let backend { kill(backend, SIGCONT) } }
+        try await whileLocked("claims", "ACCESS EXCLUSIVE") {
+            await load.send(upTo: Self.second)
+            try await eventually("a batch waits for the lock") {
+                backend = try await bed.query(
+                    """
+                    SELECT pid FROM pg_stat_activity
+                    WHERE application_name = 'receiptd' AND wait_event_type = 'Lock' AND query LIKE '%INSERT INTO claims%'
+                    """
+                ) { rows in rows.count == 0 ? nil : rows.int4(0, 0).map { Int32($0) } }
+                return backend != nil
+            }
+            if let backend { kill(backend, SIGSTOP) }
+        }
+        await load.finish()
+        await settle()
+    }
+
+    private func lose(_ server: EmbeddedPostgres) async throws {
+        databaseLife.beginLosing()
+        defer { databaseLife.endLosing() }
+        try await blocking {
+            server.stopServer()
+            try server.putCopyBack()
+            try server.startServer()
+        }
+    }
+
+    private func answered(_ count: Int) async throws {
+        try await eventually("\(count) are answered") { bed.outcomes.content.answers.count >= count }
+    }
+
+    /// Answered, checkpointed and committed.
+    private func done(_ count: Int) async throws {
+        try await answered(count)
+        try await eventually("all is committed") { try await bed.lag() == 0 }
+    }
+
+    /// A session of the test's own holds a lock on a table until the body has returned, or the server has stopped.
+    private func whileLocked(_ table: String, _ mode: String, _ body: () async throws -> Void) async throws {
+        try await Seeds.withPool(bed.databaseURL) { pool in
+            let locking = Task {
+                try await pool.run { session in
+                    try session.run(script: "BEGIN; LOCK TABLE \(table) IN \(mode) MODE; SELECT pg_sleep(25); COMMIT")
+                }
+            }
+            try await eventually("the table is locked") {
+                try await bed.query(
+                    """
+                    SELECT count(*) FROM pg_locks
+                    WHERE relation = '\(table)'::regclass AND granted AND mode = '\(Self.name(of: mode))'
+                    """
+                ) { $0.int8(0, 0) ?? 0 } > 0
+            }
+            try await body()
+            _ = try? await bed.query(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'BEGIN; LOCK TABLE \(table) %'"
+            ) { $0.count }
+            _ = await locking.result
+        }
+    }
+
+    /// As `pg_locks` has it.
+    private static func name(of mode: String) -> String {
+        mode == "EXCLUSIVE" ? "ExclusiveLock" : "AccessExclusiveLock"
+    }
+}

@@ -1,0 +1,115 @@
+import AppStoreSimulation
+import Foundation
+import Postgres
+
+@testable import receiptd
+
+/// What is done to a worker in a scene, and what was seen meanwhile.
+final class Scene: Sendable {
+    let bed: Testbed
+    let load: RunningLoad
+    let monitor: ChaosMonitor
+    let databaseLife = DatabaseLife()
+    private let plan: Plan
+    private let quiets = Locked<[Evidence.Quiet]>([])
+    private let limitedSince = Locked<Int64?>(nil)
+    private let unsettled = Locked<[String]>([])
+
+    /// What is not done by then is lost. A worker joins its group within seconds.
+    private static let settling = Duration.seconds(25)
+    private static let outageSeconds = 6
+
+    init(bed: Testbed, plan: Plan) {
+        self.bed = bed
+        self.plan = plan
+        let load = RunningLoad(bed: bed, plan: plan)
+        self.load = load
+        monitor = ChaosMonitor(
+            bed: bed, plan: plan, places: { load.places }, workers: { [] }, databaseLife: databaseLife)
+    }
+
+    func undisturbed() async throws {
+        monitor.start()
+        try bed.startWorker()
+        await load.finish()
+        await settle()
+    }
+
+    /// Nothing is decided: nothing may be committed. Then the workers are killed.
+    func hangingApple(_ meanwhile: (Testbed) async throws -> Void) async throws {
+        try await bed.apple.setOutage(.hang)
+        await load.finish()
+        try bed.startWorker()
+        await bed.apple.waitUntil { $0.requests >= 4 }
+        try await meanwhile(bed)
+        monitor.start()
+        // Offsets are committed each second.
+        try await last(.seconds(3))
+        for worker in bed.allWorkers { try await worker.kill() }
+        try await bed.apple.setOutage(nil)
+        try bed.startWorker()
+        await settle()
+    }
+
+    func apple503() async throws {
+        try bed.startWorker()
+        load.start(perSecond: 20)
+        try await eventually("the worker is at work") { bed.outcomes.content.events.count > 20 }
+        try await bed.apple.setOutage(.http503)
+        // What opens the circuit, and then what probes it.
+        let from = Self.now + 1000
+        try await last(.seconds(Self.outageSeconds))
+        quiets.value.append(
+            Evidence.Quiet(from: from, until: Self.now, requests: 20, name: "while Apple is out"))
+        try await bed.apple.setOutage(nil)
+        await load.finish()
+        await settle()
+    }
+
+    func apple429() async throws {
+        try bed.startWorker()
+        try bed.startWorker()
+        load.start(perSecond: 20)
+        try await eventually("the workers are at work") { bed.outcomes.content.events.count > 20 }
+        limitedSince.value = Self.now
+        bed.apple.setBehaviour([.http(429, headers: ["Retry-After": "\(ChaosFault.retryAfterSeconds)"])])
+        await bed.apple.waitUntil { ($0.answers["http_429"] ?? 0) > 0 }
+        bed.apple.setBehaviour(nil)
+        // Fresh submissions come all the while that Apple wants to be left alone.
+        try await last(.seconds(ChaosFault.retryAfterSeconds))
+        await load.finish()
+        await settle()
+    }
+
+    func evidence() async throws -> Evidence {
+        await monitor.stop()
+        await monitor.look(isSettled: true)
+        var evidence = try await Evidence(plan, from: bed)
+        evidence.isLossy = databaseLife.losses != 0
+        evidence.monitor = monitor.findings
+        evidence.unsettled = unsettled.value
+        evidence.quiets = quiets.value
+        if let limitedSince = limitedSince.value {
+            evidence.expectQuiet(
+                afterLimitsSince: limitedSince, through: Self.now,
+                retryAfter: Int64(ChaosFault.retryAfterSeconds) * 1000)
+        }
+        return evidence
+    }
+
+    func settle() async {
+        do {
+            try await bed.settle(plan, within: Self.settling)
+            // What a database has lost was answered before.
+            try await eventually("whatever was told stands in the ledger", within: Self.settling) {
+                let granted = try await bed.query("SELECT count(*) FROM grants") { $0.int8(0, 0) ?? 0 }
+                let told = bed.outcomes.content.events.filter { $0.type == "receipt.granted" }
+                return granted >= Set(told.map(\.transactionID)).count
+            }
+        } catch {
+            unsettled.value.append("\(error)")
+        }
+    }
+
+    private static var now: Int64 { Int64(Date.now.timeIntervalSince1970 * 1000) }
+}

@@ -1,0 +1,1 @@
+../../KafkaTests/RefusingBroker.swift
