@@ -72,7 +72,8 @@ struct SuspectTests {
             // Nothing of it is lost, and nobody takes it up.
             #expect(try await store.hasSuspect() == false)
             #expect(try await store.leaseDue(limit: 10).isEmpty)
-            let listed = try await ParkedAdministration(pool: database.pool).list(ParkedFilter(reason: .crashed), limit: 10)
+            let listed = try await ParkedAdministration(pool: database.pool).list(
+                ParkedFilter(reason: .crashed), limit: 10)
             #expect(listed.map(\.submissionID) == ["s-3"])
             #expect(listed.first?.dueAt == nil && listed.first?.isLeased == false)
             #expect(listed.first?.detail == "the process died 3 times while this one alone was taken up")

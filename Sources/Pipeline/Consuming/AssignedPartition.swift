@@ -5,7 +5,7 @@ import Kafka
 final class AssignedPartition: ProgressOwner {
     let assignment: UInt64
     var progress: PartitionProgress
-    private(set) var inFlight: [ObjectIdentifier: InFlightRecord] = [:]
+    private(set) var inFlight: [ObjectIdentifier: SubmissionInHand] = [:]
     /// A record of it came under this assignment.
     var isFetching: Bool { next != nil }
     /// Behind the last record that came under this assignment.
@@ -77,8 +77,8 @@ final class AssignedPartition: ProgressOwner {
         preparation?.highestDecided.map { offset <= $0 } ?? false
     }
 
-    func admit(_ item: InFlightRecord) {
-        progress.admit(item.record.offset)
+    func admit(_ item: SubmissionInHand) {
+        progress.admit(item.position.offset)
         inFlight[ObjectIdentifier(item)] = item
         admittedCount += 1
     }
@@ -87,10 +87,10 @@ final class AssignedPartition: ProgressOwner {
     func stepOver(to last: Int64) { progress.stepOver(to: last) }
 
     /// An abandoned record stays unfinished, so that its offset is never passed.
-    func ended(_ item: InFlightRecord, isDone: Bool) -> PartitionProgress.Restart? {
+    func ended(_ item: SubmissionInHand, isDone: Bool) -> PartitionProgress.Restart? {
         inFlight[ObjectIdentifier(item)] = nil
         guard isDone else { return nil }
-        return progress.finish(item.record.offset, epoch: item.epoch, decidedIn: item.decidedIn)
+        return progress.finish(item.position.offset, epoch: item.epoch, decidedIn: item.decidedIn)
     }
 
     /// Only few records at a time until Kafka knows of progress.

@@ -39,22 +39,23 @@ extension ConsumerLoop {
         CrashPoint.decoded.reached()
         var ticket: PlayerLanes.Ticket?
         if case .submission(let submission) = decoded { ticket = worker.enterLane(of: submission.playerID) }
-        let item = InFlightRecord(
-            record: record, position: position, decoded: decoded, ticket: ticket, assignment: partition.assignment,
-            epoch: partition.progress.epoch, mayBeRedelivered: partition.mayBeRedelivered(record.offset))
+        let admitted = AdmittedRecord(
+            record: record, ticket: ticket, assignment: partition.assignment, epoch: partition.progress.epoch,
+            mayBeRedelivered: partition.mayBeRedelivered(record.offset))
+        let item = SubmissionInHand(admitted, at: position, decoded: decoded)
         partition.admit(item)
         if let unread { partition.stepOver(to: unread.last) }
         CrashPoint.admitted.reached()
         start(item)
     }
 
-    private func start(_ item: InFlightRecord) {
-        worker.parking?.load.freshBegan()
+    private func start(_ item: SubmissionInHand) {
+        worker.parking.slots.freshBegan()
         item.start { [worker, inbox] item in
             var isDone = true
             do throws(Abandoned) { try await worker.work(on: item) } catch { isDone = false }
             if let ticket = item.ticket { worker.lanes.leave(ticket) }
-            worker.parking?.load.freshEnded()
+            worker.parking.slots.freshEnded()
             item.end()
             inbox.post(.ended(item, isDone: isDone))
         }
@@ -79,9 +80,9 @@ extension ConsumerLoop {
         }
     }
 
-    private func ended(_ item: InFlightRecord, isDone: Bool) {
+    private func ended(_ item: SubmissionInHand, isDone: Bool) {
         window.release(bytes: item.byteCount)
-        guard let partition = partitions[item.record.topicPartition], partition.assignment == item.assignment
+        guard let partition = partitions[item.topicPartition], partition.assignment == item.assignment
         else { return }
         if let restart = partition.ended(item, isDone: isDone) { return rejoin(restart) }
         if isDone, partition.note.left > 0 { partition.note.pass() }

@@ -29,7 +29,7 @@ extension ConsumerLoop {
     func updateCare() {
         let wasCareful = isCareful
         isCareful = partitions.values.contains { $0.note.left > 0 }
-        worker.parking?.load.hold(isCareful)
+        worker.parking.slots.setLeasingPaused(isCareful)
         if isCareful, !wasCareful {
             logger.warning(
                 "the process died again and again without progress: records are taken one at a time",
@@ -48,7 +48,7 @@ extension ConsumerLoop {
         guard window.records == partitions.values.reduce(0, { $0 + $1.held.count }) else { return forgive(now) }
         updateCare()
         // A commit under way may come after the one that names the record.
-        guard worker.parking?.load.isQuiet ?? true, commitSentAt == nil, now >= nextNaming else { return }
+        guard worker.parking.slots.isLeasingIdle, commitSentAt == nil, now >= nextNaming else { return }
         for (partition, state) in partitions.sorted(by: { $0.key < $1.key }) where state.note.left > 0 {
             guard state.preparation != nil, state.isStartKnown, !leaving.contains(partition) else { continue }
             guard let record = state.held.first else {

@@ -71,12 +71,12 @@ extension ConsumerLoop {
     /// Publishes what the partition's last owner decided and may not have published, before anything new of it: so
     /// that order per player survives a fail-over. Tries until the database answers or the partition is gone.
     private func prepare(_ partition: TopicPartition, assignment: UInt64) -> Task<Void, Never> {
-        let sweep = OutboxSweep(
+        let relay = OutboxRelay(
             unpublished: unpublished, publisher: worker.publisher, ledger: worker.ledger, logger: logger)
         let inbox = inbox
         let checkpointer = checkpointer
         return Task {
-            guard let highest = await sweep.sweep(partition) else { return }
+            guard let highest = await relay.publishAll(of: partition) else { return }
             // Again after the sweep: by it the database has answered, which it may not have done before.
             while !Task.isCancelled {
                 let stored = await checkpointer.reporting {
@@ -146,7 +146,8 @@ extension ConsumerLoop {
 
     /// What is still under way goes on for as long as it cannot be cancelled, and moves no offset any more.
     func forget(_ gone: [TopicPartition], lost: Bool = false) {
-        InFlightRecord.abandon(gone.flatMap { Array(partitions[$0]?.inFlight.values ?? [:].values) }, immediately: true)
+        SubmissionInHand.abandon(
+            gone.flatMap { Array(partitions[$0]?.inFlight.values ?? [:].values) }, immediately: true)
         for partition in gone {
             guard let state = partitions.removeValue(forKey: partition) else { continue }
             if PlantedFault.commitAfterRevoke.isPlanted { givenBack[partition] = state.progress.end }
@@ -160,11 +161,13 @@ extension ConsumerLoop {
 
     /// Gives up what only waits, lets the rest finish within `seconds`. Returns how many records were left.
     private func drain(_ drained: [TopicPartition], seconds: Double) -> Int {
-        func inFlight() -> [InFlightRecord] { drained.flatMap { Array(partitions[$0]?.inFlight.values ?? [:].values) } }
+        func inFlight() -> [SubmissionInHand] {
+            drained.flatMap { Array(partitions[$0]?.inFlight.values ?? [:].values) }
+        }
         leaving = Set(drained)
         defer { leaving = [] }
         let deadline = WallClock.monotonicSeconds + seconds
-        InFlightRecord.abandon(inFlight(), immediately: false)
+        SubmissionInHand.abandon(inFlight(), immediately: false)
         var isUrgent = false
         while true {
             let now = WallClock.monotonicSeconds
@@ -173,7 +176,7 @@ extension ConsumerLoop {
             if !isUrgent, now >= deadline - seconds / 5 {
                 // The last fifth: what is under way at Apple is cut, so that what is in the database can finish.
                 isUrgent = true
-                InFlightRecord.abandon(inFlight(), immediately: true)
+                SubmissionInHand.abandon(inFlight(), immediately: true)
             }
             health.beat(.consumerLoop)
             handleInbox(waitingSeconds: min(0.1, deadline - now))
