@@ -26,22 +26,9 @@ struct HeldSource: LeaseSource {
         if !staying.isEmpty { try await worker.holds.keepHeld(staying, catalogVersion: catalog.version) }
         // With few slots, only what took none of them calls for haste.
         let isFull = leased.count == limit && (limit == batch || !staying.isEmpty)
-        return LeasedBatch(groups: grouped(open), isFull: isFull)
-    }
-
-    /// Holds of one submission have one proof.
-    private func grouped(_ holds: [LeasedHold]) -> [[SubmissionInHand]] {
-        var groups: [(answer: GroupAnswer, items: [SubmissionInHand])] = []
-        var places: [NameBasedUUID: Int] = [:]
-        for hold in holds {
-            let place = places[hold.identity] ?? groups.count
-            if place == groups.count {
-                places[hold.identity] = place
-                groups.append((GroupAnswer(), []))
-            }
-            groups[place].items.append(SubmissionInHand(held: hold, sharing: groups[place].answer))
-        }
-        return groups.map(\.items)
+        // Holds of one submission have one proof.
+        return LeasedBatch(
+            open, by: \.identity, isFull: isFull, inHand: SubmissionInHand.init(held:sharing:))
     }
 
     /// Its try has settled it, or put it back.

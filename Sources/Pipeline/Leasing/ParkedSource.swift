@@ -41,18 +41,9 @@ final class ParkedSource: LeaseSource {
 
     func leaseDue(limit: Int) async throws -> LeasedBatch {
         let leased = try await parking.store.leaseDue(limit: limit)
-        var groups: [(answer: GroupAnswer, items: [SubmissionInHand])] = []
-        var places: [SharedAnswers.Key: Int] = [:]
-        for one in leased {
-            let key = SharedAnswers.Key(proof: one.proof, bundleID: one.submission.bundleID)
-            let place = places[key] ?? groups.count
-            if place == groups.count {
-                places[key] = place
-                groups.append((GroupAnswer(), []))
-            }
-            groups[place].items.append(SubmissionInHand(parked: one, sharing: groups[place].answer))
-        }
-        return LeasedBatch(groups: groups.map(\.items), isFull: leased.count { $0.isDue } == batch)
+        return LeasedBatch(
+            leased, by: { SharedAnswers.Key(proof: $0.proof, bundleID: $0.submission.bundleID) },
+            isFull: leased.count { $0.isDue } == batch, inHand: SubmissionInHand.init(parked:sharing:))
     }
 
     /// Answered, by this try or an earlier one. Where it was parked again, the lease is over and the row stays.
