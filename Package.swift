@@ -157,6 +157,9 @@ let package = Package(
         .target(name: "EmbeddedPostgres", dependencies: ["CSpawn"], swiftSettings: strict),
         // Bugs for the chaos suite to find; nothing at all in a release build.
         .target(name: "PlantedFaults", swiftSettings: strict),
+        // What tests use in the place of a database; held to the same conformance suites.
+        .target(
+            name: "TestSupport", dependencies: ["Fulfillment"], path: "Tests/TestSupport", swiftSettings: strict),
         // Shows librdkafka's threads to the thread sanitizer; empty in every other build.
         .target(name: "CThreadShim"),
         .testTarget(
@@ -205,7 +208,8 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "LedgerTests", dependencies: ["Ledger", "Postgres", "EmbeddedPostgres", "Fulfillment"],
+            name: "LedgerTests",
+            dependencies: ["Ledger", "Postgres", "EmbeddedPostgres", "Fulfillment", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
             name: "OperationsTests",
@@ -229,7 +233,7 @@ let package = Package(
         .testTarget(
             name: "PipelineTests",
             dependencies: [
-                "Pipeline", "CThreadShim", "Fulfillment", "Kafka", "Ledger", "Operations",
+                "Pipeline", "CThreadShim", "Fulfillment", "Kafka", "Operations", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],

@@ -8,111 +8,94 @@ import Operations
 public struct Pipeline: Sendable {
     private let settings: PipelineSettings
     private let worker: SubmissionWorker
-    private let unpublished: any UnpublishedEvents
-    private let held: (any HeldPurchases)?
-    private let checkpoints: any OffsetCheckpoints
+    private let stores: PipelineStores
     private let publisher: OutcomePublisher
+    private let notifications: NotificationLoop
     private let health: Health
     private let logger: Logger
     private let inbox = Inbox()
-    private let notifications: NotificationLoop?
-    private let supervisor = Supervisor()
+    private let shutdown = ShutdownState()
 
     /// - Parameters:
     ///   - catalog: the newest one. There must be one before `run` is called.
-    ///   - parser: reads and proves receipts without asking anyone.
-    ///   - parked: where what cannot wait in memory waits, and what tells an outage from one submission's trouble; nil
-    ///     where everything waits in memory.
-    ///   - held: nil where no hold ever ends. It needs `parked`, with which it shares what Apple may be asked.
-    ///   - notifications: nil where Apple's are not read.
-    ///   - checkpoints: of the consumer group that the settings name.
+    ///   - notifications: where Apple's come from.
     public init(
-        settings: PipelineSettings, catalog: @escaping @Sendable () -> Catalog?, parser: any ProofParser,
-        verifier: any ReceiptVerifier, ledger: any PurchaseLedger, unpublished: any UnpublishedEvents,
-        parked: (store: any ParkedSubmissions, apple: any AppleState)? = nil, held: (any HeldPurchases)? = nil,
-        notifications: NotificationSource? = nil, checkpoints: any OffsetCheckpoints, metrics: ReceiptdMetrics,
-        health: Health, logger: Logger
+        settings: PipelineSettings, catalog: @escaping @Sendable () -> Catalog?, verification: PipelineVerification,
+        stores: PipelineStores, notifications: NotificationSource, metrics: ReceiptdMetrics, health: Health,
+        logger: Logger
     ) throws(KafkaError) {
         self.settings = settings
-        self.unpublished = unpublished
-        self.held = held
-        self.checkpoints = checkpoints
+        self.stores = stores
         self.health = health
         self.logger = logger
+        let pipelineMetrics = PipelineMetrics(metrics, failures: health.failures)
         publisher = try OutcomePublisher(settings: settings, health: health, logger: logger)
-        self.notifications = notifications.map { [publisher] source in
-            NotificationLoop(
-                worker: NotificationWorker(
-                    source: source, catalog: catalog, publisher: publisher, ledger: ledger,
-                    metrics: PipelineMetrics(metrics, failures: health.failures), logger: logger),
-                checkpoints: checkpoints, health: health, logger: logger)
-        }
         worker = SubmissionWorker(
-            catalog: catalog, parser: parser, verifier: verifier, ledger: ledger, publisher: publisher,
-            lanes: PlayerLanes(), retry: settings.retry, metrics: PipelineMetrics(metrics, failures: health.failures),
-            logger: logger,
-            parking: parked.map { ParkingDesk(store: $0.store, apple: $0.apple, settings: settings) })
+            catalog: catalog, parser: verification.parser, verifier: verification.verifier, ledger: stores.ledger,
+            holds: stores.holds, publisher: publisher, lanes: PlayerLanes(),
+            parking: ParkingContext(store: stores.parked, apple: verification.apple, settings: settings),
+            metrics: pipelineMetrics, logger: logger)
+        self.notifications = NotificationLoop(
+            worker: NotificationWorker(
+                source: notifications, catalog: catalog, publisher: publisher, ledger: stores.ledger,
+                metrics: pipelineMetrics, logger: logger),
+            checkpoints: stores.checkpoints, health: health, logger: logger)
     }
 
     /// Consumes until `stop` is called; returns when everything in flight is finished or given up, the offsets are
     /// committed and the group is left. Throws where librdkafka does not take the settings.
     public func run() async throws {
-        let sweeper = Task { await supervise(.outboxSweep) { await sweepOrphans() } }
+        let orphans = Task { await supervise(.outboxSweep) { await publishOrphans() } }
         let broker = Task { [publisher, health] in
             await supervise(.brokerWatch) { await BrokerWatch(publisher: publisher, health: health).run() }
         }
-        let revisit = Revisit(worker: worker, health: health, logger: logger)
-        revisit?.start { await supervise(.parkedLoop, $0) }
-        let holds = held.flatMap { HoldRevisit(worker: worker, holds: $0, health: health, logger: logger) }
-        holds?.start { await supervise(.heldLoop, $0) }
-        async let notified: Void = superviseNotifications()
+        let parked = LeaseLoop(
+            ParkedSource(worker: worker, failures: health.failures, logger: logger), worker: worker, health: health)
+        parked.start { await supervise(.parkedLoop, $0) }
+        let held = LeaseLoop(HeldSource(worker: worker), worker: worker, health: health)
+        held.start { await supervise(.heldLoop, $0) }
+        async let notified: Void = supervise(.notificationLoop) { await readNotifications() }
         await supervise(.consumerLoop) {
             let ending = await consume()
-            if case .failure(let error) = ending { supervisor.note(error) }
+            if case .failure(let error) = ending { shutdown.consumerFailed(error) }
             try ending.get()
         }
-        notifications?.stop()
+        notifications.stop()
         await notified
-        sweeper.cancel()
+        orphans.cancel()
         broker.cancel()
         // Both at once: each waits a while for what is in the database.
-        holds?.cancel()
-        await revisit?.stop()
-        await holds?.stop()
+        held.cancel()
+        await parked.stop()
+        await held.stop()
         await withCheckedContinuation { continuation in
             BlockingWork.run { [publisher] in
                 publisher.close()
                 continuation.resume()
             }
         }
-        if let failure = supervisor.failure { throw failure }
-        if let ended = supervisor.ended { throw ended }
+        if let failure = shutdown.failure { throw failure }
+        if let ended = shutdown.ended { throw ended }
     }
 
     /// Runs what is to run until `stop`. Where it ends before, all of it stops, and `run` throws.
     private func supervise(_ part: EndlessPart, _ body: @Sendable () async throws -> Void) async {
         do {
-            try await part.run(isStopping: { [supervisor] in supervisor.isStopping || Task.isCancelled }, body)
+            try await part.run(isStopping: { [shutdown] in shutdown.isStopping || Task.isCancelled }, body)
         } catch {
             logger.critical("a part of the process ended: all of it stops", [.part: "\(part.rawValue)"])
-            supervisor.note(error)
+            shutdown.partEnded(error)
             stop()
         }
-    }
-
-    private func superviseNotifications() async {
-        guard notifications != nil else { return }
-        await supervise(.notificationLoop) { await readNotifications() }
     }
 
     /// Returns when the consumer's thread is done.
     private func consume() async -> Result<Void, KafkaError> {
         await withCheckedContinuation { continuation in
-            let thread = Thread { [settings, worker, unpublished, checkpoints, inbox, health, logger] in
+            let thread = Thread { [settings, worker, stores, inbox, health, logger] in
                 let loop = ConsumerLoop(
-                    settings: settings, worker: worker, unpublished: unpublished, checkpoints: checkpoints,
-                    inbox: inbox,
-                    health: health, logger: logger)
+                    settings: settings, worker: worker, unpublished: stores.outbox, checkpoints: stores.checkpoints,
+                    inbox: inbox, health: health, logger: logger)
                 continuation.resume(returning: Result { () throws(KafkaError) in try loop.run() })
             }
             thread.name = "consumer"
@@ -123,9 +106,8 @@ public struct Pipeline: Sendable {
 
     /// Returns when the thread is done that reads them.
     private func readNotifications() async {
-        guard let notifications else { return }
         await withCheckedContinuation { continuation in
-            let thread = Thread {
+            let thread = Thread { [notifications] in
                 notifications.run()
                 continuation.resume()
             }
@@ -137,19 +119,19 @@ public struct Pipeline: Sendable {
 
     /// May be called from anywhere, any number of times.
     public func stop() {
-        supervisor.stop()
-        notifications?.stop()
+        shutdown.stop()
+        notifications.stop()
         inbox.post(.stop)
     }
 
-    private func sweepOrphans() async {
-        let sweep = OutboxSweep(
-            unpublished: unpublished, publisher: publisher, ledger: worker.ledger, logger: logger)
+    private func publishOrphans() async {
+        let relay = OutboxRelay(
+            unpublished: stores.outbox, publisher: publisher, ledger: stores.ledger, logger: logger)
         while !Task.isCancelled {
-            let seconds = PipelineLimits.sweepSeconds * Double.random(in: 0.5..<1.5)
+            let seconds = PipelineLimits.orphanSeconds * Double.random(in: 0.5..<1.5)
             guard (try? await Task.sleep(for: .seconds(seconds))) != nil else { return }
             do {
-                while try await sweep.sweepOrphans() == PipelineLimits.sweepBatch {}
+                while try await relay.publishOrphans() == PipelineLimits.orphanBatch {}
                 health.failures.recovered(.outbox)
             } catch {
                 health.failures.report(error, of: .outbox)

@@ -54,9 +54,9 @@ enum PipelineLimits {
     static let aloneSeconds = 5.0
     /// Records handled between two looks at everything else.
     static let recordsPerTurn = 256
-    /// Between two sweeps for orphans of dead replicas; each is drawn from half of it to one and a half.
-    static let sweepSeconds = 5.0
-    static let sweepBatch = 500
+    /// Between two looks for the events of dead replicas; each is drawn from half of it to one and a half.
+    static let orphanSeconds = 5.0
+    static let orphanBatch = 500
     /// Bytes of a value that go to the dead-letter topic where it does not take the whole.
     static let deadLetterExcerptBytes = 64 * 1024
     /// Bytes that a header takes in memory besides its name and value.
@@ -66,16 +66,17 @@ enum PipelineLimits {
     static let publishRetryMaximumSeconds = 5.0
     /// Between two warnings of the same failure to publish: every record in flight would else say it at each try.
     static let publishWarningSeconds = 10.0
-    /// Between two looks for parked submissions that are due.
-    static let revisitSeconds = 1.0
-    /// Parked submissions taken up at a time; those of the same proof that come along double it at most.
-    static let revisitBatch = 20
-    /// Between two looks for parked submissions that are to be taken alone; and while there are some, the time for others.
+    /// Between two looks for parked submissions, or holds, that are due.
+    static let leaseSeconds = 1.0
+    /// Parked submissions leased at a time; those of the same proof that come along double it at most.
+    static let parkedBatch = 20
+    /// Between two looks for parked submissions that are to be tried in isolation; and while there are some, the time for
+    /// others.
     static let suspectSeconds = 5.0
     static let suspectSpacingSeconds = 1.0
-    /// For taking back the suspicion of one that is alone, while the database is out of reach.
+    /// For taking back the suspicion of one that is isolated, while the database is out of reach.
     static let forgivingSeconds = 60.0
-    /// Holds taken up at a time.
+    /// Holds leased at a time.
     static let holdBatch = 50
     /// Between two tries of a hold at least; Apple's trouble makes it longer.
     static let holdRetrySeconds = 1.0
@@ -83,8 +84,8 @@ enum PipelineLimits {
     static let holdFailureSeconds = 60.0
     /// Until a released hold of an app that the catalog does not have is looked at again.
     static let unknownAppRetrySeconds = 300.0
-    /// How long the process waits at its end for parked submissions that are under way.
-    static let revisitDrainSeconds = 5.0
+    /// How long the process waits at its end for leased work that is under way.
+    static let leaseDrainSeconds = 5.0
     /// Between two wakings of an app's blocked submissions: one that stays blocked must not be asked for all the time.
     static let wakeSeconds = 300.0
 }

@@ -45,6 +45,34 @@ struct ProofEvidenceTests {
         #expect(!isEnough(receipt(unread)))
     }
 
+    @Test("only an answer that stays as it is, and says more than the proof, is remembered behind it")
+    func remembered() {
+        var app = Sample.app()
+        let purchase = Sample.purchase("1")
+        let granted = Verdict.each([JudgedPurchase(purchase: purchase, kind: .consumable, verdict: .grant(payload: nil))]
+        )
+        let held = Verdict.each(
+            [JudgedPurchase(purchase: purchase, kind: .consumable, verdict: .hold(.unknownProduct))])
+        let told = GenuineReceipt(bundleID: Sample.bundle, environment: .production, purchases: [purchase])
+        let unproven = receipt(nil, .notProvable)
+        #expect(unproven.rememberedEvidence(told, after: granted, of: app) == told)
+        #expect(unproven.rememberedEvidence(told, after: held, of: app) == told)
+        #expect(
+            receipt(Sample.content(purchases: [purchase])).rememberedEvidence(told, after: granted, of: app) == nil)
+        var renewable = told
+        renewable.holdsAutoRenewable = true
+        #expect(unproven.rememberedEvidence(renewable, after: granted, of: app) == nil)
+        var empty = told
+        empty.purchases = []
+        #expect(unproven.rememberedEvidence(empty, after: .whole(.noPurchase, []), of: app) == nil)
+        // A transaction is asked for anew until it is granted: it may be refunded by then.
+        app.serverAPI = ServerAPICredentials(issuerID: "i", keyID: "k", privateKeySetting: "S")
+        let id = ParsedProof(digest: Self.digest, material: .transactionID("1"))
+        #expect(id.rememberedEvidence(told, after: granted, of: app) == told)
+        #expect(id.rememberedEvidence(told, after: held, of: app) == nil)
+        #expect(id.rememberedEvidence(told, after: .whole(.foreignApp, [purchase]), of: app) == nil)
+    }
+
     @Test("an answer that the receipt's own purchases recall need not be kept, and one that tells of others must")
     func recalledByItself() {
         let one = receipt(Sample.content(purchases: [Sample.purchase("1")]))

@@ -16,7 +16,7 @@ struct CatalogVersionTests {
         let offset = Int64(number) + catalog * 1_000
         return PendingDecision(
             submission: Sample.submission("s-\(offset)", player: "player-\(number)"),
-            position: Sample.position(offset), proof: Sample.digest("proof \(offset)"), ruling: .each([judged]),
+            position: Sample.position(offset), proof: Sample.digest("proof \(offset)"), verdict: .each([judged]),
             environment: .production, evidence: nil, decidedAt: Sample.noon, catalogVersion: catalog, traceparent: nil)
     }
 
@@ -49,7 +49,7 @@ struct CatalogVersionTests {
             let purchase = Sample.purchase(hold.transactionID.text)
             let settled = try await holds.settle(
                 HoldDecision(
-                    hold, ruling: .each([Sample.judged(purchase)]), environment: .production, decidedAt: Sample.noon,
+                    hold, verdict: .each([Sample.judged(purchase)]), environment: .production, decidedAt: Sample.noon,
                     catalogVersion: 2))
             granted += settled.map { [$0.subject] } ?? []
         }

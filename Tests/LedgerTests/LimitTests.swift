@@ -40,7 +40,7 @@ struct LimitTests {
     private static func decision(_ judged: JudgedPurchase, offset: Int64, proofBytes: Int = 4) -> PendingDecision {
         PendingDecision(
             submission: submission("s\(offset)", proofBytes: proofBytes), position: position(offset),
-            proof: Sample.digest("proof \(offset)"), ruling: .each([judged]), environment: .production,
+            proof: Sample.digest("proof \(offset)"), verdict: .each([judged]), environment: .production,
             evidence: GenuineReceipt(
                 bundleID: bundle, appAppleID: .max, environment: .production, purchases: [judged.purchase]),
             decidedAt: time, catalogVersion: .max, traceparent: String(repeating: "0", count: 55),
@@ -116,7 +116,7 @@ struct LimitTests {
         let purchase = Sample.purchase(text(3, "1000"), product: text(4, "gold"))
         let decision = PendingDecision(
             submission: submission, position: Sample.position(1), proof: Sample.digest("p"),
-            ruling: .each([Sample.judged(purchase)]), environment: .production, evidence: nil,
+            verdict: .each([Sample.judged(purchase)]), environment: .production, evidence: nil,
             decidedAt: Sample.noon, catalogVersion: 1, traceparent: nil)
         #expect(try await ledger.record(decision) == .parked)
         #expect(try await database.number("SELECT count(*) FROM grants") == 0)

@@ -5,7 +5,7 @@ import Kafka
 final class AssignedPartition: ProgressOwner {
     let assignment: UInt64
     var progress: PartitionProgress
-    private(set) var inFlight: [ObjectIdentifier: InFlightRecord] = [:]
+    private(set) var inFlight: [ObjectIdentifier: SubmissionInHand] = [:]
     /// The highest offset ever decided here, by anyone. Nil until the outbox is swept, and where there is none.
     private var highestDecided: Int64?
     /// Batches that cannot be read and stand in memory as one record each, by that record's offset.
@@ -30,8 +30,8 @@ final class AssignedPartition: ProgressOwner {
 
     func mayBeRedelivered(_ offset: Int64) -> Bool { highestDecided.map { offset <= $0 } ?? false }
 
-    func admit(_ item: InFlightRecord) {
-        progress.admit(item.record.offset)
+    func admit(_ item: SubmissionInHand) {
+        progress.admit(item.position.offset)
         inFlight[ObjectIdentifier(item)] = item
     }
 
@@ -39,9 +39,9 @@ final class AssignedPartition: ProgressOwner {
     func stepOver(to last: Int64) { progress.stepOver(to: last) }
 
     /// An abandoned record stays unfinished, so that its offset is never passed.
-    func ended(_ item: InFlightRecord, isDone: Bool) -> PartitionProgress.Restart? {
+    func ended(_ item: SubmissionInHand, isDone: Bool) -> PartitionProgress.Restart? {
         inFlight[ObjectIdentifier(item)] = nil
         guard isDone else { return nil }
-        return progress.finish(item.record.offset, epoch: item.epoch, decidedIn: item.decidedIn)
+        return progress.finish(item.position.offset, epoch: item.epoch, decidedIn: item.decidedIn)
     }
 }

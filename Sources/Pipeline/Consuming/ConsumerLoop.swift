@@ -42,7 +42,7 @@ final class ConsumerLoop {
         offsets = OffsetCommitter(
             assignment: assignment, intake: intake, checkpointer: checkpointer, inbox: inbox, logger: logger)
         isolated = IsolatedIntake(
-            assignment: assignment, intake: intake, offsets: offsets, load: worker.parking?.load, logger: logger)
+            assignment: assignment, intake: intake, offsets: offsets, slots: worker.parking.slots, logger: logger)
         handover = PartitionHandover(
             assignment: assignment, offsets: offsets, isolated: isolated,
             preparation: PartitionPreparation(

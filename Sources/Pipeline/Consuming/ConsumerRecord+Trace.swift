@@ -10,7 +10,3 @@ extension ConsumerRecord {
         return String(decoding: value, as: UTF8.self)
     }
 }
-
-extension InFlightRecord {
-    var traceparent: String? { record.traceparent }
-}

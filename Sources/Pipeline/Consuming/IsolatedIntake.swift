@@ -9,13 +9,13 @@ struct IsolatedIntake {
     let intake: RecordIntake
     let offsets: OffsetCommitter
     /// Parked submissions, of which none is taken up meanwhile.
-    let load: WorkLoad?
+    let slots: WorkSlots
     let logger: Logger
 
     /// To be called after every change of the assignment.
     func update() {
         let change = assignment.isolation.update()
-        load?.hold(assignment.isolation.isActive)
+        slots.setLeasingPaused(assignment.isolation.isActive)
         switch change {
         case .began(let records):
             logger.warning(
@@ -35,7 +35,7 @@ struct IsolatedIntake {
         guard assignment.gate.isIdle else { return assignment.isolation.isBusy(now: now) }
         update()
         // A commit under way may come after the one that names the record.
-        guard load?.isQuiet ?? true, !offsets.isCommitUnderWay else { return }
+        guard slots.isLeasingIdle, !offsets.isCommitUnderWay else { return }
         switch assignment.isolation.next(among: candidates(consumer), now: now) {
         case .isolate(let offset, let partition, let metadata):
             isolate(offset, of: partition, metadata: metadata, consumer)

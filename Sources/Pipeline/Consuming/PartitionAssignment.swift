@@ -58,7 +58,7 @@ final class PartitionAssignment {
 
     // MARK: - Records
 
-    func inFlight(of candidates: [TopicPartition]) -> [InFlightRecord] {
+    func inFlight(of candidates: [TopicPartition]) -> [SubmissionInHand] {
         candidates.flatMap { Array(partitions[$0]?.inFlight.values ?? [:].values) }
     }
 

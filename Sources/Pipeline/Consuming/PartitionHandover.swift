@@ -177,7 +177,7 @@ extension PartitionHandover {
 
     /// What is still under way goes on for as long as it cannot be cancelled, and moves no offset any more.
     private func forget(_ gone: [TopicPartition], lost: Bool = false) {
-        InFlightRecord.abandon(assignment.inFlight(of: gone), immediately: true)
+        SubmissionInHand.abandon(assignment.inFlight(of: gone), immediately: true)
         for partition in gone {
             if let state = assignment[partition] { PlantedCommits.revoked(partition, end: state.progress.end) }
             assignment.remove(partition, isLost: lost)
@@ -189,7 +189,7 @@ extension PartitionHandover {
     private func drain(_ drained: [TopicPartition], seconds: Double, handleInbox: (Double) -> Void) -> Int {
         for partition in drained { assignment.gate.close(partition) }
         let deadline = WallClock.monotonicSeconds + seconds
-        InFlightRecord.abandon(assignment.inFlight(of: drained), immediately: false)
+        SubmissionInHand.abandon(assignment.inFlight(of: drained), immediately: false)
         var isUrgent = false
         while true {
             let now = WallClock.monotonicSeconds
@@ -198,7 +198,7 @@ extension PartitionHandover {
             if !isUrgent, now >= deadline - seconds / 5 {
                 // The last fifth: what is under way at Apple is cut, so that what is in the database can finish.
                 isUrgent = true
-                InFlightRecord.abandon(assignment.inFlight(of: drained), immediately: true)
+                SubmissionInHand.abandon(assignment.inFlight(of: drained), immediately: true)
             }
             health.beat(.consumerLoop)
             handleInbox(min(0.1, deadline - now))

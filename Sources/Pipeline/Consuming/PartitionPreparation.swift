@@ -13,10 +13,10 @@ struct PartitionPreparation: Sendable {
     /// Publishes what the partition's last owner decided and may not have published, before anything new of it: so
     /// that order per player survives a fail-over. Tries until the database answers or the partition is gone.
     func start(_ partition: TopicPartition, assignment: UInt64) -> Task<Void, Never> {
-        let sweep = OutboxSweep(
+        let relay = OutboxRelay(
             unpublished: unpublished, publisher: worker.publisher, ledger: worker.ledger, logger: logger)
         return Task { [inbox, checkpointer] in
-            guard let highest = await sweep.sweep(partition) else { return }
+            guard let highest = await relay.publishAll(of: partition) else { return }
             // Again after the sweep: by it the database has answered, which it may not have done before.
             while !Task.isCancelled {
                 let stored = await checkpointer.reporting {

@@ -78,30 +78,31 @@ struct RecordIntake {
         CrashPoint.decoded.reached()
         var ticket: PlayerLanes.Ticket?
         if case .submission(let submission) = decoded { ticket = worker.enterLane(of: submission.playerID) }
-        let item = InFlightRecord(
-            record: record, position: position, decoded: decoded, ticket: ticket, assignment: partition.assignment,
-            epoch: partition.progress.epoch, mayBeRedelivered: partition.mayBeRedelivered(record.offset))
+        let admitted = AdmittedRecord(
+            record: record, ticket: ticket, assignment: partition.assignment, epoch: partition.progress.epoch,
+            mayBeRedelivered: partition.mayBeRedelivered(record.offset))
+        let item = SubmissionInHand(admitted, at: position, decoded: decoded)
         partition.admit(item)
         if let unread { partition.stepOver(to: unread.last) }
         CrashPoint.admitted.reached()
         start(item)
     }
 
-    private func start(_ item: InFlightRecord) {
-        worker.parking?.load.freshBegan()
+    private func start(_ item: SubmissionInHand) {
+        worker.parking.slots.freshBegan()
         item.start { [worker, inbox] item in
             var isDone = true
             do throws(Abandoned) { try await worker.work(on: item) } catch { isDone = false }
             if let ticket = item.ticket { worker.lanes.leave(ticket) }
-            worker.parking?.load.freshEnded()
+            worker.parking.slots.freshEnded()
             item.end()
             inbox.post(.ended(item, isDone: isDone))
         }
     }
 
-    func ended(_ item: InFlightRecord, isDone: Bool) {
+    func ended(_ item: SubmissionInHand, isDone: Bool) {
         assignment.gate.release(bytes: item.byteCount)
-        let partition = item.record.topicPartition
+        let partition = item.topicPartition
         guard let state = assignment[partition], state.assignment == item.assignment else { return }
         if let restart = state.ended(item, isDone: isDone) { return assignment.restart(restart) }
         if isDone { assignment.isolation.finished(partition) }

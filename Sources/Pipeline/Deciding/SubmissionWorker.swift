@@ -3,286 +3,170 @@ import Kafka
 import Logging
 import Operations
 
-/// One submission's whole life, from admission to the acknowledged event.
+/// One submission's life, from admission or lease to the acknowledged event.
 ///
-/// `work` returns when the outcome is durable and published, or throws `Abandoned` when the record is to come again.
+/// `work` returns when the outcome is durable and published, or when it waits durably for its next try; it throws
+/// `Abandoned` when it is to come again.
 public struct SubmissionWorker: Sendable {
     let catalog: @Sendable () -> Catalog?
     let parser: any ProofParser
     let verifier: any ReceiptVerifier
     let ledger: any PurchaseLedger
+    let holds: any HeldPurchases
     let publisher: OutcomePublisher
     let lanes: PlayerLanes
-    let retry: RetryDelay
+    let parking: ParkingContext
     let metrics: PipelineMetrics
     let logger: Logger
     let shared = SharedAnswers()
-    /// Nil: everything waits in memory.
-    var parking: ParkingDesk?
 
-    func work(on item: InFlightRecord) async throws(Abandoned) {
-        switch item.decoded {
-        case .deadLetter(let letter):
-            try await bury(item, letter)
-        case .submission(let submission):
+    /// The steps: screen, wait for the turn, decide (`recall`, then `answer` and `judge` until there is a verdict, then
+    /// `record`), publish, acknowledge. What screening does not admit leaves early.
+    func work(on item: SubmissionInHand) async throws(Abandoned) {
+        switch (item.decoded, item.origin) {
+        case (.deadLetter(let letter), .record(let admitted)):
+            try await publishDeadLetter(letter, of: admitted.record, item)
+        case (.submission(let submission), _):
             guard let catalog = catalog() else { throw Abandoned() }
             switch Screening.screen(submission, catalog: catalog, parser: parser, now: WallClock.now) {
             case .rejected(let reason, let proof):
-                try await rejectLocally(reason, submission, proof, item)
+                if case .held(let hold) = item.origin {
+                    return try await endHold(hold, rejectedFor: reason, item, catalogVersion: catalog.version)
+                }
+                try await rejectLocally(submission, for: reason, proof: proof, item)
             case .blocked(let blockage, let proof):
-                noteBlocked(blockage, submission, proof, in: catalog)
-                guard let parking else { return try await stayBlocked(item) }
-                try await park(submission, proof, item, on: parking, blockedBy: blockage)
+                let screened = ScreenedSubmission(item: item, submission: submission, proof: proof)
+                noteMissingCredentials(blockage, of: screened, in: catalog)
+                if case .held(let hold) = item.origin { return await reschedule(hold) }
+                try await parkUntried(screened, blockedBy: blockage)
             case .admitted(let proof):
                 CrashPoint.screened.reached()
-                if let parking, item.isBeyondShare {
-                    return try await park(submission, proof, item, on: parking, blockedBy: nil)
-                }
-                var clock = StageClock()
-                try await waitForTurn(item)
-                clock.mark(.turn, in: metrics)
-                let events = try await decide(submission, proof, item, &clock)
-                try await publish(events, of: item)
-                clock.mark(.publish, in: metrics)
-                CrashPoint.published.reached()
-                ledger.published(events.map(\.eventID))
-                CrashPoint.acknowledged.reached()
+                try await carryOut(ScreenedSubmission(item: item, submission: submission, proof: proof))
             }
+        case (.deadLetter, .parked), (.deadLetter, .held):
+            preconditionFailure("only submissions are leased")
         }
     }
 
-    /// Touches no table, but where the record may have been answered before the catalog changed: its first answer holds.
-    private func rejectLocally(
-        _ reason: Reason, _ submission: Submission, _ proof: Digest256?, _ item: InFlightRecord
-    ) async throws(Abandoned) {
-        if item.mayBeRedelivered {
-            let query = RecallQuery(
-                position: item.position, proof: proof ?? item.position.content, mayBeRedelivered: true,
-                isParked: item.parked != nil)
-            let recalled = try await withLedger(item) { () async throws(LedgerClosed) in
-                try await ledger.recollect(query)
-            }
-            if case .answered(let events) = recalled { return try await publish(events, of: item) }
-            if case .parked = recalled { return }
-        }
-        let event = OutcomeEvent.rejectedLocally(reason, submission: submission, proof: proof, position: item.position)
-        try await publish([event], of: item, isLocal: true)
+    private func carryOut(_ screened: ScreenedSubmission) async throws(Abandoned) {
+        let item = screened.item
+        if item.isBeyondShare { return try await parkUntried(screened, blockedBy: nil) }
+        var clock = StageClock(of: item, in: metrics)
+        if let ticket = item.ticket { try await item.waiting { await lanes.turn(ticket) } }
+        clock.mark(.turn)
+        let events = try await decide(screened, &clock)
+        try await publishRecorded(events, of: item)
+        clock.mark(.publish)
     }
 
-    /// recall → ask → judge → record, again and again until there is a verdict. Where the proof is enough, nobody is asked.
+    /// Returns the events to publish; none where it waits durably. Where the proof is enough, nobody is asked.
     ///
     /// Thousands are here at once, each for as long as Apple takes. What only computes is a function of its own that does
     /// not wait: its values take no room meanwhile.
     private func decide(
-        _ submission: Submission, _ proof: ParsedProof, _ item: InFlightRecord, _ clock: inout StageClock
+        _ screened: ScreenedSubmission, _ clock: inout StageClock
     ) async throws(Abandoned) -> [OutcomeEvent] {
         var remembered: GenuineReceipt?
-        switch try await recall(submission, proof, item) {
+        switch try await recall(screened) {
         case .answered(let events): return events
         case .parked: return []
         case .provenBefore(let receipt): remembered = receipt
         case .nothing: break
         }
-        clock.mark(.recall, in: metrics)
+        clock.mark(.recall)
         CrashPoint.recalled.reached()
-        let wait = Wait(item, on: parking, retry: retry)
-        defer { wait.end() }
+        let retries = RetryState(of: screened.item, in: parking)
+        defer { retries.end() }
         while true {
             // The newest catalog: what was retired or added while we waited counts.
             guard let catalog = catalog() else { throw Abandoned() }
-            guard let terms = AppTerms(of: submission.bundleID, in: catalog) else {
-                // As if it came now: a record that is never finished would hold back its partition's offset for good.
-                return rejected(.unknownApp, submission, proof, item)
+            guard let terms = AppTerms(of: screened.submission.bundleID, in: catalog) else {
+                return await answerForUnknownApp(screened)
             }
-            let answer: AppleAnswer
+            let answer: ProofAnswer
             if let remembered {
-                answer = .genuine(remembered)
+                answer = ProofAnswer(answer: .genuine(remembered), isRemembered: true, terms: terms)
             } else {
-                let isRetry = wait.history.failures > 0 || item.parked != nil
-                answer = await self.answer(to: proof, of: submission, terms, item, isRetry: isRetry)
+                let told = await self.answer(to: screened, terms, isRetry: retries.isRetry)
+                guard let terms = try termsToJudgeBy(screened, askedUnder: terms) else {
+                    return await answerForUnknownApp(screened)
+                }
+                answer = ProofAnswer(answer: told, isRemembered: false, terms: terms)
             }
             CrashPoint.answered.reached()
-            switch judge(answer, submission, proof, terms, item, wait) {
+            switch judge(screened, by: answer, retries) {
             case .decided(let verdict):
                 CrashPoint.judged.reached()
-                clock.mark(.ask, in: metrics)
-                let decision = decision(
-                    verdict, answer, submission, proof, terms, item, isRemembered: remembered != nil)
-                let events = try await record(decision, of: item)
-                clock.mark(.record, in: metrics)
+                clock.mark(.ask)
+                let events = try await record(verdict, on: screened, by: answer)
+                clock.mark(.record)
                 return events
             case let undecided:
                 metrics.retries.increment()
-                if try await isParked(after: undecided, submission, proof, item, wait) { return [] }
+                if try await !isTriedAgain(screened, after: undecided, retries) { return [] }
             }
         }
     }
 
-    private func recall(
-        _ submission: Submission, _ proof: ParsedProof, _ item: InFlightRecord
-    ) async throws(Abandoned) -> Recollection {
-        let query = recallQuery(submission, proof, item)
-        let recalled = try await withLedger(item) { () async throws(LedgerClosed) in
-            try await ledger.recollect(query)
-        }
-        if recalled != .nothing { metrics.recalled.increment() }
-        return recalled
-    }
-
-    /// Waits for the next try in memory (false), or parks the submission.
-    private func isParked(
-        after undecided: Judgement, _ submission: Submission, _ proof: ParsedProof, _ item: InFlightRecord, _ wait: Wait
-    ) async throws(Abandoned) -> Bool {
-        switch wait.step(after: undecided, now: WallClock.now) {
-        case .tryAgain(let seconds):
-            try await item.waiting { try await Task.sleep(for: .seconds(seconds)) }
-            return false
-        case .park(let reason, let seconds):
-            try await park(
-                submission, proof, item, reason, undecided, wait.history, dueAfterSeconds: seconds,
-                counts: wait.parksLonger)
-            return true
-        }
-    }
-
-    @inline(never)
-    func rejected(
-        _ reason: Reason, _ submission: Submission, _ proof: ParsedProof, _ item: InFlightRecord
-    ) -> [OutcomeEvent] {
-        [.rejectedLocally(reason, submission: submission, proof: proof.digest, position: item.position)]
-    }
-
-    @inline(never)
-    private func recallQuery(_ submission: Submission, _ proof: ParsedProof, _ item: InFlightRecord) -> RecallQuery {
-        RecallQuery(
-            position: item.position, proof: proof.digest, mayBeRedelivered: item.mayBeRedelivered,
-            isParked: item.parked != nil, evidence: proof.recallableEvidence,
-            claimant: submission.appAccountToken == nil ? nil : submission.playerID)
+    /// What Apple is asked under may be old when its answer comes. A record is judged by it all the same; a hold by the
+    /// newest catalog, for it would be taken up again otherwise. Nil where that no longer has the app.
+    private func termsToJudgeBy(_ screened: ScreenedSubmission, askedUnder terms: AppTerms) throws(Abandoned)
+        -> AppTerms?
+    {
+        guard screened.item.isHeld else { return terms }
+        // What a cancelled try brought is no judgement.
+        if Task.isCancelled { throw Abandoned() }
+        guard let newest = catalog() else { return terms }
+        return AppTerms(of: screened.submission.bundleID, in: newest)
     }
 
     @inline(never)
     private func judge(
-        _ answer: AppleAnswer, _ submission: Submission, _ proof: ParsedProof, _ terms: AppTerms,
-        _ item: InFlightRecord, _ wait: Wait
+        _ screened: ScreenedSubmission, by answer: ProofAnswer, _ retries: RetryState
     ) -> Judgement {
-        Judge(
-            submission: submission, app: terms.app, recordTimestamp: item.position.timestamp, now: WallClock.now,
-            signature: proof.signature
-        ).judge(answer, doubts: wait.doubts)
+        var waived: Set<Reason> = []
+        if case .held(let hold) = screened.item.origin { waived = hold.waived }
+        return Judge(
+            submission: screened.submission, app: answer.terms.app,
+            recordTimestamp: screened.item.position.timestamp, now: WallClock.now, signature: screened.proof.signature,
+            waived: waived
+        ).judge(answer.answer, doubts: retries.doubts)
     }
 
-    /// What the proof says by itself where that is enough, else what Apple says of it.
-    func answer(
-        to proof: ParsedProof, of submission: Submission, _ terms: AppTerms, _ item: InFlightRecord, isRetry: Bool
-    ) async -> AppleAnswer {
-        if let evidence = proof.sufficientEvidence(for: terms.app, now: WallClock.now) { return .genuine(evidence) }
-        let ask = question(proof, submission, terms, item, isRetry: isRetry)
-        let triesBefore = item.triesNoted
-        let answer = await item.sharedAnswer(ask)
-        if item.triesNoted == triesBefore { item.note(AppleTry(at: WallClock.now, answer: answer)) }
-        noteAnswer(answer, to: proof, submission.bundleID, item)
-        return answer
-    }
-
-    /// Asks Apple, once for all who have the same question.
-    @inline(never)
-    private func question(
-        _ proof: ParsedProof, _ submission: Submission, _ terms: AppTerms, _ item: InFlightRecord, isRetry: Bool
-    ) -> @Sendable () async -> AppleAnswer {
-        guard let question = proof.question(for: terms.app) else { return { .blocked(.noServerAPI) } }
-        var request = VerificationRequest(bundleID: submission.bundleID, subject: question)
-        request.playerID = submission.playerID
-        request.isProven = proof.isProven(of: submission.bundleID)
-        request.holdsAutoRenewable = proof.content?.holdsAutoRenewable ?? true
-        request.isRetry = isRetry
-        request.waiting = { [weak item] isWaiting in item?.note(isWaiting: isWaiting) }
-        request.ended = { [weak item] latest in item?.note(latest) }
-        let key = SharedAnswers.Key(proof: proof.digest, bundleID: submission.bundleID)
-        return { [request, shared, verifier] in
-            await shared.answer(
-                for: key, waiting: { item.note(isWaiting: $0) }, ask: { await verifier.verify(request) })
+    /// After a try without a verdict: true once the wait in memory is over, false where it waits durably.
+    private func isTriedAgain(
+        _ screened: ScreenedSubmission, after undecided: Judgement, _ retries: RetryState
+    ) async throws(Abandoned) -> Bool {
+        if case .held(let hold) = screened.item.origin {
+            await reschedule(hold)
+            return false
+        }
+        switch retries.next(after: undecided, now: WallClock.now) {
+        case .tryAgain(let seconds):
+            try await screened.item.waiting { try await Task.sleep(for: .seconds(seconds)) }
+            return true
+        case .park(let plan):
+            try await park(screened, plan)
+            return false
         }
     }
 
-    @inline(never)
-    func decision(
-        _ verdict: Verdict, _ answer: AppleAnswer, _ submission: Submission, _ proof: ParsedProof, _ terms: AppTerms,
-        _ item: InFlightRecord, isRemembered: Bool
-    ) -> PendingDecision {
-        var receipt: GenuineReceipt?
-        if case .genuine(let genuine) = answer { receipt = genuine }
-        // A refused proof is not remembered: Apple may say otherwise tomorrow. New periods appear behind the same bytes
-        // of a receipt that holds an auto-renewable subscription.
-        var isMemorable = receipt?.holdsAutoRenewable == false && receipt?.purchases.isEmpty == false
-        // The App Store Server API tells refunds: until its transaction stands in the ledger, it is asked anew.
-        if case .transaction = proof.question(for: terms.app), !verdict.grantsAll { isMemorable = false }
-        if let receipt, proof.recalls(receipt) { isMemorable = false }
-        let tries = item.tries
-        let trace = DecisionTrace(
-            signature: proof.signature, source: isRemembered ? .ledger : tries.isEmpty ? .proof : .apple, tries: tries)
-        return PendingDecision(
-            submission: submission, position: item.position, proof: proof.digest, verdict: verdict,
-            environment: receipt?.environment ?? .production, evidence: isMemorable ? receipt : nil,
-            decidedAt: WallClock.now, catalogVersion: terms.catalogVersion, traceparent: item.traceparent,
-            parkedID: item.parked?.id, risk: terms.app.risk, tokenUse: terms.app.accountTokenUse,
-            trace: trace)
-    }
-
-    func record(_ decision: PendingDecision, of item: InFlightRecord) async throws(Abandoned) -> [OutcomeEvent] {
-        switch try await withLedger(item, { () async throws(LedgerClosed) in try await ledger.settle(decision) }) {
-        case .events(let events):
-            CrashPoint.recorded.reached()
-            return events
-        case .parked:
-            logger.error(
-                "the database refuses this submission's data: it is parked",
-                [
-                    .submissionID: "\(decision.submission.submissionID)", .topic: "\(decision.position.topic)",
-                    .partition: .stringConvertible(decision.position.partition),
-                    .offset: .stringConvertible(decision.position.offset),
-                ])
+    /// The app has left the catalog since the submission was screened. It is answered as if it came now: a record that is
+    /// never finished would hold back its partition's offset for good. A hold stays.
+    private func answerForUnknownApp(_ screened: ScreenedSubmission) async -> [OutcomeEvent] {
+        if case .held(let hold) = screened.item.origin {
+            await reschedule(hold, afterSeconds: PipelineLimits.unknownAppRetrySeconds)
             return []
         }
+        return rejected(screened, for: .unknownApp)
     }
 
-    private func bury(_ item: InFlightRecord, _ letter: DeadLetter) async throws(Abandoned) {
-        try await publisher.publish(letter, of: item.record, position: item.position)
-        metrics.deadLetter(letter.reason)
-        guard let sender = letter.sender else { return }
-        try await publish([.malformed(sender, position: item.position)], of: item, isLocal: true)
-    }
-
-    /// - Parameter isLocal: decided without asking anyone.
-    func publish(
-        _ events: [OutcomeEvent], of item: InFlightRecord, isLocal: Bool = false
-    ) async throws(Abandoned) {
-        guard !events.isEmpty else { return }
-        try await publisher.publish(events, traceparent: item.traceparent)
-        metrics.published(events, isLocal: isLocal, recordedAt: item.position.timestamp, now: WallClock.now)
-    }
-
-    private func waitForTurn(_ item: InFlightRecord) async throws(Abandoned) {
-        guard let ticket = item.ticket else { return }
-        try await item.waiting { await lanes.turn(ticket) }
-    }
-
-    /// Without a place to park, a proof that this app has no credentials for waits in memory until the operator mends it.
-    private func stayBlocked(_ item: InFlightRecord) async throws(Abandoned) {
-        while true {
-            try await item.waiting { try await Task.sleep(for: .seconds(retry.maximumSeconds)) }
-        }
-    }
-
-    /// What the ledger answers, after noting in which history of the database that stands.
-    func withLedger<Value>(
-        _ item: InFlightRecord, _ body: () async throws(LedgerClosed) -> Durable<Value>
-    ) async throws(Abandoned) -> Value {
-        do {
-            let answer = try await body()
-            if let history = answer.history { item.wasDecided(in: history) }
-            return answer.value
-        } catch {
-            throw Abandoned()
-        }
+    @inline(never)
+    func rejected(_ screened: ScreenedSubmission, for reason: Reason) -> [OutcomeEvent] {
+        [
+            .rejectedLocally(
+                reason, submission: screened.submission, proof: screened.proof.digest,
+                position: screened.item.position)
+        ]
     }
 }

@@ -115,18 +115,19 @@ struct WorkerService: Service {
         _ catalog: CatalogWatch, _ verifier: AppStoreClient, _ limits: AppleLimits, _ reach: AppleReachWatch,
         _ ledger: PostgresLedger, _ parking: PostgresParking, _ pool: PostgresPool
     ) async throws {
+        let proofs = ProofReader(roots: settings.apple.roots)
         let pipeline = try Pipeline(
             settings: settings.pipeline, catalog: { catalog.catalog },
-            parser: ProofReader(roots: settings.apple.roots), verifier: verifier, ledger: ledger,
-            unpublished: LedgerOutbox(ledger: ledger, sweeper: OutboxSweeper(pool: pool)),
-            parked: (store: parking, apple: limits),
-            held: PostgresHolds(pool: pool, longestDelay: settings.retry.longestSeconds),
+            verification: PipelineVerification(parser: proofs, verifier: verifier, apple: limits),
+            stores: PipelineStores(
+                ledger: ledger, outbox: PostgresOutbox(ledger: ledger, sweeper: OutboxSweeper(pool: pool)),
+                parked: parking, holds: PostgresHolds(pool: pool, longestDelay: settings.retry.longestSeconds),
+                checkpoints: PostgresCheckpoints(pool: pool, group: settings.kafka.groupID)),
             notifications: NotificationSource(
                 topic: settings.kafka.notificationsTopic,
                 consumerProperties: KafkaClientProperties(settings: settings.kafka).notificationsConsumer,
-                parser: ProofReader(roots: settings.apple.roots), refunds: PostgresRefunds(pool: pool)),
-            checkpoints: PostgresCheckpoints(pool: pool, group: settings.kafka.groupID), metrics: metrics,
-            health: health, logger: logger)
+                parser: proofs, refunds: PostgresRefunds(pool: pool)),
+            metrics: metrics, health: health, logger: logger)
         let upkeep = Upkeep(pool: pool, metrics: metrics, health: health, logger: logger)
         let maintenance = PartitionMaintenance(
             retention: OutcomeRetention(pool: pool, days: settings.outcomeRetentionDays), failures: health.failures,

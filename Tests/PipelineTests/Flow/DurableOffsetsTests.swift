@@ -1,5 +1,6 @@
 import Fulfillment
 import Operations
+import TestSupport
 import Testing
 
 @testable import Pipeline
@@ -8,7 +9,7 @@ import Testing
 struct DurableOffsetsTests {
     @Test("Kafka's commit waits for the database's checkpoint")
     func behind() async throws {
-        let checkpoints = KeptCheckpoints()
+        let checkpoints = InMemoryCheckpoints()
         let bench = try PipelineBench(checkpoints: checkpoints)
         let running = try bench.start()
         try await bench.submit("a", player: "a", partition: 0)
@@ -28,7 +29,7 @@ struct DurableOffsetsTests {
 
     @Test("who leaves before any progress tells the database, for Kafka holds a start to its name")
     func departs() async throws {
-        let checkpoints = KeptCheckpoints()
+        let checkpoints = InMemoryCheckpoints()
         let bench = try PipelineBench(checkpoints: checkpoints) { $0.shutdownGraceSeconds = 0.5 }
         let first = try bench.start()
         try await bench.submit("a", player: "a", partition: 0)
@@ -46,7 +47,7 @@ struct DurableOffsetsTests {
 
     @Test("a database that fell back is noticed without traffic, and what it lacks is taken again")
     func fallsBack() async throws {
-        let checkpoints = KeptCheckpoints()
+        let checkpoints = InMemoryCheckpoints()
         let bench = try PipelineBench(checkpoints: checkpoints)
         let running = try bench.start()
         for number in 0..<6 { try await bench.submit("s\(number)", player: "p\(number)", partition: 0) }
@@ -62,7 +63,7 @@ struct DurableOffsetsTests {
 
     @Test("a database that is put back without a sign of it is noticed by its rows, and what it lacks is taken again")
     func putBack() async throws {
-        let checkpoints = KeptCheckpoints()
+        let checkpoints = InMemoryCheckpoints()
         let bench = try PipelineBench(checkpoints: checkpoints)
         let running = try bench.start()
         for number in 0..<3 { try await bench.submit("s\(number)", player: "p\(number)", partition: 0) }
@@ -81,7 +82,7 @@ struct DurableOffsetsTests {
 
     @Test("where Kafka has no offset, a row of a topic before is no reason to commit, also when no checkpoint succeeds")
     func topicMadeAnew() async throws {
-        let checkpoints = KeptCheckpoints()
+        let checkpoints = InMemoryCheckpoints()
         checkpoints.fallBack(to: [0: OffsetCheckpoint(nextOffset: 30, writer: 1, version: 1)])
         checkpoints.failNextWrites(1_000_000)
         let bench = try PipelineBench(checkpoints: checkpoints)
@@ -101,7 +102,7 @@ struct DurableOffsetsTests {
 
     @Test("one that answers too late with a lower offset has its partition read again from there")
     func late() async throws {
-        let checkpoints = KeptCheckpoints()
+        let checkpoints = InMemoryCheckpoints()
         let bench = try PipelineBench(checkpoints: checkpoints)
         let first = try bench.start()
         for number in 0..<4 { try await bench.submit("s\(number)", player: "p\(number)", partition: 0) }

@@ -72,12 +72,12 @@ struct FlowTests {
         try await eventually { try await bench.committed()[1] == last + 1 }
     }
 
-    @Test("a player's submissions are decided and published in the order of the records")
+    @Test("a player's submissions are decided and published in the order of the records, as many as memory holds")
     func order() async throws {
-        let names = (0..<40).map { "order.\($0)" }
+        let names = (0..<ParkingPolicy.placesOfPlayer).map { "order.\($0)" }
         for name in names.prefix(10) { bench.verifier.answer(name, .trouble(.init(.timeout))) }
         for name in names { try await bench.submit(name, player: "ordered", partition: 2) }
-        try await eventually { bench.answers("ordered").count == 40 }
+        try await eventually { bench.answers("ordered").count == names.count }
         #expect(bench.answers("ordered") == names.map { "granted \($0)" })
         #expect(bench.ledger.decided("ordered") == names)
     }

@@ -33,6 +33,8 @@ struct TakeoverTests {
         try await eventually {
             bench.answers("after").count == 1 && bench.verifier.count("late") == 1 && bench.verifier.count("stuck") == 1
         }
+        // While Apple is out nothing is parked for it.
+        bench.outage.begin()
         bench.verifier.answer("stuck", .trouble(.init(.rateLimited, retryNotBefore: .distantTest)))
         bench.verifier.release("stuck")
         try await eventually { first.metrics.retries.value >= 1 }
@@ -49,6 +51,7 @@ struct TakeoverTests {
 
         let asked = bench.verifier.asked.count
         let decided = bench.ledger.decided("after")
+        bench.outage.end()
         bench.verifier.answer("stuck", Sample.genuine("stuck"))
         let second = try bench.start()
         try await eventually { bench.answers("stuck") == ["granted stuck"] }

@@ -17,9 +17,10 @@ final class ParkingBench: Sendable {
     let catalog = Shared(Catalog(version: 1, apps: [ParkingBench.app]))
     let ledger = Ledger()
     let store = Store()
+    let holds = Holds()
     let outage = Outage()
     let worker: SubmissionWorker
-    let desk: ParkingDesk
+    let parking: ParkingContext
     private let cluster: MockCluster
 
     static var app: AppPolicy {
@@ -46,13 +47,19 @@ final class ParkingBench: Sendable {
         settings.retry = retry
         settings.parkAfterSeconds = parkAfterSeconds
         settings.appleConcurrency = 10
-        desk = ParkingDesk(store: store, apple: outage, settings: settings)
+        parking = ParkingContext(store: store, apple: outage, settings: settings)
         let logger = Logger(label: "parking") { _ in SwiftLogNoOpLogHandler() }
         worker = SubmissionWorker(
-            catalog: { [catalog] in catalog.value }, parser: proofs, verifier: apple, ledger: ledger,
+            catalog: { [catalog] in catalog.value }, parser: proofs, verifier: apple, ledger: ledger, holds: holds,
             publisher: try OutcomePublisher(settings: settings, health: Health(), logger: logger), lanes: PlayerLanes(),
-            retry: settings.retry, metrics: PipelineMetrics(metrics), logger: logger,
-            parking: desk)
+            parking: parking, metrics: PipelineMetrics(metrics), logger: logger)
+    }
+
+    /// Of the parked submissions.
+    func leaseLoop() -> LeaseLoop {
+        let source = ParkedSource(
+            worker: worker, failures: Failures(), logger: Logger(label: "parked") { _ in SwiftLogNoOpLogHandler() })
+        return LeaseLoop(source, worker: worker, health: Health())
     }
 
     /// Has to be called: the producer's thread ends with it.
@@ -80,17 +87,18 @@ final class ParkingBench: Sendable {
 
     func item(
         _ submission: Submission, offset: Int64 = 1, hasTicket: Bool = true, mayBeRedelivered: Bool = false
-    ) -> InFlightRecord {
-        InFlightRecord(
-            record: ConsumerRecord(
-                topicPartition: TopicPartition(topic: "receipt-submissions", partition: 0), offset: offset),
-            position: Self.position(offset), decoded: .submission(submission),
-            ticket: hasTicket ? worker.lanes.enter(submission.playerID) : nil, assignment: 1,
-            mayBeRedelivered: mayBeRedelivered)
+    ) -> SubmissionInHand {
+        SubmissionInHand(
+            AdmittedRecord(
+                record: ConsumerRecord(
+                    topicPartition: TopicPartition(topic: "receipt-submissions", partition: 0), offset: offset),
+                ticket: hasTicket ? worker.lanes.enter(submission.playerID) : nil, assignment: 1,
+                mayBeRedelivered: mayBeRedelivered),
+            at: Self.position(offset), decoded: .submission(submission))
     }
 
     /// As the consumer's loop does it.
-    func work(on item: InFlightRecord) async throws {
+    func work(on item: SubmissionInHand) async throws {
         defer { if let ticket = item.ticket { worker.lanes.leave(ticket) } }
         try await worker.work(on: item)
     }

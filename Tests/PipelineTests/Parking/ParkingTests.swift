@@ -51,7 +51,7 @@ struct ParkingTests {
             #expect(parked.history.tries.map(\.result) == ["timeout"])
             bench.apple.answer(ParkingBench.genuine)
             let leased = ParkingBench.leased(submission, history: parked.history)
-            try await bench.work(on: InFlightRecord(ParkedWork(leased: leased, answer: AnswerOfProof())))
+            try await bench.work(on: SubmissionInHand(parked: leased))
             #expect(bench.ledger.decisions.first?.trace?.tries.map(\.result) == ["timeout", "genuine"])
         }
     }
@@ -64,18 +64,18 @@ struct ParkingTests {
             try await bench.work(on: bench.item(submission))
             let parked = try #require(bench.store.content.parked.first)
             #expect(parked.reason == .doubt && parked.dueAfterSeconds == 300)
-            func revisit(_ history: WaitingHistory, isDue: Bool = true) async throws {
+            func tryAgain(_ history: WaitingHistory, isDue: Bool = true) async throws {
                 let leased = ParkingBench.leased(submission, .doubt, history: history, isDue: isDue)
-                try await bench.work(on: InFlightRecord(ParkedWork(leased: leased, answer: AnswerOfProof())))
+                try await bench.work(on: SubmissionInHand(parked: leased))
             }
-            try await revisit(parked.history)
+            try await tryAgain(parked.history)
             let second = try #require(bench.store.content.putBack.first)
             #expect(second.history.doubts == [.noPurchase: 2])
             // Somebody else's try does not count for one whose time has not come.
-            try await revisit(second.history, isDue: false)
+            try await tryAgain(second.history, isDue: false)
             #expect(bench.store.content.released == [1])
             #expect(bench.ledger.decisions.isEmpty)
-            try await revisit(second.history)
+            try await tryAgain(second.history)
             #expect(bench.ledger.decisions.map(\.verdict) == [.whole(.noPurchase, [])])
             #expect(bench.ledger.decisions.first?.parkedID == ParkingBench.position(1).parkedID)
         }
@@ -162,7 +162,7 @@ struct ParkingTests {
             #expect(retries.value == [false, false, true])
             let leased = ParkingBench.leased(
                 ParkingBench.submission("b"), offset: 2, .playerShare, history: WaitingHistory(parkings: 1))
-            try await bench.work(on: InFlightRecord(ParkedWork(leased: leased, answer: AnswerOfProof())))
+            try await bench.work(on: SubmissionInHand(parked: leased))
             #expect(retries.value == [false, false, true, true])
         }
     }
@@ -170,25 +170,22 @@ struct ParkingTests {
     @Test("retrying submissions that hold half of the window leave no place for one more")
     func retryShare() async throws {
         try await with(ParkingBench(maximumInFlight: 4, parkAfterSeconds: 30)) { bench in
-            #expect(bench.desk.load.beginRetrying() && bench.desk.load.beginRetrying())
+            #expect(bench.parking.slots.beginRetrying() && bench.parking.slots.beginRetrying())
             try await bench.work(on: bench.item(ParkingBench.submission("a")))
             #expect(bench.store.content.parked.map(\.reason) == [.appleTrouble])
-            bench.desk.load.endRetrying()
+            bench.parking.slots.endRetrying()
             bench.apple.answer(.trouble(.init(.timeout)), ParkingBench.genuine)
             try await bench.work(on: bench.item(ParkingBench.submission("b"), offset: 2))
             #expect(bench.store.content.parked.count == 1)
             // Its place is free again.
-            #expect(bench.desk.load.beginRetrying())
+            #expect(bench.parking.slots.beginRetrying())
         }
     }
 
     @Test("what comes due is asked for once for each proof, decided or put back, and its row goes")
-    func revisit() async throws {
+    func due() async throws {
         try await with(ParkingBench()) { bench in
-            let revisit = try #require(
-                Revisit(
-                    worker: bench.worker, health: Health(),
-                    logger: Logger(label: "revisit") { _ in SwiftLogNoOpLogHandler() }))
+            let loop = bench.leaseLoop()
             bench.apple.answer(ParkingBench.genuine)
             let same = ParkingBench.submission("same")
             let again = Submission(
@@ -196,7 +193,7 @@ struct ParkingTests {
             bench.store.add(
                 ParkingBench.leased(same, offset: 1), ParkingBench.leased(again, offset: 2),
                 ParkingBench.leased(ParkingBench.submission("other"), offset: 3))
-            revisit.start()
+            loop.start()
             while bench.store.content.removed.count < 3 { await Task.yield() }
             #expect(bench.apple.asked == 2)
             #expect(bench.ledger.decisions.count == 3)
@@ -205,41 +202,35 @@ struct ParkingTests {
             while bench.store.content.putBack.isEmpty { await Task.yield() }
             #expect(bench.store.content.putBack.first?.history.failures == 2)
             #expect(bench.store.content.limits.allSatisfy { $0 <= 5 })
-            await revisit.stop()
-            #expect(bench.desk.load.parked == 0)
+            await loop.stop()
+            #expect(bench.parking.slots.leased == 0)
         }
     }
 
     @Test("one that could not be given back is not taken for answered: its row stays")
     func notGivenBack() async throws {
         try await with(ParkingBench()) { bench in
-            let revisit = try #require(
-                Revisit(
-                    worker: bench.worker, health: Health(),
-                    logger: Logger(label: "revisit") { _ in SwiftLogNoOpLogHandler() }))
+            let loop = bench.leaseLoop()
             bench.store.refusePutBack()
             bench.store.add(ParkingBench.leased(ParkingBench.submission("undecided"), offset: 7))
-            revisit.start()
+            loop.start()
             while bench.store.content.released.isEmpty, bench.store.content.removed.isEmpty { await Task.yield() }
-            await revisit.stop()
+            await loop.stop()
             #expect(bench.store.content.released == [7])
             #expect(bench.store.content.removed.isEmpty)
         }
     }
 
-    @Test("a suspect is tried while no other parked one is, and one that is set aside is counted and not tried")
+    @Test("a suspect is tried while nothing else is leased, and one that is set aside is counted and not tried")
     func suspects() async throws {
         try await with(ParkingBench()) { bench in
-            let revisit = try #require(
-                Revisit(
-                    worker: bench.worker, health: Health(),
-                    logger: Logger(label: "revisit") { _ in SwiftLogNoOpLogHandler() }))
+            let loop = bench.leaseLoop()
             bench.apple.answer(ParkingBench.genuine)
             let suspect = ParkingBench.submission("suspect")
             let beside = Shared<[Int]>([])
-            bench.apple.onAsk { [desk = bench.desk] request in
+            bench.apple.onAsk { [slots = bench.parking.slots] request in
                 guard request.receipt == ParkingBench.receipt("suspect") else { return }
-                beside.update { $0.append(desk.load.parked) }
+                beside.update { $0.append(slots.leased) }
             }
             bench.store.addSuspects(
                 .setAside(SetAsideSubmission(submissionID: "poison", bundleID: "b", deaths: 3)),
@@ -247,9 +238,9 @@ struct ParkingTests {
             bench.store.add(
                 ParkingBench.leased(ParkingBench.submission("one"), offset: 2),
                 ParkingBench.leased(ParkingBench.submission("other"), offset: 3))
-            revisit.start()
+            loop.start()
             while bench.store.content.removed.count < 3 { await Task.yield() }
-            await revisit.stop()
+            await loop.stop()
             #expect(bench.store.content.removed.sorted() == [1, 2, 3])
             #expect(beside.value == [1])
             #expect(bench.store.content.forgiven.isEmpty)
@@ -257,17 +248,17 @@ struct ParkingTests {
         }
     }
 
-    @Test("parked work has a fifth of the places while fresh work waits, half of them otherwise")
-    func load() {
-        let load = WorkLoad(maximumInFlight: 2_000, appleConcurrency: 100)
-        #expect(load.roomForParked == 50)
-        load.freshBegan()
-        #expect(load.roomForParked == 20)
-        load.parkedBegan(30)
-        #expect(load.roomForParked == 0)
-        load.freshEnded()
-        #expect(load.roomForParked == 20)
-        #expect(WorkLoad(maximumInFlight: 1, appleConcurrency: 1).maximumParked == 1)
+    @Test("leased work has a fifth of the slots while fresh work is in memory, half of them otherwise")
+    func slots() {
+        let slots = WorkSlots(maximumInFlight: 2_000, appleConcurrency: 100)
+        #expect(slots.roomForLeases == 50)
+        slots.freshBegan()
+        #expect(slots.roomForLeases == 20)
+        slots.leasesBegan(30)
+        #expect(slots.roomForLeases == 0)
+        slots.freshEnded()
+        #expect(slots.roomForLeases == 20)
+        #expect(WorkSlots(maximumInFlight: 1, appleConcurrency: 1).maximumLeased == 1)
     }
 
     @Test("while Apple is out nothing is parked for it")
@@ -287,10 +278,11 @@ struct ParkingTests {
         let bench = try ParkingBench(
             retry: RetryDelay(initialSeconds: 10, maximumSeconds: 10, doubtSeconds: 0), parkAfterSeconds: 100)
         defer { bench.close() }
-        let wait = Wait(bench.item(ParkingBench.submission("a")), on: bench.desk, retry: RetryDelay())
-        defer { wait.end() }
+        let retries = RetryState(of: bench.item(ParkingBench.submission("a")), in: bench.parking)
+        defer { retries.end() }
         func step() -> Double {
-            guard case .tryAgain(let seconds) = wait.step(after: .undecided(.init(.timeout)), now: .distantTest) else {
+            guard case .tryAgain(let seconds) = retries.next(after: .undecided(.init(.timeout)), now: .distantTest)
+            else {
                 Issue.record("parked")
                 return 0
             }
@@ -298,13 +290,13 @@ struct ParkingTests {
         }
         let first = step()
         let second = step()
-        #expect(wait.history.waitedSeconds == first)
+        #expect(retries.history.waitedSeconds == first)
         bench.outage.last(seconds: second / 2)
         let third = step()
-        #expect(abs(wait.history.waitedSeconds - first - second / 2) < 1e-9)
+        #expect(abs(retries.history.waitedSeconds - first - second / 2) < 1e-9)
         bench.outage.last(seconds: third * 2)
         _ = step()
-        #expect(abs(wait.history.waitedSeconds - first - second / 2) < 1e-9)
+        #expect(abs(retries.history.waitedSeconds - first - second / 2) < 1e-9)
     }
 
     @Test("an answered submission is counted by what it was: junk where it was seen here")

@@ -106,7 +106,7 @@ struct TransactionTests {
             for asked in 2...Judge.triesForUnknownTransaction {
                 #expect(bench.ledger.decisions.isEmpty)
                 let leased = ParkingBench.leased(submission, .doubt, history: history)
-                try await bench.work(on: InFlightRecord(ParkedWork(leased: leased, answer: AnswerOfProof())))
+                try await bench.work(on: SubmissionInHand(parked: leased))
                 #expect(bench.apple.asked == asked)
                 history = bench.store.content.putBack.last?.history ?? history
             }
@@ -121,12 +121,12 @@ struct TransactionTests {
             let history = WaitingHistory(failures: 40, doubts: [.transactionNotFound: 6], parkings: 46)
             bench.apple.answer(.trouble(.init(.serverError)))
             let leased = ParkingBench.leased(submission, .doubt, history: history)
-            try await bench.work(on: InFlightRecord(ParkedWork(leased: leased, answer: AnswerOfProof())))
+            try await bench.work(on: SubmissionInHand(parked: leased))
             let putBack = try #require(bench.store.content.putBack.first)
             #expect(putBack.reason == .appleTrouble && putBack.history.doubts == [.transactionNotFound: 6])
             bench.apple.answer(.genuine(genuine(token: "t")))
             let again = ParkingBench.leased(submission, .appleTrouble, history: putBack.history)
-            try await bench.work(on: InFlightRecord(ParkedWork(leased: again, answer: AnswerOfProof())))
+            try await bench.work(on: SubmissionInHand(parked: again))
             #expect(verdicts(bench) == [.grant(payload: nil)])
         }
     }
@@ -157,12 +157,12 @@ struct TransactionTests {
             #expect(bench.apple.asked == 0)
             let catalog = Catalog(version: 2, apps: [ParkingBench.serverApp])
             bench.catalog.update { $0 = catalog }
-            bench.worker.noteMended(on: bench.desk)
+            bench.worker.noteNewCredentials()
             while bench.store.content.woken.isEmpty { await Task.yield() }
             #expect(bench.store.content.wokenReasons == [ParkingReason.blockagesOfTransactions])
             bench.apple.answer(.genuine(genuine(token: "t")))
             let leased = ParkingBench.leased(submission, .blockedNoServerAPI)
-            try await bench.work(on: InFlightRecord(ParkedWork(leased: leased, answer: AnswerOfProof())))
+            try await bench.work(on: SubmissionInHand(parked: leased))
             #expect(verdicts(bench) == [.grant(payload: nil)])
         }
     }

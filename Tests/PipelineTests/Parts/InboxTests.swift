@@ -1,4 +1,5 @@
 import Foundation
+import Fulfillment
 import Kafka
 import Testing
 
@@ -10,10 +11,10 @@ struct InboxTests {
     func order() {
         let inbox = Inbox()
         let items = (0..<5).map { Sample.inFlight(offset: $0) }
-        for item in items { inbox.post(.ended(item, isDone: item.record.offset == 2)) }
+        for item in items { inbox.post(.ended(item, isDone: item.position.offset == 2)) }
         inbox.post(.stop)
         let offsets = inbox.take().compactMap { message -> Int64? in
-            if case .ended(let item, _) = message { item.record.offset } else { nil }
+            if case .ended(let item, _) = message { item.position.offset } else { nil }
         }
         #expect(offsets == [0, 1, 2, 3, 4])
         #expect(inbox.take().isEmpty)

@@ -177,16 +177,16 @@ struct LocalProofTests {
             for id in 0..<30 { try await send(id, player: "forger") }
             #expect(gauge.value == 0)
             #expect(bench.store.content.parked.count == 30)
-            bench.worker.noteMended(on: bench.desk)
+            bench.worker.noteNewCredentials()
             for id in 30..<32 { try await send(id, player: Identifier("player-\(id)")) }
             #expect(gauge.value == 1)
-            bench.worker.noteMended(on: bench.desk)
+            bench.worker.noteNewCredentials()
             #expect(gauge.value == 1)
             var app = ParkingBench.app
             app.serverAPI = ServerAPICredentials(issuerID: "i", keyID: "k", privateKeySetting: "S")
             let catalog = Catalog(version: 2, apps: [app])
             bench.catalog.update { $0 = catalog }
-            bench.worker.noteMended(on: bench.desk)
+            bench.worker.noteNewCredentials()
             #expect(gauge.value == 0)
         }
     }

@@ -17,7 +17,7 @@ struct PartitionSimulation {
 
     /// One record in an owner's hands.
     private struct Work {
-        let item: InFlightRecord
+        let item: SubmissionInHand
         let index: Int
         /// Durable, and the owner's consumer thread not told yet.
         var isDecided = false
@@ -158,11 +158,12 @@ struct PartitionSimulation {
         guard owner.gate.take(Sample.record(offset: entry.offset), .unlimited) == .admitted else { return }
         _ = owner.progress.beginsNewEpoch(at: entry.offset)
         let record = Sample.record(offset: entry.offset)
-        let item = InFlightRecord(
-            record: record, position: Sample.position(record),
-            decoded: .deadLetter(DeadLetter(reason: .malformedMessage, detail: "a test's")),
-            ticket: owner.lanes.enter(entry.player), assignment: owner.assignment, epoch: owner.progress.epoch,
-            mayBeRedelivered: true)
+        let item = SubmissionInHand(
+            AdmittedRecord(
+                record: record, ticket: owner.lanes.enter(entry.player), assignment: owner.assignment,
+                epoch: owner.progress.epoch, mayBeRedelivered: true),
+            at: Sample.position(record),
+            decoded: .deadLetter(DeadLetter(reason: .malformedMessage, detail: "a test's")))
         owner.progress.admit(entry.offset)
         owner.works.append(Work(item: item, index: owner.next))
         owner.next += 1
@@ -210,7 +211,7 @@ struct PartitionSimulation {
         owner.gate.release(bytes: work.item.byteCount)
         guard isDone else { return nil }
         return owner.progress.finish(
-            work.item.record.offset, epoch: work.item.epoch, decidedIn: work.item.decidedIn)
+            work.item.position.offset, epoch: work.item.epoch, decidedIn: work.item.decidedIn)
     }
 
     /// It is written or not, and the owner hears of it or not.

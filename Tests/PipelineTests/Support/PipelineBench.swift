@@ -3,6 +3,7 @@ import Fulfillment
 import Kafka
 import Logging
 import Operations
+import TestSupport
 import Testing
 
 @testable import Pipeline
@@ -15,9 +16,11 @@ final class PipelineBench: Sendable {
     let ledger = ObservedLedger()
     let verifier = ScriptedVerifier()
     let proofs = ScriptedProofs()
+    let outage = Outage()
+    let parked = InMemoryParking()
     let catalog = Shared<Catalog?>(Sample.catalog)
     let collector: Collector
-    private let checkpoints: KeptCheckpoints
+    private let checkpoints: InMemoryCheckpoints
     private let producer: KafkaProducer
     private let adjust: @Sendable (inout PipelineSettings) -> Void
 
@@ -49,7 +52,7 @@ final class PipelineBench: Sendable {
     }
 
     init(
-        checkpoints: KeptCheckpoints = KeptCheckpoints(),
+        checkpoints: InMemoryCheckpoints = InMemoryCheckpoints(),
         adjust: @escaping @Sendable (inout PipelineSettings) -> Void = { _ in }
     ) throws {
         self.checkpoints = checkpoints
@@ -76,6 +79,7 @@ final class PipelineBench: Sendable {
         ] { consumer[name] = value }
         var settings = PipelineSettings(consumerProperties: consumer, producerProperties: properties(cluster))
         settings.retry = RetryDelay(initialSeconds: 0.05, maximumSeconds: 0.2, doubtSeconds: 0.1)
+        settings.parkAfterSeconds = 2
         settings.shutdownGraceSeconds = 5
         return settings
     }
@@ -88,8 +92,11 @@ final class PipelineBench: Sendable {
         let log = RecordedLog()
         let catalog = catalog
         let pipeline = try Pipeline(
-            settings: settings, catalog: { catalog.value }, parser: proofs, verifier: verifier, ledger: ledger,
-            unpublished: ledger, checkpoints: checkpoints, metrics: metrics, health: health,
+            settings: settings, catalog: { catalog.value },
+            verification: PipelineVerification(parser: proofs, verifier: verifier, apple: outage),
+            stores: PipelineStores(
+                ledger: ledger, outbox: ledger, parked: parked, holds: ledger.database, checkpoints: checkpoints),
+            notifications: try NoNotifications.source(ledger.database), metrics: metrics, health: health,
             logger: Logger(label: "test") { _ in log })
         return Running(pipeline, metrics, health, log)
     }

@@ -68,12 +68,11 @@ enum Sample {
 
     static func inFlight(
         offset: Int64 = 0, assignment: UInt64 = 1, epoch: Int = 0, record: ConsumerRecord? = nil
-    ) -> InFlightRecord {
+    ) -> SubmissionInHand {
         let record = record ?? Self.record(offset: offset)
-        return InFlightRecord(
-            record: record, position: position(record),
-            decoded: .deadLetter(DeadLetter(reason: .malformedMessage, detail: "a test's")), ticket: nil,
-            assignment: assignment, epoch: epoch, mayBeRedelivered: false)
+        return SubmissionInHand(
+            AdmittedRecord(record: record, assignment: assignment, epoch: epoch, mayBeRedelivered: false),
+            at: position(record), decoded: .deadLetter(DeadLetter(reason: .malformedMessage, detail: "a test's")))
     }
 
     /// An event of its own, whose value has about as many bytes as asked for.

@@ -1,56 +1,11 @@
 import Fulfillment
-import Logging
 import Operations
-import Synchronization
 import Testing
 
 @testable import Pipeline
 
 @Suite("Holds whose wait may end")
-struct HoldRevisitTests {
-    /// Settles as the ledger would on empty tables, and remembers what it was told.
-    private final class Holds: HeldPurchases {
-        struct Content {
-            var due: [LeasedHold] = []
-            var kept: [Reason] = []
-            var putBack: [Double] = []
-            var released = 0
-            var settled: [HoldDecision.Settled] = []
-        }
-
-        private let state = Mutex(Content())
-        var content: Content { state.withLock { $0 } }
-        func add(_ holds: LeasedHold...) { state.withLock { $0.due += holds } }
-
-        func leaseDue(catalogVersion: Int64, limit: Int) async throws -> [LeasedHold] {
-            state.withLock { state in
-                defer { state.due = [] }
-                return state.due
-            }
-        }
-
-        func keepHeld(_ holds: [(hold: LeasedHold, reason: Reason)], catalogVersion: Int64) async throws {
-            state.withLock { $0.kept += holds.map(\.reason) }
-        }
-
-        func reschedule(_ hold: LeasedHold, dueAfterSeconds: Double) async throws {
-            state.withLock { $0.putBack.append(dueAfterSeconds) }
-        }
-
-        func endLease(of hold: LeasedHold) async throws { state.withLock { $0.released += 1 } }
-
-        func settle(_ decision: HoldDecision) async throws -> OutcomeEvent? {
-            var view = LedgerView()
-            let settled = decision.settle(in: &view)
-            state.withLock { $0.settled.append(settled) }
-            switch settled {
-            case .granted(let grant): return grant.event
-            case .rejected(let event): return event
-            case .held, .notTold: return nil
-            }
-        }
-    }
-
+struct HeldSourceTests {
     private func hold(
         _ transaction: StoreTransactionID = "1000", product: ProductID = "gold", isDue: Bool = true,
         bundle: BundleID = ParkingBench.bundle, proof: Submission.Proof = .receipt(ParkingBench.receipt("a")),
@@ -77,7 +32,7 @@ struct HoldRevisitTests {
             bench.catalog.update { $0 = catalog }
             let held = hold(proof: .transactionID("1000"), token: "t")
             bench.apple.answer(.refused(.unknownTransaction))
-            try await bench.worker.revisit(HeldWork(hold: held, answer: AnswerOfProof()), of: holds)
+            try await bench.worker.work(on: SubmissionInHand(held: held))
             #expect(holds.content.settled.isEmpty && holds.content.putBack.count == 1)
             let purchase = StorePurchase(
                 transactionID: "1000", originalTransactionID: "1000", productID: "gold",
@@ -85,7 +40,7 @@ struct HoldRevisitTests {
             bench.apple.answer(
                 .genuine(
                     GenuineReceipt(bundleID: ParkingBench.bundle, environment: .production, purchases: [purchase])))
-            try await bench.worker.revisit(HeldWork(hold: held, answer: AnswerOfProof()), of: holds)
+            try await bench.worker.work(on: SubmissionInHand(held: held))
             guard case .granted? = holds.content.settled.first else {
                 Issue.record("it is not granted")
                 return
@@ -95,10 +50,10 @@ struct HoldRevisitTests {
         }
     }
 
-    private func with(_ body: (ParkingBench, Holds) async throws -> Void) async throws {
+    private func with(_ body: (ParkingBench, ParkingBench.Holds) async throws -> Void) async throws {
         let bench = try ParkingBench()
         defer { bench.close() }
-        try await body(bench, Holds())
+        try await body(bench, bench.holds)
     }
 
     @Test(
@@ -110,7 +65,7 @@ struct HoldRevisitTests {
         try await with { bench, holds in
             bench.apple.answer(answer)
             for _ in 0..<Judge.triesInDoubt {
-                try await bench.worker.revisit(HeldWork(hold: hold(), answer: AnswerOfProof()), of: holds)
+                try await bench.worker.work(on: SubmissionInHand(held: hold()))
             }
             #expect(holds.content.putBack.count == Judge.triesInDoubt)
             #expect(holds.content.putBack.allSatisfy { $0 >= PipelineLimits.holdRetrySeconds })
@@ -122,37 +77,33 @@ struct HoldRevisitTests {
     func verdict() async throws {
         try await with { bench, holds in
             bench.apple.answer(ParkingBench.genuine)
-            try await bench.worker.revisit(HeldWork(hold: hold(), answer: AnswerOfProof()), of: holds)
+            try await bench.worker.work(on: SubmissionInHand(held: hold()))
             guard case .granted? = holds.content.settled.first else { return #expect(Bool(false), "\(holds.content)") }
             bench.apple.answer(.refused(.accountNotFound))
-            try await bench.worker.revisit(HeldWork(hold: hold(), answer: AnswerOfProof()), of: holds)
+            try await bench.worker.work(on: SubmissionInHand(held: hold()))
             guard case .rejected(let event)? = holds.content.settled.last else { return #expect(Bool(false)) }
             #expect(event.reason == .accountNotFound)
             let asked = bench.apple.asked
-            try await bench.worker.revisit(
-                HeldWork(hold: hold(bundle: "com.example.gone"), answer: AnswerOfProof()), of: holds)
+            try await bench.worker.work(on: SubmissionInHand(held: hold(bundle: "com.example.gone")))
             #expect(holds.content.putBack == [PipelineLimits.unknownAppRetrySeconds])
             #expect(bench.apple.asked == asked)
         }
     }
 
-    @Test("a sweep asks once for two holds of one submission, and never for one that the catalog cannot free")
-    func sweep() async throws {
+    @Test("one lease loop asks once for two holds of one submission, and never for one that the catalog cannot free")
+    func due() async throws {
         try await with { bench, holds in
             bench.apple.answer(ParkingBench.genuine)
             holds.add(hold(), hold("1001"), hold("2000", product: "tomorrow's", isDue: false))
-            let revisit = try #require(
-                HoldRevisit(
-                    worker: bench.worker, holds: holds, health: Health(),
-                    logger: Logger(label: "holds") { _ in SwiftLogNoOpLogHandler() }))
-            revisit.start()
+            let loop = LeaseLoop(HeldSource(worker: bench.worker), worker: bench.worker, health: Health())
+            loop.start()
             while holds.content.settled.count < 2 { await Task.yield() }
-            await revisit.stop()
+            await loop.stop()
             #expect(holds.content.kept == [.unknownProduct])
             #expect(bench.apple.asked == 1)
             guard case .granted = holds.content.settled[0] else { return #expect(Bool(false)) }
             #expect(holds.content.settled[1] == .notTold)
-            #expect(bench.desk.load.parked == 0)
+            #expect(bench.parking.slots.leased == 0)
         }
     }
 }

@@ -3,32 +3,32 @@ import Kafka
 import Logging
 import Operations
 
-/// Publishes what stands in the outbox and was not published by its worker.
-struct OutboxSweep: Sendable {
+/// Publishes events of the outbox that the worker which decided them has not published.
+struct OutboxRelay: Sendable {
     let unpublished: any UnpublishedEvents
     let publisher: OutcomePublisher
     let ledger: any PurchaseLedger
     let logger: Logger
 
-    struct Swept {
+    struct Published {
         /// The highest offset ever decided in the partition.
         let offset: Int64?
     }
 
     /// All that a partition owes. Nil once the publisher is closed or the task is cancelled.
-    func sweep(_ partition: TopicPartition) async -> Swept? {
+    func publishAll(of partition: TopicPartition) async -> Published? {
         var seconds = 0.1
         while !Task.isCancelled {
             do {
                 let highest = try await unpublished.highestDecidedOffset(
                     topic: partition.topic, partition: partition.partition)
                 // What was decided up to there was also entered in the outbox up to there.
-                guard highest != nil else { return Swept(offset: nil) }
+                guard highest != nil else { return Published(offset: nil) }
                 let events = try await unpublished.unpublished(
                     topic: partition.topic, partition: partition.partition, limit: Self.partitionLimit)
                 publisher.failures.recovered(.outbox)
                 try await publish(events)
-                return Swept(offset: highest)
+                return Published(offset: highest)
             } catch is Abandoned {
                 return nil
             } catch is LedgerClosed {
@@ -43,8 +43,8 @@ struct OutboxSweep: Sendable {
     }
 
     /// One round over the orphans of dead replicas. Returns how many were published.
-    func sweepOrphans() async throws -> Int {
-        let events = try await unpublished.orphans(limit: PipelineLimits.sweepBatch)
+    func publishOrphans() async throws -> Int {
+        let events = try await unpublished.orphans(limit: PipelineLimits.orphanBatch)
         try await publish(events)
         return events.count
     }
@@ -54,6 +54,6 @@ struct OutboxSweep: Sendable {
         ledger.published(try await publisher.publish(events))
     }
 
-    /// A partition's owner has at most its window in the outbox; what lies beyond is left to the orphans' sweep.
+    /// A partition's owner has at most its window in the outbox; what lies beyond is left to those who publish the orphans.
     private static let partitionLimit = 10_000
 }

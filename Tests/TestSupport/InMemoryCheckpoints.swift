@@ -1,8 +1,8 @@
 import Fulfillment
 import Synchronization
 
-/// A database that keeps checkpoints, and falls back or goes away when told to.
-final class KeptCheckpoints: OffsetCheckpoints {
+/// Checkpoints without a database, which fall back or go away when told to.
+public final class InMemoryCheckpoints: OffsetCheckpoints {
     private struct State {
         var history = DatabaseHistory("first")
         var rows: [String: [Int32: OffsetCheckpoint]] = [:]
@@ -16,33 +16,37 @@ final class KeptCheckpoints: OffsetCheckpoints {
     private struct OutOfReach: Error {}
 
     private let state = Mutex(State())
+    private let submissions: String
+
+    /// - Parameter submissions: the topic that the properties tell of, and whose reads and writes fail when told to.
+    public init(submissions: String = "receipt-submissions") { self.submissions = submissions }
 
     /// The next offset of a partition of the submissions topic.
-    subscript(partition: Int32) -> Int64? { state.withLock { $0.rows[Sample.submissions]?[partition]?.nextOffset } }
+    public subscript(partition: Int32) -> Int64? { state.withLock { $0.rows[submissions]?[partition]?.nextOffset } }
 
-    var rows: [Int32: OffsetCheckpoint] { state.withLock { $0.rows[Sample.submissions] ?? [:] } }
+    public var rows: [Int32: OffsetCheckpoint] { state.withLock { $0.rows[submissions] ?? [:] } }
 
-    func departures(from partition: Int32) -> Int64 {
-        state.withLock { $0.departures[Sample.submissions]?[partition] ?? 0 }
+    public func departures(from partition: Int32) -> Int64 {
+        state.withLock { $0.departures[submissions]?[partition] ?? 0 }
     }
 
-    func setAway(_ isAway: Bool) { state.withLock { $0.isAway = isAway } }
+    public func setAway(_ isAway: Bool) { state.withLock { $0.isAway = isAway } }
 
-    func failNextReads(_ count: Int) { state.withLock { $0.failingReads = count } }
-    func failNextWrites(_ count: Int) { state.withLock { $0.failingWrites = count } }
+    public func failNextReads(_ count: Int) { state.withLock { $0.failingReads = count } }
+    public func failNextWrites(_ count: Int) { state.withLock { $0.failingWrites = count } }
 
     /// Its rows are these from now on.
     /// - Parameter isNoticeable: the server was started for it, or has a new timeline.
-    func fallBack(to rows: [Int32: OffsetCheckpoint], isNoticeable: Bool = true) {
+    public func fallBack(to rows: [Int32: OffsetCheckpoint], isNoticeable: Bool = true) {
         state.withLock { state in
             if isNoticeable { state.history = DatabaseHistory(state.history.text + "'") }
-            state.rows[Sample.submissions] = rows
+            state.rows[submissions] = rows
         }
     }
 
-    func read(topic: String, partitions: [Int32]) async throws -> StoredCheckpoints {
+    public func read(topic: String, partitions: [Int32]) async throws -> StoredCheckpoints {
         try state.withLock { state in
-            if state.failingReads > 0 || state.isAway {
+            if topic == submissions, state.failingReads > 0 || state.isAway {
                 state.failingReads -= state.isAway ? 0 : 1
                 throw OutOfReach()
             }
@@ -52,11 +56,11 @@ final class KeptCheckpoints: OffsetCheckpoints {
         }
     }
 
-    func write(
+    public func write(
         _ writes: [Int32: CheckpointWrite], topic: String, in history: DatabaseHistory?
     ) async throws -> CheckpointResult {
         try state.withLock { state in
-            if state.failingWrites > 0 || state.isAway {
+            if topic == submissions, state.failingWrites > 0 || state.isAway {
                 state.failingWrites -= state.isAway ? 0 : 1
                 throw OutOfReach()
             }
@@ -74,9 +78,9 @@ final class KeptCheckpoints: OffsetCheckpoints {
         }
     }
 
-    func countDepartures(_ partitions: [Int32], topic: String) async throws -> [Int32: Int64] {
+    public func countDepartures(_ partitions: [Int32], topic: String) async throws -> [Int32: Int64] {
         try state.withLock { state in
-            if state.isAway { throw OutOfReach() }
+            if topic == submissions, state.isAway { throw OutOfReach() }
             for partition in partitions where state.rows[topic]?[partition] != nil {
                 state.departures[topic, default: [:]][partition, default: 0] += 1
             }

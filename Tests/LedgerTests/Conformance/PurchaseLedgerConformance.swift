@@ -1,5 +1,6 @@
 import Fulfillment
 import Ledger
+import TestSupport
 import Testing
 
 /// What every ledger does, the one in memory and the one in PostgreSQL.

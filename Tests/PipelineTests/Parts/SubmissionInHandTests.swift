@@ -3,12 +3,12 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("In-flight record")
-struct InFlightRecordTests {
+@Suite("Submission in hand")
+struct SubmissionInHandTests {
     private enum Ending { case done, abandoned }
 
     /// Starts work that waits for as long as it may.
-    private func startWaiting(_ item: InFlightRecord) async throws -> Shared<Ending?> {
+    private func startWaiting(_ item: SubmissionInHand) async throws -> Shared<Ending?> {
         let ending = Shared<Ending?>(nil)
         let isWaiting = Shared(false)
         item.start { item in
@@ -71,7 +71,7 @@ struct InFlightRecordTests {
 
     @Test("what has ended is not kept by its task")
     func ended() async throws {
-        weak var kept: InFlightRecord?
+        weak var kept: SubmissionInHand?
         let hasEnded = Shared(false)
         do {
             let item = Sample.inFlight()

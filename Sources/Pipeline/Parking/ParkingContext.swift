@@ -1,10 +1,10 @@
 import Fulfillment
 
-/// Where the pipeline hands submissions over that cannot wait in memory, and what it knows of those that wait.
-public final class ParkingDesk: Sendable {
+/// Where submissions are parked that cannot wait in memory, by which policy, and what is known of those that wait.
+public final class ParkingContext: Sendable {
     let store: any ParkedSubmissions
     let policy: ParkingPolicy
-    let load: WorkLoad
+    let slots: WorkSlots
     let apple: any AppleState
     let blockedApps = BlockedApps()
     let missingCredentials = MissingCredentials()
@@ -13,6 +13,6 @@ public final class ParkingDesk: Sendable {
         self.store = store
         self.apple = apple
         policy = ParkingPolicy(retry: settings.retry, parkAfterSeconds: settings.parkAfterSeconds)
-        load = WorkLoad(maximumInFlight: settings.maximumInFlight, appleConcurrency: settings.appleConcurrency)
+        slots = WorkSlots(maximumInFlight: settings.maximumInFlight, appleConcurrency: settings.appleConcurrency)
     }
 }

@@ -3,7 +3,7 @@ import Operations
 import Synchronization
 
 /// Whether the pipeline is told to stop, and which of its parts ended without being told.
-final class Supervisor: Sendable {
+final class ShutdownState: Sendable {
     private struct State {
         var isStopping = false
         var ended: PartEnded?
@@ -19,10 +19,10 @@ final class Supervisor: Sendable {
 
     func stop() { state.withLock { $0.isStopping = true } }
 
-    func note(_ failure: KafkaError) { state.withLock { $0.failure = failure } }
+    func consumerFailed(_ failure: KafkaError) { state.withLock { $0.failure = failure } }
 
     /// The first one counts.
-    func note(_ ended: PartEnded) {
+    func partEnded(_ ended: PartEnded) {
         state.withLock { $0.ended = $0.ended ?? ended }
     }
 }

@@ -1,27 +1,31 @@
 import Fulfillment
-import Ledger
 
-/// The ledger's outbox, as the pipeline reads it.
-struct LedgerOutbox: UnpublishedEvents {
+/// The ledger's outbox, as the pipeline reads it. Every function throws a `PostgresError`.
+public struct PostgresOutbox: UnpublishedEvents {
     /// An event younger than this is most likely on its way from the worker that decided it.
     private static let orphanSeconds = 10.0
-    /// How long a sweeping replica has for publishing what it took.
+    /// How long a replica has for publishing the orphans that it leased.
     private static let leaseSeconds = 30.0
 
-    let ledger: PostgresLedger
-    let sweeper: OutboxSweeper
+    private let ledger: PostgresLedger
+    private let sweeper: OutboxSweeper
 
-    func orphans(limit: Int) async throws -> [UnpublishedEvent] {
+    public init(ledger: PostgresLedger, sweeper: OutboxSweeper) {
+        self.ledger = ledger
+        self.sweeper = sweeper
+    }
+
+    public func orphans(limit: Int) async throws -> [UnpublishedEvent] {
         try await sweeper.leaseOrphans(
             olderThanSeconds: Self.orphanSeconds, limit: limit, leaseSeconds: Self.leaseSeconds
         ).map(\.unpublished)
     }
 
-    func unpublished(topic: String, partition: Int32, limit: Int) async throws -> [UnpublishedEvent] {
+    public func unpublished(topic: String, partition: Int32, limit: Int) async throws -> [UnpublishedEvent] {
         try await sweeper.leaseUnpublished(topic: topic, partition: partition, limit: limit).map(\.unpublished)
     }
 
-    func highestDecidedOffset(topic: String, partition: Int32) async throws -> Int64? {
+    public func highestDecidedOffset(topic: String, partition: Int32) async throws -> Int64? {
         try await ledger.decidedOffsets(topic: topic, partitions: [partition])[partition]
     }
 }

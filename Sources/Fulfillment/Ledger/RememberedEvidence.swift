@@ -1,0 +1,26 @@
+extension ParsedProof {
+    /// What the ledger is to remember behind this proof, so that Apple is not asked again: nil where its next answer may be
+    /// another one, or where the proof tells as much by itself. A refused proof is never remembered: Apple may say
+    /// otherwise tomorrow.
+    /// - Parameter receipt: what the verdict rests on.
+    public func rememberedEvidence(
+        _ receipt: GenuineReceipt, after verdict: Verdict, of app: AppPolicy
+    ) -> GenuineReceipt? {
+        // New periods appear behind the same bytes of a receipt that holds an auto-renewable subscription.
+        guard !receipt.holdsAutoRenewable, !receipt.purchases.isEmpty else { return nil }
+        // The App Store Server API tells refunds: until its transaction is in the ledger, it is asked anew.
+        if case .transaction = question(for: app), !verdict.grantsAll { return nil }
+        return recalls(receipt) ? nil : receipt
+    }
+}
+
+extension LedgerView {
+    /// Whether every one is granted or held: then what is remembered of them answers for Apple.
+    /// - Parameter claimant: nil: whoever has it.
+    public func holdsAll(_ purchases: [StorePurchase], of claimant: PlayerID? = nil) -> Bool {
+        purchases.allSatisfy { purchase in
+            let player = grants[purchase.transactionID]?.player ?? holds[purchase.transactionID]?.player
+            return claimant == nil ? player != nil : player == claimant
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import Fulfillment
+
+/// One submission's retries, with the slot that it takes while it retries in memory. One task's own.
+final class RetryState {
+    enum Next {
+        case tryAgain(afterSeconds: Double)
+        case park(ParkingPlan)
+    }
+
+    private let parking: ParkingContext
+    private let item: SubmissionInHand
+    private var hasSlot = false
+    /// The wait in memory that is under way or over and not counted yet.
+    private var uncounted: (seconds: Double, since: Double, downSecondsBefore: Double)?
+    private(set) var history: WaitingHistory
+
+    init(of item: SubmissionInHand, in parking: ParkingContext) {
+        self.parking = parking
+        self.item = item
+        switch item.origin {
+        case .record: history = WaitingHistory()
+        case .parked(let leased): history = leased.history
+        case .held(let hold): history = WaitingHistory(failures: hold.tries)
+        }
+    }
+
+    /// It was asked about before, in vain, or waited in the database.
+    var isRetry: Bool { history.failures > 0 || item.isParked }
+
+    /// How often the answer was given before. For a parked one that is not due yet it never was often enough: its tries
+    /// are spread over `RETRY_DOUBT_SECONDS`, whoever else asks for its proof. A hold's answers are not counted at all.
+    func doubts(_ reason: Reason) -> Int {
+        switch item.origin {
+        case .parked(let leased) where !leased.isDue: 0
+        case .held: 0
+        case .record, .parked: history.doubts[reason, default: 0]
+        }
+    }
+
+    func next(after judgement: Judgement, now: Timestamp) -> Next {
+        countWait()
+        history.note(judgement, now: now)
+        let jitter = Double.random(in: 0..<1)
+        if !item.isParked, !hasSlot { hasSlot = parking.slots.beginRetrying() }
+        let circumstances = ParkingPolicy.Circumstances(
+            isParked: item.isParked, isAppleOut: parking.apple.isDown, hasRoom: hasSlot,
+            answersOthers: parking.apple.answersOthers)
+        if case .undecided(let trouble) = judgement, trouble.wasAsked, !circumstances.isAppleOut {
+            history.noteFailureOfItsOwn()
+        }
+        switch parking.policy.step(after: judgement, history, circumstances, jitter: jitter, now: now) {
+        case .tryAgain(let seconds):
+            uncounted = (seconds, WallClock.monotonicSeconds, parking.apple.downSeconds)
+            return .tryAgain(afterSeconds: seconds)
+        case .park(let reason, let seconds):
+            var plan = ParkingPlan(reason, after: judgement, history, dueAfterSeconds: seconds)
+            if ParkingPolicy.countsAgainst(judgement, circumstances) { plan.history.noteParking() }
+            return .park(plan)
+        }
+    }
+
+    /// The wait for the next try, for a turn in front of Apple and for its answer, whichever is over. What Apple as a whole
+    /// was out for is nobody's waiting.
+    private func countWait() {
+        guard let (seconds, since, before) = uncounted else { return }
+        uncounted = nil
+        let waited = max(seconds, WallClock.monotonicSeconds - since)
+        history.noteWait(seconds: max(0, waited - (parking.apple.downSeconds - before)))
+    }
+
+    /// To be called once.
+    func end() {
+        if hasSlot { parking.slots.endRetrying() }
+    }
+}

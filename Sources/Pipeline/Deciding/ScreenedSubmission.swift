@@ -1,0 +1,21 @@
+import Fulfillment
+
+/// A submission with its proof read: what the steps after screening work on.
+struct ScreenedSubmission: Sendable {
+    let item: SubmissionInHand
+    let submission: Submission
+    let proof: ParsedProof
+}
+
+/// What a screened submission is judged by. A decision is made of it.
+struct ProofAnswer: Sendable {
+    /// Apple's, or what the proof says by itself, or what the ledger remembers of it.
+    let answer: AppleAnswer
+    let isRemembered: Bool
+    /// What the catalog says of its app.
+    let terms: AppTerms
+
+    var receipt: GenuineReceipt? {
+        if case .genuine(let receipt) = answer { receipt } else { nil }
+    }
+}

@@ -1,0 +1,82 @@
+import Fulfillment
+import Kafka
+
+/// What the consumer knows of a record that it admitted.
+struct AdmittedRecord: Sendable {
+    /// Without its value where that was decoded.
+    var record: ConsumerRecord
+    /// Nil: its player has all the places that one may have.
+    var ticket: PlayerLanes.Ticket?
+    /// Counts assignments: what was admitted under an older one no longer moves offsets.
+    var assignment: UInt64
+    /// Counts how often offsets had fallen back under this assignment.
+    var epoch = 0
+    /// False where the record's offset lies above all that were ever decided in its partition.
+    var mayBeRedelivered: Bool
+}
+
+extension SubmissionInHand {
+    /// Where it came from, which decides where it goes back to while it has no verdict: it waits in memory or is parked,
+    /// it is parked again, or it stays held.
+    enum Origin: Sendable {
+        case record(AdmittedRecord)
+        /// Leased from the parked submissions. Boxed, like the other, so that a record's takes no room for it.
+        indirect case parked(LeasedSubmission)
+        /// Leased from the holds.
+        indirect case held(LeasedHold)
+    }
+
+    var parked: LeasedSubmission? {
+        if case .parked(let leased) = origin { leased } else { nil }
+    }
+
+    var isParked: Bool {
+        if case .parked = origin { true } else { false }
+    }
+
+    var isHeld: Bool {
+        if case .held = origin { true } else { false }
+    }
+
+    /// What was leased moves no offset and waits for no turn.
+    var ticket: PlayerLanes.Ticket? {
+        if case .record(let admitted) = origin { admitted.ticket } else { nil }
+    }
+
+    /// A record that got no ticket: its player has all the places in memory that one may have.
+    var isBeyondShare: Bool {
+        if case .record(let admitted) = origin { admitted.ticket == nil } else { false }
+    }
+
+    /// Whether this very record may have been answered before.
+    var mayBeRedelivered: Bool {
+        switch origin {
+        case .record(let admitted): admitted.mayBeRedelivered
+        case .parked: true
+        case .held: false
+        }
+    }
+
+    /// W3C trace context of the record, nil where it had none.
+    var traceparent: String? {
+        switch origin {
+        case .record(let admitted): admitted.record.traceparent
+        case .parked(let leased): leased.traceparent
+        case .held(let hold): hold.traceparent
+        }
+    }
+}
+
+/// For the consumer.
+extension SubmissionInHand {
+    var topicPartition: TopicPartition { TopicPartition(topic: position.topic, partition: position.partition) }
+
+    /// No assignment is 0.
+    var assignment: UInt64 {
+        if case .record(let admitted) = origin { admitted.assignment } else { 0 }
+    }
+
+    var epoch: Int {
+        if case .record(let admitted) = origin { admitted.epoch } else { 0 }
+    }
+}

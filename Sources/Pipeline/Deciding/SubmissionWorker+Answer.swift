@@ -1,0 +1,38 @@
+import Fulfillment
+
+extension SubmissionWorker {
+    /// What the proof says by itself where that is enough, else what Apple says of it.
+    func answer(to screened: ScreenedSubmission, _ terms: AppTerms, isRetry: Bool) async -> AppleAnswer {
+        let item = screened.item
+        if let evidence = screened.proof.sufficientEvidence(for: terms.app, now: WallClock.now) {
+            return .genuine(evidence)
+        }
+        let ask = question(screened, terms, isRetry: isRetry)
+        let triesBefore = item.tryCount
+        let answer = await item.sharedAnswer(ask)
+        if item.tryCount == triesBefore { item.add(AppleTry(at: WallClock.now, answer: answer)) }
+        noteAnswer(answer, to: screened)
+        return answer
+    }
+
+    /// Asks Apple, once for all who have the same question.
+    @inline(never)
+    private func question(
+        _ screened: ScreenedSubmission, _ terms: AppTerms, isRetry: Bool
+    ) -> @Sendable () async -> AppleAnswer {
+        let (item, submission, proof) = (screened.item, screened.submission, screened.proof)
+        guard let question = proof.question(for: terms.app) else { return { .blocked(.noServerAPI) } }
+        var request = VerificationRequest(bundleID: submission.bundleID, subject: question)
+        request.playerID = submission.playerID
+        request.isProven = proof.isProven(of: submission.bundleID)
+        request.holdsAutoRenewable = proof.content?.holdsAutoRenewable ?? true
+        request.isRetry = isRetry
+        request.waiting = { [weak item] isWaiting in item?.setWaiting(isWaiting) }
+        request.ended = { [weak item] latest in item?.add(latest) }
+        let key = SharedAnswers.Key(proof: proof.digest, bundleID: submission.bundleID)
+        return { [request, shared, verifier] in
+            await shared.answer(
+                for: key, waiting: { item.setWaiting($0) }, ask: { await verifier.verify(request) })
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import Fulfillment
+import Operations
+
+/// How a hold's try ends: settled, or held on. What the database does not take is tried again later.
+extension SubmissionWorker {
+    /// Rejected by the newest catalog before anyone is asked.
+    func endHold(
+        _ hold: LeasedHold, rejectedFor reason: Reason, _ item: SubmissionInHand, catalogVersion: Int64
+    ) async throws(Abandoned) {
+        // The app may come back: what was released for it is not refused meanwhile.
+        if reason == .unknownApp {
+            return await reschedule(hold, afterSeconds: PipelineLimits.unknownAppRetrySeconds)
+        }
+        let decision = HoldDecision(
+            hold, verdict: .whole(reason, []), environment: .production, decidedAt: WallClock.now,
+            catalogVersion: catalogVersion)
+        try await publishRecorded(settle(decision), of: item)
+    }
+
+    func holdDecision(_ verdict: Verdict, on hold: LeasedHold, by answer: ProofAnswer) -> HoldDecision {
+        HoldDecision(
+            hold, verdict: verdict, environment: answer.receipt?.environment ?? .production, decidedAt: WallClock.now,
+            catalogVersion: answer.terms.catalogVersion, tokenUse: answer.terms.app.accountTokenUse)
+    }
+
+    /// The event, none where it stays held.
+    func settle(_ decision: HoldDecision) async -> [OutcomeEvent] {
+        do {
+            let event = try await holds.settle(decision)
+            CrashPoint.recorded.reached()
+            return event.map { [$0] } ?? []
+        } catch {
+            await failed(decision.hold, error)
+            return []
+        }
+    }
+
+    /// No verdict ends a hold. Apple called it genuine once: an answer that it may take back is only asked for again.
+    func reschedule(_ hold: LeasedHold) async {
+        metrics.retries.increment()
+        let seconds = parking.policy.retry.afterTrouble(failures: hold.tries + 1, jitter: Double.random(in: 0..<1))
+        await reschedule(hold, afterSeconds: max(PipelineLimits.holdRetrySeconds, seconds))
+    }
+
+    func reschedule(_ hold: LeasedHold, afterSeconds seconds: Double) async {
+        do { try await holds.reschedule(hold, dueAfterSeconds: seconds) } catch { await failed(hold, error) }
+    }
+
+    private func failed(_ hold: LeasedHold, _ error: any Error) async {
+        metrics.failures.report(error, of: .holds)
+        // Nothing where its lease is over, or the database away: then the lease ends by itself.
+        try? await holds.reschedule(hold, dueAfterSeconds: PipelineLimits.holdFailureSeconds)
+    }
+}

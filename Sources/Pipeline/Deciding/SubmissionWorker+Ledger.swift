@@ -1,0 +1,84 @@
+import Fulfillment
+import Logging
+import Operations
+
+/// The steps that ask the ledger: recall and record.
+extension SubmissionWorker {
+    func recall(_ screened: ScreenedSubmission) async throws(Abandoned) -> Recollection {
+        // A hold's record was answered long ago.
+        if screened.item.isHeld { return .nothing }
+        let query = recallQuery(screened)
+        let recalled = try await withLedger(screened.item) { () async throws(LedgerClosed) in
+            try await ledger.recollect(query)
+        }
+        if recalled != .nothing { metrics.recalled.increment() }
+        return recalled
+    }
+
+    @inline(never)
+    private func recallQuery(_ screened: ScreenedSubmission) -> RecallQuery {
+        let (item, submission, proof) = (screened.item, screened.submission, screened.proof)
+        return RecallQuery(
+            position: item.position, proof: proof.digest, mayBeRedelivered: item.mayBeRedelivered,
+            isParked: item.isParked, evidence: proof.recallableEvidence,
+            claimant: submission.appAccountToken == nil ? nil : submission.playerID)
+    }
+
+    /// Returns the events once they are durable: those of the verdict, or those of an earlier answer to the same record.
+    func record(
+        _ verdict: Verdict, on screened: ScreenedSubmission, by answer: ProofAnswer
+    ) async throws(Abandoned) -> [OutcomeEvent] {
+        if case .held(let hold) = screened.item.origin {
+            return await settle(holdDecision(verdict, on: hold, by: answer))
+        }
+        let decision = decision(verdict, on: screened, by: answer)
+        let settled = try await withLedger(screened.item) { () async throws(LedgerClosed) in
+            try await ledger.settle(decision)
+        }
+        switch settled {
+        case .events(let events):
+            CrashPoint.recorded.reached()
+            return events
+        case .parked:
+            logger.error(
+                "the database refuses this submission's data: it is parked",
+                [
+                    .submissionID: "\(decision.submission.submissionID)", .topic: "\(decision.position.topic)",
+                    .partition: .stringConvertible(decision.position.partition),
+                    .offset: .stringConvertible(decision.position.offset),
+                ])
+            return []
+        }
+    }
+
+    @inline(never)
+    private func decision(
+        _ verdict: Verdict, on screened: ScreenedSubmission, by answer: ProofAnswer
+    ) -> PendingDecision {
+        let (item, terms) = (screened.item, answer.terms)
+        let tries = item.tries
+        let trace = DecisionTrace(
+            signature: screened.proof.signature,
+            source: answer.isRemembered ? .ledger : tries.isEmpty ? .proof : .apple,
+            tries: tries)
+        return PendingDecision(
+            submission: screened.submission, position: item.position, proof: screened.proof.digest, verdict: verdict,
+            environment: answer.receipt?.environment ?? .production,
+            evidence: answer.receipt.flatMap { screened.proof.rememberedEvidence($0, after: verdict, of: terms.app) },
+            decidedAt: WallClock.now, catalogVersion: terms.catalogVersion, traceparent: item.traceparent,
+            parkedID: item.parked?.id, risk: terms.app.risk, tokenUse: terms.app.accountTokenUse, trace: trace)
+    }
+
+    /// What the ledger answers, after noting in which history of the database that stands.
+    func withLedger<Value>(
+        _ item: SubmissionInHand, _ body: () async throws(LedgerClosed) -> Durable<Value>
+    ) async throws(Abandoned) -> Value {
+        do {
+            let answer = try await body()
+            if let history = answer.history { item.wasDecided(in: history) }
+            return answer.value
+        } catch {
+            throw Abandoned()
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import Fulfillment
+import Logging
+import Operations
+import PlantedFaults
+
+extension SubmissionWorker {
+    /// Nil where the player has as many submissions in memory as one may have.
+    func enterLane(of player: PlayerID) -> PlayerLanes.Ticket? {
+        lanes.enter(player, limit: ParkingPolicy.placesOfPlayer)
+    }
+
+    /// Parks what is not even tried: it needs credentials that the app lacks, or (`blockage` is nil) its player has
+    /// too many submissions in memory.
+    func parkUntried(
+        _ screened: ScreenedSubmission, blockedBy blockage: AppleAnswer.Blockage?
+    ) async throws(Abandoned) {
+        let item = screened.item
+        if !item.isParked, item.mayBeRedelivered {
+            let query = RecallQuery(position: item.position, proof: screened.proof.digest, mayBeRedelivered: true)
+            switch try await withLedger(item, { () async throws(LedgerClosed) in try await ledger.recollect(query) }) {
+            case .parked: return
+            case .answered(let events): return try await publishRecorded(events, of: item)
+            case .provenBefore, .nothing: break
+            }
+        }
+        try await park(screened, planUntried(screened, blockedBy: blockage))
+    }
+
+    private func planUntried(
+        _ screened: ScreenedSubmission, blockedBy blockage: AppleAnswer.Blockage?
+    ) -> ParkingPlan {
+        var history = screened.item.parked?.history ?? WaitingHistory()
+        var plan: ParkingPlan
+        if let blockage {
+            let judgement = Judgement.blocked(blockage)
+            history.note(judgement, now: WallClock.now)
+            let seconds = parking.policy.delayWhileBlocked(history, jitter: Double.random(in: 0..<1))
+            plan = ParkingPlan(ParkingReason(blockage), after: judgement, history, dueAfterSeconds: seconds)
+        } else {
+            plan = ParkingPlan(.playerShare, after: nil, history, dueAfterSeconds: 0)
+        }
+        plan.history.noteParking()
+        return plan
+    }
+
+    /// Returns when the submission waits in PostgreSQL, or is answered because it may not: its offset may be passed then.
+    func park(_ screened: ScreenedSubmission, _ plan: ParkingPlan) async throws(Abandoned) {
+        // What a cancelled try brought is no judgement.
+        if Task.isCancelled { throw Abandoned() }
+        let (item, submission, proof) = (screened.item, screened.submission, screened.proof)
+        var plan = plan
+        plan.history.tries = item.tries
+        if let leased = item.parked { return try await putBack(leased, plan) }
+        let parked = ParkingSubmission(
+            submission: submission, position: item.position, proof: proof.digest,
+            isProven: proof.isProven(of: submission.bundleID), traceparent: item.traceparent, reason: plan.reason,
+            detail: plan.detail, history: plan.history, dueAfterSeconds: plan.dueAfterSeconds)
+        let outcome = try await withLedger(item) { () async throws(LedgerClosed) in
+            try await parking.store.park(parked)
+        }
+        switch outcome {
+        case .parked: break
+        case .tooManyWaiting: return try await rejectBeyondShare(screened)
+        }
+        metrics.all.parkings.with(plan.reason.rawValue).increment()
+        logger.debug(
+            "parked",
+            [
+                .submissionID: "\(submission.submissionID)", .bundleID: "\(submission.bundleID)",
+                .reason: "\(plan.reason.rawValue)", .detail: "\(plan.detail ?? "")",
+                .delaySeconds: .stringConvertible(plan.dueAfterSeconds),
+            ])
+    }
+
+    private func putBack(_ leased: LeasedSubmission, _ plan: ParkingPlan) async throws(Abandoned) {
+        do {
+            if PlantedFault.parkedRowDropped.isPlanted {
+                try await parking.store.delete(leased)
+            } else if leased.isDue {
+                try await parking.store.reschedule(
+                    leased, reason: plan.reason, detail: plan.detail, history: plan.history,
+                    dueAfterSeconds: plan.dueAfterSeconds)
+            } else {
+                try await parking.store.endLease(of: leased)
+            }
+        } catch {
+            // Not as if it were answered: its row must stay. Only this try is forgotten.
+            metrics.failures.report(error, of: .parked)
+            throw Abandoned()
+        }
+    }
+
+    /// Its player has as many proofs parked that are not proven as one may have: answered and stored, so that the sender
+    /// knows to send it again.
+    private func rejectBeyondShare(_ screened: ScreenedSubmission) async throws(Abandoned) {
+        guard let catalog = catalog() else { throw Abandoned() }
+        guard let terms = AppTerms(of: screened.submission.bundleID, in: catalog) else {
+            return try await publish(rejected(screened, for: .unknownApp), of: screened.item)
+        }
+        let answer = ProofAnswer(
+            answer: .trouble(.init(.rateLimited, wasAsked: false)), isRemembered: false, terms: terms)
+        let events = try await record(.whole(.tooManyWaiting, []), on: screened, by: answer)
+        try await publishRecorded(events, of: screened.item)
+    }
+}

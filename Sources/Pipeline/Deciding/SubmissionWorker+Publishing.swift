@@ -1,0 +1,54 @@
+import Fulfillment
+import Kafka
+
+/// The last step, and the short ways to it.
+extension SubmissionWorker {
+    /// Publishes what the database holds; the outbox's rows go once it is acknowledged.
+    func publishRecorded(_ events: [OutcomeEvent], of item: SubmissionInHand) async throws(Abandoned) {
+        try await publish(events, of: item)
+        CrashPoint.published.reached()
+        ledger.published(events.map(\.eventID))
+        CrashPoint.acknowledged.reached()
+    }
+
+    /// - Parameter isLocal: decided without asking anyone.
+    func publish(
+        _ events: [OutcomeEvent], of item: SubmissionInHand, isLocal: Bool = false
+    ) async throws(Abandoned) {
+        guard !events.isEmpty else { return }
+        try await publisher.publish(events, traceparent: item.traceparent)
+        // A hold's record was answered, and counted, when it was held.
+        if item.isHeld {
+            for event in events { metrics.published(event) }
+            return
+        }
+        metrics.published(events, isLocal: isLocal, recordedAt: item.position.timestamp, now: WallClock.now)
+    }
+
+    /// Touches no table, but where the record may have been answered before the catalog changed: its first answer holds.
+    func rejectLocally(
+        _ submission: Submission, for reason: Reason, proof: Digest256?, _ item: SubmissionInHand
+    ) async throws(Abandoned) {
+        if item.mayBeRedelivered {
+            let query = RecallQuery(
+                position: item.position, proof: proof ?? item.position.content, mayBeRedelivered: true,
+                isParked: item.isParked)
+            let recalled = try await withLedger(item) { () async throws(LedgerClosed) in
+                try await ledger.recollect(query)
+            }
+            if case .answered(let events) = recalled { return try await publish(events, of: item) }
+            if case .parked = recalled { return }
+        }
+        let event = OutcomeEvent.rejectedLocally(reason, submission: submission, proof: proof, position: item.position)
+        try await publish([event], of: item, isLocal: true)
+    }
+
+    func publishDeadLetter(
+        _ letter: DeadLetter, of record: ConsumerRecord, _ item: SubmissionInHand
+    ) async throws(Abandoned) {
+        try await publisher.publish(letter, of: record, position: item.position)
+        metrics.deadLetter(letter.reason)
+        guard let sender = letter.sender else { return }
+        try await publish([.malformed(sender, position: item.position)], of: item, isLocal: true)
+    }
+}

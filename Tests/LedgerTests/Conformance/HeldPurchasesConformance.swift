@@ -1,0 +1,145 @@
+import Fulfillment
+import Ledger
+import TestSupport
+import Testing
+
+/// What every store of holds does, the one in memory and the one in PostgreSQL.
+@Suite("Every store of held purchases")
+struct HeldPurchasesConformance {
+    struct Subject {
+        let ledger: any PurchaseLedger
+        let holds: any HeldPurchases
+        /// An operator's word.
+        let release: (StoreTransactionID) async throws -> Void
+        /// As if all workers had died long ago.
+        let endLeases: () async throws -> Void
+
+        func hold(_ ids: String..., offset: Int64 = 1) async throws {
+            let judged = ids.map { Sample.judged(Sample.purchase($0), .consumable, .hold(.retiredProduct)) }
+            _ = try await ledger.record(Sample.decision(judged, offset: offset))
+        }
+
+        func take(catalogVersion: Int64 = 1, limit: Int = 10) async throws -> [LeasedHold] {
+            try await holds.leaseDue(catalogVersion: catalogVersion, limit: limit)
+        }
+    }
+
+    private func with(_ implementation: Implementation, _ body: (Subject) async throws -> Void) async throws {
+        switch implementation {
+        case .inMemory:
+            let ledger = InMemoryLedger()
+            try await body(
+                Subject(
+                    ledger: ledger, holds: ledger, release: ledger.releaseByOperator, endLeases: ledger.endHoldLeases))
+        case .postgres:
+            let database = try await LedgerDatabase()
+            let ledger = database.ledger()
+            try await body(
+                Subject(
+                    ledger: ledger, holds: PostgresHolds(pool: database.pool),
+                    release: { transaction in
+                        let filter = HoldFilter(transactionID: transaction)
+                        _ = try await HoldAdministration(pool: database.pool).release(filter, by: "ann")
+                    },
+                    endLeases: {
+                        try await database.run(
+                            "UPDATE holds SET leased_until = now() - interval '1 second' WHERE leased_until IS NOT NULL"
+                        )
+                    }))
+            await ledger.close()
+        }
+    }
+
+    private func decision(
+        _ hold: LeasedHold, _ verdict: JudgedPurchase.Verdict = .grant(payload: nil)
+    ) -> HoldDecision {
+        let judged = Sample.judged(Sample.purchase(hold.transactionID.text), .consumable, verdict)
+        return HoldDecision(
+            hold, verdict: .each([judged]), environment: .production, decidedAt: Sample.noon, catalogVersion: 1)
+    }
+
+    @Test("a released hold is taken once, and granted to its submission", arguments: Implementation.allCases)
+    func released(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            try await subject.hold("1000")
+            #expect(try await subject.take().isEmpty)
+            try await subject.release("1000")
+            let hold = try #require(try await subject.take().first)
+            #expect(hold.isReleased && hold.isDue && hold.waived == [.retiredProduct])
+            #expect(hold.submission.submissionID == "s-0-1" && hold.tries == 0)
+            #expect(hold.evidence?.purchases.map(\.transactionID) == ["1000"])
+            #expect(try await subject.take().isEmpty)
+            #expect(try await subject.holds.settle(decision(hold))?.kind == .granted)
+            #expect(try await subject.holds.settle(decision(hold)) == nil)
+            let again = try await subject.ledger.record(
+                Sample.decision([Sample.judged(Sample.purchase("1000"))], offset: 2))
+            #expect(again.reason == .alreadyGranted)
+        }
+    }
+
+    @Test(
+        "what an older catalog decided is taken, and what stays is not taken again", arguments: Implementation.allCases)
+    func outdated(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            try await subject.hold("1000", "1001")
+            let taken = try await subject.take(catalogVersion: 2)
+            #expect(taken.map(\.transactionID).sorted() == ["1000", "1001"])
+            #expect(taken.allSatisfy { !$0.isDue && !$0.isReleased })
+            try await subject.holds.keepHeld(taken.map { ($0, .currencyNotAllowed) }, catalogVersion: 2)
+            #expect(try await subject.take(catalogVersion: 2).isEmpty)
+            #expect(Set(try await subject.take(catalogVersion: 3).map(\.reason)) == [.currencyNotAllowed])
+        }
+    }
+
+    @Test(
+        "put back it is due again with one more try, released by its worker it is as before",
+        arguments: Implementation.allCases)
+    func noVerdict(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            try await subject.hold("1000", "1001")
+            let taken = try await subject.take(catalogVersion: 2).sorted { $0.transactionID < $1.transactionID }
+            try await subject.holds.reschedule(taken[0], dueAfterSeconds: 0)
+            try await subject.holds.endLease(of: taken[1])
+            let due = try await subject.take()
+            #expect(due.map(\.transactionID) == ["1000"])
+            #expect(due.map(\.tries) == [1] && due.allSatisfy { $0.isDue })
+            try await subject.holds.reschedule(due[0], dueAfterSeconds: 3_600)
+            #expect(try await subject.take(catalogVersion: 2).map(\.transactionID) == ["1001"])
+        }
+    }
+
+    @Test(
+        "a lease that is over, or that an operator's word ends, has no say any more", arguments: Implementation.allCases
+    )
+    func leases(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            try await subject.hold("1000")
+            let stale = try #require(try await subject.take(catalogVersion: 2).first)
+            try await subject.release("1000")
+            #expect(try await subject.holds.settle(decision(stale, .hold(.retiredProduct))) == nil)
+            try await subject.holds.keepHeld([(stale, .retiredProduct)], catalogVersion: 2)
+            try await subject.holds.reschedule(stale, dueAfterSeconds: 1_000)
+            let dying = try #require(try await subject.take().first)
+            #expect(dying.isReleased)
+            try await subject.endLeases()
+            let next = try #require(try await subject.take().first)
+            #expect(try await subject.holds.settle(decision(dying)) == nil)
+            #expect(try await subject.holds.settle(decision(next))?.kind == .granted)
+        }
+    }
+
+    @Test("a rejected hold ends with its event, one that stays held with none", arguments: Implementation.allCases)
+    func settled(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            try await subject.hold("1000", "1001")
+            try await subject.release("1000")
+            try await subject.release("1001")
+            let taken = try await subject.take().sorted { $0.transactionID < $1.transactionID }
+            let rejected = try await subject.holds.settle(decision(taken[0], .reject(.cancelled)))
+            #expect(rejected?.kind == .rejected && rejected?.reason == .cancelled)
+            #expect(try await subject.holds.settle(decision(taken[1], .hold(.unknownProduct))) == nil)
+            #expect(try await subject.take().isEmpty)
+            #expect(try await subject.take(catalogVersion: 2).map(\.reason) == [.unknownProduct])
+        }
+    }
+}

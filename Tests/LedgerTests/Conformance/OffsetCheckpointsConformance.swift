@@ -1,0 +1,66 @@
+import Fulfillment
+import Ledger
+import TestSupport
+import Testing
+
+/// What every keeper of checkpoints does, the one in memory and the one in PostgreSQL.
+@Suite("Every keeper of offset checkpoints")
+struct OffsetCheckpointsConformance {
+    private func checkpoints(_ implementation: Implementation) async throws -> any OffsetCheckpoints {
+        switch implementation {
+        case .inMemory: InMemoryCheckpoints()
+        case .postgres: PostgresCheckpoints(pool: try await LedgerDatabase().pool, group: "receiptd")
+        }
+    }
+
+    private func row(_ offset: Int64, version: Int64 = 1) -> OffsetCheckpoint {
+        OffsetCheckpoint(nextOffset: offset, writer: 7, version: version)
+    }
+
+    private func first(_ offsets: [Int32: Int64]) -> [Int32: CheckpointWrite] {
+        offsets.mapValues { CheckpointWrite(expected: nil, new: row($0)) }
+    }
+
+    @Test("a write happens only where the row holds what is expected", arguments: Implementation.allCases)
+    func compareAndSet(implementation: Implementation) async throws {
+        let checkpoints = try await checkpoints(implementation)
+        let before = try await checkpoints.read(topic: Sample.topic, partitions: [0, 1, 2])
+        #expect(before.checkpoints.isEmpty)
+        let made = try await checkpoints.write(first([0: 5, 1: 70]), topic: Sample.topic, in: before.history)
+        #expect(made == CheckpointResult(history: before.history))
+        let second =
+            [
+                0: CheckpointWrite(expected: row(4), new: row(9, version: 2)),
+                1: CheckpointWrite(expected: row(70), new: row(8, version: 2)),
+                2: CheckpointWrite(expected: row(3), new: row(4, version: 2)),
+            ] as [Int32: CheckpointWrite]
+        let result = try await checkpoints.write(second, topic: Sample.topic, in: nil)
+        #expect(result == CheckpointResult(history: before.history, refused: [0: row(5), 2: nil]))
+        #expect(try await checkpoints.write(first([0: 5]), topic: "another", in: nil).refused.isEmpty)
+        let after = try await checkpoints.read(topic: Sample.topic, partitions: [0, 1, 2])
+        #expect(after.checkpoints == [0: row(5), 1: row(8, version: 2)])
+        #expect(try await checkpoints.read(topic: Sample.topic, partitions: [1]).checkpoints.keys.sorted() == [1])
+    }
+
+    @Test("decisions of another history are not covered: nothing is written", arguments: Implementation.allCases)
+    func otherHistory(implementation: Implementation) async throws {
+        let checkpoints = try await checkpoints(implementation)
+        let history = try await checkpoints.read(topic: Sample.topic, partitions: [0]).history
+        let other = DatabaseHistory(history.text + "x")
+        #expect(try await checkpoints.write(first([0: 5]), topic: Sample.topic, in: other).history == history)
+        #expect(try await checkpoints.read(topic: Sample.topic, partitions: [0]).checkpoints.isEmpty)
+    }
+
+    @Test("departures are counted where there is a checkpoint, and outlive writes", arguments: Implementation.allCases)
+    func departures(implementation: Implementation) async throws {
+        let checkpoints = try await checkpoints(implementation)
+        _ = try await checkpoints.write(first([0: 5, 1: 8]), topic: Sample.topic, in: nil)
+        #expect(try await checkpoints.countDepartures([1, 0, 2], topic: Sample.topic) == [0: 1, 1: 1])
+        #expect(try await checkpoints.countDepartures([1], topic: Sample.topic) == [1: 2])
+        #expect(try await checkpoints.countDepartures([1], topic: "another").isEmpty)
+        let write = CheckpointWrite(expected: row(8), new: row(9, version: 2))
+        #expect(try await checkpoints.write([1: write], topic: Sample.topic, in: nil).refused.isEmpty)
+        let departures = try await checkpoints.read(topic: Sample.topic, partitions: [0, 1, 2]).departures
+        #expect(departures == [0: 1, 1: 2])
+    }
+}

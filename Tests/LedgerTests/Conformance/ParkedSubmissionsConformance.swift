@@ -1,0 +1,171 @@
+import Fulfillment
+import Ledger
+import TestSupport
+import Testing
+
+/// What every place for parked submissions does, the one in memory and the one in PostgreSQL.
+@Suite("Every store of parked submissions")
+struct ParkedSubmissionsConformance {
+    struct Subject {
+        let store: any ParkedSubmissions
+        /// As if all workers had died long ago.
+        let endLeases: () async throws -> Void
+
+        func dueOffsets(limit: Int = 10) async throws -> [Int64] {
+            try await store.leaseDue(limit: limit).map(\.position.offset)
+        }
+
+        func takeIsolated() async throws -> LeasedSubmission? {
+            if case .alone(let leased) = try await store.leaseSuspect() { leased } else { nil }
+        }
+    }
+
+    private func with(_ implementation: Implementation, _ body: (Subject) async throws -> Void) async throws {
+        switch implementation {
+        case .inMemory:
+            let store = InMemoryParking()
+            try await body(Subject(store: store, endLeases: store.endLeases))
+        case .postgres:
+            let database = try await LedgerDatabase()
+            let store = PostgresParking(pool: LedgerDatabase.pool(database.uri))
+            try await body(
+                Subject(store: store) {
+                    try await database.run(
+                        "UPDATE parked SET leased_until = now() - interval '1 second' WHERE leased_until IS NOT NULL")
+                })
+            await store.close()
+        }
+    }
+
+    private func submission(
+        _ offset: Int64, player: String? = nil, proof: String? = nil, dueAfter seconds: Double = 0
+    ) -> ParkingSubmission {
+        ParkingSubmission(
+            submission: Sample.submission("s-\(offset)", player: player ?? "player-\(offset)"),
+            position: Sample.position(offset), proof: Sample.digest(proof ?? "proof \(offset)"),
+            traceparent: "00-aa-bb-01", reason: .appleTrouble, detail: "timeout",
+            history: WaitingHistory(failures: 1, doubts: [.noPurchase: 2], firstFailureAt: Sample.noon, parkings: 3),
+            dueAfterSeconds: seconds)
+    }
+
+    @Test("one comes back as it was parked, when it is due and not before", arguments: Implementation.allCases)
+    func comesBack(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            let given = submission(1)
+            #expect(try await subject.store.park(given).value == .parked)
+            #expect(try await subject.store.park(submission(2, dueAfter: 3_600)).value == .parked)
+            let taken = try await subject.store.leaseDue(limit: 10)
+            let one = try #require(taken.first)
+            #expect(taken.count == 1 && one.isDue)
+            #expect(one.id == given.position.parkedID && one.position == given.position)
+            #expect(one.submission == given.submission && one.proof == given.proof)
+            #expect(one.traceparent == given.traceparent && one.reason == given.reason)
+            #expect(one.history == given.history)
+            #expect(try await subject.dueOffsets().isEmpty)
+        }
+    }
+
+    @Test("the same record is parked once, as it was first", arguments: Implementation.allCases)
+    func once(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            try await subject.store.park(submission(1, dueAfter: 3_600))
+            #expect(try await subject.store.park(submission(1)).value == .parked)
+            #expect(try await subject.dueOffsets().isEmpty)
+        }
+    }
+
+    @Test(
+        "what waits with the same proof comes along, and is told from what is due", arguments: Implementation.allCases)
+    func alike(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            try await subject.store.park(submission(1, proof: "same", dueAfter: 3_600))
+            try await subject.store.park(submission(2, proof: "same"))
+            try await subject.store.park(submission(3, dueAfter: 3_600))
+            let taken = try await subject.store.leaseDue(limit: 10)
+            #expect(
+                Dictionary(uniqueKeysWithValues: taken.map { ($0.position.offset, $0.isDue) }) == [1: false, 2: true])
+        }
+    }
+
+    @Test("put back it waits anew, released it is as before, removed it is gone", arguments: Implementation.allCases)
+    func endings(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            for offset in Int64(1)...3 { try await subject.store.park(submission(offset)) }
+            let taken = try await subject.store.leaseDue(limit: 10).sorted { $0.position.offset < $1.position.offset }
+            #expect(taken.map(\.position.offset) == [1, 2, 3])
+            let history = WaitingHistory(failures: 9, doubts: [.noPurchase: 1], firstFailureAt: Sample.noon)
+            try await subject.store.reschedule(
+                taken[0], reason: .doubt, detail: nil, history: history, dueAfterSeconds: 0)
+            try await subject.store.endLease(of: taken[1])
+            try await subject.store.delete(taken[2])
+            let again = try await subject.store.leaseDue(limit: 10).sorted { $0.position.offset < $1.position.offset }
+            #expect(again.map(\.position.offset) == [1, 2])
+            #expect(again.map(\.reason) == [.doubt, .appleTrouble])
+            #expect(again.map(\.history) == [history, taken[1].history])
+        }
+    }
+
+    @Test("a lease that is over goes to another, and its owner has no say any more", arguments: Implementation.allCases)
+    func leases(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            try await subject.store.park(submission(1))
+            let old = try #require(try await subject.store.leaseDue(limit: 1).first)
+            try await subject.endLeases()
+            let new = try #require(try await subject.store.leaseDue(limit: 1).first)
+            try await subject.store.delete(old)
+            try await subject.store.endLease(of: old)
+            try await subject.store.reschedule(
+                old, reason: .doubt, detail: nil, history: old.history, dueAfterSeconds: 0)
+            #expect(try await subject.dueOffsets().isEmpty)
+            try await subject.store.endLease(of: new)
+            #expect(try await subject.dueOffsets() == [1])
+        }
+    }
+
+    @Test(
+        "a player has so many unproven proofs parked, and others of the same proofs", arguments: Implementation.allCases
+    )
+    func share(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            let count = Int64(ParkingPolicy.parkedOfPlayer)
+            for offset in 1...count { try await subject.store.park(submission(offset, player: "hog")) }
+            #expect(try await subject.store.park(submission(count + 1, player: "hog")).value == .tooManyWaiting)
+            let known = submission(count + 2, player: "hog", proof: "proof 1")
+            #expect(try await subject.store.park(known).value == .parked)
+            #expect(try await subject.store.park(submission(count + 3)).value == .parked)
+        }
+    }
+
+    @Test(
+        "three leases without an end make a suspect, three deaths in isolation set it aside",
+        arguments: Implementation.allCases)
+    func suspects(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            try await subject.store.park(submission(1))
+            for _ in 0..<3 {
+                #expect(try await subject.store.hasSuspect() == false)
+                #expect(try await subject.dueOffsets() == [1])
+                try await subject.endLeases()
+            }
+            #expect(try await subject.dueOffsets().isEmpty)
+            #expect(try await subject.store.hasSuspect())
+            // Whoever gives it back, and whoever has it for long, accuses it of nothing.
+            let released = try #require(try await subject.takeIsolated())
+            try await subject.store.endLease(of: released)
+            let forgiven = try #require(try await subject.takeIsolated())
+            try await subject.store.clearSuspicion(of: forgiven)
+            try await subject.endLeases()
+            for _ in 0..<3 {
+                #expect(try await subject.takeIsolated() != nil)
+                try await subject.endLeases()
+            }
+            guard case .setAside(let submission) = try await subject.store.leaseSuspect() else {
+                Issue.record("it is not set aside")
+                return
+            }
+            #expect(submission == SetAsideSubmission(submissionID: "s-1", bundleID: Sample.bundle.text, deaths: 3))
+            #expect(try await subject.store.hasSuspect() == false)
+            #expect(try await subject.dueOffsets().isEmpty)
+        }
+    }
+}

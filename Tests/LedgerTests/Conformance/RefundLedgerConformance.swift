@@ -1,0 +1,90 @@
+import Fulfillment
+import Ledger
+import TestSupport
+import Testing
+
+/// What every ledger does with refunds, the one in memory and the one in PostgreSQL.
+@Suite("Every refund ledger")
+struct RefundLedgerConformance {
+    struct Subject {
+        let ledger: any PurchaseLedger
+        let refunds: any RefundLedger
+
+        func apply(_ received: ReceivedNotice...) async throws -> [String] {
+            try await refunds.apply(received, catalog: Catalog(version: 1, apps: [AppPolicy(bundleID: Sample.bundle)]))
+                .value.map { if case .applied(let effect) = $0 { effect.name } else { "refused" } }
+        }
+
+        func submit(
+            _ id: String, original: String? = nil, kind: ProductKind = .consumable, player: String = "player-1",
+            offset: Int64
+        ) async throws -> RecordedOutcome {
+            let purchase = Sample.judged(Sample.purchase(id, original: original), kind)
+            return try await ledger.record(Sample.decision([purchase], player: player, offset: offset))
+        }
+    }
+
+    private func with(_ implementation: Implementation, _ body: (Subject) async throws -> Void) async throws {
+        switch implementation {
+        case .inMemory:
+            let ledger = InMemoryLedger()
+            try await body(Subject(ledger: ledger, refunds: ledger))
+        case .postgres:
+            let database = try await LedgerDatabase()
+            let ledger = database.ledger()
+            try await body(Subject(ledger: ledger, refunds: PostgresRefunds(pool: database.pool)))
+            await ledger.close()
+        }
+    }
+
+    private func notice(
+        _ id: String, kind: ProductKind = .consumable, isReversal: Bool = false, after seconds: Int64 = 0
+    ) -> ReceivedNotice {
+        let signedAt = Sample.noon.adding(milliseconds: 1_000 * seconds)
+        return ReceivedNotice(
+            RefundNotice(
+                id: Identifier("\(isReversal) \(id) \(seconds)"),
+                change: isReversal ? .reversed : .revoked(.refund, at: signedAt), signedAt: signedAt,
+                transaction: NotifiedTransaction(
+                    purchase: Sample.purchase(id), kind: kind, bundleID: Sample.bundle, environment: .production)),
+            topic: "app-store-notifications", partition: 0, traceparent: nil, decidedAt: Sample.noon)
+    }
+
+    @Test("a grant is revoked and given back, once for each notification", arguments: Implementation.allCases)
+    func revokedAndBack(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            _ = try await subject.submit("1000", offset: 1)
+            #expect(try await subject.apply(notice("1000")) == ["revoked"])
+            #expect(try await subject.apply(notice("1000")) == ["duplicate"])
+            #expect(try await subject.submit("1000", offset: 2).reason == .cancelled)
+            #expect(try await subject.apply(notice("1000", isReversal: true, after: 5)) == ["reinstated"])
+            #expect(try await subject.apply(notice("1000", after: 4)) == ["outdated"])
+            #expect(try await subject.submit("1000", offset: 3).reason == .alreadyGranted)
+        }
+    }
+
+    @Test(
+        "what is refunded before it is granted is granted to nobody until that is reversed",
+        arguments: Implementation.allCases)
+    func beforeTheGrant(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            let effects = try await subject.apply(notice("1000"))
+            #expect(effects == ["remembered"])
+            #expect(try await subject.submit("1000", offset: 1).reason == .cancelled)
+            #expect(try await subject.submit("1000", player: "player-2", offset: 2).reason == .cancelled)
+            #expect(try await subject.apply(notice("1000", isReversal: true, after: 1)) == ["remembered"])
+            #expect(try await subject.submit("1000", offset: 3).granted.count == 1)
+        }
+    }
+
+    @Test("a refund finds a non-consumable under the id that it was restored by", arguments: Implementation.allCases)
+    func restored(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            let granted = try await subject.submit("1001", original: "1000", kind: .nonConsumable, offset: 1)
+            #expect(granted.granted.count == 1)
+            #expect(try await subject.apply(notice("1000", kind: .nonConsumable)) == ["revoked"])
+            let again = try await subject.submit("1002", original: "1000", kind: .nonConsumable, offset: 2)
+            #expect(again.reason == .cancelled)
+        }
+    }
+}

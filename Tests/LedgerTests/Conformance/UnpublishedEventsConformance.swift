@@ -1,0 +1,91 @@
+import Fulfillment
+import Ledger
+import TestSupport
+import Testing
+
+/// What every outbox does, the one in memory and the one in PostgreSQL.
+@Suite("Every outbox")
+struct UnpublishedEventsConformance {
+    struct Subject {
+        let ledger: any PurchaseLedger
+        let outbox: any UnpublishedEvents
+        /// As if a minute had passed since the events were made.
+        let age: () async throws -> Void
+
+        func grant(_ ids: Range<Int>, partition: Int32 = 0) async throws -> [OutcomeEvent] {
+            var events: [OutcomeEvent] = []
+            for id in ids {
+                let purchases = [Sample.judged(Sample.purchase("\(id)"))]
+                events += try await ledger.record(
+                    Sample.decision(purchases, offset: Int64(id), partition: partition)
+                ).events
+            }
+            return events
+        }
+    }
+
+    private func with(_ implementation: Implementation, _ body: (Subject) async throws -> Void) async throws {
+        switch implementation {
+        case .inMemory:
+            let ledger = InMemoryLedger()
+            try await body(Subject(ledger: ledger, outbox: ledger, age: ledger.ageOutbox))
+        case .postgres:
+            let database = try await LedgerDatabase()
+            let ledger = database.ledger()
+            let outbox = PostgresOutbox(ledger: ledger, sweeper: OutboxSweeper(pool: database.pool))
+            try await body(
+                Subject(ledger: ledger, outbox: outbox) {
+                    try await database.run("UPDATE outbox SET created_at = created_at - interval '1 minute'")
+                })
+            await ledger.close()
+        }
+    }
+
+    @Test("a partition's events come in their order, as they were made", arguments: Implementation.allCases)
+    func partition(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            let events = try await subject.grant(0..<5)
+            _ = try await subject.grant(5..<8, partition: 1)
+            let owed = try await subject.outbox.unpublished(topic: Sample.topic, partition: 0, limit: 100)
+            #expect(owed.map(\.event) == events)
+            let some = try await subject.outbox.unpublished(topic: Sample.topic, partition: 0, limit: 2)
+            #expect(some.map(\.event) == Array(events.prefix(2)))
+            #expect(try await subject.outbox.unpublished(topic: "another", partition: 0, limit: 100).isEmpty)
+        }
+    }
+
+    @Test("fresh events are nobody's orphans", arguments: Implementation.allCases)
+    func fresh(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            _ = try await subject.grant(0..<5)
+            #expect(try await subject.outbox.orphans(limit: 100).isEmpty)
+        }
+    }
+
+    @Test("old events are orphans, leased to one replica", arguments: Implementation.allCases)
+    func orphans(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            let events = try await subject.grant(0..<5)
+            try await subject.age()
+            let first = try await subject.outbox.orphans(limit: 3)
+            #expect(first.map(\.event) == Array(events.prefix(3)))
+            #expect(try await subject.outbox.orphans(limit: 100).map(\.event) == Array(events.suffix(2)))
+            #expect(try await subject.outbox.orphans(limit: 100).isEmpty)
+            // Whoever owns the partition has all of them.
+            #expect(try await subject.outbox.unpublished(topic: Sample.topic, partition: 0, limit: 100).count == 5)
+        }
+    }
+
+    @Test(
+        "no offset that was decided is above the highest, and where none was there is none",
+        arguments: Implementation.allCases)
+    func highest(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            #expect(try await subject.outbox.highestDecidedOffset(topic: Sample.topic, partition: 0) == nil)
+            _ = try await subject.grant(0..<5)
+            let highest = try await subject.outbox.highestDecidedOffset(topic: Sample.topic, partition: 0)
+            #expect(highest ?? 0 >= 4)
+            #expect(try await subject.outbox.highestDecidedOffset(topic: Sample.topic, partition: 1) == nil)
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import Fulfillment
+import Synchronization
+
+extension ParkingBench {
+    /// Settles as the ledger would on empty tables, and remembers what it was told.
+    final class Holds: HeldPurchases {
+        struct Content {
+            var due: [LeasedHold] = []
+            var kept: [Reason] = []
+            var putBack: [Double] = []
+            var released = 0
+            var settled: [HoldDecision.Settled] = []
+        }
+
+        private let state = Mutex(Content())
+        var content: Content { state.withLock { $0 } }
+        func add(_ holds: LeasedHold...) { state.withLock { $0.due += holds } }
+
+        func leaseDue(catalogVersion: Int64, limit: Int) async throws -> [LeasedHold] {
+            state.withLock { state in
+                defer { state.due = [] }
+                return state.due
+            }
+        }
+
+        func keepHeld(_ holds: [(hold: LeasedHold, reason: Reason)], catalogVersion: Int64) async throws {
+            state.withLock { $0.kept += holds.map(\.reason) }
+        }
+
+        func reschedule(_ hold: LeasedHold, dueAfterSeconds: Double) async throws {
+            state.withLock { $0.putBack.append(dueAfterSeconds) }
+        }
+
+        func endLease(of hold: LeasedHold) async throws { state.withLock { $0.released += 1 } }
+
+        func settle(_ decision: HoldDecision) async throws -> OutcomeEvent? {
+            var view = LedgerView()
+            let settled = decision.settle(in: &view)
+            state.withLock { $0.settled.append(settled) }
+            switch settled {
+            case .granted(let grant): return grant.event
+            case .rejected(let event): return event
+            case .held, .notTold: return nil
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import Fulfillment
+import Synchronization
+
+struct OutboxRow {
+    let event: OutcomeEvent
+    let traceparent: String?
+    let partition: InMemoryLedger.Partition
+    var createdAt = ContinuousClock.now
+    var leasedUntil: ContinuousClock.Instant?
+
+    init(_ event: OutcomeEvent, traceparent: String?, of partition: InMemoryLedger.Partition) {
+        self.event = event
+        self.traceparent = traceparent
+        self.partition = partition
+    }
+
+    var unpublished: UnpublishedEvent { UnpublishedEvent(event: event, traceparent: traceparent) }
+}
+
+extension InMemoryLedger: UnpublishedEvents {
+    public func orphans(limit: Int) async throws -> [UnpublishedEvent] {
+        let now = ContinuousClock.now
+        return state.withLock { state in
+            let taken = state.outbox.indices.filter { index in
+                let row = state.outbox[index]
+                return now - row.createdAt > .seconds(10) && row.leasedUntil.map { $0 <= now } ?? true
+            }.prefix(limit)
+            for index in taken { state.outbox[index].leasedUntil = now + .seconds(30) }
+            return taken.map { state.outbox[$0].unpublished }
+        }
+    }
+
+    public func unpublished(topic: String, partition: Int32, limit: Int) async throws -> [UnpublishedEvent] {
+        let partition = Partition(topic: topic, number: partition)
+        return state.withLock { state in
+            state.outbox.filter { $0.partition == partition }.prefix(limit).map(\.unpublished)
+        }
+    }
+
+    public func highestDecidedOffset(topic: String, partition: Int32) async throws -> Int64? {
+        state.withLock { $0.offsets[Partition(topic: topic, number: partition)] }
+    }
+
+    /// As if another replica had decided these, and had not published them.
+    public func owe(
+        _ events: [OutcomeEvent], topic: String, partition: Int32, highestOffset: Int64, ageSeconds: Double = 0
+    ) {
+        let partition = Partition(topic: topic, number: partition)
+        state.withLock { state in
+            for event in events {
+                var row = OutboxRow(event, traceparent: nil, of: partition)
+                row.createdAt -= .seconds(ageSeconds)
+                state.outbox.append(row)
+            }
+            state.offsets[partition] = max(highestOffset, state.offsets[partition] ?? -1)
+        }
+    }
+
+    /// As if a minute had passed: what is in the outbox has no worker any more.
+    public func ageOutbox() {
+        state.withLock { state in
+            for index in state.outbox.indices { state.outbox[index].createdAt -= .seconds(60) }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+import Fulfillment
+import Synchronization
+
+/// The database without a database: the same settlements on the same rows, gone with the process.
+public final class InMemoryLedger: PurchaseLedger {
+    struct State {
+        var view = LedgerView()
+        var outcomes: [RecordPosition: [OutcomeEvent]] = [:]
+        var proofs: [Digest256: GenuineReceipt] = [:]
+        var outbox: [OutboxRow] = []
+        /// The highest that was decided.
+        var offsets: [Partition: Int64] = [:]
+        var holds: [StoreTransactionID: HoldRow] = [:]
+        var refunds = RefundView()
+        var lastLease: Int64 = 0
+
+        mutating func nextLease() -> Int64 {
+            lastLease += 1
+            return lastLease
+        }
+    }
+
+    struct Partition: Hashable {
+        let topic: String
+        let number: Int32
+    }
+
+    let state = Mutex(State())
+
+    public init() {}
+
+    public func recollect(_ query: RecallQuery) async throws(LedgerClosed) -> Durable<Recollection> {
+        Durable(recall(query), in: nil)
+    }
+
+    private func recall(_ query: RecallQuery) -> Recollection {
+        state.withLock { state in
+            if query.mayBeRedelivered, let events = state.outcomes[query.position] { return .answered(events) }
+            if let known = state.proofs[query.proof] { return .provenBefore(known) }
+            guard let evidence = query.evidence, state.view.holdsAll(evidence.purchases, of: query.claimant) else {
+                return .nothing
+            }
+            return .provenBefore(evidence)
+        }
+    }
+
+    public func settle(_ decision: PendingDecision) async throws(LedgerClosed) -> Durable<RecordedOutcome> {
+        Durable(state.withLock { $0.record(decision) }, in: nil)
+    }
+
+    public func published(_ eventIDs: [NameBasedUUID]) {
+        let published = Set(eventIDs)
+        state.withLock { $0.outbox.removeAll { published.contains($0.event.eventID) } }
+    }
+
+    /// Events that were not acknowledged yet.
+    public var pendingEvents: [OutcomeEvent] { state.withLock { $0.outbox.map(\.event) } }
+}
+
+extension InMemoryLedger.State {
+    mutating func record(_ decision: PendingDecision) -> RecordedOutcome {
+        let position = decision.position
+        if let events = outcomes[position] { return .events(events) }
+        let settlement = decision.settle(in: &view)
+        let events = settlement.events
+        outcomes[position] = events
+        let partition = InMemoryLedger.Partition(topic: position.topic, number: position.partition)
+        offsets[partition] = max(position.offset, offsets[partition] ?? -1)
+        let reissued = Set(settlement.reissued.map(\.eventID))
+        for event in events where !reissued.contains(event.eventID) {
+            outbox.append(OutboxRow(event, traceparent: decision.traceparent, of: partition))
+        }
+        for grant in settlement.grants { enter(grant, of: decision) }
+        for hold in settlement.holds { holds[hold.purchase.transactionID] = HoldRow(hold, of: decision) }
+        if let evidence = decision.evidence, !evidence.purchases.isEmpty, view.holdsAll(evidence.purchases) {
+            proofs[decision.proof] = evidence
+        }
+        return .events(events)
+    }
+}

@@ -1,0 +1,183 @@
+import Fulfillment
+import Synchronization
+
+/// Parked submissions without a database. Its clock is the process's.
+public final class InMemoryParking: ParkedSubmissions {
+    private struct Row {
+        let parked: ParkingSubmission
+        var reason: ParkingReason
+        var history: WaitingHistory
+        var dueAt: ContinuousClock.Instant?
+        var lease: Int64?
+        /// Leases without an end.
+        var leases = 0
+        var isIsolated = false
+        var deathsInIsolation = 0
+    }
+
+    private struct State {
+        var rows: [NameBasedUUID: Row] = [:]
+        var lastLease: Int64 = 0
+    }
+
+    private static let leasesOfSuspect = 3
+    private static let deathsOfPoison = 3
+
+    private let state = Mutex(State())
+
+    public init() {}
+
+    public var count: Int { state.withLock { $0.rows.count } }
+
+    /// As if all workers had died long ago.
+    public func endLeases() {
+        state.withLock { state in
+            for id in state.rows.keys { state.rows[id]?.lease = nil }
+        }
+    }
+
+    public func park(_ submission: ParkingSubmission) async throws(LedgerClosed) -> Durable<ParkingOutcome> {
+        let dueAt = ContinuousClock.now + .seconds(submission.dueAfterSeconds)
+        return state.withLock { state in
+            let id = submission.position.parkedID
+            if state.rows[id] != nil { return Durable(.parked, in: nil) }
+            if !submission.isProven {
+                let player = submission.submission.playerID
+                let proofs = Set(
+                    state.rows.values.filter { !$0.parked.isProven && $0.parked.submission.playerID == player }
+                        .map(\.parked.proof))
+                if !proofs.contains(submission.proof), proofs.count >= ParkingPolicy.parkedOfPlayer {
+                    return Durable(.tooManyWaiting, in: nil)
+                }
+            }
+            state.rows[id] = Row(
+                parked: submission, reason: submission.reason, history: submission.history, dueAt: dueAt)
+            return Durable(.parked, in: nil)
+        }
+    }
+
+    public func leaseDue(limit: Int) async throws -> [LeasedSubmission] {
+        let now = ContinuousClock.now
+        return state.withLock { state in
+            let open = state.rows.filter {
+                $0.value.lease == nil && $0.value.dueAt != nil && $0.value.leases < Self.leasesOfSuspect
+            }.sorted {
+                ($0.value.dueAt ?? now, $0.value.parked.position.offset) < (
+                    $1.value.dueAt ?? now, $1.value.parked.position.offset
+                )
+            }
+            let due = open.filter { $0.value.dueAt.map { $0 <= now } ?? false }.prefix(limit)
+            let proofs = Set(due.map(\.value.parked.key))
+            let dueIDs = Set(due.map(\.key))
+            let alike = open.filter { proofs.contains($0.value.parked.key) && !dueIDs.contains($0.key) }.prefix(limit)
+            return (due + alike).compactMap { Self.lease($0.key, isDue: dueIDs.contains($0.key), &state) }
+        }
+    }
+
+    public func hasSuspect() async throws -> Bool {
+        state.withLock { Self.suspect(in: $0) != nil }
+    }
+
+    public func leaseSuspect() async throws -> SuspectLease {
+        state.withLock { state in
+            guard let id = Self.suspect(in: state), let row = state.rows[id] else { return .none }
+            let deaths = row.deathsInIsolation + (row.isIsolated ? 1 : 0)
+            state.rows[id]?.deathsInIsolation = deaths
+            guard deaths < Self.deathsOfPoison else {
+                state.rows[id]?.dueAt = nil
+                state.rows[id]?.reason = .crashed
+                state.rows[id]?.isIsolated = false
+                let submission = row.parked.submission
+                return .setAside(
+                    SetAsideSubmission(
+                        submissionID: submission.submissionID.text, bundleID: submission.bundleID.text, deaths: deaths))
+            }
+            state.rows[id]?.isIsolated = true
+            return Self.lease(id, isDue: true, &state).map { .alone($0) } ?? .none
+        }
+    }
+
+    public func clearSuspicion(of leased: LeasedSubmission) async throws {
+        change(leased) { $0?.isIsolated = false }
+    }
+
+    public func reschedule(
+        _ leased: LeasedSubmission, reason: ParkingReason, detail: String?, history: WaitingHistory,
+        dueAfterSeconds: Double
+    ) async throws {
+        change(leased) { row in
+            row?.reason = reason
+            row?.history = history.stored
+            row?.dueAt = ContinuousClock.now + .seconds(dueAfterSeconds)
+            row?.lease = nil
+            row?.leases = 0
+            row?.isIsolated = false
+            row?.deathsInIsolation = 0
+        }
+    }
+
+    public func endLease(of leased: LeasedSubmission) async throws {
+        change(leased) { row in
+            row?.lease = nil
+            if let leases = row?.leases { row?.leases = max(0, leases - 1) }
+            row?.isIsolated = false
+        }
+    }
+
+    public func delete(_ leased: LeasedSubmission) async throws {
+        change(leased) { $0 = nil }
+    }
+
+    public func retryBlocked(_ bundleID: BundleID, for reasons: [ParkingReason]) async throws {
+        state.withLock { state in
+            for (id, row) in state.rows where row.dueAt != nil {
+                guard row.parked.submission.bundleID == bundleID, reasons.contains(row.reason) else { continue }
+                state.rows[id]?.dueAt = min(ContinuousClock.now, row.dueAt ?? ContinuousClock.now)
+            }
+        }
+    }
+
+    /// Nothing where the lease is over.
+    private func change(_ leased: LeasedSubmission, _ body: (inout Row?) -> Void) {
+        state.withLock { state in
+            guard state.rows[leased.id]?.lease == leased.lease else { return }
+            body(&state.rows[leased.id])
+        }
+    }
+
+    private static func suspect(in state: State) -> NameBasedUUID? {
+        let now = ContinuousClock.now
+        return state.rows.filter { _, row in
+            row.lease == nil && row.leases >= leasesOfSuspect && row.dueAt.map { $0 <= now } ?? false
+        }.min { $0.value.dueAt ?? now < $1.value.dueAt ?? now }?.key
+    }
+
+    private static func lease(_ id: NameBasedUUID, isDue: Bool, _ state: inout State) -> LeasedSubmission? {
+        guard var row = state.rows[id] else { return nil }
+        state.lastLease += 1
+        row.lease = state.lastLease
+        row.leases += 1
+        state.rows[id] = row
+        return LeasedSubmission(
+            id: id, submission: row.parked.submission, position: row.parked.position, proof: row.parked.proof,
+            traceparent: row.parked.traceparent, reason: row.reason, history: row.history.stored, isDue: isDue,
+            lease: state.lastLease)
+    }
+}
+
+extension ParkingSubmission {
+    fileprivate struct Key: Hashable {
+        let proof: Digest256
+        let bundleID: BundleID
+    }
+
+    fileprivate var key: Key { Key(proof: proof, bundleID: submission.bundleID) }
+}
+
+extension WaitingHistory {
+    /// Without what a row does not hold: how long it waited in memory.
+    fileprivate var stored: WaitingHistory {
+        WaitingHistory(
+            failures: failures, doubts: doubts, firstFailureAt: firstFailureAt, parkings: parkings, tries: tries)
+    }
+}
