@@ -17,7 +17,11 @@ allowed_modules() {
     Operations) echo Fulfillment ;;
     Pipeline) echo Fulfillment Kafka Operations PlantedFaults ;;
     AppStoreSimulator) echo AppStoreSimulation ;;
-    receiptd) echo AppleProofs AppStore AppStoreSimulation CMalloc EmbeddedPostgres Fulfillment Kafka Ledger Operations Pipeline Postgres ;;
+    ReceiptdConfiguration) echo AppleProofs Fulfillment Kafka ;;
+    Administration) echo AppleProofs AppStore Fulfillment Kafka Ledger Pipeline Postgres ReceiptdConfiguration ;;
+    # What is shipped has nothing of a test in it: these two are the demo's alone.
+    Demo) echo AppStoreSimulation EmbeddedPostgres Fulfillment Kafka Ledger Pipeline Postgres ReceiptdConfiguration ;;
+    receiptd) echo Administration AppleProofs AppStore CMalloc Demo Fulfillment Kafka Ledger Operations Pipeline Postgres ReceiptdConfiguration ;;
     *) return 1 ;;
     esac
 }

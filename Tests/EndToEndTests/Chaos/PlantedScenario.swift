@@ -4,7 +4,7 @@ import Kafka
 import PlantedFaults
 import Postgres
 
-@testable import receiptd
+@testable import Demo
 
 /// A short scene in which one planted fault shows, and a sound worker breaks nothing.
 struct PlantedScenario: Sendable {
