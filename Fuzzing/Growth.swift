@@ -1,3 +1,4 @@
+import CoreFoundation
 import Glibc
 
 /// Whether twice the input costs about twice the work, and not four times.
