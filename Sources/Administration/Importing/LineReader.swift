@@ -1,4 +1,3 @@
-import CoreFoundation
 import Foundation
 
 /// Reads a file of any size line by line. Blocking.
@@ -25,8 +24,8 @@ package struct LineReader: ~Copyable {
     package init?(_ path: String) {
         guard let file = fopen(path, "rb") else { return nil }
         self.file = file
-        var status = stat()
-        size = fstat(fileno(file), &status) == 0 ? Int(status.st_size) : 0
+        size = fseek(file, 0, SEEK_END) == 0 ? max(0, ftell(file)) : 0
+        rewind(file)
     }
 
     deinit { fclose(file) }
