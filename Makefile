@@ -1,6 +1,6 @@
 # `make` alone prints what there is to make.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-kafka check format bench bench-parts chaos chaos-faults fuzz tsan clean
+.PHONY: help demo test test-kafka check format release bench bench-parts chaos chaos-faults fuzz tsan clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -18,7 +18,10 @@ test-kafka: ## the whole-system tests on a real broker: KAFKA_BOOTSTRAP_SERVERS=
 check: test ## the same as test
 
 format: ## lay out all Swift files as the checks want them
-	@swift format --in-place --parallel --recursive $(wildcard Sources Tests Benchmarks/Sources Fuzzing/Sources/Fuzz)
+	@swift format --in-place --parallel --recursive Sources Tests Plugins Benchmarks Fuzzing
+
+release: ## build what is shipped into .build/shipped/release
+	@scripts/release.sh
 
 bench: ## measure speed, processor time and memory
 	@scripts/bench.sh
@@ -39,4 +42,4 @@ tsan: ## the tests under the thread sanitizer, in a build of its own
 	@scripts/tsan.sh
 
 clean: ## remove everything that was built
-	@rm -rf .build .build-* Benchmarks/.build Fuzzing/.build
+	@rm -rf .build .build-*

@@ -1,14 +1,16 @@
-// swift-tools-version:6.1
+// swift-tools-version:6.2
 import PackageDescription
 
-/// Every target: Swift 6 mode (by the tools version), warnings are errors.
+/// Every target: Swift 6 mode (by the tools version), warnings are errors. No unsafe flags, so that what is a product can be
+/// another package's dependency.
 let strict: [SwiftSetting] = [
-    .unsafeFlags(["-warnings-as-errors"]),
-    // Debug builds, and so all tests, check exclusive access; the check costs the release build a few per cent.
-    .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release)),
+    .treatAllWarnings(as: .error),
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
+
+/// What reads bytes from outside: `scripts/fuzz.sh` builds it with the fuzzer's counters and the address sanitizer.
+let fuzzed = strict + [.unsafeFlags(["-sanitize=fuzzer,address"], .when(traits: ["Fuzzing"]))]
 
 let package = Package(
     name: "receiptd",
@@ -24,18 +26,24 @@ let package = Package(
         .library(name: "Encodings", targets: ["Encodings"]),
         .library(name: "PooledHTTP", targets: ["PooledHTTP"]),
     ],
+    traits: [
+        .default(enabledTraits: ["Demo"]),
+        .trait(name: "Demo", description: "`receiptd demo`, with a simulated App Store, PostgreSQL and the sample cases"),
+        .trait(name: "Fuzzing", description: "Instruments the parsers for libFuzzer: see scripts/fuzz.sh"),
+    ],
+    // Exact, since no lock file is kept: what is built is what was tested.
     dependencies: [
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
-        .package(url: "https://github.com/apple/swift-asn1", from: "1.5.0"),
-        .package(url: "https://github.com/apple/swift-certificates", from: "1.10.0"),
-        .package(url: "https://github.com/apple/swift-crypto", "4.0.0"..<"5.0.0"),
-        .package(url: "https://github.com/apple/swift-http-types", from: "1.3.0"),
-        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
-        .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
-        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.29.0"),
-        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.10.0"),
-        .package(url: "https://github.com/jpsim/Yams", from: "6.0.0"),
-        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-asn1", exact: "1.7.4"),
+        .package(url: "https://github.com/apple/swift-certificates", exact: "1.21.1"),
+        .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
+        .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
     ],
     targets: [
         // What wraps C.
@@ -49,9 +57,9 @@ let package = Package(
         .target(name: "Postgres", dependencies: ["CLibPQ"], swiftSettings: strict),
 
         // What is our own and knows no word of the domain (docs/decisions/0034-own-parts-behind-fences.md).
-        .target(name: "Encodings", swiftSettings: strict),
-        .target(name: "Identifiers", swiftSettings: strict),
-        .target(name: "Timestamps", swiftSettings: strict),
+        .target(name: "Encodings", swiftSettings: fuzzed),
+        .target(name: "Identifiers", swiftSettings: fuzzed),
+        .target(name: "Timestamps", swiftSettings: fuzzed),
         .target(name: "Clocks", dependencies: ["Timestamps"], swiftSettings: strict),
         .target(
             name: "PooledHTTP",
@@ -69,7 +77,7 @@ let package = Package(
             dependencies: [
                 "Encodings", "Identifiers", "Timestamps", .product(name: "Crypto", package: "swift-crypto"),
             ],
-            swiftSettings: strict),
+            swiftSettings: fuzzed),
 
         .target(
             name: "AppleProofs",
@@ -80,7 +88,7 @@ let package = Package(
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
             ],
-            swiftSettings: strict),
+            swiftSettings: fuzzed),
 
         // What moves.
         .target(
@@ -90,7 +98,7 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
-            swiftSettings: strict),
+            swiftSettings: fuzzed),
         .target(
             name: "Ledger", dependencies: ["Fulfillment", "PlantedFaults", "Postgres"],
             // A statement's file is named by its verb and table, and is beside the Swift that runs it.
@@ -102,7 +110,7 @@ let package = Package(
         .target(
             name: "Operations",
             dependencies: [
-                "Clocks", "Timestamps",
+                "Clocks", "Fulfillment", "Timestamps",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -140,18 +148,67 @@ let package = Package(
             ],
             swiftSettings: strict),
 
+        // The program: what it is told, what operators do, what it shows, and the worker's assembly.
+        .target(
+            name: "ReceiptdConfiguration",
+            dependencies: [
+                "AppleProofs", "Fulfillment", "Kafka",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Yams", package: "Yams"),
+            ],
+            swiftSettings: fuzzed),
+        .target(
+            name: "Administration",
+            dependencies: [
+                "AppStore", "AppleProofs", "Clocks", "ReceiptdConfiguration", "Fulfillment", "Kafka", "Ledger", "Pipeline",
+                "Postgres",
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "Demo",
+            dependencies: [
+                "AppStoreSimulation", "Clocks", "ReceiptdConfiguration", "EmbeddedPostgres", "Fulfillment", "Kafka", "Ledger",
+                "Pipeline", "Postgres",
+            ],
+            swiftSettings: strict,
+            plugins: ["BundleSeeds"]),
+        .plugin(name: "BundleSeeds", capability: .buildTool()),
         .executableTarget(
             name: "receiptd",
             dependencies: [
-                "AppStore", "AppStoreSimulation", "AppleProofs", "CMalloc", "Clocks", "EmbeddedPostgres", "Fulfillment", "Kafka",
-                "Ledger", "Operations", "Pipeline", "Postgres",
+                "Administration", "AppStore", "AppleProofs", "CMalloc", "Clocks", "ReceiptdConfiguration", "Fulfillment", "Kafka", "Ledger",
+                "Operations", "Pipeline", "Postgres",
+                .target(name: "Demo", condition: .when(traits: ["Demo"])),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-                .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: strict),
+
+        // Measured and fuzzed by hand, compiled with everything else.
+        .executableTarget(
+            name: "PipelineBenchmark",
+            dependencies: [
+                "AppStoreSimulation", "AppleProofs", "EmbeddedPostgres", "Kafka",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Benchmarks/PipelineBenchmark",
+            swiftSettings: strict),
+        .executableTarget(
+            name: "Fuzz",
+            dependencies: [
+                "AppStore", "AppleProofs", "Encodings", "ReceiptdConfiguration", "Fulfillment", "Timestamps",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "X509", package: "swift-certificates"),
+            ],
+            path: "Fuzzing",
+            swiftSettings: fuzzed,
+            linkerSettings: [
+                .unsafeFlags(["-sanitize=address", "-use-ld=lld"], .when(traits: ["Fuzzing"])),
+                .linkedLibrary("stdc++", .when(traits: ["Fuzzing"])),
+            ]),
 
         // Parts that a test or the demo runs on.
         .target(name: "EmbeddedPostgres", dependencies: ["CSpawn"], swiftSettings: strict),
@@ -241,14 +298,16 @@ let package = Package(
         .testTarget(
             name: "ReceiptdTests",
             dependencies: [
-                "receiptd", "AppleProofs", "Fulfillment", "Kafka", "Ledger", "Operations",
+                "receiptd", "Administration", "AppleProofs", "ReceiptdConfiguration", "Demo", "Fulfillment", "Kafka", "Ledger",
+                "Operations", "Pipeline",
                 .product(name: "Logging", package: "swift-log"),
-            ], swiftSettings: strict),
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "receiptd", "AppStoreSimulation", "EmbeddedPostgres", "Fulfillment", "Kafka", "Ledger", "Operations",
-                "PlantedFaults", "Postgres",
+                "receiptd", "Administration", "AppStoreSimulation", "ReceiptdConfiguration", "Demo", "EmbeddedPostgres",
+                "Fulfillment", "Kafka", "Ledger", "Operations", "Pipeline", "PlantedFaults", "Postgres",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

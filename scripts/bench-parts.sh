@@ -5,5 +5,5 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/setup.sh
-swift build --configuration release --package-path Benchmarks --product PartsBenchmark
-exec Benchmarks/.build/release/PartsBenchmark "$@"
+swift build --configuration release --package-path Benchmarks/Parts --product PartsBenchmark
+exec Benchmarks/Parts/.build/release/PartsBenchmark "$@"

@@ -32,9 +32,8 @@ esac
 
 scripts/setup.sh
 if [[ $filter == outage ]]; then
-    swift build --configuration release --product receiptd
-    CHAOS_PROGRAM=$(swift build --configuration release --show-bin-path)/receiptd
-    export CHAOS_PROGRAM
+    scripts/release.sh
+    export CHAOS_PROGRAM=$PWD/.build/shipped/release/receiptd
 fi
 swift build --build-tests "${build_flags[@]}"
 exec swift test --skip-build --disable-xctest --filter "^EndToEndTests\.Chaos/($filter)\(" "${build_flags[@]}"

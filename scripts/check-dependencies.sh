@@ -22,7 +22,11 @@ allowed_modules() {
     Operations) echo Clocks Encodings Fulfillment Timestamps ;;
     Pipeline) echo Clocks Encodings Fulfillment Identifiers Kafka Operations PlantedFaults Timestamps ;;
     AppStoreSimulator) echo AppStoreSimulation ;;
-    receiptd) echo AppleProofs AppStore AppStoreSimulation Clocks CMalloc EmbeddedPostgres Encodings Timestamps Fulfillment Kafka Ledger Operations Pipeline Postgres ;;
+    ReceiptdConfiguration) echo AppleProofs Encodings Fulfillment Timestamps Kafka ;;
+    Administration) echo AppleProofs AppStore Clocks Encodings Fulfillment Timestamps Kafka Ledger Pipeline Postgres ReceiptdConfiguration ;;
+    # What is shipped has nothing of a test in it: these two are the demo's alone.
+    Demo) echo AppStoreSimulation Clocks EmbeddedPostgres Encodings Timestamps Fulfillment Kafka Ledger Pipeline Postgres ReceiptdConfiguration ;;
+    receiptd) echo Administration AppleProofs AppStore Clocks CMalloc Demo Encodings Timestamps Fulfillment Kafka Ledger Operations Pipeline Postgres ReceiptdConfiguration ;;
     *) return 1 ;;
     esac
 }

@@ -23,7 +23,7 @@ check_readme() {
 # a table in docs/settings.md.
 # shellcheck disable=SC2016  # the backquotes are Markdown's
 check_settings() {
-    local sources=Sources/receiptd/Settings name
+    local sources=Sources/ReceiptdConfiguration/Settings name
     if [[ ! -d $sources ]]; then
         fault "$sources: missing, nothing to hold docs/settings.md against"
         return

@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 folders=()
-for folder in Sources Tests Benchmarks/Sources Fuzzing/Sources/Fuzz; do
+for folder in Sources Tests Plugins Benchmarks Fuzzing; do
     [[ ! -d $folder ]] || folders+=("$folder")
 done
 exec swift format lint --strict --parallel --recursive "${folders[@]}"

@@ -9,7 +9,7 @@ readonly glossary=docs/glossary.md
 allowed=scripts/style-allowed.txt
 [[ ${1-} != --all ]] || allowed=/dev/null
 
-swift_files() { find Sources Tests Benchmarks/Sources Fuzzing/Sources -name '*.swift' -not -path '*/.build*/*' | sort; }
+swift_files() { find Sources Tests Plugins Benchmarks Fuzzing -name '*.swift' -not -path '*/.build*/*' | sort; }
 
 # What people read: code, statements, the names of tests, documents, deploy files, sample cases. CHANGELOG.md tells of what was
 # called otherwise.

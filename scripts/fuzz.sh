@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 
 # Seconds and megabytes that one input may take, and bytes of the longest one.
 readonly longest_input_seconds=10 memory_megabytes=2048 longest_input=65536
-readonly folder=Fuzzing/.build/fuzz
+readonly folder=.build/fuzz
 
 seconds=60
 mode=fuzz
@@ -41,9 +41,10 @@ library=$(find "$(dirname "$compiler")/../lib/clang" -name 'libclang_rt.fuzzer_n
     echo "fuzz.sh: this toolchain has no libFuzzer" >&2
     exit 69
 }
-# In a folder of its own: two packages in one would take each other's build plan for theirs.
-swift build --configuration release --package-path Fuzzing --product Fuzz -Xlinker "$library"
-program=Fuzzing/.build/release/Fuzz
+# In a build of its own: the parsers are instrumented.
+swift build --configuration release --scratch-path "$folder/build" --disable-default-traits --traits Fuzzing \
+    --product Fuzz -Xlinker "$library"
+program=$folder/build/release/Fuzz
 mkdir -p "$folder/findings"
 
 fuzz() {

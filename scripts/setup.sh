@@ -4,7 +4,7 @@
 #                                          or as COMMAND=PACKAGE (promtool=prometheus)
 set -euo pipefail
 
-readonly minimum_swift=6.1
+readonly minimum_swift=6.2
 
 fail() {
     printf 'setup: %s\n' "$1" >&2

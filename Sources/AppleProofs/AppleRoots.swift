@@ -36,7 +36,7 @@ public struct AppleRoots: Sendable {
         guard !roots.isEmpty else { throw .noRoot }
     }
 
-    init(_ certificates: [TrustedCertificate]) {
+    package init(_ certificates: [TrustedCertificate]) {
         roots = certificates.filter(\.isSelfIssued)
         intermediates = certificates.filter { !$0.isSelfIssued }.compactMap { try? CertificateOutline($0.bytes) }
     }

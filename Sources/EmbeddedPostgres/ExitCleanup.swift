@@ -3,19 +3,25 @@ import Synchronization
 
 /// Ends what still runs, and removes its directories, when this process exits in order. When it is killed the kernel
 /// ends the servers (see `PostgresInstallation.command`) and the temporary directories stay.
-enum ExitCleanup {
-    struct Leftover: Sendable {
+package enum ExitCleanup {
+    package struct Leftover: Sendable {
         var process: Int32?
         var directory: String?
         /// That ends the process.
         var signal = SIGQUIT
+
+        package init(process: Int32? = nil, directory: String? = nil, signal: Int32 = SIGQUIT) {
+            self.process = process
+            self.directory = directory
+            self.signal = signal
+        }
     }
 
     private static let leftovers = Mutex<[String: Leftover]>([:])
     private static let registered: Void = { atexit { ExitCleanup.cleanUp() } }()
 
     /// What to end for the server of this data directory, or for another program under a name of its own; nil when it is gone.
-    static func set(_ leftover: Leftover?, for name: String) {
+    package static func set(_ leftover: Leftover?, for name: String) {
         _ = registered
         leftovers.withLock { $0[name] = leftover }
     }

@@ -1,3 +1,5 @@
+import Fulfillment
+
 /// Every metric of receiptd, declared in one place. The names and labels of the contract are promised to dashboards.
 public struct ReceiptdMetrics: Sendable {
     public let registry: MetricsRegistry
@@ -199,16 +201,12 @@ public struct ReceiptdMetrics: Sendable {
 
     /// Series that alerts watch start at 0: the first of a kind is else no increase, for there is nothing before it.
     private func declareKnownSeries() {
-        _ = outcomes.with("receipt.granted", "")
+        _ = outcomes.with(OutcomeEvent.Kind.granted.rawValue, "")
         // An alert fires at the first: it must be seen to rise from none.
-        _ = outcomes.with("receipt.held", "kind_mismatch")
-        for signal in ["shared_device", "many_accounts", "small_purchases", "shared_token"] {
-            _ = riskSignals.with(signal)
-        }
-        for reason in ["malformed_message", "bad_signature", "too_large", "crashed", "unreadable_batch"] {
-            _ = deadLetters.with(reason)
-        }
-        _ = parkings.with("crashed")
+        _ = outcomes.with(OutcomeEvent.Kind.held.rawValue, Reason.kindMismatch.rawValue)
+        for signal in RiskSignal.allCases { _ = riskSignals.with(signal.rawValue) }
+        for reason in DeadLetter.Reason.allCases { _ = deadLetters.with(reason.rawValue) }
+        _ = parkings.with(ParkingReason.crashed.rawValue)
         for part in FailingPart.allCases {
             _ = failures.with(part.rawValue)
             _ = failing.with(part.rawValue)

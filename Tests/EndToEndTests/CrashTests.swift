@@ -4,8 +4,8 @@ import Kafka
 import Postgres
 import Testing
 
+@testable import Demo
 @testable import Pipeline
-@testable import receiptd
 
 extension EndToEnd {
     /// Where a process dies: right after a step, when it is reached for the n-th time.

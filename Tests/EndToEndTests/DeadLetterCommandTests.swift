@@ -5,7 +5,10 @@ import Ledger
 import Postgres
 import Testing
 
-@testable import receiptd
+@testable import Administration
+@testable import Demo
+@testable import Pipeline
+@testable import ReceiptdConfiguration
 
 extension EndToEnd {
     @Test("dead letters are listed without what they hold, and each is put back once")
@@ -150,7 +153,7 @@ extension EndToEnd {
             var alone = settings.kafka
             alone.groupID = "nobody"
             let properties = KafkaClientProperties(settings: alone).consumer
-            try await OffsetRewind(kafka: alone, checkpoints: checkpoints).apply(moves)
+            try await OffsetRewind(topic: topic, consumerProperties: properties, checkpoints: checkpoints, log: { _ in }).apply(moves)
             let committed = try await blocking {
                 let consumer = try KafkaConsumer(properties: properties, log: { _ in })
                 defer { consumer.close() }
@@ -169,10 +172,12 @@ extension EndToEnd {
                 ["rewind", "--to", "2026-11-01T00:00:00Z", "--dry-run"], environment: bed.environment())
             #expect(planned.code == 0 && planned.output.contains("nothing was done"), "\(planned)")
             #expect(planned.output.split(separator: "\n").count == moves.count + 1, "\(planned)")
-            let refusal = await #expect(throws: CommandFailure.self) {
-                try await OffsetRewind(kafka: settings.kafka, checkpoints: checkpoints).apply(moves)
+            let member = KafkaClientProperties(settings: settings.kafka).consumer
+            let refusal = await #expect(throws: OffsetRewind.Refusal.self) {
+                try await OffsetRewind(topic: topic, consumerProperties: member, checkpoints: checkpoints, log: { _ in }).apply(moves)
             }
-            #expect(refusal?.code == 1 && refusal?.message.contains("stop all") ?? false)
+            let failure = refusal.map { CommandFailure($0) }
+            #expect(failure?.code == 1 && failure?.message.contains("stop all") ?? false)
         }
     }
 }

@@ -1,8 +1,9 @@
 import EmbeddedPostgres
 import Foundation
+import Kafka
 import Testing
 
-@testable import receiptd
+@testable import Demo
 
 /// The demo as a whole process. One at a time: each keeps the machine busy.
 @Suite("The demo, as a process", .wholeSystem)
@@ -23,11 +24,10 @@ struct DemoCommandTests {
 
     private func start(_ folder: URL) throws -> Running {
         let output = folder.appendingPathComponent("output").path
-        var start = ChildProcess.Start([try Program.path(), "demo", "--seeds", Seeds.directory.path], log: output)
+        var start = ChildProcess.Start([try Program.path(), "demo"], log: output)
         start.environment = Self.hostile.merging([
             "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin", "TMPDIR": folder.path,
         ]) { $1 }
-        start.folder = nil
         start.endsWithUs = true
         return Running(process: try ChildProcess(start), output: output)
     }

@@ -5,7 +5,7 @@ import Operations
 import Postgres
 import Testing
 
-@testable import receiptd
+@testable import Demo
 
 extension EndToEnd {
     /// A role that may do what a worker does, and owns nothing.

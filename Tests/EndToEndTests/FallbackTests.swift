@@ -3,7 +3,7 @@ import Foundation
 import Postgres
 import Testing
 
-@testable import receiptd
+@testable import Demo
 
 extension EndToEnd {
     @Test(

@@ -1,8 +1,9 @@
 import AppStoreSimulation
 import Foundation
+import Kafka
 import Testing
 
-@testable import receiptd
+@testable import Demo
 
 extension EndToEnd {
     @Test("a worker without schema or catalog stays up, says which command mends it, and becomes ready")

@@ -3,7 +3,7 @@ import Foundation
 import Fulfillment
 import Testing
 
-@testable import receiptd
+@testable import Demo
 
 /// Whole workers on real parts. One at a time: each keeps the machine busy.
 @Suite("Ending holds, end to end", .wholeSystem)

@@ -4,7 +4,8 @@ import Fulfillment
 import Kafka
 import Testing
 
-@testable import receiptd
+@testable import Administration
+@testable import Demo
 
 extension EndToEnd {
     @Test(

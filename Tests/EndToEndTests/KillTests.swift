@@ -3,7 +3,7 @@ import Foundation
 import Kafka
 import Testing
 
-@testable import receiptd
+@testable import Demo
 
 extension EndToEnd {
     @Test("twenty kills under load lose nothing, grant nothing twice, and ask Apple nothing again")

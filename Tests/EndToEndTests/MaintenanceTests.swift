@@ -2,7 +2,7 @@ import Foundation
 import Postgres
 import Testing
 
-@testable import receiptd
+@testable import Demo
 
 extension EndToEnd {
     @Test("a worker starts and decides while a backup reads the outcomes, and says that it keeps days from being made")

@@ -3,7 +3,7 @@ import Foundation
 import Postgres
 import Testing
 
-@testable import receiptd
+@testable import Demo
 
 extension EndToEnd {
     /// Two in-process brokers, one after the other, stand for a topic that was deleted and made again.

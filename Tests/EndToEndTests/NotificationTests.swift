@@ -5,7 +5,7 @@ import Kafka
 import Postgres
 import Testing
 
-@testable import receiptd
+@testable import Demo
 
 /// Whole workers on real parts. One at a time: each keeps the machine busy.
 @Suite("Refunds, end to end", .wholeSystem)

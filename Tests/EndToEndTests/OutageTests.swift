@@ -5,7 +5,7 @@ import Kafka
 import Postgres
 import Testing
 
-@testable import receiptd
+@testable import Demo
 
 extension EndToEnd {
     @Test("ten seconds without PostgreSQL, its crash, and connections cut: every submission is answered")

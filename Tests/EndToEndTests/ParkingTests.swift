@@ -1,8 +1,9 @@
 import AppStoreSimulation
 import Fulfillment
+import Kafka
 import Testing
 
-@testable import receiptd
+@testable import Demo
 
 /// Whole workers on real parts. One at a time: each keeps the machine busy.
 @Suite("Parking, end to end", .wholeSystem)

@@ -1,7 +1,7 @@
 import AppStoreSimulation
 import Testing
 
-@testable import receiptd
+@testable import Demo
 
 /// A whole worker at default settings in front of an App Store that answers some and not others. What it does not answer is
 /// never answered while the test lasts: whoever waits for it waits until the test gives up.

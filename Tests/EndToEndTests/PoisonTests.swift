@@ -4,7 +4,7 @@ import Fulfillment
 import Kafka
 import Testing
 
-@testable import receiptd
+@testable import Demo
 
 extension EndToEnd {
     @Test("a record that kills every worker is set aside, and nothing beside it is")

@@ -1,10 +1,11 @@
 import AppStoreSimulation
 import EmbeddedPostgres
 import Foundation
+import Kafka
 import Postgres
 import Testing
 
-@testable import receiptd
+@testable import Demo
 
 extension EndToEnd {
     @Test(

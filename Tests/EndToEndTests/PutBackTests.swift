@@ -1,9 +1,10 @@
 import EmbeddedPostgres
 import Foundation
+import Kafka
 import Postgres
 import Testing
 
-@testable import receiptd
+@testable import Demo
 
 extension EndToEnd {
     @Test(

@@ -4,7 +4,7 @@ import Fulfillment
 import Kafka
 import Testing
 
-@testable import receiptd
+@testable import Demo
 
 extension EndToEnd {
     @Test("signed submissions are granted, others are dead letters as they came; headers and partitions are exact")

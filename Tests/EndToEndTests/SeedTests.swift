@@ -4,7 +4,7 @@ import Kafka
 import Ledger
 import Testing
 
-@testable import receiptd
+@testable import Demo
 
 extension EndToEnd {
     @Test("every case of the seeds comes out as it says")

@@ -6,7 +6,7 @@ import Kafka
 import Postgres
 import Testing
 
-@testable import receiptd
+@testable import Demo
 
 extension EndToEnd {
     @Suite("The App Store Server API, end to end")

@@ -4,7 +4,7 @@ import Foundation
 import Kafka
 import Testing
 
-@testable import receiptd
+@testable import Demo
 
 extension EndToEnd {
     @Test(

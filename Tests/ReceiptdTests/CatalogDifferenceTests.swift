@@ -1,7 +1,7 @@
 import Fulfillment
 import Testing
 
-@testable import receiptd
+@testable import ReceiptdConfiguration
 
 struct CatalogDifferenceTests {
     private func catalog(_ text: String) throws -> Catalog { try CatalogFile.parse(text, version: 1) }

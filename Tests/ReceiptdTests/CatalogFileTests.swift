@@ -1,7 +1,7 @@
 import Fulfillment
 import Testing
 
-@testable import receiptd
+@testable import ReceiptdConfiguration
 
 /// The faults of a catalog file as `line:column message`, empty where it is sound.
 func catalogFaults(_ text: String) -> [CatalogFault] {

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import Administration
 @testable import receiptd
 
 @Suite("Asking before what has no way back")

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import receiptd
+@testable import ReceiptdConfiguration
 
 /// What fuzzing found in the readers of settings and catalogs.
 @Suite("Found by fuzzing")

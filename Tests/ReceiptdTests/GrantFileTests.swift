@@ -3,7 +3,7 @@ import Fulfillment
 import Ledger
 import Testing
 
-@testable import receiptd
+@testable import Administration
 
 @Suite("Files of old grants")
 struct GrantFileTests {

@@ -2,7 +2,7 @@ import Fulfillment
 import Ledger
 import Testing
 
-@testable import receiptd
+@testable import Administration
 
 @Suite("Where a purchase is")
 struct InspectionSummaryTests {

@@ -1,7 +1,8 @@
 import Kafka
 import Testing
 
-@testable import receiptd
+@testable import Administration
+@testable import ReceiptdConfiguration
 
 @Suite("What check asks of Kafka")
 struct KafkaCheckTests {

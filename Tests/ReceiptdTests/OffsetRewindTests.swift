@@ -1,7 +1,7 @@
 import Kafka
 import Testing
 
-@testable import receiptd
+@testable import Pipeline
 
 @Suite("Rewind")
 struct OffsetRewindTests {

@@ -1,6 +1,7 @@
 import Ledger
 import Testing
 
+@testable import Administration
 @testable import receiptd
 
 @Suite("Sales reports")

@@ -2,7 +2,7 @@ import Fulfillment
 import Kafka
 import Testing
 
-@testable import receiptd
+@testable import ReceiptdConfiguration
 
 struct SettingsSecretsTests {
     @Test("a secret may stand in a file of its own, without its last newline")

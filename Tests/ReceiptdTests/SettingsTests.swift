@@ -6,7 +6,7 @@ import Logging
 import Operations
 import Testing
 
-@testable import receiptd
+@testable import ReceiptdConfiguration
 
 /// Reads settings without asking librdkafka.
 func settingsFaults(

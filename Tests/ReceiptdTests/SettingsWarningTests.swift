@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import receiptd
+@testable import ReceiptdConfiguration
 
 @Suite("Settings that are hardly meant so")
 struct SettingsWarningTests {

@@ -5,9 +5,9 @@ import X509
 
 extension Certificate {
     /// Marks what signs receipts and transactions.
-    static let leafMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 11, 1]
+    package static let leafMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 11, 1]
     /// Marks Apple's Worldwide Developer Relations authorities.
-    static let intermediateMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 2, 1]
+    package static let intermediateMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 2, 1]
 
     /// Critical extensions that are looked at here, or only narrow what is not relied on here.
     private static let knownExtensions: Set<ASN1ObjectIdentifier> = [

@@ -3,7 +3,7 @@ import SwiftASN1
 import X509
 
 /// A certificate that is trusted for its bytes: pinned, or named by the operator.
-struct TrustedCertificate: Sendable {
+package struct TrustedCertificate: Sendable {
     let bytes: [UInt8]
     let subject: ArraySlice<UInt8>
     let isSelfIssued: Bool
@@ -11,7 +11,7 @@ struct TrustedCertificate: Sendable {
     let validity: ClosedRange<Timestamp>
 
     /// Nil where it is no certificate, or its key is of a kind or size that is not computed with.
-    init?(_ bytes: [UInt8]) {
+    package init?(_ bytes: [UInt8]) {
         guard let outline = try? CertificateOutline(bytes), outline.doubt == nil,
             let certificate = try? Certificate(derEncoded: bytes), let validity = certificate.validity
         else { return nil }

@@ -20,7 +20,7 @@ enum DeadLetterRecord {
             String(byte >> 4, radix: 16) + String(byte & 0xF, radix: 16)
         }.joined()
         let facts = [
-            header("dead-letter-value-length", String(value.count)), header("dead-letter-value-sha256", digest),
+            DeadLetterHeader.valueLength.holding(String(value.count)), DeadLetterHeader.valueSHA256.holding(digest),
         ]
         // Headers or the key as received may be what is too large: its place is enough to find the record again.
         let isShortKey = (record.key?.count ?? 0) <= PipelineLimits.deadLetterExcerptBytes
@@ -33,16 +33,12 @@ enum DeadLetterRecord {
 
     private static func headers(_ letter: DeadLetter, _ position: RecordPosition) -> [KafkaHeader] {
         [
-            header("dead-letter-reason", letter.reason.rawValue),
-            header("dead-letter-detail", letter.detail),
-            header("dead-letter-topic", position.topic),
-            header("dead-letter-partition", String(position.partition)),
-            header("dead-letter-offset", String(position.offset)),
-        ] + (letter.lastOffset.map { [header("dead-letter-last-offset", String($0))] } ?? [])
-    }
-
-    private static func header(_ name: String, _ value: String) -> KafkaHeader {
-        KafkaHeader(name: name, value: Array(value.utf8))
+            DeadLetterHeader.reason.holding(letter.reason.rawValue),
+            DeadLetterHeader.detail.holding(letter.detail),
+            DeadLetterHeader.topic.holding(position.topic),
+            DeadLetterHeader.partition.holding(String(position.partition)),
+            DeadLetterHeader.offset.holding(String(position.offset)),
+        ] + (letter.lastOffset.map { [DeadLetterHeader.lastOffset.holding(String($0))] } ?? [])
     }
 }
 

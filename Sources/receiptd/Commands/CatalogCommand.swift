@@ -1,33 +1,34 @@
+import Administration
 import ArgumentParser
 import Foundation
 import Fulfillment
 import Ledger
 import Postgres
+import ReceiptdConfiguration
 
 struct CatalogCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "catalog", abstract: "The apps and products that are sold.", subcommands: [Import.self])
 
-    struct Import: AsyncParsableCommand {
+    struct Import: OperatorCommand {
         static let configuration = CommandConfiguration(
             commandName: "import",
             abstract: "Checks a catalog file and makes it the catalog. Workers follow within 10 s.")
+
+        static let requirements: Set<Settings.Requirement> = [.database]
 
         @Argument(help: "A YAML file.") var file: String
         @Flag(help: "Let apps vanish that the file does not have.") var allowRemoval = false
         @OptionGroup var options: SettingsOptions
 
-        func run() async throws {
-            try await reporting {
-                let settings = try options.read(requiring: [.database])
-                let (text, catalog) = try readCatalog()
-                try await withDatabase(settings) { pool in try await replace(in: pool, text: text, by: catalog) }
+        func run(_ settings: Settings) async throws {
+            let (text, catalog) = try readCatalog()
+            try await withSchema(settings.database) { pool in
+                try await replace(in: CatalogStore(pool: pool), text: text, by: catalog)
             }
         }
 
-        private func replace(in pool: PostgresPool, text: String, by catalog: Catalog) async throws {
-            try await requireSchema(pool)
-            let store = CatalogStore(pool: pool)
+        private func replace(in store: CatalogStore, text: String, by catalog: Catalog) async throws {
             let difference = try difference(to: catalog, from: try await newest(in: store))
             let version = try await store.importDocument(text)
             print(difference.isEmpty ? "nothing changes" : difference.lines.joined(separator: "\n"))

@@ -1,13 +1,15 @@
 import Fulfillment
 import Kafka
+import Pipeline
+import ReceiptdConfiguration
 
 /// Dead letters as a table for people, or as JSON. Never what a record holds.
 enum DeadLetterTable {
     private static let columns = ["PLACE", "SINCE", "REASON", "FROM", "WHOSE", "BYTES", "DETAIL"]
 
-    static func text(_ letters: [StoredDeadLetter], total: Int) -> String {
+    static func text(_ letters: [StoredDeadLetter], total: Int, width: Int? = nil) -> String {
         if letters.isEmpty { return "there are no dead letters" }
-        var lines = TextTable.lines(columns, letters.map(cells))
+        var lines = TextTable.lines(columns, letters.map(cells), width: width)
         if letters.count < total { lines.append("… the latest \(letters.count) of \(total); --limit shows more") }
         return lines.joined(separator: "\n")
     }

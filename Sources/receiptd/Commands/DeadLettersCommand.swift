@@ -1,8 +1,12 @@
+import Administration
 import ArgumentParser
 import Foundation
 import Fulfillment
 import Kafka
 import Ledger
+import Pipeline
+import Postgres
+import ReceiptdConfiguration
 
 /// Records that are no submissions, or killed the worker: for an operator.
 struct DeadLettersCommand: CommandGroup {
@@ -10,9 +14,10 @@ struct DeadLettersCommand: CommandGroup {
         commandName: "dead-letters", abstract: "Records that could not be taken as submissions.",
         subcommands: [List.self, Redrive.self])
 
-    struct List: AsyncParsableCommand {
+    struct List: OperatorCommand {
         static let configuration = CommandConfiguration(
             commandName: "list", abstract: "What the dead-letter topic holds, without the records themselves.")
+        static let requirements: Set<Settings.Requirement> = [.kafka]
         /// Rows without `--limit`.
         static let page = 100
 
@@ -24,26 +29,24 @@ struct DeadLettersCommand: CommandGroup {
 
         func validate() throws { try RowLimit.validate(limit) }
 
-        func run() async throws {
-            try await reporting {
-                let settings = try options.read(requiring: [.kafka])
-                // Its place and size are enough: a topic of large records must fit into memory.
-                let wanted = DeadLetterFilter(bundleID: bundle, reason: reason)
-                let letters = try await DeadLetterTopic(settings: settings.kafka)
-                    .compactMap { wanted.admits($0) ? $0.withoutRecord : nil }.sorted()
-                let shown = Array(letters.suffix(limit))
-                print(
-                    json
-                        ? DeadLetterTable.json(shown, total: letters.count)
-                        : DeadLetterTable.text(shown, total: letters.count))
-            }
+        func run(_ settings: Settings) async throws {
+            // Its place and size are enough: a topic of large records must fit into memory.
+            let wanted = DeadLetterFilter(bundleID: bundle, reason: reason)
+            let letters = try await DeadLetterTopic(settings: settings.kafka)
+                .compactMap { wanted.admits($0) ? $0.withoutRecord : nil }.sorted()
+            let shown = Array(letters.suffix(limit))
+            print(
+                json
+                    ? DeadLetterTable.json(shown, total: letters.count)
+                    : DeadLetterTable.text(shown, total: letters.count, width: Terminal.outputWidth))
         }
     }
 
-    struct Redrive: AsyncParsableCommand {
+    struct Redrive: DatabaseCommand {
         static let configuration = CommandConfiguration(
             commandName: "redrive",
             abstract: "Puts dead letters back on the submissions topic, each once.")
+        static let requirements: Set<Settings.Requirement> = [.kafka, .database]
 
         @Flag(help: "All of them, or all that --bundle and --reason leave: so it is without it, too.") var all = false
         @Option(help: "Only those that name this app.") var bundle: String?
@@ -55,30 +58,13 @@ struct DeadLettersCommand: CommandGroup {
 
         func validate() throws { try RowLimit.validate(limit) }
 
-        func run() async throws {
-            try await reporting {
-                let settings = try options.read(requiring: [.kafka, .database])
-                try await withDatabase(settings) { pool in
-                    try await requireSchema(pool)
-                    let redrive = DeadLetterRedrive(
-                        kafka: settings.kafka, store: RedrivenStore(pool: pool),
-                        filter: DeadLetterFilter(bundleID: bundle, reason: reason), limit: limit, again: again,
-                        dryRun: operation.dryRun)
-                    print(try await redrive.run())
-                }
-            }
+        func run(_ settings: Settings, in pool: PostgresPool) async throws {
+            let redrive = DeadLetterRedrive(
+                kafka: settings.kafka, store: RedrivenStore(pool: pool),
+                filter: DeadLetterFilter(bundleID: bundle, reason: reason),
+                options: .init(limit: limit, again: again, dryRun: operation.dryRun))
+            print(try await redrive.run())
         }
-    }
-}
-
-/// Which dead letters an operator means. Nil means any.
-struct DeadLetterFilter: Sendable {
-    var bundleID: String?
-    var reason: DeadLetter.Reason?
-
-    func admits(_ letter: StoredDeadLetter) -> Bool {
-        (reason == nil || letter.reason == reason?.rawValue)
-            && (bundleID == nil || letter.owner.bundleID.map { Identifier($0) } == bundleID.map { Identifier($0) })
     }
 }
 

@@ -1,15 +1,17 @@
+import Administration
 import ArgumentParser
 import Clocks
 import Foundation
 import Fulfillment
 import Ledger
 import Postgres
+import ReceiptdConfiguration
 
 struct GrantsCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "grants", abstract: "What was granted.", subcommands: [Import.self])
 
-    struct Import: AsyncParsableCommand {
+    struct Import: DatabaseCommand {
         static let configuration = CommandConfiguration(
             commandName: "import",
             abstract: "Enters purchases that an earlier system delivered: no events, any number of times.",
@@ -26,18 +28,12 @@ struct GrantsCommand: CommandGroup {
         @Flag(help: "Say what would be entered and what is wrong, and enter nothing.") var dryRun = false
         @OptionGroup var options: SettingsOptions
 
-        func run() async throws {
-            try await reporting {
-                let settings = try options.read(requiring: [.database])
-                try await withDatabase(settings) { pool in
-                    try await requireSchema(pool)
-                    var apps = UnknownApps(catalog: try await catalog(in: CatalogStore(pool: pool)))
-                    let report = try await enter(into: GrantImport(pool: pool), &apps)
-                    for warning in apps.warnings { printError(warning) }
-                    print(report.summary)
-                    if report.skipped > 0 { throw ExitCode(1) }
-                }
-            }
+        func run(_ settings: Settings, in pool: PostgresPool) async throws {
+            var apps = UnknownApps(catalog: try await catalog(in: CatalogStore(pool: pool)))
+            let report = try await enter(into: GrantImport(pool: pool), &apps)
+            for warning in apps.warnings { printError(warning) }
+            print(report.summary)
+            if report.skipped > 0 { throw ExitCode(1) }
         }
 
         private func catalog(in store: CatalogStore) async throws -> Catalog {

@@ -1,7 +1,10 @@
+import Administration
 import ArgumentParser
 import Clocks
 import Fulfillment
 import Ledger
+import Postgres
+import ReceiptdConfiguration
 
 /// What waits for a person.
 struct HoldsCommand: CommandGroup {
@@ -9,7 +12,7 @@ struct HoldsCommand: CommandGroup {
         commandName: "holds", abstract: "Transactions that are paid for and wait for a person.",
         subcommands: [List.self, Release.self, Reject.self])
 
-    struct List: AsyncParsableCommand {
+    struct List: DatabaseCommand {
         static let configuration = CommandConfiguration(commandName: "list", abstract: "What is held, oldest first.")
         /// Rows without `--all`.
         static let page = 100
@@ -23,22 +26,19 @@ struct HoldsCommand: CommandGroup {
 
         func validate() throws { try RowLimit.validate(limit) }
 
-        func run() async throws {
-            try await reporting {
-                let filter = HoldFilter(bundleID: bundle, reason: reason)
-                let settings = try options.read(requiring: [.database])
-                try await withDatabase(settings) { pool in
-                    try await requireSchema(pool)
-                    let store = HoldAdministration(pool: pool)
-                    let total = try await store.count(filter).all
-                    let shown = try await store.list(filter, limit: RowLimit.rows(limit, all: all, page: Self.page))
-                    print(json ? HoldsTable.json(shown, total: total) : HoldsTable.text(shown, total: total))
-                }
-            }
+        func run(_ settings: Settings, in pool: PostgresPool) async throws {
+            let filter = HoldFilter(bundleID: bundle, reason: reason)
+            let store = HoldAdministration(pool: pool)
+            let total = try await store.count(filter).all
+            let shown = try await store.list(filter, limit: RowLimit.rows(limit, all: all, page: Self.page))
+            print(
+                json
+                    ? HoldsTable.json(shown, total: total)
+                    : HoldsTable.text(shown, total: total, width: Terminal.outputWidth))
         }
     }
 
-    struct Release: AsyncParsableCommand {
+    struct Release: DatabaseCommand {
         static let configuration = CommandConfiguration(
             commandName: "release",
             abstract: "Lets the reason pass. A worker asks Apple again, judges the rest anew and grants.")
@@ -46,58 +46,48 @@ struct HoldsCommand: CommandGroup {
         @OptionGroup var choice: HoldChoice
         @OptionGroup var options: SettingsOptions
 
-        func run() async throws {
-            try await reporting {
-                let settings = try options.read(requiring: [.database])
-                try await withDatabase(settings) { pool in
-                    try await requireSchema(pool)
-                    let store = HoldAdministration(pool: pool)
-                    let found = try await store.count(choice.filter)
-                    try choice.requireAny(found)
-                    if choice.operation.dryRun {
-                        return print("\(choice.count(found.all - found.released)) would be released; nothing was done")
-                    }
-                    var progress = ProgressBar("releasing")
-                    let released = try await store.release(
-                        choice.filter, by: choice.operation.name, limit: choice.limit
-                    ) { done in progress.show(min(done, found.all), of: found.all) }
-                    progress.end()
-                    let before = found.released > 0 ? ", \(found.released) were before" : ""
-                    print("\(released) released\(before); a worker takes them up within seconds")
-                }
+        func run(_ settings: Settings, in pool: PostgresPool) async throws {
+            let store = HoldAdministration(pool: pool)
+            let found = try await store.count(choice.filter)
+            try choice.requireAny(found)
+            if choice.operation.dryRun {
+                return print("\(choice.count(found.all - found.released)) would be released; nothing was done")
             }
+            var progress = ProgressBar("releasing")
+            let released = try await store.release(
+                choice.filter, by: choice.operation.name, limit: choice.limit
+            ) { done in progress.show(min(done, found.all), of: found.all) }
+            progress.end()
+            let before = found.released > 0 ? ", \(found.released) were before" : ""
+            print("\(released) released\(before); a worker takes them up within seconds")
         }
     }
 
-    struct Reject: AsyncParsableCommand {
+    struct Reject: DatabaseCommand {
         static let configuration = CommandConfiguration(
             commandName: "reject",
             abstract: "Refuses them for good: receipt.rejected with refused_by_operator. There is no way back.")
 
+        static let sessions = 4
+
         @OptionGroup var choice: HoldChoice
         @OptionGroup var options: SettingsOptions
 
-        func run() async throws {
-            try await reporting {
-                let settings = try options.read(requiring: [.database])
-                try await withDatabase(settings, sessions: 4) { pool in
-                    try await requireSchema(pool)
-                    let store = HoldAdministration(pool: pool)
-                    let found = try await store.count(choice.filter)
-                    try choice.requireAny(found)
-                    let count = choice.count(found.all)
-                    if choice.operation.dryRun { return print("\(count) would be rejected; nothing was done") }
-                    if choice.all { try choice.operation.confirm("reject \(count) held transactions") }
-                    var progress = ProgressBar("rejecting")
-                    let now = WallClock.now
-                    let refused = try await store.reject(
-                        choice.filter, by: choice.operation.name, at: now, limit: choice.limit
-                    ) { done in progress.show(min(done, count), of: count) }
-                    progress.end()
-                    print(HoldsCommand.text(refused))
-                    if refused.unreadable > 0 { throw ExitCode(1) }
-                }
-            }
+        func run(_ settings: Settings, in pool: PostgresPool) async throws {
+            let store = HoldAdministration(pool: pool)
+            let found = try await store.count(choice.filter)
+            try choice.requireAny(found)
+            let count = choice.count(found.all)
+            if choice.operation.dryRun { return print("\(count) would be rejected; nothing was done") }
+            if choice.all { try choice.operation.confirm("reject \(count) held transactions") }
+            var progress = ProgressBar("rejecting")
+            let now = WallClock.now
+            let refused = try await store.reject(
+                choice.filter, by: choice.operation.name, at: now, limit: choice.limit
+            ) { done in progress.show(min(done, count), of: count) }
+            progress.end()
+            print(HoldsCommand.text(refused))
+            if refused.unreadable > 0 { throw ExitCode(1) }
         }
     }
 

@@ -1,13 +1,14 @@
 import Fulfillment
 import Ledger
+import ReceiptdConfiguration
 
 /// Held transactions as a table for people, or as JSON.
 enum HoldsTable {
     private static let columns = ["TRANSACTION", "PLAYER", "APP", "PRODUCT", "REASON", "BOUGHT", "HELD", "STATE"]
 
-    static func text(_ rows: [HoldSummary], total: Int) -> String {
+    static func text(_ rows: [HoldSummary], total: Int, width: Int? = nil) -> String {
         if rows.isEmpty { return "nothing is held" }
-        var lines = TextTable.lines(columns, rows.map(cells))
+        var lines = TextTable.lines(columns, rows.map(cells), width: width)
         if rows.count < total { lines.append("… \(rows.count) of \(total); --all shows every one") }
         return lines.joined(separator: "\n")
     }

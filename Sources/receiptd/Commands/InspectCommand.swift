@@ -1,10 +1,12 @@
+import Administration
 import ArgumentParser
 import Foundation
 import Fulfillment
 import Ledger
 import Postgres
+import ReceiptdConfiguration
 
-struct InspectCommand: AsyncParsableCommand {
+struct InspectCommand: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "inspect", abstract: "All that is known of a submission, a transaction or a player.")
 
@@ -24,18 +26,12 @@ struct InspectCommand: AsyncParsableCommand {
         }
     }
 
-    func run() async throws {
-        try await reporting {
-            let settings = try options.read(requiring: [.database])
-            try await withDatabase(settings) { pool in
-                try await requireSchema(pool)
-                let summary = try await summary(settings, pool)
-                print(
-                    json
-                        ? InspectionText.json(summary)
-                        : InspectionText.tables(summary, isTerminal: isatty(STDOUT_FILENO) == 1))
-            }
-        }
+    func run(_ settings: Settings, in pool: PostgresPool) async throws {
+        let summary = try await summary(settings, pool)
+        print(
+            json
+                ? InspectionText.json(summary)
+                : InspectionText.tables(summary, width: Terminal.outputWidth))
     }
 
     private func summary(_ settings: Settings, _ pool: PostgresPool) async throws -> InspectionSummary {
@@ -55,6 +51,8 @@ struct InspectCommand: AsyncParsableCommand {
 
 /// What an inspection found, as JSON or as one table for each kind of row.
 enum InspectionText {
+    private static let indent = "  "
+
     static func json(_ summary: InspectionSummary) -> String {
         var json = JSONWriter(capacity: 4096)
         json.beginObject()
@@ -69,14 +67,14 @@ enum InspectionText {
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
-    /// - Parameter isTerminal: long values are cut for eyes, never for a pipe.
-    static func tables(_ summary: InspectionSummary, isTerminal: Bool) -> String {
+    /// - Parameter width: of the terminal. Long values are cut for eyes, never for a pipe.
+    static func tables(_ summary: InspectionSummary, width: Int?) -> String {
         let tables = summary.inspection.sections.filter { !$0.rows.isEmpty }.map { section in
             let columns = columns(section)
-            let rows = section.rows.map { row in columns.map { cell(row[$0], isCut: isTerminal) } }
+            let rows = section.rows.map { row in columns.map { cell(row[$0], isCut: width != nil) } }
             let title = section.name.replacing("_", with: " ") + " (\(section.rows.count))"
-            return ([title] + TextTable.lines(columns.map { $0.uppercased() }, rows).map { "  " + $0 })
-                .joined(separator: "\n")
+            let lines = TextTable.lines(columns.map { $0.uppercased() }, rows, width: width.map { $0 - indent.count })
+            return ([title] + lines.map { indent + $0 }).joined(separator: "\n")
         }
         return ([summary.sentences.joined(separator: "\n")] + tables).joined(separator: "\n\n")
     }

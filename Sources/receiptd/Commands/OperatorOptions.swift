@@ -1,5 +1,7 @@
+import Administration
 import ArgumentParser
 import Foundation
+import ReceiptdConfiguration
 
 /// Who asks for a change, and how sure of it.
 struct OperatorOptions: ParsableArguments {

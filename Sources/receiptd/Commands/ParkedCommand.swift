@@ -1,7 +1,10 @@
+import Administration
 import ArgumentParser
 import Foundation
 import Fulfillment
 import Ledger
+import Postgres
+import ReceiptdConfiguration
 
 /// What waits in PostgreSQL, for an operator.
 struct ParkedCommand: CommandGroup {
@@ -9,7 +12,7 @@ struct ParkedCommand: CommandGroup {
         commandName: "parked", abstract: "Submissions that wait in PostgreSQL.",
         subcommands: [List.self, Retry.self, Reject.self])
 
-    struct List: AsyncParsableCommand {
+    struct List: DatabaseCommand {
         static let configuration = CommandConfiguration(
             commandName: "list", abstract: "What waits, oldest first.")
         /// Rows without `--all`.
@@ -24,51 +27,42 @@ struct ParkedCommand: CommandGroup {
 
         func validate() throws { try RowLimit.validate(limit) }
 
-        func run() async throws {
-            try await reporting {
-                let filter = ParkedFilter(bundleID: bundle, reason: reason)
-                let settings = try options.read(requiring: [.database])
-                try await withDatabase(settings) { pool in
-                    try await requireSchema(pool)
-                    let store = ParkedAdministration(pool: pool)
-                    let total = try await store.count(filter).all
-                    let shown = try await store.list(filter, limit: RowLimit.rows(limit, all: all, page: Self.page))
-                    print(json ? ParkedTable.json(shown, total: total) : ParkedTable.text(shown, total: total))
-                }
-            }
+        func run(_ settings: Settings, in pool: PostgresPool) async throws {
+            let filter = ParkedFilter(bundleID: bundle, reason: reason)
+            let store = ParkedAdministration(pool: pool)
+            let total = try await store.count(filter).all
+            let shown = try await store.list(filter, limit: RowLimit.rows(limit, all: all, page: Self.page))
+            print(
+                json
+                    ? ParkedTable.json(shown, total: total)
+                    : ParkedTable.text(shown, total: total, width: Terminal.outputWidth))
         }
     }
 
-    struct Retry: AsyncParsableCommand {
+    struct Retry: DatabaseCommand {
         static let configuration = CommandConfiguration(
             commandName: "retry", abstract: "Makes them due now; a worker takes them up within seconds.")
 
         @OptionGroup var choice: ParkedChoice
         @OptionGroup var options: SettingsOptions
 
-        func run() async throws {
-            try await reporting {
-                let settings = try options.read(requiring: [.database])
-                try await withDatabase(settings) { pool in
-                    try await requireSchema(pool)
-                    let store = ParkedAdministration(pool: pool)
-                    let found = try await store.count(choice.filter)
-                    try choice.requireAny(found)
-                    if choice.operation.dryRun {
-                        return print("\(choice.count(found.all - found.leased)) would be due now; nothing was done")
-                    }
-                    var progress = ProgressBar("retrying")
-                    let due = try await store.retry(choice.filter, limit: choice.limit) { done in
-                        progress.show(min(done, found.all), of: found.all)
-                    }
-                    progress.end()
-                    print("\(due) are due now" + (found.leased > 0 ? ", \(found.leased) are being tried" : ""))
-                }
+        func run(_ settings: Settings, in pool: PostgresPool) async throws {
+            let store = ParkedAdministration(pool: pool)
+            let found = try await store.count(choice.filter)
+            try choice.requireAny(found)
+            if choice.operation.dryRun {
+                return print("\(choice.count(found.all - found.leased)) would be due now; nothing was done")
             }
+            var progress = ProgressBar("retrying")
+            let due = try await store.retry(choice.filter, limit: choice.limit) { done in
+                progress.show(min(done, found.all), of: found.all)
+            }
+            progress.end()
+            print("\(due) are due now" + (found.leased > 0 ? ", \(found.leased) are being tried" : ""))
         }
     }
 
-    struct Reject: AsyncParsableCommand {
+    struct Reject: DatabaseCommand {
         static let configuration = CommandConfiguration(
             commandName: "reject",
             abstract: "Answers them for good: receipt.rejected with refused_by_operator. There is no way back.")
@@ -76,25 +70,19 @@ struct ParkedCommand: CommandGroup {
         @OptionGroup var choice: ParkedChoice
         @OptionGroup var options: SettingsOptions
 
-        func run() async throws {
-            try await reporting {
-                let settings = try options.read(requiring: [.database])
-                try await withDatabase(settings) { pool in
-                    try await requireSchema(pool)
-                    let found = try await ParkedAdministration(pool: pool).count(choice.filter)
-                    try choice.requireAny(found)
-                    let count = choice.count(found.all)
-                    if choice.operation.dryRun { return print("\(count) would be rejected; nothing was done") }
-                    if choice.all { try choice.operation.confirm("reject \(count) parked submissions") }
-                    var progress = ProgressBar("rejecting")
-                    let ended = try await ParkedRejection(pool: pool).run(choice.filter, limit: choice.limit) { done in
-                        progress.show(min(done, count), of: count)
-                    }
-                    progress.end()
-                    print(ended.description)
-                    if !ended.isComplete { throw ExitCode(1) }
-                }
+        func run(_ settings: Settings, in pool: PostgresPool) async throws {
+            let found = try await ParkedAdministration(pool: pool).count(choice.filter)
+            try choice.requireAny(found)
+            let count = choice.count(found.all)
+            if choice.operation.dryRun { return print("\(count) would be rejected; nothing was done") }
+            if choice.all { try choice.operation.confirm("reject \(count) parked submissions") }
+            var progress = ProgressBar("rejecting")
+            let ended = try await ParkedRejection(pool: pool).run(choice.filter, limit: choice.limit) { done in
+                progress.show(min(done, count), of: count)
             }
+            progress.end()
+            print(ended.description)
+            if !ended.isComplete { throw ExitCode(1) }
         }
     }
 }

@@ -1,13 +1,14 @@
 import Fulfillment
 import Ledger
+import ReceiptdConfiguration
 
 /// Parked submissions as a table for people, or as JSON.
 enum ParkedTable {
     private static let columns = ["SUBMISSION", "PLAYER", "APP", "REASON", "DETAIL", "TRIES", "PARKED", "DUE"]
 
-    static func text(_ rows: [ParkedSummary], total: Int) -> String {
+    static func text(_ rows: [ParkedSummary], total: Int, width: Int? = nil) -> String {
         if rows.isEmpty { return "nothing is parked" }
-        var lines = TextTable.lines(columns, rows.map(cells))
+        var lines = TextTable.lines(columns, rows.map(cells), width: width)
         if rows.count < total { lines.append("… \(rows.count) of \(total); --all shows every one") }
         return lines.joined(separator: "\n")
     }

@@ -6,6 +6,7 @@ struct ProgressBar {
     private static let pauseSeconds = 0.1
 
     private let isShown = isatty(STDERR_FILENO) == 1
+    private var width: Int? { Terminal.width(of: STDERR_FILENO) }
     private let label: String
     private let start = ContinuousClock.now
     private var shownAt: Double?
@@ -23,7 +24,9 @@ struct ProgressBar {
         guard done >= total || seconds - (shownAt ?? -1) >= Self.pauseSeconds else { return }
         shownAt = seconds
         // What an earlier, longer line left is wiped out.
-        write("\r\(label) \(ProgressText.line(done, of: total, count: count ?? done, seconds: seconds))\u{1B}[K")
+        let line = ProgressText.line(
+            done, of: total, count: count ?? done, seconds: seconds, width: width.map { $0 - label.count - 2 })
+        write("\r\(label) \(line)\u{1B}[K")
     }
 
     func end() {
@@ -37,20 +40,29 @@ struct ProgressBar {
 
 /// What a progress bar says: the bar, per cent, how many, how many a second, and the time that is left at this rate.
 enum ProgressText {
-    private static let width = 30
+    /// Characters of the bar, and those that it keeps in a narrow terminal.
+    private static let widest = 30
+    private static let narrowest = 5
     /// Before that a rate is a guess.
     private static let firstSeconds = 0.5
 
-    static func line(_ done: Int, of total: Int, count: Int, seconds: Double) -> String {
+    /// - Parameter width: of what is left of the line. The bar gives way first, then what stands last.
+    static func line(_ done: Int, of total: Int, count: Int, seconds: Double, width: Int? = nil) -> String {
         let share = total <= 0 ? 1 : min(1, max(0, Double(done) / Double(total)))
-        let filled = Int(share * Double(width))
-        let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
-        var parts = ["\(bar) \(Int(share * 100)) %", count == done ? "\(done) of \(total)" : "\(count)"]
+        var parts = ["\(Int(share * 100)) %", count == done ? "\(done) of \(total)" : "\(count)"]
         if seconds >= firstSeconds, done > 0 {
             parts.append("\(Int(Double(count) / seconds)) a second")
             if share < 1 { parts.append("\(duration(seconds * (1 - share) / share)) left") }
         }
-        return parts.joined(separator: ", ")
+        let room = width ?? .max
+        while parts.count > 1, narrowest + 1 + parts.joined(separator: ", ").count > room { parts.removeLast() }
+        let words = parts.joined(separator: ", ")
+        return "\(bar(share, width: max(narrowest, min(widest, room - words.count - 1)))) \(words)".cut(to: room)
+    }
+
+    private static func bar(_ share: Double, width: Int) -> String {
+        let filled = Int(share * Double(width))
+        return String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
     }
 
     private static func duration(_ seconds: Double) -> String {

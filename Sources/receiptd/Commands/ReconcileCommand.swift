@@ -1,7 +1,9 @@
+import Administration
 import ArgumentParser
 import Ledger
+import ReceiptdConfiguration
 
-struct ReconcileCommand: AsyncParsableCommand {
+struct ReconcileCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "reconcile", abstract: "Compares grants with Apple's Summary Sales report.",
         discussion: """
@@ -17,27 +19,23 @@ struct ReconcileCommand: AsyncParsableCommand {
     @Flag(help: "One JSON document on standard output.") var json = false
     @OptionGroup var options: SettingsOptions
 
-    func run() async throws {
-        try await reporting {
-            let sales = try read()
-            guard let first = sales.periods.first?.first, let last = sales.periods.last?.last else { return }
-            let settings = try options.read(requiring: [.database])
-            try await withDatabase(settings) { pool in
-                try await requireSchema(pool)
-                guard try await GrantedUnits.isKnown(timeZone: timeZone, in: pool) else {
-                    throw CommandFailure(
-                        "--time-zone \(ShownText.quoted(timeZone)): PostgreSQL does not know it", code: 64)
-                }
-                let granted = try await GrantedUnits.of(
-                    first...last, timeZone: timeZone, bundleID: bundle, in: pool)
-                let reconciliation = Reconciliation(sales, granted)
-                print(
-                    json
-                        ? ReconciliationText.json(reconciliation, timeZone: timeZone)
-                        : ReconciliationText.tables(reconciliation, all: all))
-                if !reconciliation.differences.isEmpty { throw ExitCode(1) }
+    static let requirements: Set<Settings.Requirement> = [.database]
+
+    func run(_ settings: Settings) async throws {
+        let sales = try read()
+        guard let first = sales.periods.first?.first, let last = sales.periods.last?.last else { return }
+        let granted = try await withSchema(settings.database) { pool in
+            guard try await GrantedUnits.isKnown(timeZone: timeZone, in: pool) else {
+                throw CommandFailure("--time-zone \(ShownText.quoted(timeZone)): PostgreSQL does not know it", code: 64)
             }
+            return try await GrantedUnits.of(first...last, timeZone: timeZone, bundleID: bundle, in: pool)
         }
+        let reconciliation = Reconciliation(sales, granted)
+        print(
+            json
+                ? ReconciliationText.json(reconciliation, timeZone: timeZone)
+                : ReconciliationText.tables(reconciliation, all: all, width: Terminal.outputWidth))
+        if !reconciliation.differences.isEmpty { throw ExitCode(1) }
     }
 
     /// Not inlined: the optimizer of Swift 6.3 crashes on a typed throw inlined into an asynchronous function.

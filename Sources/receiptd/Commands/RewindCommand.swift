@@ -1,14 +1,21 @@
+import Administration
 import ArgumentParser
 import Clocks
 import Fulfillment
+import Kafka
 import Ledger
+import Pipeline
+import Postgres
+import ReceiptdConfiguration
 
 /// Lets the group take again what it has taken.
-struct RewindCommand: AsyncParsableCommand {
+struct RewindCommand: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "rewind",
         abstract: "Lets the group take every submission since a time again. Nothing is granted twice by it.",
         discussion: "Stop every worker of the group first.")
+
+    static let requirements: Set<Settings.Requirement> = [.kafka, .database]
 
     @Option(help: ArgumentHelp("RFC 3339, such as 2026-11-21T03:00:00Z.", valueName: "time")) var to: String
     @Flag(help: "Say what would be done, and do nothing.") var dryRun = false
@@ -24,21 +31,26 @@ struct RewindCommand: AsyncParsableCommand {
         }
     }
 
-    func run() async throws {
-        try await reporting {
-            let settings = try options.read(requiring: [.kafka, .database])
-            guard let time = Timestamp(rfc3339: to) else { return }
-            try await withDatabase(settings) { pool in
-                try await requireSchema(pool)
-                let rewind = OffsetRewind(
-                    kafka: settings.kafka, checkpoints: PostgresCheckpoints(pool: pool, group: settings.kafka.groupID))
-                let moves = try await rewind.plan(to: time)
-                print(moves.map(\.description).joined(separator: "\n"))
-                if dryRun { return print("nothing was done") }
-                try await rewind.apply(moves)
-                let count = moves.reduce(0) { $0 + $1.count }
-                print(count == 0 ? "nothing changes" : "\(count) records are taken again once workers run")
-            }
+    func run(_ settings: Settings, in pool: PostgresPool) async throws {
+        guard let time = Timestamp(rfc3339: to) else { return }
+        let topic = settings.kafka.submissionsTopic
+        let consumer = KafkaClientProperties(settings: settings.kafka).consumer
+        try await DeadLetterTopic.requireTopic(topic, consumer)
+        let recorder = TroubleRecorder()
+        let rewind = OffsetRewind(
+            topic: topic, consumerProperties: consumer,
+            checkpoints: PostgresCheckpoints(pool: pool, group: settings.kafka.groupID), log: recorder.note)
+        do {
+            let moves = try await rewind.plan(to: time)
+            print(moves.map(\.description).joined(separator: "\n"))
+            if dryRun { return print("nothing was done") }
+            try await rewind.apply(moves)
+            let count = moves.reduce(0) { $0 + $1.count }
+            print(count == 0 ? "nothing changes" : "\(count) records are taken again once workers run")
+        } catch let error as KafkaError {
+            throw CommandFailure(kafka: error, recorder)
+        } catch let refusal as OffsetRewind.Refusal {
+            throw CommandFailure(refusal)
         }
     }
 }

@@ -2,8 +2,9 @@ import ArgumentParser
 import CMalloc
 import Logging
 import Operations
+import ReceiptdConfiguration
 
-struct RunCommand: AsyncParsableCommand {
+struct RunCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "run", abstract: "The worker, until SIGTERM or SIGINT.")
 
@@ -11,25 +12,26 @@ struct RunCommand: AsyncParsableCommand {
     private static let mapThreshold: Int32 = 128 * 1024
     private static let trimThreshold: Int32 = 1024 * 1024
 
+    static let requirements: Set<Settings.Requirement> = [.kafka, .database]
+    /// They go to the log.
+    static let told: Set<SettingsWarning.Kind> = []
+
     @OptionGroup var options: SettingsOptions
 
-    func run() async throws {
-        try await reporting {
-            // glibc would keep an arena for each thread, most of them half empty.
-            mallopt(M_ARENA_MAX, 2)
-            // It would also keep what a backlog took: freed fetches of megabytes go back to the system at once.
-            mallopt(M_MMAP_THRESHOLD, Self.mapThreshold)
-            mallopt(M_TRIM_THRESHOLD, Self.trimThreshold)
-            let settings = try options.read(requiring: [.kafka, .database], telling: [])
-            let logger = settings.makeLogger()
-            for (name, value) in settings.redactedSummary {
-                logger.debug("setting", [.setting: "\(name)", .value: "\(value)"])
-            }
-            for warning in settings.warnings {
-                logger.warning(
-                    "a setting is hardly meant so", [.setting: "\(warning.setting)", .detail: "\(warning.message)"])
-            }
-            try await WorkerRunner(settings: settings, secrets: options.secrets, logger: logger).run()
+    func run(_ settings: Settings) async throws {
+        // glibc would keep an arena for each thread, most of them half empty.
+        mallopt(M_ARENA_MAX, 2)
+        // It would also keep what a backlog took: freed fetches of megabytes go back to the system at once.
+        mallopt(M_MMAP_THRESHOLD, Self.mapThreshold)
+        mallopt(M_TRIM_THRESHOLD, Self.trimThreshold)
+        let logger = settings.log.makeLogger()
+        for (name, value) in settings.redactedSummary {
+            logger.debug("setting", [.setting: "\(name)", .value: "\(value)"])
         }
+        for warning in settings.warnings {
+            logger.warning(
+                "a setting is hardly meant so", [.setting: "\(warning.setting)", .detail: "\(warning.message)"])
+        }
+        try await WorkerRunner(settings: settings, secrets: options.secrets, logger: logger).run()
     }
 }

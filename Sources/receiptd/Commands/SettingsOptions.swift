@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Logging
 import Operations
+import ReceiptdConfiguration
 
 /// `--config FILE`, and what every command makes of it.
 struct SettingsOptions: ParsableArguments {
@@ -10,7 +11,7 @@ struct SettingsOptions: ParsableArguments {
 
     /// - Parameter telling: the warnings that the command tells on standard error.
     func read(
-        requiring required: Set<Settings.Requirement>, telling kinds: Set<SettingsWarning.Kind> = [.name]
+        requiring required: Set<Settings.Requirement>, telling kinds: Set<SettingsWarning.Kind>
     ) throws(SettingsFaults) -> Settings {
         let settings = try Settings.Reader(environment: ProcessInfo.processInfo.environment, file: config)
             .read(requiring: required)
@@ -21,9 +22,14 @@ struct SettingsOptions: ParsableArguments {
     var secrets: SecretSource { SecretSource(environment: ProcessInfo.processInfo.environment) }
 }
 
-extension Settings {
+extension LogSettings {
     func makeLogger() -> Logger {
-        StandardErrorLogHandler.bootstrap(format: log.format, level: LogLevelSwitch(log.level))
+        let format: LogFormat =
+            switch self.format {
+            case .json: .json
+            case .text: .text
+            }
+        StandardErrorLogHandler.bootstrap(format: format, level: LogLevelSwitch(level))
         return Logger(label: "receiptd")
     }
 }

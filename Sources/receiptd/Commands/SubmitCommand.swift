@@ -1,13 +1,17 @@
+import Administration
 import ArgumentParser
 import Foundation
 import Fulfillment
 import Kafka
+import ReceiptdConfiguration
 import Synchronization
 
-struct SubmitCommand: AsyncParsableCommand {
+struct SubmitCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "submit", abstract: "Publishes submissions, one JSON object a line.",
         discussion: "Signed under the first of SUBMISSION_SIGNING_KEYS, where that is set.")
+
+    static let requirements: Set<Settings.Requirement> = [.kafka]
 
     @Argument(help: "A file of JSON lines; standard input where none is named.") var file: String?
     @OptionGroup var options: SettingsOptions
@@ -15,21 +19,18 @@ struct SubmitCommand: AsyncParsableCommand {
     /// Records handed to librdkafka before the oldest is acknowledged.
     private static let window = 1000
 
-    func run() async throws {
-        try await reporting {
-            let settings = try options.read(requiring: [.kafka])
-            let signature = SubmissionSignature(keys: settings.submissionSigningKeys.map(\.value))
-            let lines = try readLines()
-            let recorder = TroubleRecorder()
-            let producer = try KafkaProducer(
-                properties: KafkaClientProperties(settings: settings.kafka).producer, log: recorder.note)
-            _ = try await blocking {
-                try KafkaClusterMetadata.reach(recorder) { try producer.metadata(timeoutMilliseconds: $0) }
-            }
-            try await publish(lines, to: settings.kafka.submissionsTopic, signed: signature, with: producer)
-            _ = try await blocking { producer.close() }
-            print("\(lines.count) submissions published" + (signature.isRequired ? ", signed" : ""))
+    func run(_ settings: Settings) async throws {
+        let signature = SubmissionSignature(keys: settings.submissionSigningKeys.map(\.value))
+        let lines = try readLines()
+        let recorder = TroubleRecorder()
+        let producer = try KafkaProducer(
+            properties: KafkaClientProperties(settings: settings.kafka).producer, log: recorder.note)
+        _ = try await blocking {
+            try KafkaClusterMetadata.reach(recorder) { try producer.metadata(timeoutMilliseconds: $0) }
         }
+        try await publish(lines, to: settings.kafka.submissionsTopic, signed: signature, with: producer)
+        _ = try await blocking { producer.close() }
+        print("\(lines.count) submissions published" + (signature.isRequired ? ", signed" : ""))
     }
 
     /// Each line with its number. All are checked before any is sent.

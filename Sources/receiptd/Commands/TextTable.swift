@@ -1,14 +1,30 @@
 /// Rows under a heading, each column as wide as its widest cell.
 enum TextTable {
-    static func lines(_ heading: [String], _ rows: [[String]]) -> [String] {
+    private static let gap = 2
+    /// Characters that a column keeps however narrow the terminal is.
+    private static let narrowest = 6
+
+    /// - Parameter width: characters of a line, where more do not fit: the widest columns are cut. The first stays whole, for
+    ///   it is what a row is called by.
+    static func lines(_ heading: [String], _ rows: [[String]], width: Int? = nil) -> [String] {
         let cells = [heading] + rows
-        let widths = heading.indices.map { column in cells.map { $0[column].count }.max() ?? 0 }
+        var widths = heading.indices.map { column in cells.map { $0[column].count }.max() ?? 0 }
+        if let width { widths = fitting(widths, into: width) }
         return cells.map { row in
             row.indices.map { column in
+                let text = row[column].cut(to: widths[column])
                 // The last is not padded: no line ends in blanks.
-                let width = column == row.count - 1 ? 0 : widths[column]
-                return row[column] + String(repeating: " ", count: max(0, width - row[column].count))
-            }.joined(separator: "  ")
+                let padding = column == row.count - 1 ? 0 : widths[column] - text.count
+                return text + String(repeating: " ", count: padding)
+            }.joined(separator: String(repeating: " ", count: gap))
         }
+    }
+
+    private static func fitting(_ widths: [Int], into width: Int) -> [Int] {
+        let limit = width - gap * (widths.count - 1)
+        func capped(_ cap: Int) -> [Int] { widths.prefix(1) + widths.dropFirst().map { min($0, cap) } }
+        var cap = widths.dropFirst().max() ?? 0
+        while cap > narrowest, capped(cap).reduce(0, +) > limit { cap -= 1 }
+        return capped(cap)
     }
 }

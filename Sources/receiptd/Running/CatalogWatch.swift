@@ -2,6 +2,7 @@ import Fulfillment
 import Ledger
 import Logging
 import Operations
+import ReceiptdConfiguration
 import Synchronization
 
 /// The newest catalog, looked up in the database every few seconds.

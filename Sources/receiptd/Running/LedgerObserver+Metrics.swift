@@ -69,15 +69,3 @@ extension PostgresError: DescribedError {
         }
     }
 }
-
-extension Schema.State {
-    /// Why a worker cannot use the database, nil where it can.
-    var unreadiness: String? {
-        switch self {
-        case .current, .newer: nil
-        case .missing: "the database has no schema: run `receiptd migrate`"
-        case .tooOld(let found, let needed):
-            "the database's schema is version \(found), this program needs \(needed): run `receiptd migrate`"
-        }
-    }
-}

@@ -1,29 +1,12 @@
-import AppStore
+import Administration
 import Ledger
 import Pipeline
 import Postgres
+import ReceiptdConfiguration
 
 extension DatabaseSettings {
-    /// For a command's sessions.
-    var configuration: PostgresConfiguration { configuration([:]) }
-
-    /// For a worker's.
+    /// For a worker's sessions.
     var workerConfiguration: PostgresConfiguration { configuration(PostgresLedger.sessionSettings) }
-
-    private func configuration(_ sessionSettings: [String: String]) -> PostgresConfiguration {
-        PostgresConfiguration(
-            uri: url.value, applicationName: "receiptd", preparedStatements: usesPreparedStatements,
-            preparedSessionSettings: sessionSettings)
-    }
-}
-
-extension AppleSettings {
-    var client: AppStore.AppleSettings {
-        AppStore.AppleSettings(
-            productionURL: verifyReceiptProductionURL, sandboxURL: verifyReceiptSandboxURL,
-            serverAPIProductionURL: serverAPIProductionURL, serverAPISandboxURL: serverAPISandboxURL,
-            timeoutSeconds: timeoutSeconds, maxConcurrency: maxConcurrency, caFile: caFile)
-    }
 }
 
 extension Settings {

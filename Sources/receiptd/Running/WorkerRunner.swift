@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import Operations
+import ReceiptdConfiguration
 import ServiceLifecycle
 import Synchronization
 import UnixSignals

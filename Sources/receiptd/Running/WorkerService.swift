@@ -1,3 +1,4 @@
+import Administration
 import AppStore
 import AppleProofs
 import Foundation
@@ -8,6 +9,7 @@ import Logging
 import Operations
 import Pipeline
 import Postgres
+import ReceiptdConfiguration
 import ServiceLifecycle
 
 /// The worker: waits for what it needs, consumes until it is told to stop, and leaves in order.

@@ -5,7 +5,7 @@ import Kafka
 import Postgres
 import Testing
 
-@testable import receiptd
+@testable import Demo
 
 extension ChaosBed {
     /// A fault on, and what ends it.

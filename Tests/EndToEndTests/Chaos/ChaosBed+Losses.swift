@@ -1,8 +1,9 @@
 import EmbeddedPostgres
 import Foundation
+import Kafka
 import Postgres
 
-@testable import receiptd
+@testable import Demo
 
 /// Faults by which the database loses what it had committed, while the workers live on.
 extension ChaosBed {

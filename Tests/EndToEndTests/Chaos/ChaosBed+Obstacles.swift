@@ -2,7 +2,7 @@ import EmbeddedPostgres
 import Foundation
 import Postgres
 
-@testable import receiptd
+@testable import Demo
 
 /// Faults that stand in the workers' way without an end to any process or connection.
 extension ChaosBed {

@@ -6,7 +6,7 @@ import Postgres
 import Synchronization
 import Testing
 
-@testable import receiptd
+@testable import Demo
 
 /// A test bed whose workers reach PostgreSQL and Apple through proxies, with a server and three brokers of its own.
 final class ChaosBed: Sendable {

@@ -3,7 +3,7 @@ import Kafka
 import Postgres
 import Synchronization
 
-@testable import receiptd
+@testable import Demo
 
 /// Looks on while faults come and go: at what is committed, what is answered, and what the workers take.
 final class ChaosMonitor: Sendable {

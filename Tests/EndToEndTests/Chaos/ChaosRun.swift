@@ -2,7 +2,7 @@ import AppStoreSimulation
 import Foundation
 import Postgres
 
-@testable import receiptd
+@testable import Demo
 
 /// One run: workers under load, fault after fault, and what is to be judged afterwards.
 struct ChaosRun {

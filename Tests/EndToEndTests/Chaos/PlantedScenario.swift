@@ -1,7 +1,7 @@
 import AppStoreSimulation
 import PlantedFaults
 
-@testable import receiptd
+@testable import Demo
 
 /// A short scene in which one planted fault shows, and a sound worker breaks nothing.
 struct PlantedScenario: Sendable {

@@ -5,7 +5,7 @@ import Kafka
 import Ledger
 import Postgres
 
-@testable import receiptd
+@testable import Demo
 
 /// A broker, an App Store and a database with the seeds' catalog, and workers in processes of their own.
 final class ParkingBed {

@@ -1,6 +1,7 @@
 import Foundation
+import Kafka
 
-@testable import receiptd
+@testable import Demo
 
 /// The `receiptd` that was built beside the tests, called as an operator calls it.
 enum Program {

@@ -1,10 +1,11 @@
 import EmbeddedPostgres
 import Foundation
+import Kafka
 import Ledger
 import Postgres
 import Synchronization
 
-@testable import receiptd
+@testable import Demo
 
 /// One PostgreSQL for all tests but those that stop it. Each test has a database of its own.
 enum SharedServer {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import receiptd
+@testable import Demo
 
 /// The broker of these tests: librdkafka's in-process one, or a real one that `make test-kafka` names. Each test has topics
 /// and a group of its own there.

@@ -1,7 +1,7 @@
 import Kafka
 import Postgres
 
-@testable import receiptd
+@testable import Demo
 
 extension Testbed {
     /// What is known of a submission that was not answered: told by a failing test, so that its run need not be repeated.

@@ -3,7 +3,7 @@ import Kafka
 import Postgres
 import Synchronization
 
-@testable import receiptd
+@testable import Demo
 
 extension Testbed {
     /// Publishes in order and returns where each record stands.

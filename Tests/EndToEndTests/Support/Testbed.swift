@@ -4,7 +4,8 @@ import Kafka
 import Postgres
 import Synchronization
 
-@testable import receiptd
+@testable import Demo
+@testable import ReceiptdConfiguration
 
 /// Everything around the workers of one test, and the workers: a broker, an App Store and a database of its own.
 final class Testbed: Sendable {

@@ -1,7 +1,8 @@
 import Foundation
 import Fulfillment
+import Kafka
 
-@testable import receiptd
+@testable import Demo
 
 /// One worker process and what can be seen of it from outside.
 struct Worker: Sendable {

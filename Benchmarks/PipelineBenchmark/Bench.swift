@@ -1,0 +1,66 @@
+import AppStoreSimulation
+import ArgumentParser
+import EmbeddedPostgres
+import Foundation
+import Kafka
+
+/// The whole pipeline on one machine: librdkafka's in-process broker, real PostgreSQL, the simulated App Store in a
+/// process of its own, and the worker's release build.
+@main
+struct Bench: AsyncParsableCommand {
+    @Option(help: "Folder of the release build.") var build = ".build/shipped/release"
+    @Option(help: "Another program that does receiptd's work, run in its place. For --throughput-only.")
+    var worker: String?
+    @Option(help: "Folder of the keys that sign receipts.") var signing = "seeds/signing"
+    @Option(help: "Apple's latencies in milliseconds, comma separated.") var latencies = "0,50,250"
+    @Option(help: "Seconds of full load to prepare submissions for, at the concurrency's ceiling.") var seconds = 6.0
+    @Option(help: "Submissions at most in one run.") var most = 40_000
+    @Option(help: "Requests to Apple in flight.") var concurrency = 256
+    @Option(help: "Further settings of the worker, NAME=VALUE, repeatable.") var set: [String] = []
+    @Flag(help: "Leave out the paced run and the single submissions.") var throughputOnly = false
+
+    @Flag(help: "A backlog of small iOS 6 receipts, of which nothing can be proven, in place of signed ones.")
+    var plain = false
+    @Flag(help: "Only the mix of traffic and the flood of junk, at 50 ms.") var trafficOnly = false
+    @Option(help: "Honest purchases a second beside the flood.") var honestRate = 100.0
+
+    func validate() throws {
+        if worker != nil, trafficOnly || !throughputOnly {
+            throw ValidationError("--worker measures throughput alone: it needs --throughput-only")
+        }
+    }
+
+    func run() async throws {
+        if !trafficOnly { try measureLatencies() }
+        if trafficOnly || !throughputOnly { try measureTraffic() }
+    }
+
+    private func measureTraffic() throws {
+        let run = BenchRun(
+            build: build, worker: worker, signing: signing, latency: 50, concurrency: concurrency,
+            count: min(most, 30_000), settings: set, measuresLatency: false)
+        print(try ProofCost(signing: signing).measure())
+        print(try run.measureMix())
+        print(try run.measureFlood(honestRate: honestRate))
+    }
+
+    private func measureLatencies() throws {
+        print(
+            "latency ms | submissions/s | of ceiling | worker CPU s/1,000 | PostgreSQL CPU s/1,000 | peak MB | p50 ms | p99 ms"
+        )
+        for text in latencies.split(separator: ",") {
+            guard let latency = Double(text) else { throw ValidationError("\(text) is no number") }
+            let run = BenchRun(
+                build: build, worker: worker, signing: signing, latency: latency, concurrency: concurrency,
+                count: count(latency), settings: set, measuresLatency: !throughputOnly,
+                kind: plain ? .plain : .genuine)
+            print(try run.measure())
+        }
+    }
+
+    /// A backlog that lasts for the wanted seconds, within what the in-process broker keeps.
+    private func count(_ latency: Double) -> Int {
+        let ceiling = latency > 0 ? Double(concurrency) / latency * 1000 : 12_000
+        return min(most, Int(ceiling * seconds))
+    }
+}

@@ -1,0 +1,18 @@
+/// What a check of `receiptd check` found wrong, and the exit code that it is worth.
+package struct CheckFailure: Error {
+    package let message: String
+    package let code: Int32
+
+    init(_ message: String, code: Int32 = CommandFailure.unavailable) {
+        self.message = message
+        self.code = code
+    }
+
+    init(_ error: any Error) {
+        if let failure = error as? CommandFailure {
+            self.init(failure.message, code: failure.code)
+        } else {
+            self.init("\(error)")
+        }
+    }
+}

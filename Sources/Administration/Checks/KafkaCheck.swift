@@ -1,0 +1,166 @@
+import Kafka
+import ReceiptdConfiguration
+
+/// What `receiptd check` asks of Kafka: all that the worker will do there, as far as it can be tried without leaving
+/// anything behind.
+package struct KafkaCheck: Sendable {
+    /// For one question.
+    private static let answerMilliseconds: Int32 = 10_000
+    /// For a question that is good to have answered, and that a broker without a controller never answers.
+    private static let configurationMilliseconds: Int32 = 3_000
+    /// For the first fetch of each partition to be answered.
+    private static let fetchSeconds = 10.0
+
+    package let kafka: KafkaSettings
+
+    package init(kafka: KafkaSettings) {
+        self.kafka = kafka
+    }
+
+    /// One line where all is well, else one for each fault.
+    package func results() async -> [Result<String, CheckFailure>] {
+        do {
+            return try await blocking { try ask() }
+        } catch {
+            return [.failure(CheckFailure(error))]
+        }
+    }
+
+    private func ask() throws -> [Result<String, CheckFailure>] {
+        let recorder = TroubleRecorder()
+        let clients = KafkaClientProperties(settings: kafka)
+        var properties = clients.consumer
+        properties["enable.partition.eof"] = "true"
+        let consumer = try KafkaConsumer(properties: properties, log: recorder.note)
+        defer { consumer.close() }
+        let cluster = try KafkaClusterMetadata.reach(recorder) { milliseconds in
+            try consumer.metadata(timeoutMilliseconds: milliseconds)
+        }
+        var faults: [String] = []
+        var notes: [String] = []
+        var partitions: [String: [TopicPartition]] = [:]
+        let needed = [kafka.submissionsTopic, kafka.outcomesTopic, kafka.deadLettersTopic]
+        for topic in needed + [kafka.notificationsTopic] {
+            do throws(KafkaError) {
+                let found = try consumer.metadata(topic: topic, timeoutMilliseconds: Self.answerMilliseconds)
+                partitions[topic] = (found.topics[topic] ?? []).map { TopicPartition(topic: topic, partition: $0) }
+            } catch {
+                let isMissing = Self.missing.contains(error.code)
+                if isMissing, !needed.contains(topic) {
+                    notes.append("none of notifications, so that no refund is heard of")
+                } else {
+                    faults.append(isMissing ? "topic \(topic) is missing" : "topic \(topic): \(Self.words(error))")
+                }
+            }
+        }
+        for (topic, group) in [
+            (kafka.submissionsTopic, kafka.groupID), (kafka.notificationsTopic, kafka.notificationsGroupID),
+        ] {
+            guard let partitions = partitions[topic] else { continue }
+            if let fault = try read(partitions, with: consumer) { faults.append("topic \(topic): \(fault)") }
+            var member = properties
+            member["group.id"] = group
+            switch offsets(partitions, group: group, member, recorder) {
+            case .success(let count):
+                if topic == kafka.submissionsTopic { notes.append("group \(group) has offsets of \(count) partitions") }
+            case .failure(let failure): faults.append(failure.message)
+            }
+        }
+        let policies = cleanupPolicies(Array(partitions.keys), properties)
+        faults += Self.compacted(policies.found, kafka)
+        if let why = policies.unknown { notes.append("cleanup.policy cannot be read (\(why))") }
+        if let fault = try writing(clients.producer, recorder) { faults.append(fault) }
+        guard faults.isEmpty else { return faults.map { .failure(CheckFailure($0)) } }
+        let what = ["\(cluster.brokers.count) brokers, topics are there"] + notes
+        return [.success(what.joined(separator: "; "))]
+    }
+
+    /// Fetches the last record of each partition, outside of the group: nothing but this shows that it is allowed.
+    private func read(_ partitions: [TopicPartition], with consumer: KafkaConsumer) throws -> String? {
+        try consumer.assign(Dictionary(uniqueKeysWithValues: partitions.map { ($0, KafkaConsumer.lastRecord) }))
+        defer { try? consumer.assign([:]) }
+        var left = Set(partitions)
+        let deadline = ContinuousClock.now + .seconds(Self.fetchSeconds)
+        while !left.isEmpty {
+            guard ContinuousClock.now < deadline else { return "a fetch is not answered" }
+            switch consumer.poll(timeoutMilliseconds: 100) {
+            case .record(let record): left.remove(record.topicPartition)
+            case .partitionEnd(let partition): left.remove(partition)
+            case .trouble(let error) where error.isUnreadableBatch:
+                if let place = error.place { left.remove(place.topicPartition) }
+            case .trouble(let error) where Self.forbidden.contains(error.code): return "reading is not allowed"
+            case .trouble(let error) where error.isFatal: throw error
+            case .trouble, nil: continue
+            }
+        }
+        return nil
+    }
+
+    /// Looks committed offsets up, and commits them as they are, which the broker refuses from an outsider while the
+    /// group has members: it says first whether the group may be used.
+    private func offsets(
+        _ partitions: [TopicPartition], group: String, _ properties: KafkaProperties, _ recorder: TroubleRecorder
+    ) -> Result<Int, CheckFailure> {
+        do throws(KafkaError) {
+            let member = try KafkaConsumer(properties: properties, log: recorder.note)
+            defer { member.close() }
+            let marks = try member.committedMarks(partitions, timeoutMilliseconds: Self.answerMilliseconds)
+            do throws(KafkaError) {
+                try member.commit(marks, timeoutMilliseconds: Self.answerMilliseconds)
+            } catch {
+                guard Self.groupHasMembers.contains(error.code) else { throw error }
+            }
+            return .success(marks.count)
+        } catch {
+            return .failure(CheckFailure("group \(group): \(Self.words(error))"))
+        }
+    }
+
+    /// An idempotent producer asks for its id before anything else: it gets none where it may write to no topic.
+    private func writing(_ properties: KafkaProperties, _ recorder: TroubleRecorder) throws -> String? {
+        let producer = try KafkaProducer(properties: properties, log: recorder.note)
+        defer { producer.close() }
+        _ = try producer.metadata(timeoutMilliseconds: Self.answerMilliseconds)
+        guard let error = producer.fatalError else { return nil }
+        return "writing: \(Self.words(error))"
+    }
+
+    private func cleanupPolicies(
+        _ topics: [String], _ properties: KafkaProperties
+    ) -> (found: [String: String], unknown: String?) {
+        do throws(KafkaError) {
+            let found = try TopicAdministration.configuration(
+                "cleanup.policy", of: topics, properties: properties,
+                timeoutMilliseconds: Self.configurationMilliseconds)
+            return (found, nil)
+        } catch {
+            return ([:], error.name)
+        }
+    }
+
+    /// Compaction keeps the newest record of a key, which here is a player: it eats grants and submissions.
+    static func compacted(_ policies: [String: String], _ kafka: KafkaSettings) -> [String] {
+        policies.sorted { $0.key < $1.key }.filter { $0.value.contains("compact") }.map { topic, policy in
+            "topic \(topic) is compacted (cleanup.policy=\(policy)): records of one key are deleted, "
+                + "set cleanup.policy=delete"
+        }
+    }
+
+    private static let missing: Set<Int32> = [
+        KafkaError.Code.unknownTopicOrPartition, KafkaError.Code.unknownTopic, KafkaError.Code.unknownPartition,
+    ]
+    private static let forbidden: Set<Int32> = [
+        KafkaError.Code.topicAuthorizationFailed, KafkaError.Code.groupAuthorizationFailed,
+        KafkaError.Code.clusterAuthorizationFailed,
+    ]
+    private static let groupHasMembers: Set<Int32> = [
+        KafkaError.Code.unknownMemberID, KafkaError.Code.illegalGeneration, KafkaError.Code.rebalanceInProgress,
+        KafkaError.Code.fencedInstanceID,
+    ]
+
+    private static func words(_ error: KafkaError) -> String {
+        if forbidden.contains(error.code) { return "not allowed (\(error.name))" }
+        if missing.contains(error.code) { return "missing" }
+        return error.message
+    }
+}

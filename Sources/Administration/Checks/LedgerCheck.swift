@@ -1,0 +1,24 @@
+import Ledger
+import Postgres
+import ReceiptdConfiguration
+
+/// Whether the role of `DATABASE_URL` may do what a worker does: each of its statements, tried in a transaction that is
+/// rolled back.
+package enum LedgerCheck {
+    package static func run(_ database: DatabaseSettings) async -> Result<String, CheckFailure> {
+        do {
+            let faults = try await withDatabase(database) { pool in
+                // `postgresql` tells what there is to say of a schema that is missing.
+                if try await pool.run({ try Schema.check($0) }).unreadiness != nil { return [LedgerRehearsal.Fault]() }
+                return try await pool.run { try LedgerRehearsal.run(in: $0) }
+            }
+            guard faults.isEmpty else {
+                let lines = faults.map { "cannot \($0.work): \($0.sqlState) \($0.message)" }
+                return .failure(CheckFailure(lines.joined(separator: "\n        ")))
+            }
+            return .success("all that a worker writes and reads was tried, and rolled back")
+        } catch {
+            return .failure(CheckFailure(error))
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import AppStore
+import Fulfillment
+import ReceiptdConfiguration
+
+/// Whether Apple answers at both addresses of verifyReceipt.
+package enum VerifyReceiptCheck {
+    package typealias Line = (name: String, result: Result<String, CheckFailure>)
+
+    package static func all(_ apple: ReceiptdConfiguration.AppleSettings) async -> [Line] {
+        [
+            ("apple production", await ask(apple.verifyReceiptProductionURL, apple)),
+            ("apple sandbox", await ask(apple.verifyReceiptSandboxURL, apple)),
+        ]
+    }
+
+    /// A receipt that is none is asked for: any answer that Apple gives to it shows that Apple is there.
+    private static func ask(
+        _ address: String, _ apple: ReceiptdConfiguration.AppleSettings
+    ) async -> Result<String, CheckFailure> {
+        // Either address is asked as if it were both.
+        var one = apple.client
+        one.productionURL = address
+        one.sandboxURL = address
+        guard let client = try? VerifyReceiptClient(settings: one, secrets: { _ in nil }) else {
+            return .failure(CheckFailure("the settings do not make a client"))
+        }
+        let answer = await client.verify(
+            VerificationRequest(bundleID: "receiptd.check", receipt: "AAAA", sharedSecretSetting: nil))
+        await client.shutdown()
+        if case .trouble(let trouble) = answer {
+            return .failure(CheckFailure("no answer (\(trouble.kind.rawValue))"))
+        }
+        return .success("answers")
+    }
+}

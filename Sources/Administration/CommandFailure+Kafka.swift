@@ -1,0 +1,45 @@
+import Kafka
+
+extension CommandFailure {
+    /// Kafka cannot be used: what its clients last said about the brokers, and 78 where it refuses name, password or
+    /// mechanism.
+    package init(kafka error: any Error, _ recorder: TroubleRecorder) {
+        if let failure = error as? CommandFailure {
+            self = failure
+            return
+        }
+        let trouble = recorder.trouble
+        // A broker's own answer: it is there.
+        if trouble == nil, let error = error as? KafkaError, error.code > 0 {
+            self.init("Kafka answers: \(error.message) (\(error.name))", code: Self.unavailable)
+            return
+        }
+        let words = trouble.map { "\($0)" } ?? (error as? KafkaError).map { "no answer (\($0.name))" } ?? "no answer"
+        switch trouble?.kind {
+        case .authentication:
+            self.init("Kafka refuses the settings: \(words)", code: Self.wrongSettings)
+        case .tls, .transport, nil:
+            self.init("Kafka is out of reach: \(words)", code: Self.unavailable)
+        }
+    }
+}
+
+extension KafkaClusterMetadata {
+    /// Of the whole cluster, for a command: ends as soon as it is known that waiting is of no use.
+    /// - Parameter ask: with a time-out in milliseconds.
+    package static func reach(
+        _ recorder: TroubleRecorder, ask: (Int32) throws -> KafkaClusterMetadata
+    ) throws -> KafkaClusterMetadata {
+        for second in 1... {
+            do { return try ask(1000) } catch {
+                let isHopeless = recorder.trouble.map { $0.kind > .transport } ?? false
+                guard second < Self.reachSeconds, !isHopeless, (error as? KafkaError)?.isRetriable ?? false else {
+                    throw CommandFailure(kafka: error, recorder)
+                }
+            }
+        }
+        throw CommandFailure("Kafka is out of reach", code: CommandFailure.unavailable)
+    }
+
+    private static let reachSeconds = 10
+}

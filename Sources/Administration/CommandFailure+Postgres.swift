@@ -1,0 +1,28 @@
+import Postgres
+
+extension CommandFailure {
+    /// Wrong settings where PostgreSQL refuses by its own word, out of reach where nobody answers.
+    package init(_ error: PostgresError) {
+        if error.isWrongSettings {
+            self.init(error.inWords, code: Self.wrongSettings)
+        } else if error.kind == .connection {
+            self.init(error.inWords, code: Self.unavailable)
+        } else {
+            self.init("\(error)", code: 1)
+        }
+    }
+}
+
+extension PostgresError {
+    /// For people: PostgreSQL's own words, and what mends it where waiting does not.
+    package var inWords: String {
+        let told = sqlState.map { "\(message), SQLSTATE \($0)" } ?? message
+        guard isWrongSettings else {
+            return kind == .connection ? "PostgreSQL is out of reach: \(told)" : "PostgreSQL: \(told)"
+        }
+        let remedy =
+            kind == .connection
+            ? "mend DATABASE_URL or the role, then try `receiptd check`" : "give the role this right"
+        return "PostgreSQL refuses: \(told): \(remedy)"
+    }
+}

@@ -1,0 +1,12 @@
+import Pipeline
+
+extension CommandFailure {
+    /// Exit 1: it is the operator who stops workers.
+    package init(_ refusal: OffsetRewind.Refusal) {
+        switch refusal {
+        case .groupHasMembers: self.init("the group has members: stop all of its workers first", code: 1)
+        case .workerHasBegun:
+            self.init("a worker has begun meanwhile: stop all of the group's workers first", code: 1)
+        }
+    }
+}

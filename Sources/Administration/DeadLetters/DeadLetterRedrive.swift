@@ -1,0 +1,196 @@
+import Dispatch
+import Fulfillment
+import Kafka
+import Ledger
+import Pipeline
+import ReceiptdConfiguration
+import Synchronization
+
+/// Puts dead letters back on the topic that they came from, submissions or notifications, and remembers which.
+package struct DeadLetterRedrive {
+    /// Records handed to librdkafka before their acknowledgements are awaited.
+    private static let window = 500
+    /// For one window to be acknowledged.
+    private static let acknowledgeSeconds = 60.0
+
+    private let kafka: KafkaSettings
+    private let store: RedrivenStore
+    private let filter: DeadLetterFilter
+    private let options: Options
+
+    package struct Options: Sendable {
+        /// Of how many; nil: of all.
+        var limit: Int?
+        /// Also those that were put back before.
+        var again: Bool
+        var dryRun: Bool
+
+        package init(limit: Int?, again: Bool, dryRun: Bool) {
+            self.limit = limit
+            self.again = again
+            self.dryRun = dryRun
+        }
+    }
+
+    package init(kafka: KafkaSettings, store: RedrivenStore, filter: DeadLetterFilter, options: Options) {
+        self.kafka = kafka
+        self.store = store
+        self.filter = filter
+        self.options = options
+    }
+
+    package struct Ending: CustomStringConvertible, Sendable {
+        var redriven = 0
+        var redrivenBefore = 0
+        var cut = 0
+        var foreign = 0
+        var isDryRun = false
+
+        package var description: String {
+            var parts = [isDryRun ? "\(redriven) would be put back" : "\(redriven) put back"]
+            if redrivenBefore > 0 { parts.append("\(redrivenBefore) were put back before (--again repeats them)") }
+            if cut > 0 { parts.append("\(cut) cannot be: the topic holds only their beginning, ask their senders") }
+            if foreign > 0 { parts.append("\(foreign) cannot be: their headers do not tell where they came from") }
+            return parts.joined(separator: "; ")
+        }
+    }
+
+    /// What is read of a dead letter first: few bytes, however large it is.
+    private enum Found: Sendable {
+        case place(RedrivenStore.Place)
+        case cut
+        case foreign
+    }
+
+    package func run() async throws -> Ending {
+        let topic = DeadLetterTopic(settings: kafka)
+        let filter = filter
+        let found = try await topic.compactMap { letter -> Found? in
+            guard filter.admits(letter) else { return nil }
+            if letter.isExcerpt { return .cut }
+            return letter.redrivenPlace.map { .place($0) } ?? .foreign
+        }
+        var ending = Ending(isDryRun: options.dryRun)
+        // The same record may have been set aside twice: it goes back once.
+        var places: Set<RedrivenStore.Place> = []
+        for one in found {
+            switch one {
+            case .place(let place): places.insert(place)
+            case .cut: ending.cut += 1
+            case .foreign: ending.foreign += 1
+            }
+        }
+        let before = options.again ? [] : try await store.redriven(of: Array(places))
+        ending.redrivenBefore = before.count
+        let waiting = places.subtracting(before)
+        let due = options.limit.map { Set(waiting.prefix($0)) } ?? waiting
+        ending.redriven = due.count
+        if options.dryRun || due.isEmpty { return ending }
+        try await putBack(due, from: topic)
+        return ending
+    }
+
+    private func putBack(_ due: Set<RedrivenStore.Place>, from topic: DeadLetterTopic) async throws {
+        let properties = KafkaClientProperties(settings: kafka).producer
+        for name in Set(due.map { $0.topic == kafka.notificationsTopic ? $0.topic : kafka.submissionsTopic }) {
+            try await DeadLetterTopic.requireTopic(name, KafkaClientProperties(settings: kafka).consumer)
+        }
+        let producer = try KafkaProducer(properties: properties, log: { _ in })
+        let batch = Batch(due: due, producer: producer, kafka: kafka)
+        let failure: (any Error)?
+        do {
+            _ = try await topic.compactMap { letter -> Bool? in
+                try batch.add(letter)
+                return nil
+            }
+            try await blocking { try batch.flush() }
+            failure = nil
+        } catch {
+            failure = error
+        }
+        _ = try await blocking { producer.close() }
+        // Behind the acknowledgement: whoever dies between the two puts a record back twice, which harms nobody.
+        try await store.note(batch.acknowledged)
+        if let failure { throw failure }
+    }
+
+    /// Used by one thread at a time, which may block; the producer's thread reports to it.
+    private final class Batch: Sendable {
+        private struct State {
+            var due: Set<RedrivenStore.Place>
+            var waiting = 0
+            var acknowledged: [RedrivenStore.Place] = []
+            var failure: KafkaError?
+        }
+
+        private let state: Mutex<State>
+        private let producer: KafkaProducer
+        private let kafka: KafkaSettings
+        private let reports = DispatchGroup()
+
+        init(due: Set<RedrivenStore.Place>, producer: KafkaProducer, kafka: KafkaSettings) {
+            state = Mutex(State(due: due))
+            self.producer = producer
+            self.kafka = kafka
+        }
+
+        var acknowledged: [RedrivenStore.Place] { state.withLock { $0.acknowledged } }
+
+        func add(_ letter: StoredDeadLetter) throws {
+            guard let place = letter.redrivenPlace else { return }
+            // The topic of submissions may have had another name then.
+            let isNotification = place.topic == kafka.notificationsTopic
+            let topic = isNotification ? kafka.notificationsTopic : kafka.submissionsTopic
+            guard let record = letter.original(to: topic) else { return }
+            let waiting = state.withLock { state -> Int? in
+                guard state.due.remove(place) != nil else { return nil }
+                state.waiting += 1
+                return state.waiting
+            }
+            guard let waiting else { return }
+            reports.enter()
+            do throws(KafkaError) {
+                try producer.produce(record) { [self] result in
+                    note(result, place)
+                    reports.leave()
+                }
+            } catch {
+                reports.leave()
+                throw CommandFailure("not all were put back: \(error.name)", code: CommandFailure.unavailable)
+            }
+            if waiting >= DeadLetterRedrive.window { try flush() }
+        }
+
+        private func note(_ result: Result<Delivery, KafkaError>, _ place: RedrivenStore.Place) {
+            state.withLock { state in
+                switch result {
+                case .success: state.acknowledged.append(place)
+                case .failure(let error): state.failure = error
+                }
+            }
+        }
+
+        func flush() throws {
+            let isInTime = reports.wait(timeout: .now() + DeadLetterRedrive.acknowledgeSeconds) == .success
+            let failure = state.withLock { state in
+                state.waiting = 0
+                return state.failure
+            }
+            guard isInTime, failure == nil else {
+                throw CommandFailure(
+                    "not all were put back: \(failure?.name ?? "Kafka does not acknowledge")",
+                    code: CommandFailure.unavailable)
+            }
+        }
+    }
+}
+
+extension StoredDeadLetter {
+    /// Nil where it is no dead letter of ours.
+    fileprivate var redrivenPlace: RedrivenStore.Place? {
+        source.map {
+            RedrivenStore.Place(
+                topic: $0.partition.topic, partition: $0.partition.partition, offset: $0.offset, value: record?.value)
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import Kafka
+import Pipeline
+import ReceiptdConfiguration
+
+/// Reads the dead-letter topic up to its present end, without joining a group.
+package struct DeadLetterTopic {
+    /// For the whole of the topic.
+    private static let readMilliseconds: Int32 = 600_000
+
+    private let settings: KafkaSettings
+
+    package init(settings: KafkaSettings) {
+        self.settings = settings
+    }
+
+    /// What `body` makes of each record, those left out of which it makes nothing. It runs on a thread that may block,
+    /// one record at a time, in order within each partition. Exit 69 where Kafka cannot be read.
+    package func compactMap<Value: Sendable>(
+        _ body: @escaping @Sendable (StoredDeadLetter) throws -> Value?
+    ) async throws -> [Value] {
+        let properties = KafkaClientProperties(settings: settings).consumer
+        let topic = settings.deadLettersTopic
+        try await Self.requireTopic(topic, properties)
+        return try await blocking {
+            var values: [Value] = []
+            var failure: (any Error)?
+            do throws(KafkaError) {
+                try TopicReader.forEach(
+                    topic: topic, properties: properties, timeoutMilliseconds: Self.readMilliseconds
+                ) { record in
+                    guard failure == nil else { return }
+                    do {
+                        if let value = try body(StoredDeadLetter(record)) { values.append(value) }
+                    } catch {
+                        failure = error
+                    }
+                }
+            } catch {
+                throw CommandFailure(
+                    "the dead-letter topic cannot be read: \(error.name)", code: CommandFailure.unavailable)
+            }
+            if let failure { throw failure }
+            return values
+        }
+    }
+
+    /// Exit 69 where Kafka does not answer, or has no such topic.
+    package static func requireTopic(_ topic: String, _ properties: KafkaProperties) async throws {
+        let found = try await blocking {
+            let recorder = TroubleRecorder()
+            let consumer = try KafkaConsumer(properties: properties, log: recorder.note)
+            defer { consumer.close() }
+            return try KafkaClusterMetadata.reach(recorder) { try consumer.metadata(timeoutMilliseconds: $0) }
+        }
+        guard found.topics[topic] != nil else {
+            throw CommandFailure("there is no topic \(ShownText.quoted(topic))", code: CommandFailure.unavailable)
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import Fulfillment
+import Ledger
+import ReceiptdConfiguration
+
+/// A row of the file, as text by column, on its way to a grant. A fault says what is wrong in a few words.
+struct GrantFields {
+    /// Unicode scalars of a name, and of a player's.
+    static let maximumNameScalars = 255
+    static let maximumPlayerScalars = 128
+    static let columns: Set<String> = [
+        "transaction_id", "original_transaction_id", "player_id", "bundle_id", "product_id", "quantity", "environment",
+        "purchased_at", "expires_at", "revoked_at", "granted_at", "submission_id",
+    ]
+    static let required = ["transaction_id", "player_id", "bundle_id", "product_id"]
+    /// What stands as submission where the file names none: the column is never empty.
+    static let unnamedSubmission: Identifier = "import"
+
+    struct Fault: Error, Equatable {
+        let message: String
+    }
+
+    /// Empty ones are as if they were not there.
+    let values: [String: String]
+    let line: Int
+
+    /// - Parameter now: when it was granted, where nothing in the row tells.
+    func grant(now: Timestamp) throws(Fault) -> ImportedGrant {
+        guard let transaction = try transactionID("transaction_id") else {
+            throw Fault(message: "transaction_id is missing")
+        }
+        let purchasedAt = try time("purchased_at")
+        return ImportedGrant(
+            line: line, transactionID: transaction,
+            originalTransactionID: try transactionID("original_transaction_id") ?? transaction,
+            playerID: try name("player_id", maximum: Self.maximumPlayerScalars), bundleID: try name("bundle_id"),
+            productID: try name("product_id"), quantity: try quantity(), environment: try environment(),
+            purchasedAt: purchasedAt, expiresAt: try time("expires_at"), revokedAt: try time("revoked_at"),
+            grantedAt: try time("granted_at") ?? purchasedAt ?? now,
+            submissionID: try optionalName("submission_id") ?? Self.unnamedSubmission)
+    }
+
+    private func transactionID(_ column: String) throws(Fault) -> StoreTransactionID? {
+        guard let text = values[column], !text.isEmpty else { return nil }
+        guard TransactionIDText.isSound(text) else {
+            throw Fault(
+                message: "\(column) \(ShownText.quoted(text)) is not \(TransactionIDText.requirement), "
+                    + "as a spreadsheet may have made it")
+        }
+        return StoreTransactionID(text)
+    }
+
+    private func name(_ column: String, maximum: Int = maximumNameScalars) throws(Fault) -> Identifier {
+        guard let name = try optionalName(column, maximum: maximum) else {
+            throw Fault(message: "\(column) is missing")
+        }
+        return name
+    }
+
+    private func optionalName(_ column: String, maximum: Int = maximumNameScalars) throws(Fault) -> Identifier? {
+        guard let text = values[column], !text.isEmpty else { return nil }
+        guard text.unicodeScalars.count <= maximum else {
+            throw Fault(message: "\(column) is longer than \(maximum) characters")
+        }
+        // Ids are their bytes: with a blank too many the player is another one.
+        guard text.first?.isWhitespace == false, text.last?.isWhitespace == false else {
+            throw Fault(message: "\(column) \(ShownText.quoted(text)) begins or ends with white space")
+        }
+        guard !text.unicodeScalars.contains("\0") else { throw Fault(message: "\(column) holds NUL") }
+        return Identifier(text)
+    }
+
+    private func quantity() throws(Fault) -> Int32 {
+        guard let text = values["quantity"], !text.isEmpty else { return 1 }
+        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let quantity = Int32(text), quantity >= 1 else {
+            throw Fault(message: "quantity is no whole number from 1")
+        }
+        return quantity
+    }
+
+    private func environment() throws(Fault) -> StoreEnvironment {
+        guard let text = values["environment"], !text.isEmpty else { return .production }
+        guard
+            let environment = StoreEnvironment.allCases.first(where: { $0.rawValue.lowercased() == text.lowercased() })
+        else { throw Fault(message: "environment is neither Production nor Sandbox") }
+        return environment
+    }
+
+    /// RFC 3339, or milliseconds since 1970 as Apple's `…_ms` fields have them.
+    private func time(_ column: String) throws(Fault) -> Timestamp? {
+        guard let text = values[column], !text.isEmpty else { return nil }
+        if let time = Timestamp(rfc3339: text) { return time }
+        if let milliseconds = Int64(text), milliseconds >= 0 { return Timestamp(milliseconds: milliseconds) }
+        throw Fault(message: "\(column) is neither RFC 3339 nor milliseconds since 1970")
+    }
+}

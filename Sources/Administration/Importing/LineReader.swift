@@ -1,0 +1,68 @@
+import Foundation
+
+/// Reads a file of any size line by line. Blocking.
+package struct LineReader: ~Copyable {
+    /// Bytes of a line; a longer one is told as such and passed over.
+    static let maximumBytes = 65_536
+    private static let chunk = 1 << 18
+
+    package enum Line {
+        case bytes([UInt8])
+        case tooLong
+    }
+
+    /// Of the whole file, 0 where it cannot be told.
+    package let size: Int
+    private let file: UnsafeMutablePointer<FILE>
+    private var buffer: [UInt8] = []
+    private var next = 0
+    private var isAtEnd = false
+    /// Bytes handed out so far.
+    package private(set) var position = 0
+
+    /// Nil where the file cannot be opened; `errno` says why.
+    package init?(_ path: String) {
+        guard let file = fopen(path, "rb") else { return nil }
+        self.file = file
+        size = fseek(file, 0, SEEK_END) == 0 ? max(0, ftell(file)) : 0
+        rewind(file)
+    }
+
+    deinit { fclose(file) }
+
+    /// Without its line break. Nil at the end.
+    package mutating func line() -> Line? {
+        var line: [UInt8] = []
+        var isTooLong = false
+        while true {
+            if next == buffer.count, !fill() {
+                if line.isEmpty, !isTooLong { return nil }
+                return isTooLong ? .tooLong : .bytes(line)
+            }
+            let end = buffer[next...].firstIndex(of: UInt8(ascii: "\n"))
+            let part = buffer[next..<(end ?? buffer.count)]
+            if line.count + part.count > Self.maximumBytes { isTooLong = true } else { line += part }
+            position += part.count
+            next += part.count
+            if end != nil {
+                position += 1
+                next += 1
+                if line.last == UInt8(ascii: "\r") { line.removeLast() }
+                return isTooLong ? .tooLong : .bytes(line)
+            }
+        }
+    }
+
+    /// Whether reading broke off before the end.
+    package var hasFailed: Bool { ferror(file) != 0 }
+
+    private mutating func fill() -> Bool {
+        guard !isAtEnd else { return false }
+        buffer = [UInt8](unsafeUninitializedCapacity: Self.chunk) { target, count in
+            count = fread(target.baseAddress, 1, Self.chunk, file)
+        }
+        next = 0
+        isAtEnd = buffer.count < Self.chunk
+        return !buffer.isEmpty
+    }
+}

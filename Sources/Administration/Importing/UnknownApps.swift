@@ -1,0 +1,39 @@
+import Fulfillment
+import Ledger
+import ReceiptdConfiguration
+
+/// Apps of a file that the catalog does not have: a slip of the pen, or an app that is no longer sold. Their rows are entered
+/// all the same.
+package struct UnknownApps {
+    /// Told by name; the others are counted.
+    static let maximumTold = 20
+
+    private let known: Set<BundleID>
+    private var found: [BundleID: (rows: Int, firstLine: Int)] = [:]
+    /// Rows of apps beyond those that are told.
+    private var untold = 0
+
+    package init(catalog: Catalog) {
+        known = Set(catalog.apps.keys)
+    }
+
+    package mutating func note(_ grant: ImportedGrant) {
+        guard !known.contains(grant.bundleID) else { return }
+        if let earlier = found[grant.bundleID] {
+            found[grant.bundleID] = (earlier.rows + 1, earlier.firstLine)
+        } else if found.count < Self.maximumTold {
+            found[grant.bundleID] = (1, grant.line)
+        } else {
+            untold += 1
+        }
+    }
+
+    /// A line for each, in the order of the file.
+    package var warnings: [String] {
+        var lines = found.sorted { $0.value.firstLine < $1.value.firstLine }.map { app, place in
+            "warning: the catalog has no app \(ShownText.quoted(app.text)): \(place.rows) rows from line \(place.firstLine) on"
+        }
+        if untold > 0 { lines.append("warning: \(untold) rows more of other apps that the catalog does not have") }
+        return lines
+    }
+}

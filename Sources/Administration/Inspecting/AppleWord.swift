@@ -1,0 +1,90 @@
+import Foundation
+import Fulfillment
+import Kafka
+import Ledger
+import Postgres
+import ReceiptdConfiguration
+
+/// How Apple is, as far as one who is no worker can tell: what all replicas were told in PostgreSQL, and what the worker at
+/// `HTTP_HOST` and `HTTP_PORT` says of itself, where there is one.
+package enum AppleWord {
+    private static let metrics = ["receiptd_apple_circuit_open", "receiptd_misconfigured", "receiptd_apple_down"]
+
+    /// A line for each thing that holds requests back, or one that says that nothing is known to.
+    package static func lines(_ http: HTTPSettings, in pool: PostgresPool) async -> [String] {
+        var lines: [String] = []
+        do {
+            let holds = try await PostgresAppleBudget(pool: pool).holds()
+            lines += holds.sorted { $0.key.bundleID < $1.key.bundleID }.map { scope, seconds in
+                "Apple asked to be left alone (Retry-After): \(ShownText.plain(scope.bundleID.text)), \(scope.endpoint), "
+                    + "\(scope.environment.rawValue), \(Int(seconds.rounded(.up))) s more"
+            }
+        } catch {
+            lines.append("whether Apple asked to be left alone is not known: \(error)")
+        }
+        guard http.port > 0 else {
+            return lines + ["how Apple is to the workers, their pages tell (HTTP_PORT is 0: none is asked)"]
+        }
+        let place = "\(http.host):\(http.port)"
+        guard let text = try? await blocking({ PlainHTTP.get("/metrics", host: http.host, port: http.port) }) else {
+            return lines + ["how Apple is to the workers, their pages tell: none answers at \(place)"]
+        }
+        let told = troubles(inMetrics: text).map { "the worker at \(place): \($0)" }
+        return lines + (told.isEmpty ? ["Apple is well, as the worker at \(place) says"] : told)
+    }
+
+    /// The series among a worker's metrics that say that requests are held back.
+    static func troubles(inMetrics text: String) -> [String] {
+        text.split(separator: "\n").compactMap { line in
+            guard let name = metrics.first(where: { line.hasPrefix($0) }), let space = line.lastIndex(of: " "),
+                let value = Double(line[line.index(after: space)...]), value > 0
+            else { return nil }
+            let labels = ShownText.plain(
+                String(line[line.index(line.startIndex, offsetBy: name.count)..<space]), limit: 400
+            )
+            .replacing("\\\"", with: "\"")
+            return name == "receiptd_misconfigured"
+                ? "an app's credentials are wrong \(labels)"
+                : "requests to Apple are held back after failures \(labels)"
+        }
+    }
+}
+
+/// One GET over HTTP/1.0, for a page of the own worker. Blocking, a few seconds at most.
+enum PlainHTTP {
+    private static let seconds = 2
+    private static let maximumBytes = 4 * 1024 * 1024
+
+    /// The body of an answer with status 200; nil otherwise.
+    static func get(_ path: String, host: String, port: Int) -> String? {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var found: UnsafeMutablePointer<addrinfo>?
+        guard getaddrinfo(host, "\(port)", &hints, &found) == 0, let found else { return nil }
+        defer { freeaddrinfo(found) }
+        let connection = socket(found.pointee.ai_family, found.pointee.ai_socktype, found.pointee.ai_protocol)
+        guard connection >= 0 else { return nil }
+        defer { close(connection) }
+        var limit = timeval(tv_sec: seconds, tv_usec: 0)
+        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+            setsockopt(connection, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
+        }
+        guard connect(connection, found.pointee.ai_addr, found.pointee.ai_addrlen) == 0 else { return nil }
+        let request = Array("GET \(path) HTTP/1.0\r\nHost: \(host)\r\nConnection: close\r\n\r\n".utf8)
+        guard send(connection, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else {
+            return nil
+        }
+        var answer: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 65_536)
+        while answer.count < maximumBytes {
+            let count = recv(connection, &chunk, chunk.count, 0)
+            guard count > 0 else { break }
+            answer += chunk[..<count]
+        }
+        let text = String(decoding: answer, as: UTF8.self)
+        guard let end = text.range(of: "\r\n\r\n"), text.hasPrefix("HTTP/1."), text.dropFirst(9).hasPrefix("200") else {
+            return nil
+        }
+        return String(text[end.upperBound...])
+    }
+}

@@ -1,0 +1,119 @@
+import Fulfillment
+import Ledger
+import ReceiptdConfiguration
+
+/// Support's question is "where is my purchase?": the answer in a few sentences, above all that is known.
+package struct InspectionSummary {
+    /// Told one by one; of more the number.
+    static let maximumTold = 10
+
+    package let id: String
+    package let inspection: Inspection
+    package let kafka: KafkaFindings
+    /// How Apple is, where something is not decided.
+    package var apple: [String] = []
+
+    package init(id: String, inspection: Inspection, kafka: KafkaFindings, apple: [String] = []) {
+        self.id = id
+        self.inspection = inspection
+        self.kafka = kafka
+        self.apple = apple
+    }
+
+    private var outcomes: [JSONValue] { rows("outcomes") }
+
+    private func rows(_ name: String) -> [JSONValue] { inspection.sections.first { $0.name == name }?.rows ?? [] }
+
+    package var undecided: [KafkaFindings.Waiting] { kafka.undecided(outcomes: outcomes, parked: rows("parked")) }
+
+    var untold: [KafkaFindings.Answer] { kafka.untold(outcomes: outcomes) }
+
+    package var sentences: [String] {
+        let undecided = undecided
+        let untold = untold
+        var lines: [String] = []
+        if undecided.isEmpty, untold.isEmpty, inspection.sections.allSatisfy(\.rows.isEmpty) {
+            lines.append("nothing is known of \(ShownText.quoted(id))")
+        }
+        lines += undecided.prefix(Self.maximumTold).map(Self.sentence)
+        if undecided.count > Self.maximumTold {
+            lines.append("and \(undecided.count - Self.maximumTold) more that are not decided yet")
+        }
+        lines += apple
+        lines += untold.suffix(Self.maximumTold).map(Self.sentence)
+        if untold.count > Self.maximumTold { lines.append("and \(untold.count - Self.maximumTold) older answers") }
+        lines.append(looks)
+        return lines
+    }
+
+    private static func sentence(_ record: KafkaFindings.Waiting) -> String {
+        let place = "\(ShownText.plain(record.topic))/\(record.partition) at \(record.offset)"
+        let since = record.receivedAt.map { ", there since \($0.rfc3339)" } ?? ""
+        let waiting =
+            record.ahead == 0
+            ? "it is the first that is not known to be done" : "\(record.ahead) before it are not known to be done"
+        return "not decided yet: submission \(ShownText.quoted(record.submissionID)) of player "
+            + "\(ShownText.quoted(record.playerID)) for \(ShownText.plain(record.bundleID)) is record \(place)\(since): "
+            + "in a worker's memory, or not read yet; \(waiting), the partition's lag is \(record.lag)"
+    }
+
+    private static func sentence(_ answer: KafkaFindings.Answer) -> String {
+        let how = isLocal(answer.reason) ? "refused without asking anyone" : "refused"
+        return "\(how): submission \(ShownText.quoted(answer.submissionID)) of player "
+            + "\(ShownText.quoted(answer.playerID)): \(ShownText.plain(answer.reason)), "
+            + "\(ShownText.plain(answer.detail)) (\(ShownText.plain(answer.occurredAt)), event \(ShownText.plain(answer.eventID)))"
+    }
+
+    /// A reason that is found without Apple; where Apple told it, the answer is in PostgreSQL.
+    private static func isLocal(_ reason: String) -> Bool {
+        [
+            "malformed_submission", "unknown_app", "malformed_receipt", "foreign_app", "unauthentic_receipt",
+            "sandbox_not_allowed",
+        ].contains(reason)
+    }
+
+    /// What was looked at, so that silence is not taken for more than it is.
+    private var looks: String {
+        let told = kafka.looks.map { look in
+            "\(look.records) records of \(look.partitions) partitions of \(ShownText.plain(look.topic))"
+        }
+        let looked = told.isEmpty ? "Kafka was not looked at" : "looked at in Kafka: \(told.joined(separator: ", "))"
+        guard let fault = kafka.fault else { return looked }
+        return "\(looked); \(fault): what else waits there, or was refused without asking anyone, is not known"
+    }
+
+    /// As sections of the JSON document, behind those of PostgreSQL.
+    package var sections: [(name: String, rows: [JSONValue])] {
+        func text(_ name: String, _ text: String?) -> JSONMember {
+            JSONMember(name: name, value: text.map { .string($0) } ?? .null)
+        }
+        func number(_ name: String, _ number: some BinaryInteger) -> JSONMember {
+            JSONMember(name: name, value: .number("\(number)"))
+        }
+        return [
+            (
+                "undecided",
+                undecided.map { record in
+                    .object([
+                        text("submission_id", record.submissionID), text("player_id", record.playerID),
+                        text("bundle_id", record.bundleID), text("topic", record.topic),
+                        number("partition", record.partition), number("offset", record.offset),
+                        text("received_at", record.receivedAt?.rfc3339), number("ahead", record.ahead),
+                        number("lag", record.lag),
+                    ])
+                }
+            ),
+            (
+                "answers_on_topic",
+                untold.map { answer in
+                    .object([
+                        text("submission_id", answer.submissionID), text("player_id", answer.playerID),
+                        text("reason", answer.reason), text("detail", answer.detail),
+                        text("occurred_at", answer.occurredAt), text("event_id", answer.eventID),
+                        number("partition", answer.partition), number("offset", answer.offset),
+                    ])
+                }
+            ),
+        ]
+    }
+}

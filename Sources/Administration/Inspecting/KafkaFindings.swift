@@ -1,0 +1,75 @@
+import Fulfillment
+
+/// What Kafka knows of a submission, a transaction or a player: submissions that may wait, and answers that touch no table.
+package struct KafkaFindings: Sendable {
+    /// A record from behind the group's committed offset: a worker may have it in memory, or nobody has read it yet.
+    package struct Waiting: Sendable, Equatable {
+        var submissionID: String
+        var playerID: String
+        var bundleID: String
+        var topic: String
+        var partition: Int32
+        var offset: Int64
+        var receivedAt: Timestamp?
+        /// Records before it that are not known to be done.
+        var ahead: Int64
+        /// Records of its partition that are not known to be done.
+        var lag: Int64
+    }
+
+    /// A rejection on the outcomes topic.
+    package struct Answer: Sendable, Equatable {
+        var eventID: String
+        var reason: String
+        var detail: String
+        var submissionID: String
+        var playerID: String
+        var occurredAt: String
+        var partition: Int32
+        var offset: Int64
+    }
+
+    /// What was looked at of a topic.
+    struct Look: Sendable, Equatable {
+        var topic: String
+        var partitions: Int
+        var records: Int
+        /// False where there was more than was read.
+        var isComplete: Bool
+    }
+
+    package var waiting: [Waiting] = []
+    var answers: [Answer] = []
+    var looks: [Look] = []
+    /// Why Kafka was not asked to the end, in words; nil where it was.
+    var fault: String?
+
+    /// Those that have no answer, by what PostgreSQL and the outcomes topic tell.
+    /// - Parameters:
+    ///   - outcomes: rows of the inspection's decided submissions.
+    ///   - parked: its rows of what waits in PostgreSQL.
+    func undecided(outcomes: [JSONValue], parked: [JSONValue]) -> [Waiting] {
+        let known = Set((outcomes + parked).compactMap(Self.place))
+        return waiting.filter { record in
+            guard !known.contains("\(record.topic)/\(record.partition)/\(record.offset)") else { return false }
+            // A local answer has its record's time.
+            return !answers.contains { answer in
+                answer.submissionID == record.submissionID && answer.playerID == record.playerID
+                    && answer.occurredAt == record.receivedAt?.rfc3339
+            }
+        }
+    }
+
+    /// Those that PostgreSQL does not have: refused without asking anyone, or longer ago than was searched.
+    func untold(outcomes: [JSONValue]) -> [Answer] {
+        let known = Set(outcomes.compactMap { $0["event_id"]?.string })
+        return answers.filter { !known.contains($0.eventID) }
+    }
+
+    private static func place(_ row: JSONValue) -> String? {
+        guard let topic = row["topic"]?.string, case .number(let partition)? = row["partition"],
+            case .number(let offset)? = row["offset"]
+        else { return nil }
+        return "\(topic)/\(partition)/\(offset)"
+    }
+}

@@ -1,0 +1,148 @@
+import AppleProofs
+import Fulfillment
+import Kafka
+import ReceiptdConfiguration
+
+/// Looks an id up in Kafka, for what is in no table: in the submissions that no worker is known to be done with, and among the
+/// latest events. Bounded in records and in time.
+package struct KafkaSearch: Sendable {
+    /// Records of each partition that are looked at, unless told otherwise. Of events, ten times as many where the id would
+    /// be the player's.
+    package static let defaultRecords = 50_000
+    static let playerFactor = 10
+    /// Findings of a kind.
+    static let maximumFound = 100
+
+    private let settings: KafkaSettings
+    private let id: SearchedID
+    private let records: Int
+    private let seconds: Double
+
+    /// - Parameters:
+    ///   - records: of each partition that are looked at.
+    ///   - seconds: for all of it, at most.
+    package init(settings: KafkaSettings, id: SearchedID, records: Int, seconds: Double) {
+        self.settings = settings
+        self.id = id
+        self.records = records
+        self.seconds = seconds
+    }
+
+    /// Never throws: what Kafka does not tell is a finding, too.
+    /// - Parameter isKnown: PostgreSQL knows the id, so that one partition of events is enough.
+    package func run(isKnown: Bool) async -> KafkaFindings {
+        guard !settings.bootstrapServers.isEmpty else {
+            var findings = KafkaFindings()
+            findings.fault = "\(SettingName.kafkaBootstrapServers.rawValue) is not set"
+            return findings
+        }
+        do {
+            return try await blocking { search(isKnown: isKnown) }
+        } catch {
+            return KafkaFindings()
+        }
+    }
+
+    private func search(isKnown: Bool) -> KafkaFindings {
+        var findings = KafkaFindings()
+        do throws(KafkaError) {
+            var scan = try RecordScan(
+                properties: KafkaClientProperties(settings: settings).consumer,
+                deadline: ContinuousClock.now + .seconds(seconds))
+            defer { scan.consumer.close() }
+            try searchSubmissions(&scan, &findings)
+            try searchEvents(&scan, isKnown: isKnown, &findings)
+            if findings.looks.contains(where: { !$0.isComplete }) {
+                findings.fault = "there is more in Kafka than was looked at (--records, --seconds)"
+            }
+        } catch {
+            findings.fault = "Kafka at \(ShownText.plain(settings.bootstrapServers)): \(error)"
+        }
+        return findings
+    }
+
+    private func partitions(of topic: String, _ scan: RecordScan) throws(KafkaError) -> [TopicPartition] {
+        let known = try scan.consumer.metadata(topic: topic, timeoutMilliseconds: scan.timeoutMilliseconds)
+        return (known.topics[topic] ?? []).map { TopicPartition(topic: topic, partition: $0) }
+    }
+
+    /// From the group's committed offset on: what stands before it has its answer.
+    private func searchSubmissions(_ scan: inout RecordScan, _ findings: inout KafkaFindings) throws(KafkaError) {
+        let topic = settings.submissionsTopic
+        let partitions = try partitions(of: topic, scan)
+        let committed = try scan.consumer.committedMarks(partitions, timeoutMilliseconds: scan.timeoutMilliseconds)
+        var stretches: [TopicPartition: RecordScan.Stretch] = [:]
+        var ends: [TopicPartition: Int64] = [:]
+        for partition in partitions {
+            let (low, high) = try scan.consumer.watermarks(partition, timeoutMilliseconds: scan.timeoutMilliseconds)
+            let start = min(high, max(low, committed[partition]?.offset ?? low))
+            stretches[partition] = start..<min(high, start + Int64(records))
+            ends[partition] = high
+        }
+        let starts = stretches
+        var found: [KafkaFindings.Waiting] = []
+        let before = scan.records
+        let unread = try scan.read(stretches) { record in
+            guard found.count < Self.maximumFound, let submission = id.submission(in: record) else { return }
+            let start = starts[record.topicPartition]?.lowerBound ?? record.offset
+            found.append(
+                KafkaFindings.Waiting(
+                    submissionID: submission.submissionID.text, playerID: submission.playerID.text,
+                    bundleID: submission.bundleID.text, topic: topic, partition: record.topicPartition.partition,
+                    offset: record.offset,
+                    receivedAt: record.timestampMilliseconds.map { Timestamp(milliseconds: $0) },
+                    ahead: record.offset - start, lag: (ends[record.topicPartition] ?? record.offset + 1) - start))
+        }
+        findings.waiting = found
+        findings.looks.append(
+            KafkaFindings.Look(
+                topic: topic, partitions: partitions.count, records: scan.records - before,
+                isComplete: unread.isEmpty && stretches.allSatisfy { $0.value.upperBound == ends[$0.key] }))
+    }
+
+    /// The newest events: of the partition where they would stand if the id is a player's, and of the others where nothing else
+    /// knows it.
+    private func searchEvents(
+        _ scan: inout RecordScan, isKnown: Bool, _ findings: inout KafkaFindings
+    ) throws(KafkaError) {
+        let topic = settings.outcomesTopic
+        let partitions = try partitions(of: topic, scan)
+        guard !partitions.isEmpty else { return }
+        let own = TopicPartition(topic: topic, partition: RecordPartition.of(id.key, count: partitions.count))
+        // A submission that waits names its player.
+        let players = Set(findings.waiting.map { RecordPartition.of(Array($0.playerID.utf8), count: partitions.count) })
+        var first = Set(players.map { TopicPartition(topic: topic, partition: $0) })
+        first.insert(own)
+        try searchEvents(first, last: records * Self.playerFactor, &scan, &findings)
+        let isFound = isKnown || !findings.waiting.isEmpty || !findings.answers.isEmpty
+        if !isFound { try searchEvents(Set(partitions).subtracting(first), last: records, &scan, &findings) }
+    }
+
+    private func searchEvents(
+        _ partitions: Set<TopicPartition>, last: Int, _ scan: inout RecordScan, _ findings: inout KafkaFindings
+    ) throws(KafkaError) {
+        var stretches: [TopicPartition: RecordScan.Stretch] = [:]
+        var isWhole = true
+        for partition in partitions {
+            let (low, high) = try scan.consumer.watermarks(partition, timeoutMilliseconds: scan.timeoutMilliseconds)
+            let start = max(low, high - Int64(last))
+            isWhole = isWhole && start == low
+            stretches[partition] = start..<high
+        }
+        var found: [KafkaFindings.Answer] = []
+        let before = scan.records
+        let unread = try scan.read(stretches) { record in
+            guard let answer = id.answer(in: record) else { return }
+            found.append(answer)
+            // The newest are of interest.
+            if found.count > Self.maximumFound { found.removeFirst() }
+        }
+        // Published more than once, perhaps.
+        var seen = Set(findings.answers.map(\.eventID))
+        findings.answers += found.filter { seen.insert($0.eventID).inserted }
+        findings.looks.append(
+            KafkaFindings.Look(
+                topic: settings.outcomesTopic, partitions: partitions.count, records: scan.records - before,
+                isComplete: unread.isEmpty && (isWhole || !found.isEmpty)))
+    }
+}

@@ -1,0 +1,92 @@
+import AppleProofs
+import Foundation
+import Fulfillment
+import Kafka
+
+/// The id that is looked for in records: quickly where it can be seen without reading them.
+package struct SearchedID: Sendable {
+    let text: String
+    private let bytes: [UInt8]
+    /// Its letters stand in JSON as they are, whoever wrote it: then a record without these bytes is passed over unread.
+    private let isPlain: Bool
+    private let isTransaction: Bool
+    private let proofs: ProofReader
+
+    package init(_ text: String, roots: AppleRoots) {
+        self.text = text
+        bytes = Array(text.utf8)
+        isPlain = bytes.allSatisfy { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x3A, 0x40, 0x5F: true
+            default: false
+            }
+        }
+        isTransaction = TransactionIDText.isSound(text)
+        proofs = ProofReader(roots: roots)
+    }
+
+    var key: [UInt8] { bytes }
+
+    /// The submission of a record that has to do with it.
+    func submission(in record: ConsumerRecord) -> Submission? {
+        guard let value = record.value else { return nil }
+        // A transaction may stand inside of a proof.
+        guard isTransaction || !isPlain || record.key == bytes || Self.holds(value, bytes) else { return nil }
+        guard case .submission(let submission) = SubmissionDecoder().decode(value, signatureHeaders: []) else {
+            return nil
+        }
+        let id = Identifier(text)
+        if submission.playerID == id || submission.submissionID == id { return submission }
+        return isTransaction && isOf(submission.proof) ? submission : nil
+    }
+
+    private func isOf(_ proof: Submission.Proof) -> Bool {
+        let reading: ProofReading
+        switch proof {
+        case .transactionID(let id): return id.text == text
+        case .signedTransaction(let text): reading = proofs.parse(signedTransaction: text)
+        case .receipt(let text):
+            guard let bytes = Base64.decode(text.utf8) else { return false }
+            // Whoever signed it: this is no decision.
+            reading = proofs.parse(receipt: bytes, provingWhere: { _ in false })
+        }
+        guard case .read(let content?, _) = reading else { return false }
+        let id = Identifier(text)
+        return content.purchases.contains { $0.transactionID == id || $0.originalTransactionID == id }
+    }
+
+    /// The rejection in a record of the outcomes topic that has to do with it.
+    func answer(in record: ConsumerRecord) -> KafkaFindings.Answer? {
+        guard let value = record.value, !isPlain || record.key == bytes || Self.holds(value, bytes),
+            let event = try? JSONParser.parse(value).value,
+            event["type"]?.string == OutcomeEvent.Kind.rejected.rawValue
+        else { return nil }
+        let names = [event["player_id"], event["submission_id"]].map { $0?.string }
+        let listed = (event["transactions"]?.array ?? []).map { $0["transaction_id"]?.string }
+        let id = Identifier(text)
+        guard (names + listed).contains(where: { $0.map { Identifier($0) } == id }) else { return nil }
+        return KafkaFindings.Answer(
+            eventID: event["event_id"]?.string ?? "?", reason: event["reason"]?.string ?? "?",
+            detail: event["detail"]?.string ?? "", submissionID: event["submission_id"]?.string ?? "?",
+            playerID: event["player_id"]?.string ?? "?", occurredAt: event["occurred_at"]?.string ?? "?",
+            partition: record.topicPartition.partition, offset: record.offset)
+    }
+
+    /// Whether the second stands somewhere in the first. Not empty.
+    static func holds(_ value: [UInt8], _ part: [UInt8]) -> Bool {
+        guard let first = part.first else { return true }
+        return value.withUnsafeBytes { value in
+            part.withUnsafeBytes { part in
+                guard let start = value.baseAddress, let sought = part.baseAddress else { return false }
+                var index = 0
+                while index + part.count <= value.count {
+                    let left = value.count - part.count + 1 - index
+                    guard let found = memchr(start + index, Int32(first), left) else { return false }
+                    if memcmp(found, sought, part.count) == 0 { return true }
+                    index = UnsafeRawPointer(found) - start + 1
+                }
+                return false
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import Ledger
+
+/// Units granted against units sold, by product and period of the report.
+package struct Reconciliation: Equatable {
+    package struct Row: Equatable {
+        package let productID: String
+        package let period: SalesReport.Period
+        package var granted: Int64 = 0
+        package var revoked: Int64 = 0
+        /// Refunds subtracted.
+        package var sold: Int64 = 0
+
+        /// More than 0: granted what Apple did not sell. Less: sold, and not granted.
+        package var difference: Int64 { granted - revoked - sold }
+    }
+
+    /// By product, then period.
+    package let rows: [Row]
+
+    package var differences: [Row] { rows.filter { $0.difference != 0 } }
+
+    /// - Parameter granted: of days within the report's periods; those between them are not looked at.
+    package init(_ report: SalesReport, _ granted: [GrantedUnits]) {
+        var rows: [SalesReport.Key: Row] = [:]
+        for (key, units) in report.units {
+            rows[key] = Row(productID: key.productID, period: key.period, sold: units)
+        }
+        for one in granted {
+            guard let period = Self.period(of: one.day, in: report.periods) else { continue }
+            let key = SalesReport.Key(productID: one.productID, period: period)
+            rows[key, default: Row(productID: one.productID, period: period)].granted += one.granted
+            rows[key, default: Row(productID: one.productID, period: period)].revoked += one.revoked
+        }
+        self.rows = rows.values.sorted { left, right in
+            left.productID != right.productID ? left.productID < right.productID : left.period < right.period
+        }
+    }
+
+    /// Sums over all periods: what differs by day alone, because a day ends elsewhere at another hour, agrees here.
+    package var totals: [Row] {
+        guard let first = rows.map(\.period.first).min(), let last = rows.map(\.period.last).max() else { return [] }
+        var totals: [Row] = []
+        for row in rows {
+            if totals.last?.productID != row.productID {
+                totals.append(Row(productID: row.productID, period: SalesReport.Period(first: first, last: last)))
+            }
+            totals[totals.count - 1].granted += row.granted
+            totals[totals.count - 1].revoked += row.revoked
+            totals[totals.count - 1].sold += row.sold
+        }
+        return totals
+    }
+
+    /// Periods are sorted and do not overlap.
+    private static func period(of day: ReportDay, in periods: [SalesReport.Period]) -> SalesReport.Period? {
+        var low = 0
+        var high = periods.count
+        while low < high {
+            let middle = (low + high) / 2
+            if periods[middle].last < day { low = middle + 1 } else { high = middle }
+        }
+        guard low < periods.count, periods[low].first <= day else { return nil }
+        return periods[low]
+    }
+}

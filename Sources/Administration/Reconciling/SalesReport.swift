@@ -1,0 +1,148 @@
+import Ledger
+
+/// Apple's Summary Sales report: tab separated, a header, a row for each product, country, device and so on.
+///
+/// Columns and product types as in App Store Connect Help, "Summary Sales Report" and "Product type identifiers". Rows say
+/// how many units of a product were sold in a period; they name no transaction.
+package struct SalesReport: Equatable {
+    /// Bytes of a report: half a million rows.
+    package static let maximumBytes = 64 << 20
+    /// Faults that are told.
+    static let maximumFaults = 20
+
+    package struct Period: Hashable, Comparable {
+        package let first: ReportDay
+        package let last: ReportDay
+
+        package static func < (left: Period, right: Period) -> Bool {
+            (left.first, left.last) < (right.first, right.last)
+        }
+    }
+
+    struct Key: Hashable {
+        let productID: String
+        let period: Period
+    }
+
+    /// Why the report cannot be relied on: each with its line, nothing of its content but a column's name.
+    package struct Faults: Error, Equatable {
+        package let messages: [String]
+    }
+
+    /// In-app purchases of every platform. What is restored (`IA3`) is no sale, and the others are apps.
+    private static let types: Set<String> = ["IA1", "IA1-M", "IA9", "IA9-M", "IAY", "IAY-M", "IAC", "IAC-M", "FI1"]
+    private static let required = ["sku", "product type identifier", "units", "begin date", "end date"]
+
+    /// Refunds are subtracted, as Apple has them: rows with negative units.
+    private(set) var units: [Key: Int64] = [:]
+    /// Of all rows, sorted; none overlaps another.
+    package private(set) var periods: [Period] = []
+
+    package init(_ bytes: [UInt8]) throws(Faults) {
+        if bytes.starts(with: [0x1F, 0x8B]) {
+            throw Faults(messages: ["is compressed: unpack it first, as with gunzip"])
+        }
+        var parsing = Parsing()
+        for (index, line) in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
+            parsing.read(line.last == UInt8(ascii: "\r") ? line.dropLast() : line, number: index + 1)
+            if parsing.faults.count >= Self.maximumFaults { break }
+        }
+        try parsing.finish()
+        units = parsing.units
+        periods = parsing.periods.sorted()
+    }
+
+    private struct Parsing {
+        var units: [Key: Int64] = [:]
+        var periods: Set<Period> = []
+        var faults: [String] = []
+        private var columns: [String: Int]?
+        private var width = 0
+
+        mutating func read(_ line: ArraySlice<UInt8>, number: Int) {
+            guard line.contains(where: { $0 != 0x20 && $0 != 0x09 }) else { return }
+            guard let text = String(validating: line, as: UTF8.self) else {
+                return fault(number, "not UTF-8")
+            }
+            let fields = text.split(separator: "\t", omittingEmptySubsequences: false)
+            guard let columns else { return header(fields, number) }
+            // Trailing empty columns may be cut off.
+            guard fields.count <= width else {
+                return fault(number, "\(fields.count) columns where the header has \(width)")
+            }
+            func value(_ name: String) -> String {
+                guard let column = columns[name], column < fields.count else { return "" }
+                return Self.trimmed(fields[column])
+            }
+            guard SalesReport.types.contains(value("product type identifier")) else { return }
+            let product = value("sku")
+            guard !product.isEmpty else { return fault(number, "SKU is empty") }
+            guard let count = Self.units(value("units")) else { return fault(number, "Units is no whole number") }
+            guard let first = Self.day(value("begin date")) else { return fault(number, "Begin Date is no MM/DD/YYYY") }
+            guard let last = Self.day(value("end date")) else { return fault(number, "End Date is no MM/DD/YYYY") }
+            guard first <= last else { return fault(number, "End Date lies before Begin Date") }
+            let period = Period(first: first, last: last)
+            periods.insert(period)
+            let key = Key(productID: product, period: period)
+            let (sum, isTooMuch) = units[key, default: 0].addingReportingOverflow(count)
+            guard !isTooMuch else { return fault(number, "Units is too large") }
+            units[key] = sum
+        }
+
+        func finish() throws(Faults) {
+            if columns == nil, faults.isEmpty { throw Faults(messages: ["is empty: not even a header"]) }
+            guard faults.isEmpty else { throw Faults(messages: faults) }
+            guard !periods.isEmpty else { throw Faults(messages: ["has no in-app purchase in it"]) }
+            let sorted = periods.sorted()
+            for (one, next) in zip(sorted, sorted.dropFirst()) where next.first <= one.last {
+                throw Faults(messages: [
+                    "periods overlap: \(one.first.text) to \(one.last.text) and \(next.first.text) to \(next.last.text)"
+                ])
+            }
+        }
+
+        private mutating func header(_ fields: [Substring], _ number: Int) {
+            let names = fields.map { Self.trimmed($0).lowercased() }
+            columns = Dictionary(names.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+            width = names.count
+            let missing = SalesReport.required.filter { !names.contains($0) }
+            if !missing.isEmpty {
+                fault(number, "no header of a Summary Sales report: it lacks \(missing.joined(separator: ", "))")
+            }
+        }
+
+        private mutating func fault(_ number: Int, _ message: String) { faults.append("line \(number): \(message)") }
+
+        private static func trimmed(_ field: Substring) -> String {
+            let isBlank = { (character: Character) in character == " " || character == "\u{FEFF}" }
+            var field = field.drop(while: isBlank)
+            while let last = field.last, isBlank(last) { field.removeLast() }
+            return String(field)
+        }
+
+        /// Apple writes `3`, and may write `3.00`.
+        private static func units(_ text: String) -> Int64? {
+            let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let whole = parts.first, parts.count == 1 || parts[1].allSatisfy({ $0 == "0" }) else { return nil }
+            return Int64(whole)
+        }
+
+        /// `11/21/2026`.
+        private static func day(_ text: String) -> ReportDay? {
+            let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+            guard parts.count == 3, parts.map(\.utf8.count) == [2, 2, 4], let month = Int(parts[0]),
+                let day = Int(parts[1]), let year = Int(parts[2]), (1...12).contains(month), year >= 2008,
+                (1...Self.length(of: month, year)).contains(day)
+            else { return nil }
+            return ReportDay("\(parts[2])-\(parts[0])-\(parts[1])")
+        }
+
+        private static func length(of month: Int, _ year: Int) -> Int {
+            switch month {
+            case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+            case 4, 6, 9, 11: 30
+            default: 31
+            }
+        }
+    }
+}

@@ -1,0 +1,24 @@
+import AppStore
+import Postgres
+import ReceiptdConfiguration
+
+extension DatabaseSettings {
+    /// For a command's sessions.
+    package var configuration: PostgresConfiguration { configuration([:]) }
+
+    /// - Parameter sessionSettings: what each session is given besides.
+    package func configuration(_ sessionSettings: [String: String]) -> PostgresConfiguration {
+        PostgresConfiguration(
+            uri: url.value, applicationName: "receiptd", preparedStatements: usesPreparedStatements,
+            preparedSessionSettings: sessionSettings)
+    }
+}
+
+extension ReceiptdConfiguration.AppleSettings {
+    package var client: AppStore.AppleSettings {
+        AppStore.AppleSettings(
+            productionURL: verifyReceiptProductionURL, sandboxURL: verifyReceiptSandboxURL,
+            serverAPIProductionURL: serverAPIProductionURL, serverAPISandboxURL: serverAPISandboxURL,
+            timeoutSeconds: timeoutSeconds, maxConcurrency: maxConcurrency, caFile: caFile)
+    }
+}

@@ -1,0 +1,180 @@
+import AppStoreSimulation
+import Foundation
+import Fulfillment
+import Kafka
+import Ledger
+import Postgres
+import ReceiptdConfiguration
+
+/// The demo: parts, worker, submissions, report.
+package struct DemoRun: Sendable {
+    private let seeds: DemoSeeds
+    private let keepsLog: Bool
+    /// What names a real broker or database, as settings.
+    private let given: [String: String]
+
+    /// What the demo says of itself on its way.
+    package struct Listener: Sendable {
+        let line: @Sendable (String) -> Void
+        /// Of submissions that are answered.
+        let progress: @Sendable (_ done: Int, _ total: Int) -> Void
+
+        package init(
+            line: @escaping @Sendable (String) -> Void,
+            progress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void
+        ) {
+            self.line = line
+            self.progress = progress
+        }
+    }
+
+    private let listener: Listener
+
+    package init(seeds: DemoSeeds, given: [String: String], keepsLog: Bool, listener: Listener) {
+        self.seeds = seeds
+        self.given = given
+        self.keepsLog = keepsLog
+        self.listener = listener
+    }
+
+    /// Short times, so that what takes Apple minutes takes the demo a moment.
+    static let workerSettings = [
+        "RETRY_DOUBT_SECONDS": "1",
+        "RETRY_INITIAL_DELAY_SECONDS": "0.05",
+        "RETRY_MAX_DELAY_SECONDS": "0.5",
+        "APPLE_TIMEOUT_SECONDS": "1",
+        "SEEDS_SHARED_SECRET": "5f4dcc3b5aa765d61d8327deb882cf99",
+    ]
+
+    /// What stands in the cases' folder of keys, as settings.
+    static func settings(signing: URL) -> [String: String] {
+        [
+            "APPLE_ROOT_CERTIFICATES_FILE": signing.appendingPathComponent("root.pem").path,
+            "SEEDS_SERVER_API_KEY_FILE": serverAPIKey(in: signing).path,
+        ]
+    }
+
+    /// Requests are counted for each receipt, since a case says how many it may cost.
+    static func appleOptions(signing: URL) throws -> AppStoreSimulation.Options {
+        var options = AppStoreSimulation.Options()
+        options.trackReceipts = true
+        options.serverAPIKeys["com.example.castle.server"] = try SimulatedServerAPIKey(
+            pem: String(contentsOf: serverAPIKey(in: signing), encoding: .utf8))
+        return options
+    }
+
+    private static func serverAPIKey(in signing: URL) -> URL {
+        signing.appendingPathComponent("server-api-key.pem")
+    }
+
+    /// Throws a `SeedCase.Fault` where a case cannot be read, and `DemoSeeds.Missing` where there are none.
+    package func run() async throws -> DemoReport {
+        try await seeds.withFolder { folder in try await run(in: folder) }
+    }
+
+    private func run(in folder: URL) async throws -> DemoReport {
+        let material = try DemoMaterial(folder)
+        listener.line("Starting PostgreSQL, a broker, a simulated App Store and the worker …")
+        let parts = try await EmbeddedParts.start(
+            environment: given, appleOptions: Self.appleOptions(signing: material.signing))
+        let logFile = FileManager.default.temporaryDirectory
+            .appendingPathComponent("receiptd-demo-\(ProcessInfo.processInfo.processIdentifier).log")
+        do {
+            let report = try await run(material, on: parts, logFile: logFile)
+            await parts.stop()
+            if keepsLog {
+                listener.line("The worker's log: \(logFile.path)")
+            } else {
+                try? FileManager.default.removeItem(at: logFile)
+            }
+            return report
+        } catch {
+            // Not cancelled with this task: it must not leave anything behind.
+            await Task { await parts.stop() }.value
+            if Task.isCancelled, !keepsLog {
+                try? FileManager.default.removeItem(at: logFile)
+            } else {
+                FileHandle.standardError.write(Data("The worker's log: \(logFile.path)\n".utf8))
+            }
+            throw error
+        }
+    }
+
+    private func run(_ material: DemoMaterial, on parts: EmbeddedParts, logFile: URL) async throws -> DemoReport {
+        try Task.checkCancellation()
+        try await parts.migrate()
+        try await parts.withPool(parts.databaseURL) { pool in
+            _ = try await CatalogStore(pool: pool).importDocument(material.catalog)
+        }
+        for arrangement in material.cases.flatMap(\.arrangements) { parts.apple.register(arrangement) }
+        let inherited = ProcessInfo.processInfo.environment.filter { $0.key == "PATH" || $0.key == "HOME" }
+        let own = Self.workerSettings.merging(Self.settings(signing: material.signing)) { own, _ in own }
+        try Task.checkCancellation()
+        let worker = try WorkerProcess(
+            program: try Self.ownPath(),
+            environment: inherited.merging(parts.workerEnvironment(adding: own)) { _, own in own }, logFile: logFile)
+        do {
+            let report = try await replay(material.cases, on: parts)
+            await worker.stop()
+            return report
+        } catch {
+            await worker.stop()
+            throw error
+        }
+    }
+
+    private func replay(_ cases: [SeedCase], on parts: EmbeddedParts) async throws -> DemoReport {
+        var properties = KafkaClientProperties(settings: KafkaSettings()).producer
+        for pair in parts.kafkaProperties.pairs { properties[pair.name] = pair.value }
+        let producer = try KafkaProducer(properties: properties, log: { _ in })
+        let readerProperties = parts.kafkaProperties
+        let collector = try await blocking {
+            try OutcomeCollector(
+                outcomesTopic: parts.outcomesTopic, deadLettersTopic: parts.deadLettersTopic,
+                properties: readerProperties)
+        }
+        defer { collector.stop() }
+        let pool = PostgresPool(
+            configuration: PostgresConfiguration(uri: parts.databaseURL, applicationName: "receiptd demo"), size: 1)
+        let replay = SeedReplay(
+            cases: cases, producer: producer, collector: collector, submissionsTopic: parts.submissionsTopic,
+            notificationsTopic: parts.notificationsTopic,
+            notificationsDone: { try await parts.notificationsDone(in: pool) }, holds: HoldAdministration(pool: pool),
+            apple: parts.apple)
+        let results: [SeedReplay.Result]
+        do {
+            results = try await replay.run(progress: listener.progress)
+        } catch {
+            await pool.close()
+            throw error
+        }
+        await pool.close()
+        _ = try await blocking { producer.close() }
+        return DemoReport(results: results)
+    }
+
+    /// This program's file: the worker is the same one.
+    static func ownPath() throws -> String {
+        try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+    }
+}
+
+/// What the demo works with, as it stands in a folder of sample cases.
+struct DemoMaterial: Sendable {
+    let cases: [SeedCase]
+    let catalog: String
+    /// The folder of the roots that the cases' receipts are signed under, and of the key for the App Store Server API.
+    let signing: URL
+
+    init(_ folder: URL) throws {
+        do {
+            cases = try SeedCase.loadAll(in: folder)
+            catalog = try String(contentsOf: folder.appendingPathComponent("catalog.yaml"), encoding: .utf8)
+        } catch let fault as SeedCase.Fault {
+            throw fault
+        } catch {
+            throw DemoSeeds.Missing(folder: folder.path)
+        }
+        signing = folder.appendingPathComponent("signing")
+    }
+}

@@ -1,0 +1,54 @@
+import EmbeddedPostgres
+import Foundation
+
+/// Where the demo's sample cases come from.
+package enum DemoSeeds: Sendable {
+    /// Those of this program, as they were in `seeds` when it was built.
+    case builtIn
+    /// A folder laid out like `seeds`.
+    case folder(String)
+
+    /// The folder holds no sample cases.
+    package struct Missing: Error {
+        package let folder: String
+    }
+
+    /// Hands `body` the folder, which of the program's own cases is a temporary one.
+    func withFolder<Value>(_ body: (URL) async throws -> Value) async throws -> Value {
+        if case .folder(let path) = self { return try await body(URL(fileURLWithPath: path)) }
+        let folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("receiptd-seeds-\(UUID().uuidString)")
+        ExitCleanup.set(.init(directory: folder.path), for: folder.path)
+        defer {
+            try? FileManager.default.removeItem(at: folder)
+            ExitCleanup.set(nil, for: folder.path)
+        }
+        try Self.unpack(SeedArchive.text, to: folder)
+        return try await body(folder)
+    }
+
+    /// The archive's files by their paths: for each a line with path and bytes, then the file and a line break.
+    static func files(in archive: String) -> [(path: String, content: Data)] {
+        var files: [(path: String, content: Data)] = []
+        var rest = archive.utf8[...]
+        while let lineEnd = rest.firstIndex(of: UInt8(ascii: "\n")) {
+            let words = rest[..<lineEnd].split(separator: UInt8(ascii: " "))
+            let start = rest.index(after: lineEnd)
+            guard words.count == 2, let count = Int(String(decoding: words[1], as: UTF8.self)),
+                let end = rest.index(start, offsetBy: count, limitedBy: rest.endIndex)
+            else { break }
+            files.append((String(decoding: words[0], as: UTF8.self), Data(rest[start..<end])))
+            rest = rest[end...].dropFirst()
+        }
+        return files
+    }
+
+    private static func unpack(_ archive: String, to folder: URL) throws {
+        for file in files(in: archive) {
+            let target = folder.appendingPathComponent(file.path)
+            try FileManager.default.createDirectory(
+                at: target.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try file.content.write(to: target)
+        }
+    }
+}

@@ -1,0 +1,145 @@
+import AppStoreSimulation
+import Foundation
+import Fulfillment
+import Kafka
+
+/// One folder of `seeds/cases`: what is submitted, how Apple behaves, and what must come of it.
+package struct SeedCase: Sendable {
+    package struct Fault: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    let name: String
+    /// One record for each round.
+    let records: [SeedRecord]
+    let arrangements: [SimulatedArrangement]
+    /// For each round, the events that its record must yield.
+    let answers: [[JSONValue]]
+    let deadLetters: [JSONValue]
+    /// Requests to Apple that the whole case may cause, where that does not depend on timing.
+    let appleRequests: Int?
+
+    static func loadAll(in directory: URL) throws -> [SeedCase] {
+        let cases = directory.appendingPathComponent("cases")
+        let names = try FileManager.default.contentsOfDirectory(atPath: cases.path).sorted()
+        return try names.filter { !$0.hasPrefix(".") }.map { try SeedCase(directory: cases.appendingPathComponent($0)) }
+    }
+
+    init(directory: URL) throws {
+        name = directory.lastPathComponent
+        let lines = try Data(contentsOf: directory.appendingPathComponent("submissions.jsonl"))
+            .split(separator: UInt8(ascii: "\n"))
+        let name = name
+        records = try lines.map { try SeedRecord(line: Array($0), caseName: name) }
+        let apple = directory.appendingPathComponent("apple.json")
+        arrangements =
+            FileManager.default.fileExists(atPath: apple.path)
+            ? try JSONDecoder().decode([SimulatedArrangement].self, from: Data(contentsOf: apple)) : []
+        let text = try Data(contentsOf: directory.appendingPathComponent("expected.json"))
+        let expected = try JSONParser.parse(Array(text)).value
+        answers = expected["answers"]?.array?.map { $0.array ?? [] } ?? []
+        deadLetters = expected["dead_letters"]?.array ?? []
+        if case .number(let count)? = expected["apple_requests"] {
+            appleRequests = Int(count)
+        } else {
+            appleRequests = nil
+        }
+        guard answers.count <= records.count else {
+            throw Fault(description: "\(name): expected.json answers more rounds than there are records")
+        }
+    }
+
+    /// Transactions of the case that the App Store Server API is asked for.
+    var transactions: Set<String> {
+        Set(records.compactMap(\.transactionID)).union(
+            arrangements.compactMap { if case .transaction(let known) = $0 { known.transactionID } else { nil } })
+    }
+
+    /// Receipts of the case, as they reach Apple.
+    var receipts: Set<String> {
+        Set(
+            records.compactMap { record in
+                guard let text = record.receipt, case .receipt(let sent)? = DecodedProof(.receipt(text))?.material
+                else {
+                    return nil
+                }
+                return sent
+            })
+    }
+}
+
+/// A record to be sent: a line as it stands, or what cannot be a line.
+struct SeedRecord: Sendable {
+    let key: [UInt8]
+    let value: [UInt8]?
+    let headers: [KafkaHeader]
+    /// One of Apple's notifications, for their topic.
+    let isNotification: Bool
+    /// An operator's: it is sent nowhere.
+    let decision: SeedDecision?
+    /// Nil where it cannot be read.
+    let submissionID: String?
+    let playerID: String?
+    let receipt: String?
+    let transactionID: String?
+
+    init(line: [UInt8], caseName: String) throws {
+        let special = (try? JSONParser.parse(line).value)?["$record"]
+        value = try special.map { try Self.value(of: $0, caseName: caseName) } ?? line
+        headers = Self.headers(of: special)
+        isNotification = special?["notification"] != nil
+        decision = special?["operator"].flatMap(SeedDecision.init)
+        let readable = special?["submission"] ?? (try? JSONParser.parse(value ?? []).value)
+        submissionID = readable?["submission_id"]?.string
+        playerID = readable?["player_id"]?.string
+        receipt = readable?["receipt_data"]?.string
+        transactionID = readable?["transaction_id"]?.string
+        // Dead letters are told apart by the key that the game server chose.
+        key = Array((playerID?.hasPrefix(caseName + "/") == true ? playerID : nil).map(\.utf8) ?? "\(caseName)/-".utf8)
+    }
+
+    private static func value(of special: JSONValue, caseName: String) throws -> [UInt8]? {
+        if special["tombstone"] != nil { return nil }
+        if let told = special["operator"] {
+            guard SeedDecision(told) != nil else {
+                throw SeedCase.Fault(description: "\(caseName): an operator rejects or releases a transaction")
+            }
+            return nil
+        }
+        if let body = special["notification"] {
+            if let text = body.string { return Array(text.utf8) }
+            var writer = JSONWriter()
+            writer.value(body)
+            return writer.bytes
+        }
+        if let text = special["text"]?.string { return Array(text.utf8) }
+        if let base64 = special["base64"]?.string, let bytes = Base64.decode(base64.utf8) { return bytes }
+        guard case .object(let members)? = special["submission"] else {
+            throw SeedCase.Fault(
+                description:
+                    "\(caseName): a $record that is none of notification, operator, text, base64, tombstone, submission"
+            )
+        }
+        var writer = JSONWriter()
+        writer.beginObject()
+        for member in members {
+            writer.name(member.name)
+            writer.value(member.value)
+        }
+        if case .number(let depth)? = special["nest"], let depth = Int(depth) {
+            writer.name("extra")
+            writer.raw(String(repeating: "[", count: depth) + String(repeating: "]", count: depth))
+        }
+        if case .number(let size)? = special["pad_to"], let size = Int(size) {
+            writer.name("padding")
+            writer.string(String(repeating: "x", count: max(0, size - writer.bytes.count - 3)))
+        }
+        writer.endObject()
+        return writer.bytes
+    }
+
+    private static func headers(of special: JSONValue?) -> [KafkaHeader] {
+        guard case .object(let members)? = special?["headers"] else { return [] }
+        return members.map { KafkaHeader(name: $0.name, value: $0.value.string.map { Array($0.utf8) }) }
+    }
+}

@@ -1,0 +1,132 @@
+import AppStoreSimulation
+import Foundation
+import Fulfillment
+import Kafka
+import Ledger
+import Pipeline
+
+/// Submits all cases, round by round, and compares what comes of them with what must.
+struct SeedReplay {
+    /// Seconds for one round. A round ends as soon as every answer is there.
+    static let roundSeconds = 30.0
+
+    struct Result: Sendable {
+        let seed: SeedCase
+        /// Events of the case, one for each event id and round, in publishing order.
+        let events: [JSONValue]
+        let deadLetters: Int
+        /// Empty where all came as expected.
+        let differences: [String]
+    }
+
+    let cases: [SeedCase]
+    let producer: KafkaProducer
+    let collector: OutcomeCollector
+    let submissionsTopic: String
+    let notificationsTopic: String
+    /// How many notifications the worker is done with: most of them yield no event.
+    let notificationsDone: () async throws -> Int64
+    let holds: HoldAdministration
+    let apple: AppStoreSimulation
+
+    /// - Parameter progress: called with the answers that are there and those expected.
+    func run(progress: (_ done: Int, _ total: Int) -> Void) async throws -> [Result] {
+        let rounds = cases.map(\.records.count).max() ?? 0
+        let total = cases.reduce(0) { $0 + $1.answers.reduce(0) { $0 + $1.count } + $1.deadLetters.count }
+        var marks: [[String: Int]] = []
+        var notifications: Int64 = 0
+        for round in 0..<rounds {
+            marks.append(collector.collected.events.mapValues(\.count))
+            for seed in cases where round < seed.records.count {
+                try await submit(seed.records[round])
+                if seed.records[round].isNotification { notifications += 1 }
+            }
+            let deadline = Date(timeIntervalSinceNow: Self.roundSeconds)
+            while Date.now < deadline {
+                progress(min(total, answered(marks)), total)
+                if cases.allSatisfy({ isAnswered($0, through: round, marks) }),
+                    try await notificationsDone() >= notifications
+                {
+                    break
+                }
+                try await Task.sleep(for: .milliseconds(20))
+            }
+        }
+        // What nobody expects would come now.
+        try await Task.sleep(for: .milliseconds(300))
+        progress(total, total)
+        return cases.map { result(of: $0, marks) }
+    }
+
+    private func submit(_ record: SeedRecord) async throws {
+        if let decision = record.decision { return try await decision.apply(to: holds) }
+        _ = try await producer.send(
+            ProducerRecord(
+                topic: record.isNotification ? notificationsTopic : submissionsTopic, partition: nil, key: record.key,
+                value: record.value, headers: record.headers, timestampMilliseconds: nil))
+    }
+
+    /// Events of one round, repeats of one event id left out.
+    private func events(of seed: SeedCase, round: Int, _ marks: [[String: Int]]) -> [JSONValue] {
+        let all = collector.collected.events[seed.name] ?? []
+        let start = min(all.count, marks[round][seed.name] ?? 0)
+        let end = round + 1 < marks.count ? min(all.count, marks[round + 1][seed.name] ?? 0) : all.count
+        var seen: Set<String> = []
+        return all[start..<max(start, end)].filter { seen.insert($0["event_id"]?.string ?? "").inserted }
+    }
+
+    private func isAnswered(_ seed: SeedCase, through round: Int, _ marks: [[String: Int]]) -> Bool {
+        guard round < seed.answers.count || !seed.deadLetters.isEmpty else { return true }
+        let isComplete =
+            round >= seed.answers.count || events(of: seed, round: round, marks).count >= seed.answers[round].count
+        let deadLetters = collector.collected.deadLetters[seed.name]?.count ?? 0
+        // Dead letters carry no round: the last one must have all.
+        return isComplete && (round + 1 < seed.records.count || deadLetters >= seed.deadLetters.count)
+    }
+
+    private func answered(_ marks: [[String: Int]]) -> Int {
+        cases.reduce(0) { sum, seed in
+            let events = (0..<min(marks.count, seed.answers.count)).reduce(0) {
+                $0 + min(seed.answers[$1].count, self.events(of: seed, round: $1, marks).count)
+            }
+            return sum + events + min(seed.deadLetters.count, collector.collected.deadLetters[seed.name]?.count ?? 0)
+        }
+    }
+
+    private func result(of seed: SeedCase, _ marks: [[String: Int]]) -> Result {
+        var differences: [String] = []
+        let rounds = seed.records.indices.map { events(of: seed, round: $0, marks) }
+        for (round, actual) in rounds.enumerated() {
+            let expected = round < seed.answers.count ? seed.answers[round] : []
+            if actual.count != expected.count {
+                differences.append("round \(round): \(actual.count) events, expected \(expected.count)")
+            }
+            for (index, event) in expected.enumerated() where index < actual.count {
+                if let difference = SubsetMatch.difference(actual[index], from: event) {
+                    differences.append("round \(round), event \(index): \(difference)")
+                }
+                if case .array(let place)? = event["same_event_as"], place.count == 2,
+                    case (.number(let first), .number(let second)) = (place[0], place[1]),
+                    let earlier = Int(first), let position = Int(second), earlier < rounds.count,
+                    position < rounds[earlier].count, rounds[earlier][position]["event_id"] != actual[index]["event_id"]
+                {
+                    differences.append("round \(round), event \(index): not the event of round \(earlier)")
+                }
+            }
+        }
+        let deadLetters = collector.collected.deadLetters[seed.name] ?? []
+        let reasons = deadLetters.map { StoredDeadLetter($0).reason }
+        let expectedReasons = seed.deadLetters.map { $0["reason"]?.string ?? "" }
+        if reasons != expectedReasons {
+            differences.append("dead letters are \(reasons), expected \(expectedReasons)")
+        }
+        if let expected = seed.appleRequests {
+            let requests =
+                seed.receipts.reduce(0) { $0 + apple.requests(receiptData: $1) }
+                + seed.transactions.reduce(0) { $0 + apple.requests(transactionID: $1) }
+            if requests != expected { differences.append("Apple was asked \(requests) times, expected \(expected)") }
+        }
+        return Result(
+            seed: seed, events: rounds.flatMap { $0 }, deadLetters: deadLetters.count, differences: differences)
+    }
+}

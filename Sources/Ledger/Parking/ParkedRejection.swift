@@ -1,0 +1,106 @@
+import Clocks
+import Fulfillment
+import Postgres
+
+/// Rejects parked submissions through the ledger: the outcome's row decides, whoever else works on them.
+public struct ParkedRejection: Sendable {
+    /// Leased and decided at a time.
+    private static let batch = 100
+    /// How long to wait for submissions that a worker has leased. Most are back, or answered, within a second.
+    private static let waitSeconds = 15.0
+
+    let pool: PostgresPool
+
+    public init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    public struct Ending: CustomStringConvertible, Sendable {
+        public var rejected = 0
+        /// A worker was first.
+        public var answeredBefore = 0
+        /// The database refuses their data, and so it does their answer.
+        public var refused = 0
+        /// A worker still has them.
+        public var leased = 0
+
+        public var isComplete: Bool { refused == 0 && leased == 0 }
+
+        public var description: String {
+            var parts = ["\(rejected) rejected"]
+            if answeredBefore > 0 { parts.append("\(answeredBefore) were answered before") }
+            if refused > 0 { parts.append("\(refused) cannot be answered: the database refuses their data") }
+            if leased > 0 { parts.append("\(leased) are being tried by a worker: run this again") }
+            return parts.joined(separator: "; ")
+        }
+    }
+
+    /// Throws a `PostgresError`.
+    /// - Parameters:
+    ///   - limit: of how many; nil: of all.
+    ///   - progress: told of each that is done.
+    public func run(
+        _ filter: ParkedFilter, limit: Int? = nil, progress: (Int) -> Void = { _ in }
+    ) async throws -> Ending {
+        let ledger = PostgresLedger(pool: pool)
+        do {
+            let ending = try await reject(filter, limit: limit ?? .max, in: ledger, progress)
+            await ledger.close()
+            return ending
+        } catch {
+            await ledger.close()
+            throw error
+        }
+    }
+
+    private func reject(
+        _ filter: ParkedFilter, limit: Int, in ledger: PostgresLedger, _ progress: (Int) -> Void
+    ) async throws -> Ending {
+        let store = ParkedAdministration(pool: pool)
+        let deadline = ContinuousClock.now + .seconds(Self.waitSeconds)
+        var ending = Ending()
+        var refused: [NameBasedUUID] = []
+        while true {
+            let left = limit - ending.rejected - ending.answeredBefore - refused.count
+            if left <= 0 { return ending }
+            let leased = try await store.lease(filter, excluding: refused, limit: min(left, Self.batch))
+            refused += leased.unreadable
+            try await withThrowingTaskGroup(of: (NameBasedUUID, Fate).self) { group in
+                for submission in leased.submissions {
+                    group.addTask { (submission.id, try await Self.reject(submission, in: ledger)) }
+                }
+                for try await (id, fate) in group {
+                    switch fate {
+                    case .rejected: ending.rejected += 1
+                    case .answeredBefore: ending.answeredBefore += 1
+                    case .refused: refused.append(id)
+                    }
+                }
+            }
+            ending.refused = refused.count
+            progress(ending.rejected + ending.answeredBefore + refused.count)
+            if !leased.submissions.isEmpty || !leased.unreadable.isEmpty { continue }
+            ending.leased = try await store.count(filter).leased
+            if ending.leased == 0 || ContinuousClock.now >= deadline { return ending }
+            try await Task.sleep(for: .milliseconds(200))
+        }
+    }
+
+    private enum Fate {
+        case rejected
+        case answeredBefore
+        case refused
+    }
+
+    private static func reject(_ leased: LeasedSubmission, in ledger: PostgresLedger) async throws -> Fate {
+        let now = WallClock.now
+        let decision = PendingDecision(
+            submission: leased.submission, position: leased.position, proof: leased.proof,
+            verdict: .whole(.refusedByOperator, []), environment: .production, evidence: nil, decidedAt: now,
+            catalogVersion: 0, traceparent: leased.traceparent, parkedID: leased.id)
+        switch try await ledger.settle(decision).value {
+        case .events(let events): return events.last?.reason == .refusedByOperator ? .rejected : .answeredBefore
+        case .parked: return .refused
+        }
+    }
+}

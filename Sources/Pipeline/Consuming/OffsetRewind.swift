@@ -1,0 +1,116 @@
+import Fulfillment
+import Kafka
+
+/// Moves the offsets of a group that has no members back, in Kafka and in PostgreSQL. What it calls of Kafka blocks, and
+/// fails with a `KafkaError`.
+public struct OffsetRewind: Sendable {
+    private static let timeoutMilliseconds: Int32 = 20_000
+
+    let topic: String
+    /// With the group's id.
+    let consumerProperties: KafkaProperties
+    let checkpoints: any OffsetCheckpoints
+    let log: @Sendable (KafkaLogLine) -> Void
+
+    /// - Parameter log: is given what Kafka's clients say of the brokers.
+    public init(
+        topic: String, consumerProperties: KafkaProperties, checkpoints: any OffsetCheckpoints,
+        log: @escaping @Sendable (KafkaLogLine) -> Void
+    ) {
+        self.topic = topic
+        self.consumerProperties = consumerProperties
+        self.checkpoints = checkpoints
+        self.log = log
+    }
+
+    /// Why nothing, or not all, was moved. Nothing that was is harmful: the lower of the two offsets counts.
+    public enum Refusal: Error, Sendable {
+        /// Kafka refuses it: workers of the group run.
+        case groupHasMembers
+        /// A worker has written a checkpoint since it was read.
+        case workerHasBegun
+    }
+
+    /// One partition's way.
+    public struct Move: Sendable, Equatable, CustomStringConvertible {
+        public let partition: TopicPartition
+        /// Nil where the group never committed: it begins at the earliest record anyway.
+        public let from: Int64?
+        public let to: Int64?
+
+        /// Only ever back: what lies between a later time and the committed offset was not decided yet.
+        init(_ partition: TopicPartition, committed: Int64?, target: Int64) {
+            self.partition = partition
+            from = committed
+            to = committed.map { min($0, target) }
+        }
+
+        /// Offsets that are taken again.
+        public var count: Int64 {
+            guard let from, let to else { return 0 }
+            return from - to
+        }
+
+        public var description: String {
+            guard let from, let to else { return "partition \(partition.partition): nothing was taken yet" }
+            if from == to { return "partition \(partition.partition): stays at \(from)" }
+            return "partition \(partition.partition): \(from) → \(to), \(count) records"
+        }
+    }
+
+    /// What is to be done so that the records since `time` are taken again.
+    public func plan(to time: Timestamp) async throws -> [Move] {
+        try await blocking { [topic, consumerProperties, log] in
+            let consumer = try KafkaConsumer(properties: consumerProperties, log: log)
+            defer { consumer.close() }
+            let known = try consumer.metadata(topic: topic, timeoutMilliseconds: Self.timeoutMilliseconds)
+            let partitions = (known.topics[topic] ?? []).sorted().map { TopicPartition(topic: topic, partition: $0) }
+            let committed = try consumer.committedMarks(partitions, timeoutMilliseconds: Self.timeoutMilliseconds)
+            let found = try consumer.offsetsForTime(
+                partitions, milliseconds: time.milliseconds, timeoutMilliseconds: Self.timeoutMilliseconds)
+            return try partitions.map { partition in
+                // No record as young as that: everything in it is older.
+                let target =
+                    try found[partition]
+                    ?? consumer.watermarks(partition, timeoutMilliseconds: Self.timeoutMilliseconds).high
+                return Move(partition, committed: committed[partition]?.offset, target: target)
+            }
+        }
+    }
+
+    /// Kafka first, which refuses it while the group has members; a worker starts at the lower of the two offsets, so
+    /// that it is done by then.
+    ///
+    /// Throws a `Refusal` where workers of the group run.
+    public func apply(_ moves: [Move]) async throws {
+        var marks: [TopicPartition: CommitMark] = [:]
+        for move in moves where move.count > 0 { marks[move.partition] = move.to.map { CommitMark(offset: $0) } }
+        guard !marks.isEmpty else { return }
+        try await blocking { [marks, consumerProperties, log] in
+            let consumer = try KafkaConsumer(properties: consumerProperties, log: log)
+            defer { consumer.close() }
+            do throws(KafkaError) {
+                try consumer.commit(marks, timeoutMilliseconds: Self.timeoutMilliseconds)
+            } catch {
+                guard Self.groupHasMembers.contains(error.code) else { throw error }
+                throw Refusal.groupHasMembers
+            }
+        }
+        let numbers = marks.keys.map(\.partition)
+        let stored = try await checkpoints.read(topic: topic, partitions: numbers)
+        let writer = Int64.random(in: 1...(.max))
+        var writes: [Int32: CheckpointWrite] = [:]
+        for (partition, mark) in marks {
+            let row = stored.checkpoints[partition.partition]
+            let new = OffsetCheckpoint(nextOffset: mark.offset, writer: writer, version: (row?.version ?? 0) + 1)
+            writes[partition.partition] = CheckpointWrite(expected: row, new: new)
+        }
+        let result = try await checkpoints.write(writes, topic: topic, in: nil)
+        guard result.refused.isEmpty else { throw Refusal.workerHasBegun }
+    }
+
+    /// What a broker says to an outsider's commit while there are members.
+    private static let groupHasMembers: Set<Int32> = [
+        KafkaError.Code.unknownMemberID, KafkaError.Code.illegalGeneration, KafkaError.Code.rebalanceInProgress,
+    ]
+}

@@ -1,0 +1,88 @@
+import Fulfillment
+
+/// What an import changes: the catalog in use against the one to come.
+package struct CatalogDifference: Sendable, Equatable {
+    /// Each in one line for people, apps and products in the order of their ids. Holds names of settings, no secret.
+    package private(set) var lines: [String] = []
+    /// Apps that would vanish, which an import must be told to allow.
+    package let removedApps: [BundleID]
+
+    package var isEmpty: Bool { lines.isEmpty }
+
+    /// - Parameter old: nil where none was ever imported.
+    package init(old: Catalog?, new: Catalog) {
+        let oldApps = old?.apps ?? [:]
+        removedApps = oldApps.keys.filter { new.apps[$0] == nil }.sorted()
+        for id in Set(oldApps.keys).union(new.apps.keys).sorted() {
+            let name = ShownText.plain(id.text)
+            switch (oldApps[id], new.apps[id]) {
+            case (nil, let app?): lines.append("+ app \(name): \(Self.count(app.products.count))")
+            case (let app?, nil): lines.append("- app \(name): \(Self.count(app.products.count))")
+            case (let before?, let after?): compare(before, after, name: name)
+            case (nil, nil): break
+            }
+        }
+    }
+
+    private mutating func compare(_ before: AppPolicy, _ after: AppPolicy, name: String) {
+        guard before != after else { return }
+        let changes = Self.changes(Self.fields(of: before), Self.fields(of: after))
+        lines.append("~ app \(name)" + (changes.isEmpty ? "" : ": \(changes)"))
+        for id in Set(before.products.keys).union(after.products.keys).sorted() {
+            let product = ShownText.plain(id.text)
+            switch (before.products[id], after.products[id]) {
+            case (nil, let added?): lines.append("  + product \(product): \(added.kind.rawValue)")
+            case (let removed?, nil): lines.append("  - product \(product): \(removed.kind.rawValue)")
+            case (let old?, let new?) where old != new:
+                lines.append("  ~ product \(product): \(Self.changes(Self.fields(of: old), Self.fields(of: new)))")
+            default: break
+            }
+        }
+    }
+
+    private static func count(_ products: Int) -> String { products == 1 ? "1 product" : "\(products) products" }
+
+    private typealias Field = (name: String, value: String)
+
+    private static func changes(_ before: [Field], _ after: [Field]) -> String {
+        zip(before, after).filter { $0.value != $1.value }
+            .map { "\($0.name) \(ShownText.plain($0.value)) → \(ShownText.plain($1.value))" }
+            .joined(separator: ", ")
+    }
+
+    private static let absent = "none"
+
+    private static func fields(of app: AppPolicy) -> [Field] {
+        let sandbox =
+            switch app.sandbox {
+            case .reject: "reject"
+            case .accept: "accept"
+            case .allowlist(let players): "allowlist (\(players.sorted().map(\.text).joined(separator: " ")))"
+            }
+        let serverAPI = app.serverAPI.map { "\($0.issuerID) \($0.keyID) \($0.privateKeySetting)" }
+        let risk = app.risk
+        return [
+            ("app_apple_id", app.appAppleID.map(String.init) ?? absent),
+            ("shared_secret_setting", app.sharedSecretSetting ?? absent),
+            ("server_api", serverAPI ?? absent),
+            ("verification", app.verification.rawValue),
+            ("sandbox", sandbox),
+            ("account_token", app.accountToken.rawValue),
+            ("account_token_is", app.accountTokenIs.rawValue),
+            ("cutover", app.cutover?.rfc3339 ?? absent),
+            ("family_shared", app.acceptsFamilyShared ? "accept" : "reject"),
+            ("currencies", app.currencies?.sorted().joined(separator: " ") ?? "all"),
+            ("risk", "\(risk.sharedDevicePlayers) \(risk.manyAccounts) \(risk.smallPurchasesPerDay)"),
+        ]
+    }
+
+    private static func fields(of product: Product) -> [Field] {
+        [
+            ("kind", product.kind.rawValue),
+            ("status", product.isRetired ? "retired" : "active"),
+            ("on_retired", product.onRetired.rawValue),
+            ("daily_limit", product.dailyLimit.map(String.init) ?? absent),
+            ("payload", product.payload ?? absent),
+        ]
+    }
+}

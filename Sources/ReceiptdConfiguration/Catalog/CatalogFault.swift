@@ -1,0 +1,37 @@
+/// One thing wrong with a catalog file, and where.
+package struct CatalogFault: Error, Sendable, Equatable, CustomStringConvertible {
+    let position: TextPosition
+    package let message: String
+
+    init(_ position: TextPosition, _ message: String) {
+        self.position = position
+        self.message = message
+    }
+
+    package var line: Int { position.line }
+    package var column: Int { position.column }
+
+    package var description: String { "line \(line), column \(column): \(message)" }
+}
+
+/// All that is wrong with a catalog file, in the order of the file.
+package struct CatalogFaults: Error, Sendable, Equatable, CustomStringConvertible {
+    /// With which the program ends: EX_CONFIG of sysexits.h.
+    package static let exitCode: Int32 = 78
+
+    /// Printed one by one; of more the number is told.
+    package static let maximumTold = 100
+
+    package let faults: [CatalogFault]
+
+    /// A line for each, and one for those beyond the limit.
+    package var description: String { lines(of: nil).joined(separator: "\n") }
+
+    /// - Parameter file: stands before each line.
+    package func lines(of file: String?) -> [String] {
+        let prefix = file.map { "\($0): " } ?? ""
+        let told = faults.prefix(Self.maximumTold).map { prefix + $0.description }
+        let rest = faults.count - told.count
+        return rest > 0 ? told + ["\(prefix)and \(rest) more"] : told
+    }
+}

@@ -1,0 +1,38 @@
+import Fulfillment
+
+/// The catalog file: YAML text → `Catalog`, or every fault that it has. The imported text is stored as it is and read
+/// back by the same rules: the same text gives the same catalog.
+package enum CatalogFile {
+    /// - Parameter version: counts imports; becomes the catalog's.
+    package static func parse(_ text: String, version: Int64) throws(CatalogFaults) -> Catalog {
+        let start = TextPosition(line: 1, column: 1)
+        guard text.utf8.count <= CatalogLimits.fileSize else {
+            let message = "the file is larger than \(CatalogLimits.fileSize) bytes"
+            throw CatalogFaults(faults: [CatalogFault(start, message)])
+        }
+        let document = YAMLDocument(text)
+        var reader = CatalogReader(document.faults.map { CatalogFault($0.position, $0.message) })
+        var apps: [AppPolicy] = []
+        if let root = document.root {
+            apps = reader.catalog(root)
+        } else if document.faults.isEmpty {
+            reader.fail(start, "the file is empty: it must hold `apps`")
+        }
+        guard reader.faults.isEmpty else {
+            let ordered = reader.faults.enumerated().sorted {
+                ($0.element.position, $0.offset) < ($1.element.position, $1.offset)
+            }
+            throw CatalogFaults(faults: ordered.map(\.element))
+        }
+        return Catalog(version: version, apps: apps)
+    }
+
+    /// The file's text, as it is to be parsed and stored.
+    package static func load(_ path: String) throws(CatalogFaults) -> String {
+        do throws(BoundedFile.Fault) {
+            return try BoundedFile.readText(path, limit: CatalogLimits.fileSize)
+        } catch {
+            throw CatalogFaults(faults: [CatalogFault(TextPosition(line: 1, column: 1), "the file \(error.message)")])
+        }
+    }
+}

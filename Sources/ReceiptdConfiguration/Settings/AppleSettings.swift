@@ -1,0 +1,25 @@
+import AppleProofs
+
+/// How Apple is reached. The addresses are Apple's own unless told otherwise
+/// (https://developer.apple.com/documentation/appstorereceipts/verifyreceipt,
+/// https://developer.apple.com/documentation/appstoreserverapi).
+package struct AppleSettings: Sendable {
+    /// Whole URLs.
+    package var verifyReceiptProductionURL = "https://buy.itunes.apple.com/verifyReceipt"
+    package var verifyReceiptSandboxURL = "https://sandbox.itunes.apple.com/verifyReceipt"
+    /// What stands before `/inApps/`, without a slash at its end.
+    package var serverAPIProductionURL = "https://api.storekit.apple.com"
+    package var serverAPISandboxURL = "https://api.storekit-sandbox.apple.com"
+    /// For one request.
+    package var timeoutSeconds = 10.0
+    /// Requests in flight from one replica.
+    package var maxConcurrency = 256
+    /// For all replicas together, for each app and endpoint; 0: no limit. The sandbox has a tenth of it.
+    package var maxRequestsPerSecond = 0.0
+    /// Path of PEM roots for TLS to Apple; nil: the system's.
+    package var caFile: String?
+    /// Path of PEM roots for receipt and JWS signatures, in place of Apple's.
+    package var rootCertificatesFile: String?
+    /// What stands in it; Apple's own where there is none.
+    package var roots = AppleRoots.builtIn
+}

@@ -1,0 +1,39 @@
+import Foundation
+
+/// Reads a small file whole, or says why not.
+package enum BoundedFile {
+    /// Why a file was not read. Holds nothing of the contents.
+    package struct Fault: Error, Sendable, Equatable {
+        package let message: String
+    }
+
+    /// - Parameter limit: bytes; a longer file is a fault, read no further.
+    package static func read(_ path: String, limit: Int) throws(Fault) -> [UInt8] {
+        guard let file = fopen(path, "rb") else { throw systemFault() }
+        defer { fclose(file) }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = fread(&chunk, 1, chunk.count, file)
+            bytes.append(contentsOf: chunk[..<count])
+            guard bytes.count <= limit else { throw Fault(message: "is larger than \(limit) bytes") }
+            if count < chunk.count {
+                // A directory opens, and fails only here.
+                guard ferror(file) == 0 else { throw systemFault() }
+                return bytes
+            }
+        }
+    }
+
+    /// The file as text.
+    static func readText(_ path: String, limit: Int) throws(Fault) -> String {
+        guard let text = String(validating: try read(path, limit: limit), as: UTF8.self) else {
+            throw Fault(message: "is not UTF-8 text")
+        }
+        return text
+    }
+
+    private static func systemFault() -> Fault {
+        Fault(message: "cannot be read: \(String(cString: strerror(errno)))")
+    }
+}

@@ -1,0 +1,14 @@
+/// A setting whose value is shown nowhere: not printed, not interpolated, not dumped.
+package struct Secret: Sendable, Equatable {
+    package let value: String
+
+    package init(_ value: String) {
+        self.value = value
+    }
+}
+
+extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    package var description: String { "(secret)" }
+    package var debugDescription: String { description }
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,61 @@
+/// Reads secrets by name from the environment: `NAME`, or the file that `NAME_FILE` names. The credentials that the
+/// catalog names stand nowhere else. Files are read anew each time, so that a rotated secret is seen.
+package struct SecretSource: Sendable {
+    /// Bytes of a secret's file.
+    static let maximumFileSize = 65_536
+
+    private let environment: [String: String]
+
+    package init(environment: [String: String]) {
+        self.environment = environment
+    }
+
+    /// Nil where it is not set, or set in a way that `read` finds fault with.
+    package func secret(named name: String) -> String? {
+        guard case .success(let secret) = read(name) else { return nil }
+        return secret?.value
+    }
+
+    /// Nil where it is not set.
+    package func read(_ name: String) -> Result<Secret?, SettingsFault> {
+        Self.resolve(name, value: environment[name], file: environment[name + "_FILE"])
+    }
+
+    /// Empty text counts as not set.
+    static func resolve(
+        _ name: String, value: String?, file: String?, line: Int? = nil
+    ) -> Result<Secret?, SettingsFault> {
+        let fileName = name + "_FILE"
+        switch (value.nonEmpty, file.nonEmpty) {
+        case (nil, nil): return .success(nil)
+        case (let value?, nil): return .success(Secret(value))
+        case (_?, _?):
+            return .failure(SettingsFault(name, "stands beside \(fileName): only one of them may be set", line: line))
+        case (nil, let path?):
+            do throws(BoundedFile.Fault) {
+                let text = try BoundedFile.readText(path, limit: maximumFileSize).withoutTrailingNewline
+                guard !text.isEmpty else { return .failure(SettingsFault(fileName, "the file is empty", line: line)) }
+                return .success(Secret(text))
+            } catch {
+                return .failure(SettingsFault(fileName, "the file \(error.message)", line: line))
+            }
+        }
+    }
+}
+
+extension SecretSource: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    package var description: String { "SecretSource" }
+    package var debugDescription: String { description }
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension String? {
+    fileprivate var nonEmpty: String? { self?.isEmpty == false ? self : nil }
+}
+
+extension String {
+    /// One newline, `\n` or `\r\n`.
+    fileprivate var withoutTrailingNewline: String {
+        last == "\n" || last == "\r\n" ? String(dropLast()) : self
+    }
+}

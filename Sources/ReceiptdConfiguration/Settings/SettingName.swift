@@ -1,0 +1,65 @@
+/// Every setting there is, by its name in the environment.
+package enum SettingName: String, CaseIterable, Sendable {
+    case kafkaBootstrapServers = "KAFKA_BOOTSTRAP_SERVERS"
+    case kafkaGroupID = "KAFKA_GROUP_ID"
+    case kafkaProperties = "KAFKA_PROPERTIES"
+    case kafkaSubmissionsTopic = "KAFKA_SUBMISSIONS_TOPIC"
+    case kafkaOutcomesTopic = "KAFKA_OUTCOMES_TOPIC"
+    case kafkaDeadLettersTopic = "KAFKA_DEAD_LETTERS_TOPIC"
+    case kafkaNotificationsTopic = "KAFKA_NOTIFICATIONS_TOPIC"
+    case databaseURL = "DATABASE_URL"
+    case databasePoolSize = "DATABASE_POOL_SIZE"
+    case databasePreparedStatements = "DATABASE_PREPARED_STATEMENTS"
+    case appleVerifyReceiptProductionURL = "APPLE_VERIFY_RECEIPT_PRODUCTION_URL"
+    case appleVerifyReceiptSandboxURL = "APPLE_VERIFY_RECEIPT_SANDBOX_URL"
+    case appleServerAPIProductionURL = "APPLE_SERVER_API_PRODUCTION_URL"
+    case appleServerAPISandboxURL = "APPLE_SERVER_API_SANDBOX_URL"
+    case appleTimeoutSeconds = "APPLE_TIMEOUT_SECONDS"
+    case appleMaxConcurrency = "APPLE_MAX_CONCURRENCY"
+    case appleMaxRequestsPerSecond = "APPLE_MAX_REQUESTS_PER_SECOND"
+    case appleCAFile = "APPLE_CA_FILE"
+    case appleRootCertificatesFile = "APPLE_ROOT_CERTIFICATES_FILE"
+    case retryInitialDelaySeconds = "RETRY_INITIAL_DELAY_SECONDS"
+    case retryMaxDelaySeconds = "RETRY_MAX_DELAY_SECONDS"
+    case retryDoubtSeconds = "RETRY_DOUBT_SECONDS"
+    case retryParkAfterSeconds = "RETRY_PARK_AFTER_SECONDS"
+    case maxInFlight = "MAX_IN_FLIGHT"
+    case submissionSigningKeys = "SUBMISSION_SIGNING_KEYS"
+    case outcomeRetentionDays = "OUTCOME_RETENTION_DAYS"
+    case httpHost = "HTTP_HOST"
+    case httpPort = "HTTP_PORT"
+    case shutdownGraceSeconds = "SHUTDOWN_GRACE_SECONDS"
+    case logLevel = "LOG_LEVEL"
+    case logFormat = "LOG_FORMAT"
+
+    /// Whether the value may stand in a file of its own, named by `NAME_FILE`, and is never shown.
+    var isSecret: Bool { self == .databaseURL || self == .submissionSigningKeys }
+
+    /// `NAME_FILE`, for a secret.
+    var fileVariant: String? { isSecret ? rawValue + "_FILE" : nil }
+
+    /// How it can be given, for whoever did not.
+    var waysToGive: String {
+        let path = Self.path(of: rawValue).split(separator: ".").map(String.init)
+        let inFile = path.count == 2 ? "\(path[0]): { \(path[1]): … }" : rawValue
+        let names = fileVariant.map { "\(rawValue), or \($0) with the path of a file that holds it," } ?? rawValue
+        return "\(names) in the environment, or \(inFile) in the file of --config"
+    }
+
+    /// Where a name of the environment stands in the settings file: its first word is the section, the others in
+    /// camel case are the key. Acronyms are ordinary words (`serverApiProductionUrl`).
+    package static func path(of name: String) -> String {
+        let words = name.lowercased().split(separator: "_").map(String.init)
+        guard let section = words.first else { return "" }
+        let key = words.dropFirst().enumerated().map { index, word in
+            index == 0 ? word : word.prefix(1).uppercased() + word.dropFirst()
+        }
+        return "\(section).\(key.joined())"
+    }
+
+    /// Every path that a settings file may hold, with the name it stands for.
+    static let namesByPath: [String: String] = {
+        let names = allCases.flatMap { [$0.rawValue, $0.fileVariant].compactMap { $0 } }
+        return Dictionary(uniqueKeysWithValues: names.map { (path(of: $0), $0) })
+    }()
+}

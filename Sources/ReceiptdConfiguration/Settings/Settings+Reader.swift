@@ -1,0 +1,132 @@
+import Fulfillment
+import Kafka
+import Logging
+
+extension Settings {
+    /// What a command cannot do without.
+    package enum Requirement: Sendable, Hashable {
+        case kafka
+        case database
+
+        fileprivate var setting: SettingName { self == .kafka ? .kafkaBootstrapServers : .databaseURL }
+    }
+
+    /// The one place where settings are read: from the environment and, where it does not tell, from a YAML file.
+    package struct Reader: Sendable {
+        package var environment: [String: String]
+        /// Path of the settings file.
+        package var file: String?
+        /// `rd_kafka_version()`, for what is safe only from some release on.
+        var libraryVersion: Int32 = KafkaLibrary.version
+        /// Asks librdkafka itself about further properties; its messages hold no value.
+        var libraryFaults: @Sendable ([(name: String, value: String)]) -> [(name: String, message: String)] = { pairs in
+            KafkaProperties(pairs).faults().map { ($0.name, $0.message) }
+        }
+
+        package init(environment: [String: String], file: String? = nil) {
+            self.environment = environment
+            self.file = file
+        }
+
+        /// Checks all settings, those that the command does not require included, and reports all faults together.
+        package func read(requiring required: Set<Requirement>) throws(SettingsFaults) -> Settings {
+            let source = SettingsSource(environment: environment, file: file)
+            var checks = SettingsChecks(source.values)
+            var settings = Settings()
+            // A secret that could not be read has its fault already.
+            let faulty = Set(source.faults.map(\.setting))
+            for requirement in required where !checks.isSet(requirement.setting) {
+                let name = requirement.setting.rawValue
+                if faulty.isDisjoint(with: [name, name + "_FILE"]) {
+                    checks.fail(requirement.setting, "is required: \(requirement.setting.waysToGive)")
+                }
+            }
+            readKafka(&checks, into: &settings.kafka)
+            readDatabase(&checks, into: &settings.database)
+            readApple(&checks, into: &settings.apple)
+            readRetry(&checks, into: &settings.retry)
+            readOthers(&checks, into: &settings)
+            let faults = source.faults + checks.faults
+            let near = NearName.warnings(environment)
+            guard faults.isEmpty else { throw SettingsFaults(faults: Self.inOrder(faults), warnings: near) }
+            settings.warnings = near + checks.warnings
+            return settings
+        }
+
+        /// By the table of settings; what is no setting's name comes first.
+        private static func inOrder(_ faults: [SettingsFault]) -> [SettingsFault] {
+            let names = SettingName.allCases.map(\.rawValue)
+            let ranks = faults.map { fault in
+                names.firstIndex { fault.setting == $0 || fault.setting == $0 + "_FILE" } ?? -1
+            }
+            return zip(ranks, faults).enumerated()
+                .sorted { ($0.element.0, $0.offset) < ($1.element.0, $1.offset) }
+                .map(\.element.1)
+        }
+
+        private func readDatabase(_ checks: inout SettingsChecks, into database: inout DatabaseSettings) {
+            let requirement = "a URI that begins with postgresql:// or postgres://"
+            checks.read(.databaseURL, into: &database.url, mustBe: requirement) { text in
+                let isURI = text.hasPrefix("postgresql://") || text.hasPrefix("postgres://")
+                return isURI && !text.unicodeScalars.contains { $0.value < 0x20 } ? Secret(text) : nil
+            }
+            checks.integer(.databasePoolSize, into: &database.poolSize, in: SettingsLimits.poolSize)
+            checks.choice(
+                .databasePreparedStatements, into: &database.usesPreparedStatements, [("on", true), ("off", false)])
+        }
+
+        private func readApple(_ checks: inout SettingsChecks, into apple: inout AppleSettings) {
+            checks.url(.appleVerifyReceiptProductionURL, into: &apple.verifyReceiptProductionURL, isBase: false)
+            checks.url(.appleVerifyReceiptSandboxURL, into: &apple.verifyReceiptSandboxURL, isBase: false)
+            checks.url(.appleServerAPIProductionURL, into: &apple.serverAPIProductionURL, isBase: true)
+            checks.url(.appleServerAPISandboxURL, into: &apple.serverAPISandboxURL, isBase: true)
+            checks.decimal(.appleTimeoutSeconds, into: &apple.timeoutSeconds, in: SettingsLimits.timeoutSeconds)
+            checks.integer(.appleMaxConcurrency, into: &apple.maxConcurrency, in: SettingsLimits.maxConcurrency)
+            checks.decimal(
+                .appleMaxRequestsPerSecond, into: &apple.maxRequestsPerSecond, in: SettingsLimits.maxRequestsPerSecond)
+            checks.readableFile(.appleCAFile, into: &apple.caFile)
+            checks.readableFile(.appleRootCertificatesFile, into: &apple.rootCertificatesFile)
+            if let path = apple.rootCertificatesFile {
+                checks.roots(.appleRootCertificatesFile, at: path, into: &apple.roots)
+            }
+        }
+
+        private func readRetry(_ checks: inout SettingsChecks, into retry: inout RetrySettings) {
+            let seconds = SettingsLimits.delaySeconds
+            checks.decimal(.retryInitialDelaySeconds, into: &retry.delay.initialSeconds, in: seconds)
+            checks.decimal(.retryMaxDelaySeconds, into: &retry.delay.maximumSeconds, in: seconds)
+            checks.decimal(.retryDoubtSeconds, into: &retry.delay.doubtSeconds, in: seconds)
+            checks.decimal(.retryParkAfterSeconds, into: &retry.parkAfterSeconds, in: seconds)
+            if retry.delay.maximumSeconds < retry.delay.initialSeconds {
+                let initial = SettingName.retryInitialDelaySeconds.rawValue
+                checks.fail(.retryMaxDelaySeconds, "must not be less than \(initial)")
+            }
+        }
+
+        private func readOthers(_ checks: inout SettingsChecks, into settings: inout Settings) {
+            checks.integer(.maxInFlight, into: &settings.maxInFlight, in: SettingsLimits.maxInFlight)
+            checks.read(
+                .submissionSigningKeys, into: &settings.submissionSigningKeys,
+                mustBe: "keys separated by commas, none of them empty"
+            ) { text in
+                let keys = text.split(separator: ",", omittingEmptySubsequences: false).map { Secret(String($0)) }
+                return keys.contains { $0.value.isEmpty } ? nil : keys
+            }
+            if settings.submissionSigningKeys.contains(where: { $0.value.trimmed.count != $0.value.count }) {
+                checks.warn(
+                    .submissionSigningKeys,
+                    "a key begins or ends with white space, which is part of the key: nothing is left out around commas"
+                )
+            }
+            checks.integer(
+                .outcomeRetentionDays, into: &settings.outcomeRetentionDays, in: SettingsLimits.retentionDays)
+            checks.read(.httpHost, into: &settings.http.host, mustBe: "a host name or address") { text in
+                text.unicodeScalars.allSatisfy { $0.value > 0x20 && $0.value != 0x7F && $0 != "/" } ? text : nil
+            }
+            checks.integer(.httpPort, into: &settings.http.port, in: SettingsLimits.port)
+            checks.decimal(.shutdownGraceSeconds, into: &settings.shutdownGraceSeconds, in: SettingsLimits.graceSeconds)
+            checks.choice(.logLevel, into: &settings.log.level, Logger.Level.allCases.map { ($0.rawValue, $0) })
+            checks.choice(.logFormat, into: &settings.log.format, LogSettings.Format.allCases.map { ($0.rawValue, $0) })
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import Fulfillment
+import Kafka
+import Logging
+
+extension Settings {
+    /// For the start-up log: each setting with its value, secrets only as whether and how many, the database only as
+    /// host and name, and of Kafka's further properties only the names.
+    package var redactedSummary: [(String, String)] {
+        let rows: [(SettingName, String)] = [
+            (.kafkaBootstrapServers, kafka.bootstrapServers),
+            (.kafkaGroupID, kafka.groupID),
+            (.kafkaProperties, kafka.properties.pairs.map(\.name).joined(separator: ", ")),
+            (.kafkaSubmissionsTopic, kafka.submissionsTopic),
+            (.kafkaOutcomesTopic, kafka.outcomesTopic),
+            (.kafkaDeadLettersTopic, kafka.deadLettersTopic),
+            (.kafkaNotificationsTopic, kafka.notificationsTopic),
+            (.databaseURL, DatabasePlace.shown(database.url)),
+            (.databasePoolSize, "\(database.poolSize)"),
+            (.databasePreparedStatements, database.usesPreparedStatements ? "on" : "off"),
+            (.appleVerifyReceiptProductionURL, apple.verifyReceiptProductionURL),
+            (.appleVerifyReceiptSandboxURL, apple.verifyReceiptSandboxURL),
+            (.appleServerAPIProductionURL, apple.serverAPIProductionURL),
+            (.appleServerAPISandboxURL, apple.serverAPISandboxURL),
+            (.appleTimeoutSeconds, "\(apple.timeoutSeconds)"),
+            (.appleMaxConcurrency, "\(apple.maxConcurrency)"),
+            (.appleMaxRequestsPerSecond, "\(apple.maxRequestsPerSecond)"),
+            (.appleCAFile, apple.caFile ?? ""),
+            (.appleRootCertificatesFile, apple.rootCertificatesFile ?? ""),
+            (.retryInitialDelaySeconds, "\(retry.delay.initialSeconds)"),
+            (.retryMaxDelaySeconds, "\(retry.delay.maximumSeconds)"),
+            (.retryDoubtSeconds, "\(retry.delay.doubtSeconds)"),
+            (.retryParkAfterSeconds, "\(retry.parkAfterSeconds)"),
+            (.maxInFlight, "\(maxInFlight)"),
+            (.submissionSigningKeys, "\(submissionSigningKeys.count) keys"),
+            (.outcomeRetentionDays, "\(outcomeRetentionDays)"),
+            (.httpHost, http.host),
+            (.httpPort, "\(http.port)"),
+            (.shutdownGraceSeconds, "\(shutdownGraceSeconds)"),
+            (.logLevel, log.level.rawValue),
+            (.logFormat, log.format.rawValue),
+        ]
+        return rows.map { ($0.0.rawValue, $0.1) }
+    }
+}
+
+/// What of a connection URI may be shown.
+enum DatabasePlace {
+    private static let hidden = "(hidden)"
+
+    /// Host, port and database; `(hidden)` where a password could be among them.
+    static func shown(_ url: Secret) -> String {
+        guard let start = url.value.firstRange(of: "://")?.upperBound else { return url.value.isEmpty ? "" : hidden }
+        let parts = url.value[start...].split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let query = parts.count > 1 ? parts[1] : ""
+        // A password with an unescaped '?' puts the '@' behind it.
+        guard let address = parts.first, !query.contains("@") else { return hidden }
+        var place = String(address.split(separator: "@", omittingEmptySubsequences: false).last ?? "")
+        let host = query.split(separator: "&").first { $0.hasPrefix("host=") }?.dropFirst("host=".count)
+        if place.hasPrefix("/") || place.isEmpty, let host { place = host + place }
+        let isPlain = place.unicodeScalars.allSatisfy { scalar in
+            scalar.properties.isAlphabetic || "0123456789._-:,[]%/".unicodeScalars.contains(scalar)
+        }
+        return isPlain && hasNumericPorts(place) ? place : hidden
+    }
+
+    /// What stands behind a colon and is no number may be a password whose host was forgotten.
+    private static func hasNumericPorts(_ place: String) -> Bool {
+        place.prefix { $0 != "/" }.split(separator: ",").allSatisfy { host in
+            guard let colon = host.lastIndex(of: ":"), !host.hasSuffix("]") else { return true }
+            return host[host.index(after: colon)...].utf8.allSatisfy { (0x30...0x39).contains($0) }
+        }
+    }
+}

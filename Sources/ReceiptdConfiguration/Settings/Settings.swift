@@ -1,0 +1,60 @@
+import Fulfillment
+import Logging
+
+/// All that receiptd is told from outside, once it is known to be sound. `Settings.Reader` is the only way in.
+///
+/// It has no `description` of its own; what the start-up log says is `redactedSummary`.
+package struct Settings: Sendable {
+    package var kafka = KafkaSettings()
+    package var database = DatabaseSettings()
+    package var apple = AppleSettings()
+    package var retry = RetrySettings()
+    /// Submissions in memory.
+    package var maxInFlight = 2000
+    /// Any of them may sign a submission; empty: nothing is checked.
+    package var submissionSigningKeys: [Secret] = []
+    /// Days after which decided submissions are forgotten.
+    package var outcomeRetentionDays = 30
+    package var http = HTTPSettings()
+    /// Seconds in which a stopping worker finishes what is in flight.
+    package var shutdownGraceSeconds = 25.0
+    package var log = LogSettings()
+    /// To be told at the start.
+    package var warnings: [SettingsWarning] = []
+}
+
+package struct DatabaseSettings: Sendable {
+    /// A libpq connection URI. Empty where the command does not require the database and none is set.
+    package var url = Secret("")
+    /// Connections.
+    package var poolSize = 4
+    /// False for PgBouncer in transaction mode before 1.21.
+    package var usesPreparedStatements = true
+}
+
+package struct RetrySettings: Sendable {
+    /// 0.5 s, doubling to 300 s; doubtful answers over 600 s.
+    package var delay = RetryDelay()
+    /// Seconds after which a retrying submission leaves memory for PostgreSQL.
+    package var parkAfterSeconds = 30.0
+
+    /// No delay that these settings make is longer.
+    package var longestSeconds: Double { max(delay.maximumSeconds, delay.doubtSeconds, parkAfterSeconds) }
+}
+
+package struct HTTPSettings: Sendable {
+    package var host = "127.0.0.1"
+    /// 0 takes a free port.
+    package var port = 8080
+}
+
+package struct LogSettings: Sendable {
+    /// How a line looks.
+    package enum Format: String, CaseIterable, Sendable {
+        case json
+        case text
+    }
+
+    package var level = Logger.Level.info
+    package var format = Format.json
+}

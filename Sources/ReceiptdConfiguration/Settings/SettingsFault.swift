@@ -1,0 +1,38 @@
+/// One thing wrong with the settings. Never holds the value of a secret.
+package struct SettingsFault: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The name in the environment, or what stands in the file where that is no setting's name.
+    package let setting: String
+    package let message: String
+    /// Line of the settings file, from 1; nil where the value is not from the file.
+    let line: Int?
+
+    init(_ setting: String, _ message: String, line: Int? = nil) {
+        self.setting = setting
+        self.message = message
+        self.line = line
+    }
+
+    init(_ setting: SettingName, _ message: String, line: Int? = nil) {
+        self.init(setting.rawValue, message, line: line)
+    }
+
+    package var description: String {
+        let place = line.map { " (line \($0) of the settings file)" } ?? ""
+        return "\(ShownText.plain(setting))\(place): \(message)"
+    }
+}
+
+/// All that is wrong with the settings, in the order in which they are documented.
+package struct SettingsFaults: Error, Sendable, Equatable, CustomStringConvertible {
+    /// With which the program ends: EX_CONFIG of sysexits.h.
+    package static let exitCode: Int32 = 78
+
+    package let faults: [SettingsFault]
+    /// A name that is almost right may be why something is missing.
+    package var warnings: [SettingsWarning] = []
+
+    /// A line for each.
+    package var description: String {
+        (faults.map(\.description) + warnings.map(\.description)).joined(separator: "\n")
+    }
+}

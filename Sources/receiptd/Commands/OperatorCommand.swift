@@ -1,0 +1,75 @@
+import Administration
+import ArgumentParser
+import Foundation
+import Operations
+import Postgres
+import ReceiptdConfiguration
+
+/// A command that reads the settings and then does its work. What it throws becomes a message on standard error and an exit
+/// code, here and nowhere else.
+protocol OperatorCommand: AsyncParsableCommand {
+    /// What the command cannot do without.
+    static var requirements: Set<Settings.Requirement> { get }
+    /// The warnings about settings that are told on standard error.
+    static var told: Set<SettingsWarning.Kind> { get }
+    var options: SettingsOptions { get }
+
+    func run(_ settings: Settings) async throws
+}
+
+extension OperatorCommand {
+    static var told: Set<SettingsWarning.Kind> { [.name] }
+
+    func run() async throws {
+        try await reporting {
+            try await run(try options.read(requiring: Self.requirements, telling: Self.told))
+        }
+    }
+}
+
+/// A command whose work is in a database with the schema in place.
+protocol DatabaseCommand: OperatorCommand {
+    /// How many sessions it may have at a time.
+    static var sessions: Int { get }
+
+    func run(_ settings: Settings, in pool: PostgresPool) async throws
+}
+
+extension DatabaseCommand {
+    static var requirements: Set<Settings.Requirement> { [.database] }
+    static var sessions: Int { 1 }
+
+    func run(_ settings: Settings) async throws {
+        try await withSchema(settings.database, sessions: Self.sessions) { pool in try await run(settings, in: pool) }
+    }
+}
+
+/// Runs a command's body and turns what it throws into a message and an exit code.
+func reporting(_ body: () async throws -> Void) async throws {
+    do {
+        try await body()
+    } catch let code as ExitCode {
+        throw code
+    } catch {
+        let failure = CommandFailure(reporting: error)
+        printError(failure.message)
+        throw ExitCode(failure.code)
+    }
+}
+
+extension CommandFailure {
+    fileprivate init(reporting error: any Error) {
+        switch error {
+        case let failure as CommandFailure: self = failure
+        case let faults as SettingsFaults: self.init(faults.description, code: SettingsFaults.exitCode)
+        case let error as OperationsServerError:
+            // Another address or right is needed than the settings name.
+            self.init(error.description, code: error.isPortTaken ? Self.unavailable : Self.wrongSettings)
+        default: self.init("\(error)", code: 1)
+        }
+    }
+}
+
+func printError(_ text: String) {
+    FileHandle.standardError.write(Data((text + "\n").utf8))
+}

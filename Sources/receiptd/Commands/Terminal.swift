@@ -1,0 +1,24 @@
+import Foundation
+
+/// The terminal that a stream goes to.
+enum Terminal {
+    /// Characters of a line: as `COLUMNS` says, else as the terminal does. Nil where the stream goes to a file or a pipe:
+    /// nothing is cut there.
+    static func width(of descriptor: Int32) -> Int? {
+        guard isatty(descriptor) == 1 else { return nil }
+        if let told = ProcessInfo.processInfo.environment["COLUMNS"].flatMap({ Int($0) }), told > 0 { return told }
+        var size = winsize()
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+        return Int(size.ws_col)
+    }
+
+    /// Of standard output, where tables go.
+    static var outputWidth: Int? { width(of: STDOUT_FILENO) }
+}
+
+extension String {
+    /// No longer than `width` characters: what is cut ends in an ellipsis.
+    func cut(to width: Int) -> String {
+        count <= width ? self : String(prefix(max(0, width - 1))) + "…"
+    }
+}

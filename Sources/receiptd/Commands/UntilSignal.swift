@@ -1,0 +1,29 @@
+#if Demo
+    import ArgumentParser
+    import Foundation
+    import UnixSignals
+
+    /// Runs `body` until it ends or a signal asks for the end: then its task is cancelled, and it has the time that it needs to
+    /// clean up. Exits as a shell shows it, 128 and the signal's number. A second signal ends the process at once.
+    func untilSignal<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
+        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm, .sighup)
+        let work = Task { try await body() }
+        let watch = Task { () -> Int32? in
+            var first: Int32?
+            for await signal in signals {
+                if let first {
+                    // What runs by itself goes with it: see `ExitCleanup`.
+                    exit(128 + first)
+                }
+                first = signal.rawValue
+                printError("\nstopping: everything that was started is being removed")
+                work.cancel()
+            }
+            return first
+        }
+        let result = await work.result
+        watch.cancel()
+        if let signal = await watch.value { throw ExitCode(128 + signal) }
+        return try result.get()
+    }
+#endif

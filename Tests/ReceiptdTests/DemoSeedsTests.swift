@@ -1,0 +1,39 @@
+import Foundation
+import Testing
+
+@testable import Demo
+
+@Suite("The demo's own sample cases")
+struct DemoSeedsTests {
+    private static let folder = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .appendingPathComponent("seeds")
+
+    @Test("the program holds the cases as they are in seeds")
+    func current() throws {
+        let files = DemoSeeds.files(in: SeedArchive.text)
+        for file in files {
+            #expect(
+                try Data(contentsOf: Self.folder.appendingPathComponent(file.path)) == file.content, "\(file.path)")
+        }
+        let cases = try SeedCase.loadAll(in: Self.folder)
+        #expect(
+            Set(files.map(\.path)).isSuperset(
+                of: cases.flatMap { ["cases/\($0.name)/submissions.jsonl", "cases/\($0.name)/expected.json"] }))
+    }
+
+    @Test("they are unpacked for the while, and gone afterwards")
+    func unpacked() async throws {
+        let folder = try await DemoSeeds.builtIn.withFolder { folder in
+            let material = try DemoMaterial(folder)
+            #expect(try material.cases.map(\.name) == SeedCase.loadAll(in: Self.folder).map(\.name))
+            return folder
+        }
+        #expect(!FileManager.default.fileExists(atPath: folder.path))
+    }
+
+    @Test("a folder without cases is told apart from a case that cannot be read")
+    func missing() throws {
+        #expect(throws: DemoSeeds.Missing.self) { try DemoMaterial(URL(fileURLWithPath: "/nowhere")) }
+    }
+}
