@@ -100,7 +100,7 @@ let package = Package(
             ],
             swiftSettings: fuzzed),
         .target(
-            name: "Ledger", dependencies: ["Fulfillment", "PlantedFaults", "Postgres"],
+            name: "Ledger", dependencies: ["Clocks", "Fulfillment", "PlantedFaults", "Postgres"],
             // A statement's file is named by its verb and table, and is beside the Swift that runs it.
             resources: [
                 "Budget", "Holds", "Importing", "Inspecting", "Parking", "Reconciling", "Refunds", "Schema", "Statements",

@@ -18,7 +18,7 @@ allowed_modules() {
     Postgres) echo CLibPQ ;;
     AppleProofs) echo Encodings Fulfillment Identifiers Timestamps ;;
     AppStore) echo AppleProofs Clocks Encodings Fulfillment Identifiers PlantedFaults PooledHTTP Timestamps ;;
-    Ledger) echo Encodings Fulfillment Identifiers PlantedFaults Postgres Timestamps ;;
+    Ledger) echo Clocks Encodings Fulfillment Identifiers PlantedFaults Postgres Timestamps ;;
     Operations) echo Clocks Encodings Fulfillment Timestamps ;;
     Pipeline) echo Clocks Encodings Fulfillment Identifiers Kafka Operations PlantedFaults Timestamps ;;
     AppStoreSimulator) echo AppStoreSimulation ;;

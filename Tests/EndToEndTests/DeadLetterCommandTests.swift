@@ -153,7 +153,9 @@ extension EndToEnd {
             var alone = settings.kafka
             alone.groupID = "nobody"
             let properties = KafkaClientProperties(settings: alone).consumer
-            try await OffsetRewind(topic: topic, consumerProperties: properties, checkpoints: checkpoints, log: { _ in }).apply(moves)
+            try await OffsetRewind(
+                topic: topic, consumerProperties: properties, checkpoints: checkpoints, log: { _ in }
+            ).apply(moves)
             let committed = try await blocking {
                 let consumer = try KafkaConsumer(properties: properties, log: { _ in })
                 defer { consumer.close() }
@@ -174,7 +176,9 @@ extension EndToEnd {
             #expect(planned.output.split(separator: "\n").count == moves.count + 1, "\(planned)")
             let member = KafkaClientProperties(settings: settings.kafka).consumer
             let refusal = await #expect(throws: OffsetRewind.Refusal.self) {
-                try await OffsetRewind(topic: topic, consumerProperties: member, checkpoints: checkpoints, log: { _ in }).apply(moves)
+                try await OffsetRewind(
+                    topic: topic, consumerProperties: member, checkpoints: checkpoints, log: { _ in }
+                ).apply(moves)
             }
             let failure = refusal.map { CommandFailure($0) }
             #expect(failure?.code == 1 && failure?.message.contains("stop all") ?? false)

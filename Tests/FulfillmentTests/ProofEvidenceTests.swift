@@ -49,7 +49,9 @@ struct ProofEvidenceTests {
     func remembered() {
         var app = Sample.app()
         let purchase = Sample.purchase("1")
-        let granted = Verdict.each([JudgedPurchase(purchase: purchase, kind: .consumable, verdict: .grant(payload: nil))]
+        let granted = Verdict.each([
+            JudgedPurchase(purchase: purchase, kind: .consumable, verdict: .grant(payload: nil))
+        ]
         )
         let held = Verdict.each(
             [JudgedPurchase(purchase: purchase, kind: .consumable, verdict: .hold(.unknownProduct))])

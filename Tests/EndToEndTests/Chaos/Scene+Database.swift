@@ -1,9 +1,10 @@
 import EmbeddedPostgres
 import Foundation
+import Kafka
 import Postgres
 import Testing
 
-@testable import receiptd
+@testable import Demo
 
 /// Scenes in which the database stands in the way, or loses what it had committed.
 extension Scene {

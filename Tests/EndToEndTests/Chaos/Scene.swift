@@ -2,7 +2,7 @@ import AppStoreSimulation
 import Foundation
 import Postgres
 
-@testable import receiptd
+@testable import Demo
 
 /// What is done to a worker in a scene, and what was seen meanwhile.
 final class Scene: Sendable {

@@ -3,6 +3,7 @@ import Fulfillment
 import Kafka
 import Logging
 import Operations
+import TestSupport
 import Testing
 
 @testable import Pipeline
@@ -30,7 +31,7 @@ struct UnreadableNotificationTests {
         let log = RecordedLog()
         private let ended = DispatchGroup()
 
-        init(_ cluster: MockCluster, _ checkpoints: KeptCheckpoints) throws {
+        init(_ cluster: MockCluster, _ checkpoints: InMemoryCheckpoints) throws {
             let settings = PipelineBench.settings(cluster)
             let health = Health()
             let logger = Logger(label: "test") { [log] _ in log }
@@ -80,7 +81,7 @@ struct UnreadableNotificationTests {
                 .produce(to: place, bootstrapServers: cluster.bootstrapServers)
         }
         #expect(try await producer.send(readable).offset == 6)
-        let checkpoints = KeptCheckpoints()
+        let checkpoints = InMemoryCheckpoints()
         let first = try Running(cluster, checkpoints)
         let expected = ["malformed_message 0 -", "unreadable_batch 1 5", "malformed_message 6 -"]
         try await eventually { letters(collector) == expected }
