@@ -26,7 +26,7 @@ struct LimitTests {
 
     private static func position(_ offset: Int64) -> RecordPosition {
         RecordPosition(
-            topic: topic, partition: .max, offset: .max - offset, timestamp: time,
+            topic: topic, partition: .max, offset: (1 << 62) - offset, timestamp: time,
             content: Sample.digest("limit \(offset)"))
     }
 

@@ -2,22 +2,23 @@ import Fulfillment
 
 /// The ledger's outbox, as the pipeline reads it. Every function throws a `PostgresError`.
 public struct PostgresOutbox: UnpublishedEvents {
-    /// An event younger than this is most likely on its way from the worker that decided it.
-    private static let orphanSeconds = 10.0
     /// How long a replica has for publishing the orphans that it leased.
     private static let leaseSeconds = 30.0
 
     private let ledger: PostgresLedger
     private let sweeper: OutboxSweeper
+    private let orphanSeconds: Double
 
-    public init(ledger: PostgresLedger, sweeper: OutboxSweeper) {
+    /// - Parameter orphanSeconds: an event younger than this is most likely on its way from the worker that decided it.
+    public init(ledger: PostgresLedger, sweeper: OutboxSweeper, orphanSeconds: Double = 10) {
         self.ledger = ledger
         self.sweeper = sweeper
+        self.orphanSeconds = orphanSeconds
     }
 
     public func orphans(limit: Int) async throws -> [UnpublishedEvent] {
         try await sweeper.leaseOrphans(
-            olderThanSeconds: Self.orphanSeconds, limit: limit, leaseSeconds: Self.leaseSeconds
+            olderThanSeconds: orphanSeconds, limit: limit, leaseSeconds: Self.leaseSeconds
         ).map(\.unpublished)
     }
 

@@ -32,10 +32,11 @@ struct UnpublishedEventsConformance {
         case .postgres:
             let database = try await LedgerDatabase()
             let ledger = database.ledger()
-            let outbox = PostgresOutbox(ledger: ledger, sweeper: OutboxSweeper(pool: database.pool))
+            let outbox = PostgresOutbox(
+                ledger: ledger, sweeper: OutboxSweeper(pool: database.pool), orphanSeconds: 600)
             try await body(
                 Subject(ledger: ledger, outbox: outbox) {
-                    try await database.run("UPDATE outbox SET created_at = created_at - interval '1 minute'")
+                    try await database.run("UPDATE outbox SET created_at = created_at - interval '1 hour'")
                 })
             await ledger.close()
         }
