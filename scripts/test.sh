@@ -31,11 +31,13 @@ tests() {
 }
 pure='^(FulfillmentTests|AppleProofsTests)\.'
 flow='^(KafkaTests|PipelineTests)\.'
+apple='^(AppStoreTests|AppStoreSimulationTests|PooledHTTPTests|OperationsTests)\.'
 whole='^EndToEndTests\.'
 chaos='^EndToEndTests\.Chaos'
 tests "what only computes" --filter "$pure"
 tests "Kafka and the flow" --filter "$flow"
-tests "the other parts" --skip "$pure" --skip "$flow" --skip "$whole"
+tests "HTTP and Apple" --filter "$apple"
+tests "the database and the commands" --skip "$pure" --skip "$flow" --skip "$apple" --skip "$whole"
 tests "the whole" --filter "$whole" --skip "$chaos"
 tests "the whole, among faults" --filter "$chaos"
 step "done"
