@@ -42,7 +42,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("tries go into the parked row and come back with it, to stand beside the decision in the end")
+    @Test("tries go into the parked row and come back with it, and are kept with the decision in the end")
     func tries() async throws {
         try await with(ParkingBench()) { bench in
             let submission = ParkingBench.submission("a")
@@ -207,8 +207,8 @@ struct ParkingTests {
         }
     }
 
-    @Test("one that could not be given back is not taken for answered: its row stays")
-    func notGivenBack() async throws {
+    @Test("one that could not be put back is not taken for answered: its row stays")
+    func notPutBack() async throws {
         try await with(ParkingBench()) { bench in
             let loop = bench.leaseLoop()
             bench.store.refusePutBack()
@@ -234,7 +234,7 @@ struct ParkingTests {
             }
             bench.store.addSuspects(
                 .setAside(SetAsideSubmission(submissionID: "poison", bundleID: "b", deaths: 3)),
-                .alone(ParkingBench.leased(suspect, offset: 1)))
+                .isolated(ParkingBench.leased(suspect, offset: 1)))
             bench.store.add(
                 ParkingBench.leased(ParkingBench.submission("one"), offset: 2),
                 ParkingBench.leased(ParkingBench.submission("other"), offset: 3))
