@@ -20,7 +20,7 @@ package final class ChildProcess: Sendable {
         package var environment = ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"]
         /// The file that standard error is appended to.
         package var log: String
-        /// The one it stands in; nil: ours. postgres must be able to enter it, whoever it runs as.
+        /// Its working directory; nil: ours. postgres must be able to enter it, whoever it runs as.
         package var folder: String? = "/"
         /// Whether standard output goes there too, and not nowhere.
         package var logsOutput = true

@@ -42,7 +42,7 @@ extension KafkaConsumer {
         if let error = outcome.error { throw error }
     }
 
-    /// Of this thread alone.
+    /// Only this thread uses it.
     private final class Outcome {
         var isKnown = false
         var error: KafkaError?

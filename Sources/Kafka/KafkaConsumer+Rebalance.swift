@@ -6,7 +6,7 @@ extension KafkaConsumer {
     public struct Rebalance {
         /// Returns the offsets to start from instead of the committed ones, for any subset of the partitions.
         public var assigned: ([TopicPartition]) -> [TopicPartition: Int64]
-        /// Called before the partitions are given back: drain and commit synchronously inside it. When `lost`, another
+        /// Called before the partitions are revoked: drain and commit synchronously inside it. When `lost`, another
         /// member may have them already and a commit would be refused.
         public var revoked: (_ partitions: [TopicPartition], _ lost: Bool) -> Void
 

@@ -101,7 +101,7 @@ public final class KafkaConsumer {
     public func pause(_ partitions: [TopicPartition]) throws(KafkaError) {
         let client = try handle().pointer
         let list = PartitionList(partitions)
-        // Noted also when it throws: of several partitions some may be paused.
+        // Recorded also when it throws: of several partitions some may be paused.
         context.notePaused(partitions)
         try KafkaError.check(rd_kafka_pause_partitions(client, list.pointer))
         try list.check()

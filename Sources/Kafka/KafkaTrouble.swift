@@ -72,7 +72,7 @@ public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// `sasl_ssl://host:9093/bootstrap: words`, `host:9092/1: words` without TLS and SASL, `GroupCoordinator: host:9093:
-    /// words`, or words alone.
+    /// words`, or only words.
     private static func split(_ text: Substring) -> (broker: String?, words: Substring) {
         let text = text.hasPrefix("GroupCoordinator: ") ? text.dropFirst("GroupCoordinator: ".count) : text
         guard let end = text.range(of: ": ") else { return (nil, text) }

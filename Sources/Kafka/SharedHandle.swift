@@ -21,7 +21,7 @@ final class SharedHandle: Sendable {
         return try body(handle)
     }
 
-    /// The handle, for the first caller alone, who shall destroy it.
+    /// The handle, for the first caller only, who shall destroy it.
     func retire() -> ClientHandle? {
         let isFirst = isOpen.withLock { isOpen in
             defer { isOpen = false }

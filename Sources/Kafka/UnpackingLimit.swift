@@ -1,7 +1,7 @@
 import CUnpackingLimit
 
 /// How much of one answer of a broker is unpacked, whatever its batches claim to hold: librdkafka itself bounds
-/// Zstandard alone, and each batch by itself.
+/// only Zstandard, and each batch by itself.
 ///
 /// A batch that passes it cannot be read (`_BAD_COMPRESSION`). Of several batches in one answer the first that passes
 /// it fails, and is read again in the next answer, as the first one. gzip counts twice, for librdkafka unpacks it

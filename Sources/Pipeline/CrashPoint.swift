@@ -4,7 +4,7 @@ import Synchronization
 
 /// The instants after which the tests kill the process: right behind each step of a submission's life.
 ///
-/// Only in debug builds, and only where `RECEIPTD_CRASH_AFTER=<step>[:<times>]` stands in the environment.
+/// Only in debug builds, and only where `RECEIPTD_CRASH_AFTER=<step>[:<times>]` is in the environment.
 enum CrashPoint: String, CaseIterable {
     case polled
     case admitted

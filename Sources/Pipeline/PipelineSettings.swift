@@ -51,7 +51,7 @@ enum PipelineLimits {
     /// Between two tries to name the record that is to be isolated.
     static let namingRetrySeconds = 1.0
     /// What has been isolated in flight for so long is not what kills the process.
-    static let aloneSeconds = 5.0
+    static let isolatedSeconds = 5.0
     /// Records handled between two looks at everything else.
     static let recordsPerTurn = 256
     /// Between two looks for the events of dead replicas; each is drawn from half of it to one and a half.

@@ -11,7 +11,7 @@ public enum PlantedFault: String, CaseIterable, Sendable {
     case breakerIgnored = "breaker-ignored"
     /// Apple's `Retry-After` holds back nobody.
     case retryAfterIgnored = "retry-after-ignored"
-    /// Offsets of a partition are committed after it was given back, as if all of it had been finished.
+    /// Offsets of a partition are committed after it was revoked, as if all of it had been finished.
     case commitAfterRevoke = "commit-after-revoke"
     /// A parked submission that is still undecided is not put back.
     case parkedRowDropped = "parked-row-dropped"

@@ -30,7 +30,7 @@ struct SuspectTests {
     }
 
     private func takeAlone(_ store: PostgresParking) async throws -> LeasedSubmission? {
-        if case .alone(let leased) = try await store.leaseSuspect() { leased } else { nil }
+        if case .isolated(let leased) = try await store.leaseSuspect() { leased } else { nil }
     }
 
     @Test("after three takes in company and three deaths alone it is set aside, and none that was beside it")
@@ -52,10 +52,10 @@ struct SuspectTests {
                 case .none:
                     Issue.record("\(ended) ended, and nothing is left")
                     return
-                case .alone(let leased) where leased.position.offset == 3:
+                case .isolated(let leased) where leased.position.offset == 3:
                     deaths += 1
                     try await die(database)
-                case .alone(let leased):
+                case .isolated(let leased):
                     ended.append(leased.position.offset)
                     if leased.position.offset == 4 {
                         try await store.reschedule(

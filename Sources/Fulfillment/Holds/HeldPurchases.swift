@@ -1,5 +1,5 @@
 /// Where held transactions wait. Shared by all replicas; times are the database's. Every function throws where the
-/// database is out of reach; a lease that is not given back ends by itself.
+/// database is out of reach; a lease that is not released ends by itself.
 public protocol HeldPurchases: Sendable {
     /// Leases up to `limit` whose wait may end: released ones and such as are due for another try, oldest first, then
     /// those decided by an older catalog than `catalogVersion`.
@@ -11,10 +11,10 @@ public protocol HeldPurchases: Sendable {
     /// No verdict: to be tried again. Nothing happens where the lease is over.
     func reschedule(_ hold: LeasedHold, dueAfterSeconds: Double) async throws
 
-    /// Gives one back as if it had never been taken.
+    /// Releases one as if it had never been leased.
     func endLease(of hold: LeasedHold) async throws
 
     /// Settles a hold and makes it durable, with its event, in one SQL transaction. Returns the event, nil where it
-    /// stays held, or where the lease is over: then somebody else has it, or an operator's word is newer.
+    /// stays held, or where the lease is over: then somebody else has it, or an operator's decision is newer.
     func settle(_ decision: HoldDecision) async throws -> OutcomeEvent?
 }

@@ -31,7 +31,7 @@ public struct ParkingSubmission: Sendable {
     }
 }
 
-/// A parked submission that was taken up: nobody else takes it before its lease is over.
+/// A leased parked submission: nobody else takes it before its lease is over.
 public struct LeasedSubmission: Sendable {
     /// When the lease ends, in PostgreSQL's microseconds: what tells this lease from a later one.
     public typealias Lease = Int64
@@ -66,8 +66,8 @@ public struct LeasedSubmission: Sendable {
 /// What came of looking for a submission whose workers died, or may have.
 public enum SuspectLease: Sendable {
     case none
-    /// To be tried with nothing else of the parked ones beside it.
-    case alone(LeasedSubmission)
+    /// To be tried while no other parked submission is leased.
+    case isolated(LeasedSubmission)
     /// It killed its workers: it waits for an operator now. Nothing looks into it any more.
     case setAside(SetAsideSubmission)
 }
@@ -76,7 +76,7 @@ public enum SuspectLease: Sendable {
 public struct SetAsideSubmission: Sendable, Equatable {
     public let submissionID: String
     public let bundleID: String
-    /// Of workers, while it alone was taken up.
+    /// Of workers, while only it was leased.
     public let deaths: Int
 
     public init(submissionID: String, bundleID: String, deaths: Int) {
@@ -104,25 +104,26 @@ public protocol ParkedSubmissions: Sendable {
     func park(_ submission: ParkingSubmission) async throws(LedgerClosed) -> Durable<ParkingOutcome>
 
     /// Leases up to `limit` that are due, oldest first, each with others of the same app and proof behind it. None that
-    /// was taken three times without being given back: those are suspects. Throws where the database is out of reach.
+    /// was leased three times without a release: those are suspects. Throws where the database is out of reach.
     func leaseDue(limit: Int) async throws -> [LeasedSubmission]
 
     /// Whether a suspect is due.
     func hasSuspect() async throws -> Bool
 
-    /// Leases the suspect that is due first, or sets it aside. To be called while no other is taken.
+    /// Leases the suspect that is due first, or sets it aside. To be called while no other is leased.
     func leaseSuspect() async throws -> SuspectLease
 
-    /// What was taken alone has lived long enough: if the process dies from now on, that is not held against it.
+    /// What was leased in isolation has been worked on long enough: a death of the process from now on is not counted
+    /// against it.
     func clearSuspicion(of leased: LeasedSubmission) async throws
 
-    /// Gives one back that is still undecided. Nothing happens where the lease is over.
+    /// Releases one that is still undecided, to be tried again later. Nothing happens where the lease is over.
     func reschedule(
         _ leased: LeasedSubmission, reason: ParkingReason, detail: String?, history: WaitingHistory,
         dueAfterSeconds: Double
     ) async throws
 
-    /// Gives one back as if it had never been taken.
+    /// Releases one as if it had never been leased.
     func endLease(of leased: LeasedSubmission) async throws
 
     /// Its answer is durable: it waits no longer. Nothing happens where the lease is over or the row is gone.

@@ -38,7 +38,7 @@ enum LeaseParked {
         }
         let found = try leased(rows)
         if !found.unreadable.isEmpty { try session.execute(settingAside, [.uuids(found.unreadable)]) }
-        return found.leased.first.map { .alone($0) } ?? .none
+        return found.leased.first.map { .isolated($0) } ?? .none
     }
 
     static func chosen(

@@ -1,14 +1,14 @@
 import Fulfillment
 import Kafka
 
-/// What the consumer's thread knows of one partition while it owns it. Not Sendable: that thread's alone.
+/// What the consumer's thread knows of one partition while it owns it. Not Sendable: only that thread uses it.
 final class AssignedPartition: ProgressOwner {
     let assignment: UInt64
     var progress: PartitionProgress
     private(set) var inFlight: [ObjectIdentifier: SubmissionInHand] = [:]
     /// The highest offset ever decided here, by anyone. Nil until the outbox is swept, and where there is none.
     private var highestDecided: Int64?
-    /// Batches that cannot be read and stand in memory as one record each, by that record's offset.
+    /// Batches that cannot be read, each represented in memory by one record, by that record's offset.
     var unreadable: [Int64: UnreadableBatches.Found] = [:]
     /// Sweeps the outbox.
     var preparing: Task<Void, Never>?
@@ -35,7 +35,7 @@ final class AssignedPartition: ProgressOwner {
         inFlight[ObjectIdentifier(item)] = item
     }
 
-    /// The record just admitted stands for all up to that offset.
+    /// The record just admitted represents all up to that offset.
     func stepOver(to last: Int64) { progress.stepOver(to: last) }
 
     /// An abandoned record stays unfinished, so that its offset is never passed.

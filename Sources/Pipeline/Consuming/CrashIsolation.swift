@@ -3,8 +3,9 @@ import Kafka
 /// Decides which records are isolated: those that may have killed the process are taken one at a time, with nothing else
 /// in flight in all of it.
 ///
-/// Which record it is stands in Kafka before it begins: whoever finds that its owner died of it, or beside it. Only three
-/// such deaths make a record a dead letter; one that was in flight together with others never becomes one.
+/// Which record that is, Kafka has before the record begins: so the next owner finds that the last one died of it, or
+/// beside it. Only three such deaths make a record a dead letter; one that was in flight together with others never
+/// becomes one.
 ///
 /// A value: the consumer's thread hands events in, and does what is returned.
 struct CrashIsolation: Sendable {
@@ -146,7 +147,7 @@ extension CrashIsolation {
     /// Something is in flight. What waits that long for Apple or the database has done no harm: a death in that time is an
     /// operator's.
     mutating func isBusy(now: Double) {
-        guard case .isolating(let since) = state, now - since > PipelineLimits.aloneSeconds else { return }
+        guard case .isolating(let since) = state, now - since > PipelineLimits.isolatedSeconds else { return }
         for index in partitions.values.indices { partitions.values[index].history.forgive() }
     }
 

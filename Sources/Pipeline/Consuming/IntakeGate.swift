@@ -129,7 +129,7 @@ extension IntakeGate {
         return partitions.values[index].take(record, admission) ? .admitted : .pending
     }
 
-    /// The record taken last stands for all up to that offset.
+    /// The record taken last represents all up to that offset.
     mutating func stepOver(to last: Int64, of partition: TopicPartition) { partitions[partition]?.came(to: last + 1) }
 
     /// What waited and may begin now.

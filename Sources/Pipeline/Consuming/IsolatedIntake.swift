@@ -8,7 +8,7 @@ struct IsolatedIntake {
     let assignment: PartitionAssignment
     let intake: RecordIntake
     let offsets: OffsetCommitter
-    /// Parked submissions, of which none is taken up meanwhile.
+    /// Parked submissions, of which none is leased meanwhile.
     let slots: WorkSlots
     let logger: Logger
 
@@ -70,7 +70,7 @@ struct IsolatedIntake {
     /// Its sender is not told: who has paid shall not be told no for a fault of ours.
     private func bury(_ offset: Int64, of partition: TopicPartition, deaths: Int) {
         let detail =
-            "the process died \(deaths) times while this record alone was in flight, "
+            "the process died \(deaths) times while only this record was in flight, "
             + "after \(CrashHistory.concurrentStarts) starts without progress"
         logger.error(
             "a record kills the process: it is set aside as a dead letter",

@@ -166,7 +166,7 @@ extension OffsetCommitter {
         }
     }
 
-    /// Commits where the partition stands, with metadata for its next owner. False where the database has not all of it.
+    /// Commits the partition's position, with metadata for its next owner. False where the database has not all of it.
     func commitPosition(
         of partition: TopicPartition, metadata: String, _ consumer: KafkaConsumer
     ) throws(KafkaError) -> Bool {

@@ -110,7 +110,7 @@ extension PartitionProgress {
 
     mutating func admit(_ offset: Int64) { tracker.admit(offset) }
 
-    /// The record just admitted stands for all up to that offset: a batch that cannot be read has one dead letter.
+    /// The record just admitted represents all up to that offset: a batch that cannot be read has one dead letter.
     mutating func stepOver(to last: Int64) {
         guard let end = tracker.end, last >= end else { return }
         tracker.admit(last)

@@ -29,7 +29,7 @@ struct RefusedReading {
         health.set(.submissionsFetched, unmet: nil)
     }
 
-    /// Every second. Seeking to where the partition stands brings a record, its end, or the same error once more.
+    /// Every second. Seeking to the partition's position brings a record, its end, or the same error once more.
     mutating func retry(_ assignment: PartitionAssignment, _ consumer: KafkaConsumer) {
         guard !partitions.isEmpty else { return }
         partitions = partitions.filter { assignment[$0] != nil }

@@ -1,6 +1,6 @@
 import Kafka
 
-/// Decides which partitions stand before a batch that cannot be read. A value of one thread's.
+/// Decides which partitions are stopped by a batch that cannot be read. A value of one thread's.
 ///
 /// A partition is suspected where librdkafka fails at the same offset again and again, or where there is more to read
 /// and nothing comes. Whether that is so, and how far it reaches, is looked up elsewhere (`BatchProbe`): one partition
@@ -29,13 +29,13 @@ struct UnreadableBatches {
         var count: Int
     }
 
-    private struct Standing {
+    private struct Standstill {
         let next: Int64
         let since: Double
     }
 
     private var failing: [TopicPartition: Failing] = [:]
-    private var standing: [TopicPartition: Standing] = [:]
+    private var standstills: [TopicPartition: Standstill] = [:]
     /// Under examination.
     private(set) var examined: Suspicion?
 
@@ -65,15 +65,15 @@ struct UnreadableBatches {
         at partition: TopicPartition, next: Int64?, end: Int64?, mayCome: Bool, now: Double
     ) -> Suspicion? {
         guard mayCome, let next, let end, next < end else {
-            standing[partition] = nil
+            standstills[partition] = nil
             return nil
         }
-        guard let known = standing[partition], known.next == next else {
-            standing[partition] = Standing(next: next, since: now)
+        guard let known = standstills[partition], known.next == next else {
+            standstills[partition] = Standstill(next: next, since: now)
             return nil
         }
         guard examined == nil, now - known.since >= Self.standstillSeconds else { return nil }
-        standing[partition] = nil
+        standstills[partition] = nil
         return examine(partition, at: next)
     }
 
@@ -88,17 +88,17 @@ struct UnreadableBatches {
         guard examined == suspicion else { return }
         examined = nil
         failing[suspicion.partition] = nil
-        standing[suspicion.partition] = nil
+        standstills[suspicion.partition] = nil
     }
 
     mutating func forget(_ partition: TopicPartition) {
         failing[partition] = nil
-        standing[partition] = nil
+        standstills[partition] = nil
     }
 
     /// All of them. What is under examination stays so.
     mutating func forgetAll() {
         failing = [:]
-        standing = [:]
+        standstills = [:]
     }
 }

@@ -25,7 +25,7 @@ final class SubmissionInHand: Sendable {
         var isAbandoned = false
         var isOver = false
         var tries: [AppleTry] = []
-        /// How many were ever noted.
+        /// How many there ever were.
         var tryCount = 0
         var decidedIn: DatabaseHistory?
     }

@@ -69,7 +69,7 @@ extension SubmissionWorker {
             parkedID: item.parked?.id, risk: terms.app.risk, tokenUse: terms.app.accountTokenUse, trace: trace)
     }
 
-    /// What the ledger answers, after noting in which history of the database that stands.
+    /// What the ledger answers, after recording which history of the database says so.
     func withLedger<Value>(
         _ item: SubmissionInHand, _ body: () async throws(LedgerClosed) -> Durable<Value>
     ) async throws(Abandoned) -> Value {

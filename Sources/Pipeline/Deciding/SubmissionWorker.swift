@@ -109,7 +109,7 @@ public struct SubmissionWorker: Sendable {
     }
 
     /// What Apple is asked under may be old when its answer comes. A record is judged by it all the same; a hold by the
-    /// newest catalog, for it would be taken up again otherwise. Nil where that no longer has the app.
+    /// newest catalog, for it would be leased again otherwise. Nil where that no longer has the app.
     private func termsToJudgeBy(_ screened: ScreenedSubmission, askedUnder terms: AppTerms) throws(Abandoned)
         -> AppTerms?
     {

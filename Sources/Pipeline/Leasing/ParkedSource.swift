@@ -59,7 +59,7 @@ final class ParkedSource: LeaseSource {
     func clearSuspicion(of item: SubmissionInHand) async {
         guard let leased = item.parked else { return }
         let deadline = WallClock.monotonicSeconds + PipelineLimits.forgivingSeconds
-        var seconds = PipelineLimits.aloneSeconds
+        var seconds = PipelineLimits.isolatedSeconds
         while WallClock.monotonicSeconds < deadline {
             guard (try? await Task.sleep(for: .seconds(seconds))) != nil else { return }
             if (try? await parking.store.clearSuspicion(of: leased)) != nil { return }
@@ -89,7 +89,7 @@ final class ParkedSource: LeaseSource {
             switch try await parking.store.leaseSuspect() {
             case .none: return nil
             case .setAside(let submission): noteSetAside(submission)
-            case .alone(let leased):
+            case .isolated(let leased):
                 parking.slots.leasesBegan(1)
                 return leased
             }

@@ -13,7 +13,7 @@ struct NotificationWorker: Sendable {
     let logger: Logger
 
     /// Done when everything of the batch is durable: dead letters acknowledged, refunds committed. Their events are
-    /// published here too, and stand in the outbox until that is acknowledged. Throws `Abandoned` where the publisher
+    /// published here too, and stay in the outbox until that is acknowledged. Throws `Abandoned` where the publisher
     /// closes, and what the database throws while it is out of reach; the batch may be given again then.
     ///
     /// Returns the history of the database that holds its effects, nil where it has none there.

@@ -19,8 +19,8 @@ enum DeadLetterHeader: String {
 
     func holding(_ text: String) -> KafkaHeader { KafkaHeader(name: rawValue, value: Array(text.utf8)) }
 
-    /// Nil where the record has none. The last one counts: a record may have come with such headers, and ours stand
-    /// behind them.
+    /// Nil where the record has none. The last one counts: a record may have come with such headers, and ours come
+    /// after them.
     func text(in record: ConsumerRecord) -> String? {
         record.headers.last { $0.name == rawValue }?.value.map { String(decoding: $0, as: UTF8.self) }
     }

@@ -103,7 +103,7 @@ public final class OutcomePublisher: Sendable {
         }
     }
 
-    /// Publishes in order what stood in the outbox. One that the topic refuses as too large is left there and does not
+    /// Publishes in order what was in the outbox. One that the topic refuses as too large is left there and does not
     /// hold up the others.
     /// - Returns: those that were acknowledged.
     func publish(_ events: [UnpublishedEvent]) async throws(Abandoned) -> [NameBasedUUID] {

@@ -90,7 +90,7 @@ public struct StoredDeadLetter: Sendable, Comparable {
             isExcerpt: isExcerpt, owner: owner, record: nil)
     }
 
-    /// Where the record stood that was set aside. Nil where the headers do not tell it: then it is no dead letter of ours.
+    /// Where the record that was set aside came from. Nil where the headers do not tell: then it is no dead letter of ours.
     public var source: (partition: TopicPartition, offset: Int64)? {
         guard !sourceTopic.isEmpty, let sourcePartition, let sourceOffset else { return nil }
         return (TopicPartition(topic: sourceTopic, partition: sourcePartition), sourceOffset)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Parking")
 struct ParkingTests {
-    private func with(
+    func with(
         _ bench: @autoclosure () throws -> ParkingBench, _ body: (ParkingBench) async throws -> Void
     ) async throws {
         let bench = try bench()
@@ -42,7 +42,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("tries go into the parked row and come back with it, to stand beside the decision in the end")
+    @Test("tries go into the parked row and come back with it, and are kept with the decision in the end")
     func tries() async throws {
         try await with(ParkingBench()) { bench in
             let submission = ParkingBench.submission("a")
@@ -78,22 +78,6 @@ struct ParkingTests {
             try await tryAgain(second.history)
             #expect(bench.ledger.decisions.map(\.verdict) == [.whole(.noPurchase, [])])
             #expect(bench.ledger.decisions.first?.parkedID == ParkingBench.position(1).parkedID)
-        }
-    }
-
-    @Test("a blocked app's submission is parked after a second try, and the app's first answer wakes the others, once")
-    func blocked() async throws {
-        try await with(ParkingBench(parkAfterSeconds: 30)) { bench in
-            bench.apple.answer(.blocked(.sharedSecret))
-            try await bench.work(on: bench.item(ParkingBench.submission("a")))
-            #expect(bench.store.content.parked.map(\.reason) == [.blockedSharedSecret])
-            #expect(bench.apple.asked == 2)
-            bench.apple.answer(ParkingBench.genuine)
-            for offset in 2...4 {
-                try await bench.work(on: bench.item(ParkingBench.submission("b\(offset)"), offset: Int64(offset)))
-            }
-            while bench.store.content.woken.isEmpty { await Task.yield() }
-            #expect(bench.store.content.woken == [ParkingBench.bundle])
         }
     }
 
@@ -182,85 +166,6 @@ struct ParkingTests {
         }
     }
 
-    @Test("what comes due is asked for once for each proof, decided or put back, and its row goes")
-    func due() async throws {
-        try await with(ParkingBench()) { bench in
-            let loop = bench.leaseLoop()
-            bench.apple.answer(ParkingBench.genuine)
-            let same = ParkingBench.submission("same")
-            let again = Submission(
-                submissionID: "again", playerID: "player-2", bundleID: ParkingBench.bundle, proof: same.proof)
-            bench.store.add(
-                ParkingBench.leased(same, offset: 1), ParkingBench.leased(again, offset: 2),
-                ParkingBench.leased(ParkingBench.submission("other"), offset: 3))
-            loop.start()
-            while bench.store.content.removed.count < 3 { await Task.yield() }
-            #expect(bench.apple.asked == 2)
-            #expect(bench.ledger.decisions.count == 3)
-            bench.apple.answer(.trouble(.init(.serverError)))
-            bench.store.add(ParkingBench.leased(ParkingBench.submission("late"), offset: 4))
-            while bench.store.content.putBack.isEmpty { await Task.yield() }
-            #expect(bench.store.content.putBack.first?.history.failures == 2)
-            #expect(bench.store.content.limits.allSatisfy { $0 <= 5 })
-            await loop.stop()
-            #expect(bench.parking.slots.leased == 0)
-        }
-    }
-
-    @Test("one that could not be given back is not taken for answered: its row stays")
-    func notGivenBack() async throws {
-        try await with(ParkingBench()) { bench in
-            let loop = bench.leaseLoop()
-            bench.store.refusePutBack()
-            bench.store.add(ParkingBench.leased(ParkingBench.submission("undecided"), offset: 7))
-            loop.start()
-            while bench.store.content.released.isEmpty, bench.store.content.removed.isEmpty { await Task.yield() }
-            await loop.stop()
-            #expect(bench.store.content.released == [7])
-            #expect(bench.store.content.removed.isEmpty)
-        }
-    }
-
-    @Test("a suspect is tried while nothing else is leased, and one that is set aside is counted and not tried")
-    func suspects() async throws {
-        try await with(ParkingBench()) { bench in
-            let loop = bench.leaseLoop()
-            bench.apple.answer(ParkingBench.genuine)
-            let suspect = ParkingBench.submission("suspect")
-            let beside = Shared<[Int]>([])
-            bench.apple.onAsk { [slots = bench.parking.slots] request in
-                guard request.receipt == ParkingBench.receipt("suspect") else { return }
-                beside.update { $0.append(slots.leased) }
-            }
-            bench.store.addSuspects(
-                .setAside(SetAsideSubmission(submissionID: "poison", bundleID: "b", deaths: 3)),
-                .alone(ParkingBench.leased(suspect, offset: 1)))
-            bench.store.add(
-                ParkingBench.leased(ParkingBench.submission("one"), offset: 2),
-                ParkingBench.leased(ParkingBench.submission("other"), offset: 3))
-            loop.start()
-            while bench.store.content.removed.count < 3 { await Task.yield() }
-            await loop.stop()
-            #expect(bench.store.content.removed.sorted() == [1, 2, 3])
-            #expect(beside.value == [1])
-            #expect(bench.store.content.forgiven.isEmpty)
-            #expect(bench.metrics.registry.render().contains(#"receiptd_parkings_total{reason="crashed"} 1"#))
-        }
-    }
-
-    @Test("leased work has a fifth of the slots while fresh work is in memory, half of them otherwise")
-    func slots() {
-        let slots = WorkSlots(maximumInFlight: 2_000, appleConcurrency: 100)
-        #expect(slots.roomForLeases == 50)
-        slots.freshBegan()
-        #expect(slots.roomForLeases == 20)
-        slots.leasesBegan(30)
-        #expect(slots.roomForLeases == 0)
-        slots.freshEnded()
-        #expect(slots.roomForLeases == 20)
-        #expect(WorkSlots(maximumInFlight: 1, appleConcurrency: 1).maximumLeased == 1)
-    }
-
     @Test("while Apple is out nothing is parked for it")
     func nothingParkedInOutage() async throws {
         try await with(ParkingBench()) { bench in
@@ -310,18 +215,5 @@ struct ParkingTests {
             try await bench.work(on: bench.item(ParkingBench.submission("a"), offset: 2))
             #expect(bench.metrics.submissions.with("other").value == 1)
         }
-    }
-
-    @Test("an app is woken seldom, however often its answers change")
-    func wakes() {
-        let apps = BlockedApps()
-        let one = BlockedApps.Credentials(bundleID: "a", areForReceipts: true)
-        #expect(apps.noteBlocked(one) && !apps.noteBlocked(one))
-        #expect(!apps.noteAnswer(.init(bundleID: "b", areForReceipts: true), wasBlocked: false, now: 0))
-        #expect(!apps.noteAnswer(.init(bundleID: "a", areForReceipts: false), wasBlocked: false, now: 0))
-        #expect(apps.noteAnswer(one, wasBlocked: false, now: 0))
-        #expect(apps.noteBlocked(one))
-        #expect(!apps.noteAnswer(one, wasBlocked: true, now: 10))
-        #expect(apps.noteAnswer(one, wasBlocked: true, now: PipelineLimits.wakeSeconds))
     }
 }

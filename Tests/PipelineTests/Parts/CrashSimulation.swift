@@ -104,7 +104,7 @@ struct CrashSimulation {
                 departures: random.chance(20) ? nil : stored.departures)
         }
         _ = process.isolation.update()
-        // The starts stand in Kafka before anything begins.
+        // Kafka has the starts before anything begins.
         commit()
         for (partition, stored) in stored.sorted(by: { $0.key < $1.key }) {
             _ = process.isolation.prepared(

@@ -123,7 +123,7 @@ struct LocalProofTests {
         }
     }
 
-    @Test("the ledger is asked for a proven receipt's purchases, and its word stands in for Apple's")
+    @Test("the ledger is asked for a proven receipt's purchases, and its answer takes the place of Apple's")
     func recall() async throws {
         try await with { bench in
             let submission = ParkingBench.submission("r")

@@ -23,7 +23,7 @@ struct OutcomePublisherTests {
         var settings = PipelineBench.settings(cluster)
         for (name, value) in properties { settings.producerProperties[name] = value }
         let log = log
-        // Time stands still: how often a warning comes does not hang on the machine's speed.
+        // Time does not pass: how often a warning comes does not hang on the machine's speed.
         return try OutcomePublisher(
             settings: settings, health: health, logger: Logger(label: "test") { _ in log }, now: { 0 })
     }
@@ -67,7 +67,7 @@ struct OutcomePublisherTests {
         // TOPIC_AUTHORIZATION_FAILED: librdkafka does not retry it.
         cluster.pushRequestErrors(apiKey: Self.produce, [29, 29])
         try await publisher.publish((0..<5).map { Sample.event($0) }, traceparent: nil)
-        // Before them may stand what a second request of the first try carried.
+        // Before them may be what a second request of the first try carried.
         #expect(try await published().suffix(5) == ["0", "1", "2", "3", "4"])
         cluster.pushRequestErrors(apiKey: Self.produce, [29])
         try await publisher.publish([Sample.event(5)], traceparent: "00-1-2-01")

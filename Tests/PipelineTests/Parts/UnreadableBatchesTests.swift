@@ -3,7 +3,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Which partitions stand before a batch that cannot be read")
+@Suite("Which partitions are stopped by a batch that cannot be read")
 struct UnreadableBatchesTests {
     private let partition = TopicPartition(topic: "t", partition: 1)
     private let other = TopicPartition(topic: "t", partition: 2)

@@ -1,0 +1,132 @@
+/// A metric's name, help text, labels and buckets. The names and labels of the contract are promised to dashboards.
+struct MetricDeclaration: Sendable {
+    let name: String
+    let help: String
+    let labels: [String]
+    /// Of a histogram only: inclusive upper bounds, ascending and finite.
+    let buckets: [Double]
+
+    init(_ name: String, help: String, labels: [String] = [], buckets: [Double] = []) {
+        self.name = name
+        self.help = help
+        self.labels = labels
+        self.buckets = buckets
+    }
+}
+
+extension MetricsRegistry {
+    func counter(_ declared: MetricDeclaration) -> CounterFamily {
+        counter(declared.name, help: declared.help, labels: declared.labels)
+    }
+
+    func gauge(_ declared: MetricDeclaration) -> GaugeFamily {
+        gauge(declared.name, help: declared.help, labels: declared.labels)
+    }
+
+    func histogram(_ declared: MetricDeclaration) -> HistogramFamily {
+        histogram(declared.name, help: declared.help, labels: declared.labels, buckets: declared.buckets)
+    }
+}
+
+extension MetricDeclaration {
+    static let outcomes = Self(
+        "receiptd_outcomes_total", help: "Outcome events decided, by type and reason.", labels: ["type", "reason"])
+    static let deadLetters = Self(
+        "receiptd_dead_letters_total", help: "Records sent to the dead-letter topic.", labels: ["reason"])
+    static let appleRequests = Self(
+        "receiptd_apple_requests_total", help: "Requests to Apple that ended, by result.",
+        labels: ["endpoint", "environment", "result"])
+    static let appleRequestDuration = Self(
+        "receiptd_apple_request_duration_seconds", help: "From a request to Apple to its answer or failure.",
+        buckets: Buckets.request)
+    static let appleConcurrencyLimit = Self(
+        "receiptd_apple_concurrency_limit", help: "Requests to Apple that may be in flight at once, as adapted.")
+    static let appleCircuitOpen = Self(
+        "receiptd_apple_circuit_open", help: "1 while requests to this endpoint are held back after failures.",
+        labels: ["bundle_id", "endpoint"])
+    static let inFlight = Self("receiptd_in_flight", help: "Submissions in memory.")
+    static let parked = Self(
+        "receiptd_parked", help: "Submissions of the fleet that wait in PostgreSQL for their next try.")
+    static let held = Self("receiptd_held", help: "Transactions of the fleet that wait for an operator.")
+    static let outboxPending = Self(
+        "receiptd_outbox_pending", help: "Events of the fleet that are decided and not yet published.")
+    static let consumerLag = Self(
+        "receiptd_consumer_lag", help: "Records in a partition behind the last one, from the next to be read.",
+        labels: ["topic", "partition"])
+    static let assignedPartitions = Self(
+        "receiptd_assigned_partitions", help: "Partitions of the submissions topic that this replica reads.")
+    static let ready = Self("receiptd_ready", help: "1 while /readyz says ready.")
+    static let failures = Self(
+        "receiptd_failures_total", help: "Failures of what runs by itself and tries again, by part.", labels: ["part"])
+    static let failing = Self(
+        "receiptd_failing", help: "1 while a part fails, and until it has worked for a while.", labels: ["part"])
+    static let clockSkew = Self(
+        "receiptd_clock_skew_seconds", help: "Seconds that this process's clock is ahead of another.",
+        labels: ["against"])
+    static let httpConnectionsEvicted = Self(
+        "receiptd_http_connections_evicted_total",
+        help: "Connections to the operators' HTTP server that had to go, for there were too many.")
+    static let submissionDuration = Self(
+        "receiptd_submission_duration_seconds", help: "From a record's timestamp to its published outcome.",
+        buckets: Buckets.submission)
+    static let misconfigured = Self(
+        "receiptd_misconfigured", help: "1 while an app's submissions wait for an operator to mend its settings.",
+        labels: ["bundle_id"])
+    static let appleDown = Self(
+        "receiptd_apple_down", help: "1 while Apple is held back for every app and endpoint in use.")
+    static let appleNoAnswer = Self(
+        "receiptd_apple_no_answer", help: "Of Apple's addresses, how many give no answer now.")
+    static let appleWait = Self(
+        "receiptd_apple_wait_seconds",
+        help: "What requests waited for a circuit, a Retry-After or the budget, of those that had to.",
+        buckets: Buckets.request)
+    static let databaseFallbacks = Self(
+        "receiptd_database_fallbacks_total",
+        help: "Assignments that started below Kafka's offset, for the database lacked what had been committed.")
+    static let offsetResets = Self(
+        "receiptd_offset_resets_total", help: "Times that a partition's committed offset no longer existed.")
+    static let notifications = Self(
+        "receiptd_notifications_total", help: "App Store Server Notifications taken, by type and what came of them.",
+        labels: ["type", "result"])
+    static let oldestInFlightSeconds = Self(
+        "receiptd_oldest_in_flight_seconds", help: "For how long the oldest submission in memory has been there.")
+    static let inFlightBytes = Self("receiptd_in_flight_bytes", help: "Bytes of the submissions in memory.")
+    static let databaseBatchRows = Self(
+        "receiptd_database_batch_rows", help: "Submissions decided in one database transaction.", buckets: Buckets.rows)
+    static let databaseCommitDuration = Self(
+        "receiptd_database_commit_duration_seconds", help: "One database transaction, from BEGIN to COMMIT.",
+        buckets: Buckets.stage)
+    static let stageDuration = Self(
+        "receiptd_stage_duration_seconds", help: "What a submission spends in one stage.",
+        labels: ["stage"], buckets: Buckets.stage)
+    static let paused = Self("receiptd_paused", help: "1 while no records are fetched.")
+    static let rebalances = Self("receiptd_rebalances_total", help: "Changes of the partitions assigned.")
+    static let retries = Self("receiptd_retries_total", help: "Tries of submissions after their first.")
+    static let recalled = Self(
+        "receiptd_recalled_total", help: "Submissions answered from an earlier outcome, without Apple.")
+    static let submissions = Self(
+        "receiptd_submissions_total", help: "Submissions answered, by what they turned out to be.", labels: ["class"])
+    static let replayingPlayers = Self(
+        "receiptd_replaying_players_total",
+        help: "Players whose submissions of purchases that others own came to ten within 30 days.")
+    static let constantTokens = Self(
+        "receiptd_constant_account_tokens_total",
+        help: "Account tokens that more than five players sent, and that name nobody any more.")
+    static let riskSignals = Self(
+        "receiptd_risk_signals_total", help: "Granted and held events that carry a risk signal, by signal.",
+        labels: ["signal"])
+    static let parkings = Self(
+        "receiptd_parkings_total", help: "Submissions that left memory to wait in PostgreSQL, by reason.",
+        labels: ["reason"])
+}
+
+/// Upper bounds of histogram buckets.
+private enum Buckets {
+    /// Seconds: 5 ms to 30 s; the default timeout is 10 s.
+    static let request = [0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2.5, 5, 10, 30]
+    /// Seconds: 5 ms to 300 s, the longest delay between two tries.
+    static let submission = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
+    /// Seconds: 0.5 ms to 10 s.
+    static let stage = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
+    static let rows: [Double] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000]
+}

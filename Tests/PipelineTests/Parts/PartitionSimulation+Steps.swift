@@ -1,0 +1,178 @@
+import Fulfillment
+import Kafka
+
+@testable import Pipeline
+
+// What may happen to the partition, one step at a time: its owner's work, then its database's troubles.
+extension PartitionSimulation {
+    mutating func fetch() {
+        guard owner.progress.isRowKnown, owner.next < log.count, !owner.gate.isFull else { return askLate() }
+        let entry = log[owner.next]
+        guard owner.gate.take(Sample.record(offset: entry.offset), .unlimited) == .admitted else { return }
+        _ = owner.progress.beginsNewEpoch(at: entry.offset)
+        let record = Sample.record(offset: entry.offset)
+        let item = SubmissionInHand(
+            AdmittedRecord(
+                record: record, ticket: owner.lanes.enter(entry.player), assignment: owner.assignment,
+                epoch: owner.progress.epoch, mayBeRedelivered: true),
+            at: Sample.position(record),
+            decoded: .deadLetter(DeadLetter(reason: .malformedMessage, detail: "a test's")))
+        owner.progress.admit(entry.offset)
+        owner.works.append(Work(item: item, index: owner.next))
+        owner.next += 1
+    }
+
+    /// A database that did not answer at the assignment does now.
+    private mutating func askLate() {
+        guard !owner.progress.isRowKnown else { return }
+        let row = onSomeSession { $0.row }
+        if owner.progress.rowWasRead(late: row) != nil { assign(lowerStart: row?.nextOffset ?? 0) }
+    }
+
+    /// One whose turn it is gets its outcome, or finds the one that it has. Returns its place in the owner's hands.
+    mutating func decide(_ owner: Owner) -> Int? {
+        guard !owner.isLeaving else { return nil }
+        let ready = owner.works.indices.filter { index in
+            !owner.works[index].isDecided && (owner.works[index].item.ticket.map(owner.lanes.isFirst) ?? true)
+        }
+        guard let index = ready.randomElement(using: &random) else { return nil }
+        let place = owner.works[index].index
+        let isNew = onSomeSession { database in
+            owner.works[index].item.wasDecided(in: database.history)
+            return database.decided.insert(place).inserted
+        }
+        if isNew { decided.append(place) }
+        return index
+    }
+
+    /// What a statement does that comes by the pool: which of its sessions runs it is chance.
+    private mutating func onSomeSession<Value>(_ body: (inout Database) -> Value) -> Value {
+        guard var former = formerPrimary, random.chance(50) else { return body(&primary) }
+        defer { formerPrimary = former }
+        return body(&former)
+    }
+
+    /// The consumer's thread hears of one that is done.
+    mutating func tell() {
+        let done = owner.works.indices.filter { owner.works[$0].isDecided }
+        guard let index = done.randomElement(using: &random) else { return }
+        if end(owner.works.remove(at: index), isDone: true) != nil { assign() }
+    }
+
+    private mutating func end(_ work: Work, isDone: Bool) -> PartitionProgress.Restart? {
+        if let ticket = work.item.ticket { owner.lanes.leave(ticket) }
+        owner.gate.release(bytes: work.item.byteCount)
+        guard isDone else { return nil }
+        return owner.progress.finish(
+            work.item.position.offset, epoch: work.item.epoch, decidedIn: work.item.decidedIn)
+    }
+
+    /// It is written or not, and the owner hears of it or not.
+    mutating func endCheckpoint(isTroubled: Bool) {
+        guard let (write, decidedIn) = owner.checkpoint else { return }
+        owner.checkpoint = nil
+        var result: CheckpointResult?
+        if !isTroubled || random.chance(80) {
+            result = onSomeSession { database in
+                guard decidedIn == nil || decidedIn == database.history else {
+                    return CheckpointResult(history: database.history)
+                }
+                guard database.row == write.expected else {
+                    return CheckpointResult(history: database.history, refused: [0: database.row])
+                }
+                database.row = write.new
+                return CheckpointResult(history: database.history)
+            }
+        }
+        if isTroubled, random.chance(20) { result = nil }
+        if owner.progress.endCheckpoint(write, partition: 0, result) != nil { assign() }
+    }
+
+    mutating func look() {
+        guard case .some(let asked) = owner.progress.verifiableRow else { return }
+        let (row, history) = onSomeSession { ($0.row, $0.history) }
+        if owner.progress.verify(row, in: history, asked: asked) != nil { assign() }
+    }
+
+    mutating func beginCommit() {
+        guard owner.commitUnderWay == nil, let due = owner.progress.commitDue(metadata: { _ in "" }) else { return }
+        owner.commitUnderWay = due
+        owner.progress.commitWasSent(due)
+    }
+
+    mutating func endCommit(fails: Bool) {
+        guard let mark = owner.commitUnderWay else { return }
+        owner.commitUnderWay = nil
+        guard !fails else { return owner.progress.commitFailed() }
+        committed = mark.offset
+        _ = owner.progress.commitSucceeded(at: mark.offset)
+    }
+
+    /// Some of what is under way may finish, the rest is given up; the last checkpoint and the last commit come before the
+    /// partition goes.
+    mutating func revoke(isLost: Bool) {
+        endCommit(fails: isLost)
+        var mustRestart = false
+        if !isLost {
+            owner.isLeaving = true
+            while !owner.works.isEmpty {
+                let work = owner.works.remove(at: random.below(owner.works.count))
+                if end(work, isDone: work.isDecided && random.chance(80)) != nil { mustRestart = true }
+            }
+            if !mustRestart {
+                owner.checkpoint = owner.checkpoint ?? owner.progress.beginCheckpoint()
+                let before = assignments
+                endCheckpoint(isTroubled: true)
+                if assignments != before { return }
+                if let due = owner.progress.commitDue(metadata: { _ in "" }) { committed = due.offset }
+            }
+        }
+        assign()
+    }
+
+    /// To the next owner, which begins at the lower of what Kafka and the database say.
+    mutating func assign(lowerStart: Int64? = nil) {
+        assignments += 1
+        let row: OffsetCheckpoint?? = random.chance(20) ? nil : .some(onSomeSession { $0.row })
+        let earliest = log.first?.offset ?? 0
+        let start =
+            committed.map {
+                PartitionProgress.start(committed: $0, row: row, earliest: earliest, lowered: lowerStart)
+            } ?? earliest
+        owner = Owner(
+            assignment: assignments,
+            progress: PartitionProgress(
+                start: start, committed: committed.map { CommitMark(offset: $0) }, row: row,
+                writer: Int64(assignments)),
+            gate: Self.gate(maximumRecords),
+            next: log.firstIndex { $0.offset >= start } ?? log.count)
+    }
+
+    /// librdkafka hands records out a second time.
+    mutating func fallBack() {
+        guard owner.next > 0 else { return }
+        owner.next = random.below(owner.next)
+    }
+
+    /// A backup is taken; it is put back; a standby that lags is promoted while old sessions live on; or those end.
+    mutating func troubleDatabase() {
+        switch random.below(4) {
+        case 0: backups.append(primary)
+        case 1:
+            guard let backup = backups.randomElement(using: &random) else { return }
+            primary = begun(backup)
+            formerPrimary = nil
+        case 2:
+            formerPrimary = primary
+            primary = begun(backups.last ?? primary)
+        default: formerPrimary = nil
+        }
+    }
+
+    private mutating func begun(_ state: Database) -> Database {
+        histories += 1
+        var database = state
+        database.history = DatabaseHistory("\(histories)")
+        return database
+    }
+}
