@@ -25,7 +25,7 @@ struct ClockTests {
             #expect(taken.count == 1)
         } else {
             #expect(try await store.hasSuspect())
-            guard case .alone = try await store.leaseSuspect() else {
+            guard case .isolated = try await store.leaseSuspect() else {
                 Issue.record("not taken")
                 return
             }

@@ -93,7 +93,7 @@ public final class InMemoryParking: ParkedSubmissions {
                         submissionID: submission.submissionID.text, bundleID: submission.bundleID.text, deaths: deaths))
             }
             state.rows[id]?.isIsolated = true
-            return Self.lease(id, isDue: true, &state).map { .alone($0) } ?? .none
+            return Self.lease(id, isDue: true, &state).map { .isolated($0) } ?? .none
         }
     }
 

@@ -67,7 +67,7 @@ public struct LeasedSubmission: Sendable {
 public enum SuspectLease: Sendable {
     case none
     /// To be tried with nothing else of the parked ones beside it.
-    case alone(LeasedSubmission)
+    case isolated(LeasedSubmission)
     /// It killed its workers: it waits for an operator now. Nothing looks into it any more.
     case setAside(SetAsideSubmission)
 }

@@ -89,7 +89,7 @@ final class ParkedSource: LeaseSource {
             switch try await parking.store.leaseSuspect() {
             case .none: return nil
             case .setAside(let submission): noteSetAside(submission)
-            case .alone(let leased):
+            case .isolated(let leased):
                 parking.slots.leasesBegan(1)
                 return leased
             }

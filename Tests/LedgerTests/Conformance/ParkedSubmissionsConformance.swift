@@ -16,7 +16,7 @@ struct ParkedSubmissionsConformance {
         }
 
         func takeIsolated() async throws -> LeasedSubmission? {
-            if case .alone(let leased) = try await store.leaseSuspect() { leased } else { nil }
+            if case .isolated(let leased) = try await store.leaseSuspect() { leased } else { nil }
         }
     }
 

@@ -234,7 +234,7 @@ struct ParkingTests {
             }
             bench.store.addSuspects(
                 .setAside(SetAsideSubmission(submissionID: "poison", bundleID: "b", deaths: 3)),
-                .alone(ParkingBench.leased(suspect, offset: 1)))
+                .isolated(ParkingBench.leased(suspect, offset: 1)))
             bench.store.add(
                 ParkingBench.leased(ParkingBench.submission("one"), offset: 2),
                 ParkingBench.leased(ParkingBench.submission("other"), offset: 3))
