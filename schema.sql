@@ -266,7 +266,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION count_grants_of_days IS
-    'How many grants stand of each player, app, product (null: any) and UTC day of purchase, up to a number.';
+    'How many grants there are of each player, app, product (null: any) and UTC day of purchase, up to a number.';
 
 CREATE OR REPLACE FUNCTION players_of_devices(
     bundles text[], devices text[], since date[], most bigint
@@ -537,7 +537,7 @@ CREATE TABLE IF NOT EXISTS durable_offsets (
 -- Since version 3. Owners of the partition that left in order: what tells a departure that Kafka refused from a death.
 ALTER TABLE durable_offsets ADD COLUMN IF NOT EXISTS departures bigint NOT NULL DEFAULT 0 CHECK (departures >= 0);
 COMMENT ON TABLE durable_offsets IS
-    'Until version 3 what is offset_checkpoints now, for one consumer group alone: read where a partition has no row there.';
+    'Until version 3 what is offset_checkpoints now, for only one consumer group: read where a partition has no row there.';
 
 -- Since version 4.
 CREATE TABLE IF NOT EXISTS offset_checkpoints (
@@ -613,7 +613,7 @@ ALTER TABLE parked
     ADD COLUMN IF NOT EXISTS tries text COLLATE "C",
     -- Takes since a try last ended, the one under way included: the others ended with their workers, or nobody knows how.
     ADD COLUMN IF NOT EXISTS takes integer NOT NULL DEFAULT 0 CHECK (takes >= 0),
-    -- Taken alone, and neither given back nor forgiven.
+    -- Taken in isolation, and neither released nor forgiven.
     ADD COLUMN IF NOT EXISTS is_alone boolean NOT NULL DEFAULT false,
     ADD COLUMN IF NOT EXISTS deaths_alone integer NOT NULL DEFAULT 0 CHECK (deaths_alone >= 0);
 -- Since version 4. What was parked before counts for nobody.

@@ -53,7 +53,7 @@ public struct LedgerObserver: Sendable {
 /// Why a transaction is run again.
 public enum LedgerTrouble: Sendable {
     case failed(PostgresError)
-    /// A grant without its claim stood there: an outside writer's. The batch looks at everything.
+    /// A grant without its claim was there: an outside writer's. The batch looks at everything.
     case unknownGrant
     /// Records of the batch were decided by another replica meanwhile: their first answers are taken.
     case decidedBefore(records: Int)

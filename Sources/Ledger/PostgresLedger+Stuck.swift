@@ -30,7 +30,7 @@ extension PostgresLedger {
             }
             _ = stuckAcknowledged.flushEnded()
         } catch {
-            stuckAcknowledged.giveBack(ids)
+            stuckAcknowledged.restore(ids)
             note(PostgresError(caught: error), of: .acknowledgements)
         }
     }

@@ -40,7 +40,7 @@ extension PostgresLedger {
             return .committed(written.events, in: written.history)
         } catch {
             let isStuck = (error as? PostgresError)?.isStuck ?? false
-            (isStuck ? stuckAcknowledged : acknowledged).giveBack(write.acknowledged)
+            (isStuck ? stuckAcknowledged : acknowledged).restore(write.acknowledged)
             if let undone = error as? DecisionBatchWrite.Undone { return .undone(undone) }
             #if DEBUG
                 if let planted = error as? DecisionBatchWrite.Unwritten { return .committed(planted.events, in: nil) }

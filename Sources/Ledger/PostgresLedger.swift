@@ -154,7 +154,7 @@ extension PostgresLedger {
                 try await pool.run { try DeleteAcknowledged.run(ids, in: $0) }
                 noteSuccess(of: .acknowledgements)
             } catch {
-                acknowledged.giveBack(ids)
+                acknowledged.restore(ids)
                 note(PostgresError(caught: error), of: .acknowledgements)
                 return false
             }

@@ -48,7 +48,7 @@ final class Connection {
         self.handle = handle
         // By default libpq writes notices to standard error.
         PQsetNoticeProcessor(handle, { _, _ in }, nil)
-        // A refusal comes as a text alone: so it has its SQLSTATE.
+        // A refused connection has only a text: in this form its SQLSTATE is in it.
         PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
         if let error = Self.drive(handle, within: limit, interrupt: interrupt) { throw error.at(server) }
         guard isAlive else { throw refusal() }
@@ -58,7 +58,7 @@ final class Connection {
 
     deinit {
         if isReleased { return }
-        if hasPlace { hung.giveBack() }
+        if hasPlace { hung.releasePlace() }
         PQfinish(handle)
     }
 
@@ -121,7 +121,7 @@ final class Connection {
         }
         let types = parameters.map(\.type)
         guard prepare, prepared[statement.name].map({ $0.types == types }) ?? true else {
-            // A name stands for one list of types; the same SQL with others goes unprepared.
+            // A name belongs to one list of types; the same SQL with others goes unprepared.
             return try executeUnprepared(statement.sql, types, parameters)
         }
         let isOld = prepared[statement.name] != nil

@@ -48,7 +48,7 @@ final class HungSessions: Sendable {
         for one in state.withLock({ $0.left }) { PQfinish(one.handle) }
     }
 
-    /// A place for one more to be left behind, to be used or given back. False where there is none.
+    /// A place for one more to be left behind, to be used or released. False where there is none.
     func reserve() -> Bool {
         state.withLock { state in
             closeEnded(&state)
@@ -58,7 +58,7 @@ final class HungSessions: Sendable {
         }
     }
 
-    func giveBack() { state.withLock { $0.reserved -= 1 } }
+    func releasePlace() { state.withLock { $0.reserved -= 1 } }
 
     /// Closes those that have ended.
     func look() {

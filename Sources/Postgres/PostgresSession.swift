@@ -68,7 +68,7 @@ public final class PostgresSession {
         do {
             return try connection.copyIn(statement, next: next)
         } catch let error as PostgresError {
-            throw noted(error)
+            throw dropIfUnusable(after: error)
         } catch {
             dropIfLost()
             throw error
@@ -108,7 +108,7 @@ public final class PostgresSession {
         do {
             _ = try use { connection throws(PostgresError) in try connection.run(beginning + more) }
         } catch  where error.kind == .connection && isReused {
-            // Ended between the look at it and now. BEGIN alone does nothing: it can be said again.
+            // Ended between the look at it and now. BEGIN by itself does nothing: it can be sent again.
             _ = try use { connection throws(PostgresError) in try connection.run(beginning + more) }
         }
     }
@@ -144,7 +144,7 @@ public final class PostgresSession {
         do {
             _ = try connection.run("ROLLBACK")
         } catch {
-            _ = noted(error)
+            _ = dropIfUnusable(after: error)
             drop()
         }
     }
@@ -175,12 +175,12 @@ extension PostgresSession {
         do {
             return try body(connection)
         } catch {
-            throw noted(error)
+            throw dropIfUnusable(after: error)
         }
     }
 
     /// The same error, after letting go of a connection that is no more use.
-    private func noted(_ error: PostgresError) -> PostgresError {
+    private func dropIfUnusable(after error: PostgresError) -> PostgresError {
         if error.isHung, let connection { shared.hung.leave(connection, wasCommitting: isCommitting) }
         if error.kind == .connection { drop() } else { dropIfLost() }
         return error

@@ -32,7 +32,7 @@ struct AccountTokenTests {
         return (words.compactMap(\.self) + event.risk.map(\.rawValue)).joined(separator: " ")
     }
 
-    @Test("what was learnt stands for other batches and replicas, and the token itself is nowhere")
+    @Test("what was learnt is in force for other batches and replicas, and the token itself is nowhere")
     func remembered() async throws {
         let database = try await LedgerDatabase()
         let (one, other) = (database.ledger(), database.ledger())

@@ -14,7 +14,7 @@ struct DatabaseHistoryTests {
             history: WaitingHistory(), dueAfterSeconds: 3_600)
     }
 
-    @Test("comes with everything that lets a record count as done, and is the one that offsets are noted in")
+    @Test("comes with everything that lets a record count as done, and is the one that offsets are checkpointed in")
     func everywhere() async throws {
         let database = try await LedgerDatabase()
         let here = try await PostgresCheckpoints(pool: database.pool, group: "receiptd").read(

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Migration beside workers and readers")
 struct MigrationTests {
-    @Test("a current schema is left alone, also while a backup reads the grants")
+    @Test("a current schema is left as it is, also while a backup reads the grants")
     func current() async throws {
         let database = try await LedgerDatabase()
         let backup = try await OpenTransaction(database, "LOCK TABLE grants, outcomes IN ACCESS SHARE MODE")

@@ -24,7 +24,7 @@ struct OutboxTests {
         #expect(try await database.number("SELECT count(*) FROM outbox") == 1)
     }
 
-    @Test("acknowledged events that no batch takes along go alone")
+    @Test("acknowledged events that no batch takes along go by themselves")
     func flushed() async throws {
         let database = try await LedgerDatabase()
         var limits = PostgresLedger.Limits()

@@ -9,7 +9,7 @@ struct OutsideWriterTests {
         submission_id, granted_at
         """
 
-    @Test("a row of the contract's columns alone is a grant, and claims its original transaction")
+    @Test("a row of only the contract's columns is a grant, and claims its original transaction")
     func contractColumns() async throws {
         let database = try await LedgerDatabase()
         try await database.run(

@@ -5,37 +5,13 @@ import Testing
 
 @Suite("Parked submissions")
 struct ParkingTests {
-    private func parking(
-        _ offset: Int64, player: String = "player-1", proof: String? = nil, _ reason: ParkingReason = .appleTrouble,
-        history: WaitingHistory = WaitingHistory(failures: 1), dueAfter seconds: Double = 0, isProven: Bool = false
-    ) -> ParkingSubmission {
-        ParkingSubmission(
-            submission: Sample.submission("s-\(offset)", player: player), position: Sample.position(offset),
-            proof: Sample.digest(proof ?? "proof \(offset)"), isProven: isProven, traceparent: "00-aa-bb-01",
-            reason: reason,
-            detail: "timeout", history: history, dueAfterSeconds: seconds)
-    }
-
-    private func with(
-        leaseSeconds: Double = 60, _ body: (LedgerDatabase, PostgresParking) async throws -> Void
-    ) async throws {
-        let database = try await LedgerDatabase()
-        let parking = PostgresParking(pool: LedgerDatabase.pool(database.uri), leaseSeconds: leaseSeconds)
-        try await body(database, parking)
-        await parking.close()
-    }
-
-    private func outcome(of given: ParkingSubmission, in store: PostgresParking) async throws -> ParkingOutcome {
-        try await store.park(given).value
-    }
-
     @Test("one comes back as it was parked, when it is due and not before")
     func roundTrip() async throws {
-        try await with { database, store in
+        try await withParking { database, store in
             let history = WaitingHistory(
                 failures: 3, doubts: [.noPurchase: 2, .malformedReceipt: 1], firstFailureAt: Sample.noon, parkings: 4,
                 tries: [Sample.appleTry, AppleTry(at: Sample.noon, answer: .trouble(.init(.timeout)))])
-            let given = parking(7, .doubt, history: history, dueAfter: 3_600)
+            let given = Sample.parking(7, .doubt, history: history, dueAfter: 3_600)
             try await store.park(given)
             #expect(try await store.leaseDue(limit: 10).isEmpty)
             try await database.run("UPDATE parked SET due_at = now()")
@@ -55,9 +31,9 @@ struct ParkingTests {
 
     @Test("the same record is parked once, and its offset counts as one that may come again")
     func once() async throws {
-        try await with { database, store in
-            try await store.park(parking(7, dueAfter: 60))
-            try await store.park(parking(7, .blockedRequest, dueAfter: 0))
+        try await withParking { database, store in
+            try await store.park(Sample.parking(7, dueAfter: 60))
+            try await store.park(Sample.parking(7, .blockedRequest, dueAfter: 0))
             #expect(try await database.number("SELECT count(*) FROM parked WHERE reason = 'apple_trouble'") == 1)
             #expect(try await database.number("SELECT count(*) FROM parked_submissions") == 1)
             let ledger = database.ledger()
@@ -68,10 +44,10 @@ struct ParkingTests {
 
     @Test("two replicas never take the same, and a lease that ends gives it to another")
     func leases() async throws {
-        try await with { database, store in
+        try await withParking { database, store in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for offset in 0..<60 {
-                    group.addTask { try await store.park(parking(Int64(offset), player: "p-\(offset)")) }
+                    group.addTask { try await store.park(Sample.parking(Int64(offset), player: "p-\(offset)")) }
                 }
                 try await group.waitForAll()
             }
@@ -100,10 +76,10 @@ struct ParkingTests {
         }
     }
 
-    @Test("one that is given back waits anew, or goes on as before; one that is answered is gone")
-    func givenBack() async throws {
-        try await with { database, store in
-            for offset in 1...3 { try await store.park(parking(Int64(offset))) }
+    @Test("one that is released waits anew, or goes on as before; one that is answered is gone")
+    func released() async throws {
+        try await withParking { database, store in
+            for offset in 1...3 { try await store.park(Sample.parking(Int64(offset))) }
             let taken = try await store.leaseDue(limit: 10)
             #expect(taken.map(\.position.offset) == [1, 2, 3])
             let history = WaitingHistory(
@@ -125,10 +101,10 @@ struct ParkingTests {
 
     @Test("what waits with the same proof comes along, and is told from what is due")
     func alike() async throws {
-        try await with { _, store in
-            try await store.park(parking(1, proof: "same", dueAfter: 3_600))
-            try await store.park(parking(2, player: "player-2", proof: "same", dueAfter: 0))
-            try await store.park(parking(3, player: "player-3", dueAfter: 3_600))
+        try await withParking { _, store in
+            try await store.park(Sample.parking(1, proof: "same", dueAfter: 3_600))
+            try await store.park(Sample.parking(2, player: "player-2", proof: "same", dueAfter: 0))
+            try await store.park(Sample.parking(3, player: "player-3", dueAfter: 3_600))
             let taken = try await store.leaseDue(limit: 10)
             let isDue = Dictionary(uniqueKeysWithValues: taken.map { ($0.position.offset, $0.isDue) })
             #expect(isDue == [1: false, 2: true])
@@ -137,10 +113,10 @@ struct ParkingTests {
 
     @Test("the row goes with the transaction that decides the submission, also where it was decided before")
     func decided() async throws {
-        try await with { database, store in
+        try await withParking { database, store in
             let ledger = database.ledger()
-            try await store.park(parking(1))
-            try await store.park(parking(2))
+            try await store.park(Sample.parking(1))
+            try await store.park(Sample.parking(2))
             let taken = try await store.leaseDue(limit: 10)
             let first = decision(taken[0], .each([Sample.judged(Sample.purchase("1000"))]))
             let outcome = try await ledger.record(first)
@@ -149,7 +125,7 @@ struct ParkingTests {
             // The operator's answer was first.
             let rejected = try await ledger.record(decision(taken[1], .whole(.refusedByOperator, [])))
             #expect(rejected.reason == .refusedByOperator)
-            try await store.park(parking(2))
+            try await store.park(Sample.parking(2))
             let late = try await ledger.record(decision(taken[1], .each([Sample.judged(Sample.purchase("2000"))])))
             #expect(late == rejected)
             #expect(try await database.number("SELECT count(*) FROM parked") == 0)
@@ -160,9 +136,9 @@ struct ParkingTests {
 
     @Test("a redelivered record that waits is known to wait, and its row does not hide an answer")
     func recalled() async throws {
-        try await with { database, store in
+        try await withParking { database, store in
             let ledger = database.ledger()
-            let given = parking(1)
+            let given = Sample.parking(1)
             try await store.park(given)
             func recall(isParked: Bool, redelivered: Bool = true) async throws -> Recollection {
                 try await ledger.recall(
@@ -184,9 +160,9 @@ struct ParkingTests {
 
     @Test("data that the database refuses stays for the operator, and a try of it leaves it there")
     func refused() async throws {
-        try await with { database, store in
+        try await withParking { database, store in
             let ledger = database.ledger()
-            try await store.park(parking(1))
+            try await store.park(Sample.parking(1))
             let taken = try await store.leaseDue(limit: 1)
             let outcome = try await ledger.record(
                 decision(taken[0], .each([Sample.judged(Sample.purchase("1000", quantity: 0))])))
@@ -204,10 +180,10 @@ struct ParkingTests {
 
     @Test("a bad row does not keep the good ones of its batch from being parked")
     func badRow() async throws {
-        try await with { database, store in
+        try await withParking { database, store in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for offset in 0..<20 {
-                    let given = parking(Int64(offset), player: offset == 11 ? "p\u{0}" : "p-\(offset)")
+                    let given = Sample.parking(Int64(offset), player: offset == 11 ? "p\u{0}" : "p-\(offset)")
                     group.addTask { try await store.park(given) }
                 }
                 try await group.waitForAll()
@@ -222,84 +198,12 @@ struct ParkingTests {
         }
     }
 
-    @Test("a player's proven ones beyond twenty follow one after the other within seconds; others' are not delayed")
-    func shareOfPlayer() async throws {
-        try await with { (database, store) async throws -> Void in
-            for offset in 0..<60 {
-                #expect(
-                    try await outcome(of: parking(Int64(offset), player: "hog", isProven: true), in: store) == .parked)
-            }
-            #expect(try await outcome(of: parking(100, player: "guest"), in: store) == .parked)
-            let onTime = try await database.number("SELECT count(*) FROM parked WHERE due_at <= parked_at")
-            #expect(onTime == 21)
-            let spread = "SELECT (extract(epoch FROM max(due_at - parked_at)) * 100)::bigint FROM parked"
-            #expect(try await database.number(spread) == 1_000)
-        }
-    }
-
-    @Test("a player's twenty-first proof that is not proven is not parked, whatever brought it there")
-    func tooManyWaiting() async throws {
-        try await with { database, store in
-            for offset in 0..<20 {
-                let reason = [ParkingReason.appleTrouble, .playerShare, .blockedNoServerAPI, .doubt][offset % 4]
-                #expect(try await outcome(of: parking(Int64(offset), player: "hog", reason), in: store) == .parked)
-            }
-            for reason in [ParkingReason.appleTrouble, .playerShare, .blockedNoServerAPI] {
-                #expect(try await outcome(of: parking(20, player: "hog", reason), in: store) == .tooManyWaiting)
-            }
-            #expect(try await outcome(of: parking(21, player: "hog", isProven: true), in: store) == .parked)
-            #expect(try await outcome(of: parking(22, player: "guest"), in: store) == .parked)
-            // It waits already, or its proof does.
-            #expect(try await outcome(of: parking(7, player: "hog"), in: store) == .parked)
-            #expect(try await outcome(of: parking(23, player: "hog", proof: "proof 7"), in: store) == .parked)
-            #expect(try await database.number("SELECT count(*) FROM parked WHERE player_id = 'hog'") == 22)
-            #expect(try await database.number("SELECT count(*) FROM parked_submissions") == 23)
-            try await database.run("DELETE FROM parked WHERE source_offset = 3")
-            #expect(try await outcome(of: parking(20, player: "hog"), in: store) == .parked)
-            // The same proof again and again does not fill the table either.
-            for offset in 1_000..<1_100 {
-                _ = try await store.park(parking(Int64(offset), player: "hog", proof: "proof 7"))
-            }
-            let rows = "SELECT count(*) FROM parked WHERE player_id = 'hog' AND NOT is_proven"
-            #expect(try await database.number(rows) == 100)
-        }
-    }
-
-    @Test("a flood of one player's in one batch is bounded as one by one")
-    func tooManyAtOnce() async throws {
-        try await with { database, store in
-            let outcomes = try await withThrowingTaskGroup(of: ParkingOutcome.self) { group in
-                for offset in 0..<300 {
-                    group.addTask { try await outcome(of: parking(Int64(offset), player: "hog"), in: store) }
-                }
-                return try await group.reduce(into: []) { $0.append($1) }
-            }
-            #expect(outcomes.count { $0 == .parked } == 20)
-            #expect(try await database.number("SELECT count(*) FROM parked") == 20)
-        }
-    }
-
-    @Test("what found no place in memory is tried in order, one after the other")
-    func playerShare() async throws {
-        try await with { database, store in
-            for offset in 0..<8 { try await store.park(parking(Int64(offset), player: "hog", .playerShare)) }
-            let inOrder = """
-                SELECT count(*) FROM (
-                    SELECT source_offset, row_number() OVER (ORDER BY due_at) - 1 AS place FROM parked) AS placed
-                WHERE source_offset = place
-                """
-            #expect(try await database.number(inOrder) == 8)
-            let spread = "SELECT (extract(epoch FROM max(due_at) - min(due_at)) * 100)::bigint FROM parked"
-            #expect(try await database.number(spread) >= 175)
-        }
-    }
-
     @Test("an app whose credentials work again wakes what they held up, and nothing else")
     func wakes() async throws {
-        try await with { database, store in
-            try await store.park(parking(1, .blockedSharedSecret, dueAfter: 3_600))
-            try await store.park(parking(2, .blockedNoServerAPI, dueAfter: 3_600))
-            try await store.park(parking(3, .doubt, dueAfter: 3_600))
+        try await withParking { database, store in
+            try await store.park(Sample.parking(1, .blockedSharedSecret, dueAfter: 3_600))
+            try await store.park(Sample.parking(2, .blockedNoServerAPI, dueAfter: 3_600))
+            try await store.park(Sample.parking(3, .doubt, dueAfter: 3_600))
             try await store.retryBlocked(Sample.bundle, for: ParkingReason.blockagesOfReceipts)
             let soon = "SELECT sum(source_offset)::bigint FROM parked WHERE due_at < now() + interval '1 minute'"
             #expect(try await database.number(soon) == 1)
@@ -310,9 +214,9 @@ struct ParkingTests {
 
     @Test("an operator lists, counts, retries and leases by app and reason")
     func operators() async throws {
-        try await with { database, store in
-            try await store.park(parking(1, .blockedRequest, dueAfter: 3_600))
-            try await store.park(parking(2, .doubt, dueAfter: 3_600))
+        try await withParking { database, store in
+            try await store.park(Sample.parking(1, .blockedRequest, dueAfter: 3_600))
+            try await store.park(Sample.parking(2, .doubt, dueAfter: 3_600))
             let operatorStore = ParkedAdministration(pool: database.pool)
             #expect(try await operatorStore.list(ParkedFilter(), limit: 10).map(\.submissionID) == ["s-1", "s-2"])
             let blocked = ParkedFilter(bundleID: Sample.bundle.text, reason: .blockedRequest)
@@ -331,8 +235,8 @@ struct ParkingTests {
 
     @Test("taking what is due reads no more than that, however much waits")
     func plan() async throws {
-        try await with { database, store in
-            try await store.park(parking(1))
+        try await withParking { database, store in
+            try await store.park(Sample.parking(1))
             try await database.run(
                 """
                 INSERT INTO parked (id, source_topic, source_partition, source_offset, source_timestamp, submission_key,

@@ -76,7 +76,7 @@ struct PartitionMaintenanceTests {
         #expect(sane.dropped.count == 2 && sane.prunedProofs == 1 && sane.prunedReplays == 1)
     }
 
-    @Test("one replica looks, and the others leave it alone for a while")
+    @Test("one replica looks, and the others do not for a while")
     func turns() async throws {
         let database = try await LedgerDatabase()
         let pool = LedgerDatabase.pool(database.uri, size: 4)

@@ -21,7 +21,7 @@ struct SchemaTests {
         #expect(try await database.number(days) == 10)
     }
 
-    @Test("an old one and a newer one are told apart, and a newer one is left alone")
+    @Test("an old one and a newer one are told apart, and a newer one is left as it is")
     func versions() async throws {
         let database = try await LedgerDatabase()
         try await database.run("UPDATE schema_version SET version = version + 1")
@@ -98,7 +98,7 @@ struct SchemaTests {
         #expect(try await database.number("SELECT count(*) FROM parked") == 1)
     }
 
-    @Test("a database of version 2 is brought up, and what waits in it is taken up")
+    @Test("a database of version 2 is brought up, and what waits in it is leased")
     func fromVersion2() async throws {
         let database = try await LedgerDatabase()
         let store = PostgresParking(pool: LedgerDatabase.pool(database.uri))

@@ -23,17 +23,17 @@ struct SuspectTests {
         }
     }
 
-    /// The worker is gone: nobody gives back what it had.
+    /// The worker is gone: nobody releases what it had leased.
     private func die(_ database: LedgerDatabase) async throws {
         try await database.run(
             "UPDATE parked SET leased_until = now() - interval '1 second' WHERE leased_until IS NOT NULL")
     }
 
-    private func takeAlone(_ store: PostgresParking) async throws -> LeasedSubmission? {
+    private func takeIsolated(_ store: PostgresParking) async throws -> LeasedSubmission? {
         if case .isolated(let leased) = try await store.leaseSuspect() { leased } else { nil }
     }
 
-    @Test("after three takes in company and three deaths alone it is set aside, and none that was beside it")
+    @Test("after three takes with others and three deaths in isolation it is set aside, and none that was beside it")
     func poison() async throws {
         try await with { database, store in
             try await park(1...5, in: store)
@@ -76,7 +76,7 @@ struct SuspectTests {
                 ParkedFilter(reason: .crashed), limit: 10)
             #expect(listed.map(\.submissionID) == ["s-3"])
             #expect(listed.first?.dueAt == nil && listed.first?.isLeased == false)
-            #expect(listed.first?.detail == "the process died 3 times while this one alone was taken up")
+            #expect(listed.first?.detail == "the process died 3 times while this one was tried in isolation")
             #expect(try await database.number("SELECT takes + deaths_alone FROM parked WHERE source_offset = 4") == 0)
             // An operator's word ends it, without a grudge.
             #expect(try await ParkedAdministration(pool: database.pool).retry(ParkedFilter(submissionID: "s-3")) == 1)
@@ -97,18 +97,18 @@ struct SuspectTests {
                 try await die(database)
             }
             for _ in 0..<5 {
-                let released = try #require(try await takeAlone(store))
+                let released = try #require(try await takeIsolated(store))
                 try await store.endLease(of: released)
-                let forgiven = try #require(try await takeAlone(store))
+                let forgiven = try #require(try await takeIsolated(store))
                 try await store.clearSuspicion(of: forgiven)
                 try await die(database)
             }
             // Two deaths are not enough, and an end forgets them.
             for _ in 0..<2 {
-                #expect(try await takeAlone(store) != nil)
+                #expect(try await takeIsolated(store) != nil)
                 try await die(database)
             }
-            let last = try #require(try await takeAlone(store))
+            let last = try #require(try await takeIsolated(store))
             try await store.reschedule(last, reason: .doubt, detail: nil, history: last.history, dueAfterSeconds: 0)
             #expect(try await store.hasSuspect() == false)
             #expect(try await store.leaseDue(limit: 1).count == 1)
@@ -122,8 +122,8 @@ struct SuspectTests {
             try await database.run("UPDATE parked SET takes = 3 WHERE source_offset = 1")
             try await database.run("UPDATE parked SET proof = (SELECT proof FROM parked WHERE source_offset = 1)")
             #expect(try await store.leaseDue(limit: 10).map(\.position.offset) == [2])
-            #expect(try await takeAlone(store)?.position.offset == 1)
-            #expect(try await takeAlone(store) == nil)
+            #expect(try await takeIsolated(store)?.position.offset == 1)
+            #expect(try await takeIsolated(store) == nil)
         }
     }
 }

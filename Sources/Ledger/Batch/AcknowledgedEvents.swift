@@ -1,7 +1,7 @@
 import Fulfillment
 import Synchronization
 
-/// Events whose outbox rows may go. They ride on the next batch; only where none comes do they go alone.
+/// Events whose outbox rows may go. The next batch deletes them; where none comes, a transaction of their own.
 final class AcknowledgedEvents: Sendable {
     /// Ids that one transaction deletes at most.
     static let maximumTaken = 4_000
@@ -31,7 +31,7 @@ final class AcknowledgedEvents: Sendable {
     }
 
     /// After a transaction that failed.
-    func giveBack(_ ids: [NameBasedUUID]) {
+    func restore(_ ids: [NameBasedUUID]) {
         state.withLock { $0.ids = ids + $0.ids }
     }
 

@@ -4,7 +4,7 @@ import Fulfillment
 struct DecisionBatch: Sendable {
     let decisions: [PendingDecision]
     let keys: [OutcomeKey]
-    /// For each decision given, where it stands in `decisions`: a record can be in flight twice.
+    /// For each decision given, its index in `decisions`: a record can be in flight twice.
     let slots: [Int]
     /// Claims that the rules would make, one for each original transaction, by the first that would.
     let claims: [ClaimRow]

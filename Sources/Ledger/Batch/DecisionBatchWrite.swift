@@ -29,7 +29,7 @@ struct DecisionBatchWrite: Sendable {
     /// How long it may wait for a lock; nil: as its session may.
     var lockMilliseconds: Int?
 
-    /// What stands after COMMIT.
+    /// What is in force after COMMIT.
     struct Written: Sendable {
         /// Each decision's, in publishing order, by `batch.decisions`.
         let events: [[OutcomeEvent]]

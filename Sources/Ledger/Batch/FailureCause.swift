@@ -2,7 +2,7 @@ import Postgres
 
 /// Why a transaction failed, as far as two failures are told apart.
 enum FailureCause: Equatable {
-    /// Grants stood there that could not be found.
+    /// Grants were there that could not be found.
     case unknownGrant
     /// Its records were decided before, but the answers are not to be had.
     case decidedBefore
@@ -20,7 +20,7 @@ enum FailureCause: Equatable {
         }
     }
 
-    /// Whether one that fails so alone while others are committed cannot be helped by waiting. A lock that is held for
+    /// Whether one that fails so by itself while others are committed cannot be helped by waiting. A lock that is held for
     /// long, a lack of room, a missing right or table are mended outside, and then it goes through.
     var isOfData: Bool {
         switch self {

@@ -96,7 +96,7 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
         return group
     }
 
-    /// Takes up requests that another queue's taker could not answer. They fail where the queue is closed.
+    /// Adds requests that another queue's taker could not answer. They fail where the queue is closed.
     func add(_ entries: [Entry]) {
         let (isClosed, idle) = state.withLock { state in
             if state.isClosed { return (true, nil as CheckedContinuation<Void, Never>?) }

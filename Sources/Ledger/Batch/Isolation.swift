@@ -1,6 +1,6 @@
 /// A writer's entries on their way into transactions, in groups. A group that keeps failing in the same way is halved until
-/// what causes it is alone, and the others go on meanwhile. What fails alone while others are committed is at fault itself;
-/// what fails while nothing is committed is left as it is.
+/// what causes it is by itself, and the others go on meanwhile. What fails by itself while others are committed is at
+/// fault; what fails while nothing is committed is left as it is.
 struct Isolation<Entry> {
     typealias Instant = ContinuousClock.Instant
 
@@ -31,13 +31,13 @@ struct Isolation<Entry> {
 
     /// The same failures of a whole batch before it is halved: some end by themselves.
     static var failuresBeforeHalving: Int { 3 }
-    /// Failures of one alone, with commits of others before each, that prove that the fault is its own.
+    /// Failures of one by itself, with commits of others before each, that prove that the fault is its own.
     static var failuresOfCulprit: Int { 3 }
     /// Between two tries of a group, doubling from the first to the last. Seconds.
     static var shortestDelay: Double { 0.1 }
     static var longestDelay: Double { 2 }
-    /// Of one that fails alone: each try may cost the others a time-out.
-    static var longestDelayAlone: Double { 30 }
+    /// Of one that fails by itself: each try may cost the others a time-out.
+    static var longestDelayOfOne: Double { 30 }
 
     private var groups: [Group]
 
@@ -51,7 +51,7 @@ struct Isolation<Entry> {
     /// Whether parts of a batch wait for tries of their own: new entries are not to wait for those.
     var isIsolating: Bool { groups.contains(where: \.isPart) }
 
-    /// The first that may be tried; nil where all are left alone for now.
+    /// The first that may be tried; nil where all are to wait for now.
     mutating func next(now: Instant) -> Group? {
         guard let index = groups.firstIndex(where: { ($0.readyAt ?? now) <= now }) else { return nil }
         return groups.remove(at: index)
@@ -88,8 +88,8 @@ struct Isolation<Entry> {
         var group = failed
         group.failures = group.lastCause == cause ? group.failures + 1 : 1
         group.lastCause = cause
-        let isAlone = group.entries.count == 1
-        if isAlone {
+        let isSingle = group.entries.count == 1
+        if isSingle {
             if let before = group.commits, commits > before { group.failuresAmongCommits += 1 }
             group.commits = commits
             if cause.isOfData, group.failuresAmongCommits >= Self.failuresOfCulprit { return .setAside }
@@ -97,9 +97,9 @@ struct Isolation<Entry> {
             groups.append(contentsOf: group.halves)
             return .goOn
         }
-        // Others need not wait for one that fails alone.
-        if isAlone, cause.mayBeOfOne, group.failures >= Self.failuresBeforeHalving { group.isPart = true }
-        let longest = isAlone && group.isPart ? Self.longestDelayAlone : Self.longestDelay
+        // Others need not wait for one that fails by itself.
+        if isSingle, cause.mayBeOfOne, group.failures >= Self.failuresBeforeHalving { group.isPart = true }
+        let longest = isSingle && group.isPart ? Self.longestDelayOfOne : Self.longestDelay
         let delay = min(longest, Self.shortestDelay * Double(1 << min(group.failures - 1, 20)))
         group.readyAt = now + .seconds(delay * Double.random(in: 0.5...1))
         groups.append(group)

@@ -5,19 +5,19 @@ import Postgres
 public struct ImportedGrant: Sendable, Equatable {
     /// Of the file, from 1.
     public var line: Int
-    public var transactionID: StoreTransactionID
-    public var originalTransactionID: StoreTransactionID
-    public var playerID: PlayerID
-    public var bundleID: BundleID
-    public var productID: ProductID
+    public let transactionID: StoreTransactionID
+    public let originalTransactionID: StoreTransactionID
+    public let playerID: PlayerID
+    public let bundleID: BundleID
+    public let productID: ProductID
     /// At least 1.
-    public var quantity: Int32
-    public var environment: StoreEnvironment
-    public var purchasedAt: Timestamp?
-    public var expiresAt: Timestamp?
-    public var revokedAt: Timestamp?
-    public var grantedAt: Timestamp
-    public var submissionID: Identifier
+    public let quantity: Int32
+    public let environment: StoreEnvironment
+    public let purchasedAt: Timestamp?
+    public let expiresAt: Timestamp?
+    public let revokedAt: Timestamp?
+    public let grantedAt: Timestamp
+    public let submissionID: Identifier
 
     public init(
         line: Int, transactionID: StoreTransactionID, originalTransactionID: StoreTransactionID, playerID: PlayerID,

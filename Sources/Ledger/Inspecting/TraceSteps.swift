@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// What happened to submissions, step by step, put together from what stands beside their outcomes and parked rows.
+/// What happened to submissions, step by step, put together from what is kept beside their outcomes and parked rows.
 struct TraceSteps {
     /// Each row of `inspect_events.sql`, by its transaction.
     let events: [String: JSONValue]
@@ -110,7 +110,7 @@ struct TraceSteps {
             switch trace["source"]?.string {
             case "apple": "Apple was asked"
             case "proof": "enough by itself"
-            default: "its purchases stood in the ledger: nobody was asked"
+            default: "its purchases were in the ledger: nobody was asked"
             }
         let catalog = trace["catalog"].flatMap(\.whole).map { "; catalog \($0)" } ?? ""
         return "\(signature); \(source)\(catalog)"

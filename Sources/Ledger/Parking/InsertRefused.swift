@@ -3,7 +3,7 @@ import Postgres
 
 /// A submission that the database refuses, made storable: whatever is in it, this row is accepted.
 enum InsertRefused {
-    /// How much of the record's own words is shown. The whole of it stands in the submission's bytes.
+    /// How much of the record's own words is shown. The whole of it is in the submission's bytes.
     private enum Form {
         /// As people read it, but for control characters.
         case readable
@@ -24,7 +24,7 @@ enum InsertRefused {
 
     private static let statement = LedgerSQL.statement(PackageResources.insert_refused_parked_sql)
 
-    /// Outside of a transaction: the first form may be refused too. Returns where the row stands.
+    /// Outside of a transaction: the first form may be refused too. Returns the history of the database that has the row.
     static func run(
         _ submission: Submission, _ position: RecordPosition, proof: Digest256, traceparent: String?,
         for error: PostgresError, in session: PostgresSession

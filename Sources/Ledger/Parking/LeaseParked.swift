@@ -27,10 +27,10 @@ enum LeaseParked {
 
     static func suspect(deaths: Int, leaseSeconds: Double, in session: PostgresSession) throws -> SuspectLease {
         let rows = try session.execute(suspect, [.float8(leaseSeconds), .int4(Int32(clamping: deaths))])
-        let (isAlone, submission) = (try rows.column("is_alone"), try rows.column("submission_id"))
+        let (isIsolated, submission) = (try rows.column("is_alone"), try rows.column("submission_id"))
         let (bundle, died) = (try rows.column("bundle_id"), try rows.column("deaths_alone"))
         guard rows.count > 0 else { return .none }
-        if rows.bool(0, isAlone) == false {
+        if rows.bool(0, isIsolated) == false {
             return .setAside(
                 SetAsideSubmission(
                     submissionID: rows.text(0, submission) ?? "", bundleID: rows.text(0, bundle) ?? "",

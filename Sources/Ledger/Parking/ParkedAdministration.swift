@@ -86,7 +86,7 @@ public struct ParkedAdministration: Sendable {
         }
     }
 
-    /// Takes up to `limit` away from the workers, for as long as a lease lasts.
+    /// Leases at most `limit`, so that no worker has them for as long as a lease lasts.
     public func lease(
         _ filter: ParkedFilter, excluding: [NameBasedUUID] = [], limit: Int
     ) async throws -> Leased {

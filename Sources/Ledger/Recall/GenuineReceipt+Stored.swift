@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// Apple's answer as JSON, short names: it stands behind every remembered proof.
+/// Apple's answer as JSON, short names: it is kept with every remembered proof.
 extension GenuineReceipt {
     var storedBytes: [UInt8] {
         var json = JSONWriter(capacity: 128 + 192 * purchases.count)

@@ -41,7 +41,7 @@ public struct GrantedUnits: Sendable, Equatable {
         }
     }
 
-    /// Of production alone, from the first day to the last, both included. Reads all grants of that time: minutes, for a
+    /// Of production only, from the first day to the last, both included. Reads all grants of that time: minutes, for a
     /// large ledger. Throws a `PostgresError`.
     public static func of(
         _ days: ClosedRange<ReportDay>, timeZone: String, bundleID: String?, in pool: PostgresPool

@@ -9,8 +9,7 @@ public struct PostgresRefunds: RefundLedger {
         self.pool = pool
     }
 
-    /// Throws a `PostgresError`. Where one of the notices is refused for its data, each stands in a transaction of its
-    /// own.
+    /// Throws a `PostgresError`. Where one of the notices is refused for its data, each has a transaction of its own.
     public func apply(_ notices: [ReceivedNotice], catalog: Catalog) async throws -> Durable<[AppliedNotice]> {
         guard !notices.isEmpty else { return Durable([], in: nil) }
         let write = RefundBatchWrite(received: notices, catalog: catalog)

@@ -27,7 +27,7 @@ struct RefundBatchWrite: Sendable {
 
     private var transactions: [StoreTransactionID] { Set(received.map(\.notice.transactionID)).sorted() }
 
-    /// The claims of what Apple names, and those that grants and holds stand under: a claim of nobody where there is none.
+    /// The claims of what Apple names, and those that grants and holds are under: a claim of nobody where there is none.
     private func lockClaims(in session: PostgresSession) throws -> [StoreTransactionID: LedgerView.Claim] {
         var bundles: [StoreTransactionID: BundleID] = [:]
         for one in received { bundles[one.notice.originalTransactionID] = one.notice.transaction.bundleID }

@@ -21,7 +21,7 @@ struct Pruning: Sendable {
             "DELETE FROM \(table) WHERE ctid = ANY ($2::text[]::tid[]) AND \(column) < \(limit)")
     }
 
-    /// How many are gone. Each statement is a transaction of its own, and the session is given back between two.
+    /// How many are gone. Each statement is a transaction of its own, and the session is returned to the pool between two.
     /// - Parameter day: since the epoch; what is of that day stays.
     func run(before day: Int32, in pool: PostgresPool) async throws -> Int {
         let limit = PostgresParameter.date(daysSinceUnixEpoch: day)

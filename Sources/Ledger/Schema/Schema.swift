@@ -38,7 +38,7 @@ public enum Schema {
     }
 
     /// Applies the schema where it is missing or old, and makes the outcomes' first partitions. Any number of times, also
-    /// by several replicas at once, and while workers decide. A current one is left alone.
+    /// by several replicas at once, and while workers decide. A current one is left as it is.
     ///
     /// Throws a `PostgresError` with the SQLSTATE 55P03 and who was in the way where that took longer than `patience`.
     /// - Parameter tell: a line for the operator; called on the session's thread.

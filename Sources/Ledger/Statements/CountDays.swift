@@ -12,7 +12,7 @@ enum CountDays {
     static func run(_ counts: Set<DailyCount>, in session: PostgresSession) throws -> [DailyCount: Int] {
         guard !counts.isEmpty else { return [:] }
         let given = Array(counts)
-        // In one order for everybody, which is that of the locks and not of what they stand for.
+        // In one order for everybody, which is that of the locks and not of what they lock.
         try session.execute(locking, [.int8Array(Set(given.map(\.lock)).sorted())])
         let rows = try session.execute(
             counting,

@@ -4,7 +4,7 @@ import Postgres
 enum FindProofs {
     private static let statement = LedgerSQL.statement(PackageResources.find_proofs_sql)
 
-    /// What Apple said before, by the index of the proof, where all of it stands in the ledger.
+    /// What Apple said before, by the index of the proof, where all of it is in the ledger.
     static func run(_ proofs: [Digest256], in session: PostgresSession) throws -> [Int: GenuineReceipt] {
         guard !proofs.isEmpty else { return [:] }
         let rows = try session.execute(statement, [.byteaArray(proofs.map(\.bytes))])

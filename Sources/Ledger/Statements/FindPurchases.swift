@@ -4,7 +4,7 @@ import Postgres
 enum FindPurchases {
     private static let statement = LedgerSQL.statement(PackageResources.find_known_purchases_sql)
 
-    /// The receipts, by their place, all of whose purchases stand in the ledger. None of them is empty.
+    /// The receipts, by their place, all of whose purchases are in the ledger. None of them is empty.
     /// - Parameter queries: with the only player whose purchases count, nil for anybody's.
     static func run(
         _ queries: [(receipt: GenuineReceipt?, claimant: PlayerID?)], in session: PostgresSession

@@ -1,7 +1,7 @@
 import Fulfillment
 import Postgres
 
-/// A claim as it is about to stand in the table.
+/// A claim as it is about to be in the table.
 struct ClaimRow: Sendable, Equatable {
     let original: StoreTransactionID
     var player: PlayerID?

@@ -52,7 +52,7 @@ enum InsertHolds {
 }
 
 extension Settlement.NewHold {
-    /// What Apple said of this transaction alone.
+    /// What Apple said of this transaction and no other.
     fileprivate func evidence(of decision: PendingDecision) -> GenuineReceipt {
         GenuineReceipt(
             bundleID: decision.submission.bundleID, environment: decision.environment, purchases: [purchase])

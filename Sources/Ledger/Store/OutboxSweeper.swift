@@ -10,7 +10,7 @@ public struct OrphanEvent: Sendable, Equatable {
     public let event: OutcomeEvent
 }
 
-/// Takes up events whose worker died between COMMIT and the broker's acknowledgement. Leases last by PostgreSQL's clock.
+/// Leases events whose worker died between COMMIT and the broker's acknowledgement. Leases last by PostgreSQL's clock.
 /// Every function throws a `PostgresError`; a failed one can be called again.
 public struct OutboxSweeper: Sendable {
     private static let orphans = LedgerSQL.statement(PackageResources.lease_orphaned_outbox_sql)

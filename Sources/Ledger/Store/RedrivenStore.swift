@@ -3,7 +3,7 @@ import Postgres
 
 /// Which dead letters were put back on the submissions topic.
 public struct RedrivenStore: Sendable {
-    /// A dead letter, by where it first stood and what it holds.
+    /// A dead letter, by where it was first and what it holds.
     public struct Place: Hashable, Sendable {
         public let topic: String
         public let partition: Int32

@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// `[milliseconds since 1970, endpoint, environment, result, status, milliseconds]`: a row of these stands beside every
+/// `[milliseconds since 1970, endpoint, environment, result, status, milliseconds]`: a row of these is kept beside every
 /// decision, so that names would be most of it.
 extension [AppleTry] {
     var storedText: String {

@@ -59,7 +59,8 @@ struct PurchaseLedgerConformance {
     }
 
     @Test(
-        "a proven receipt is recalled once all of its purchases stand, under whatever bytes", arguments: Kind.allCases)
+        "a proven receipt is recalled once all of its purchases are in the ledger, under whatever bytes",
+        arguments: Kind.allCases)
     func recallsPurchases(kind: Kind) async throws {
         try await with(kind) { ledger in
             let purchases = [Sample.purchase("1000"), Sample.purchase("1001")]
@@ -155,7 +156,7 @@ struct PurchaseLedgerConformance {
         }
     }
 
-    @Test("a proof is recalled once all behind it stands, for any player", arguments: Kind.allCases)
+    @Test("a proof is recalled once all behind it is in the ledger, for any player", arguments: Kind.allCases)
     func recallsProofs(kind: Kind) async throws {
         try await with(kind) { ledger in
             let purchases = [Sample.judged(Sample.purchase("1000")), Sample.judged(Sample.purchase("1001"))]

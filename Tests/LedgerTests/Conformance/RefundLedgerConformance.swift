@@ -50,7 +50,7 @@ struct RefundLedgerConformance {
             topic: "app-store-notifications", partition: 0, traceparent: nil, decidedAt: Sample.noon)
     }
 
-    @Test("a grant is revoked and given back, once for each notification", arguments: Implementation.allCases)
+    @Test("a grant is revoked and reinstated, once for each notification", arguments: Implementation.allCases)
     func revokedAndBack(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             _ = try await subject.submit("1000", offset: 1)

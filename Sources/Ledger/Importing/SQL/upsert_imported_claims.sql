@@ -1,4 +1,4 @@
--- Inserts or locks the claim of each original transaction, in order. One that stands for the same player, or for nobody,
+-- Inserts or locks the claim of each original transaction, in order. An existing one for the same player, or for nobody,
 -- learns what was granted under it.
 INSERT INTO claims (original_transaction_id, player_id, bundle_id, granted_transaction_id)
 SELECT original_transaction_id, player_id, bundle_id, transaction_id

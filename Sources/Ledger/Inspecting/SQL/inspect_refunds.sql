@@ -1,4 +1,4 @@
--- What Apple took back or gave back, with the newest word. $1 a transaction or an original transaction; $2 transactions
+-- What Apple took back or reinstated, by its newest notice. $1 a transaction or an original transaction; $2 transactions
 -- of others' sections; $3 how many
 SELECT coalesce(json_agg(found), '[]')::text AS rows
 FROM (

@@ -1,3 +1,3 @@
--- Whether any waits to be tried alone.
+-- Whether any waits to be tried in isolation.
 SELECT EXISTS (
     SELECT FROM parked WHERE due_at <= now() AND takes >= 3 AND (leased_until IS NULL OR leased_until NOT BETWEEN now() AND now() + interval '10 minutes')) AS is_due;

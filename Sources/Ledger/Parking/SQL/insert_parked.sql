@@ -1,7 +1,7 @@
 -- Parks many at a time; one that waits already stays as it is. What lies behind a parked offset may have been decided.
 -- Returns those that are not parked: not proven, and of a player who has enough such proofs parked.
 -- $1–$20 a column each, and $25 whether it is proven; $21 how many of a player's proofs may wait that are not proven, and how
--- many others wait by their own delay alone; $22 further ones that are counted; $23 seconds between two of a player who has
+-- many others wait by their own delay only; $22 further ones that are counted; $23 seconds between two of a player who has
 -- more, or too many in memory: in order, and never many at once; $24 tries at Apple; $26 rows of a player that are not proven
 WITH given AS (
     SELECT *, row_number() OVER (PARTITION BY player_id, reason = 'player_share' ORDER BY number) AS place,

@@ -1,5 +1,5 @@
--- Leases one that was taken three times without an end, to be tried alone; or sets it aside where its workers died of it
--- often enough while it was alone. What it holds is not returned then. $1 seconds; $2 deaths
+-- Leases one that was taken three times without an end, to be tried in isolation; or sets it aside where its workers
+-- died of it often enough meanwhile. What it holds is not returned then. $1 seconds; $2 deaths
 -- A lease that ends later than any can was given while the clock was ahead: it is over.
 WITH suspect AS (
     SELECT id, deaths_alone + is_alone::integer AS deaths
@@ -14,7 +14,7 @@ WITH suspect AS (
         leased_until = CASE WHEN deaths < $2 THEN now() + make_interval(secs => $1) END,
         reason = CASE WHEN deaths < $2 THEN reason ELSE 'crashed' END,
         detail = CASE WHEN deaths < $2 THEN detail
-            ELSE format('the process died %s times while this one alone was taken up', deaths) END,
+            ELSE format('the process died %s times while this one was tried in isolation', deaths) END,
         due_at = CASE WHEN deaths < $2 THEN due_at END
     FROM suspect
     WHERE parked.id = suspect.id

@@ -1,4 +1,4 @@
--- For each index that a script makes: whether its table stands there with so much in it that building takes long, and
+-- For each index that a script makes: whether its table exists with so much in it that building takes long, and
 -- whether the index does: null where there is none, false where a build was interrupted. $1 indexes; $2 their tables;
 -- $3 bytes of a table
 SELECT wanted.index_name,

@@ -1,4 +1,4 @@
--- The answers to records that were decided before: a row for each granted event in order, or one with the answer alone.
+-- The answers to records that were decided before: a row for each granted event in order, or one with only the answer.
 -- $1–$5 the outcomes' key; day comes along so that only its partition is searched.
 -- The history is read once, where there is a row at all.
 SELECT wanted.number, outcome.answer, known.event, (SELECT database_history()) AS history

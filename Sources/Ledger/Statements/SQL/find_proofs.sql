@@ -1,4 +1,4 @@
--- $1 proofs: what Apple said of them, where all of it still stands in the ledger.
+-- $1 proofs: what Apple said of them, where all of it is still in the ledger.
 -- LIMIT and no EXISTS: of that the planner makes a hash of the whole table, small as it was when the plan was made.
 SELECT wanted.number, known.evidence
 FROM unnest($1::bytea[]) WITH ORDINALITY AS wanted (proof, number)

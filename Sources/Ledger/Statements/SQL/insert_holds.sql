@@ -1,4 +1,4 @@
--- The insert decides: a row that stands there stays, and does not come back. Sorted by transaction.
+-- The insert decides: a row that is there stays, and is not returned. Sorted by transaction.
 INSERT INTO holds (
     transaction_id, original_transaction_id, player_id, bundle_id, product_id, reason, submission_key, submission_id,
     environment, quantity, purchased_at, expires_at, catalog_version, held_at, source_topic, source_partition,

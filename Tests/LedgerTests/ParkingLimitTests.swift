@@ -1,0 +1,84 @@
+import Fulfillment
+import Ledger
+import Testing
+
+@Suite("Limits of what is parked for one player")
+struct ParkingLimitTests {
+    private func outcome(of given: ParkingSubmission, in store: PostgresParking) async throws -> ParkingOutcome {
+        try await store.park(given).value
+    }
+
+    @Test("a player's proven ones beyond twenty follow one after the other within seconds; others' are not delayed")
+    func shareOfPlayer() async throws {
+        try await withParking { (database, store) async throws -> Void in
+            for offset in 0..<60 {
+                #expect(
+                    try await outcome(of: Sample.parking(Int64(offset), player: "hog", isProven: true), in: store)
+                        == .parked)
+            }
+            #expect(try await outcome(of: Sample.parking(100, player: "guest"), in: store) == .parked)
+            let onTime = try await database.number("SELECT count(*) FROM parked WHERE due_at <= parked_at")
+            #expect(onTime == 21)
+            let spread = "SELECT (extract(epoch FROM max(due_at - parked_at)) * 100)::bigint FROM parked"
+            #expect(try await database.number(spread) == 1_000)
+        }
+    }
+
+    @Test("a player's twenty-first proof that is not proven is not parked, whatever brought it there")
+    func tooManyWaiting() async throws {
+        try await withParking { database, store in
+            for offset in 0..<20 {
+                let reason = [ParkingReason.appleTrouble, .playerShare, .blockedNoServerAPI, .doubt][offset % 4]
+                #expect(
+                    try await outcome(of: Sample.parking(Int64(offset), player: "hog", reason), in: store) == .parked)
+            }
+            for reason in [ParkingReason.appleTrouble, .playerShare, .blockedNoServerAPI] {
+                #expect(try await outcome(of: Sample.parking(20, player: "hog", reason), in: store) == .tooManyWaiting)
+            }
+            #expect(try await outcome(of: Sample.parking(21, player: "hog", isProven: true), in: store) == .parked)
+            #expect(try await outcome(of: Sample.parking(22, player: "guest"), in: store) == .parked)
+            // It waits already, or its proof does.
+            #expect(try await outcome(of: Sample.parking(7, player: "hog"), in: store) == .parked)
+            #expect(try await outcome(of: Sample.parking(23, player: "hog", proof: "proof 7"), in: store) == .parked)
+            #expect(try await database.number("SELECT count(*) FROM parked WHERE player_id = 'hog'") == 22)
+            #expect(try await database.number("SELECT count(*) FROM parked_submissions") == 23)
+            try await database.run("DELETE FROM parked WHERE source_offset = 3")
+            #expect(try await outcome(of: Sample.parking(20, player: "hog"), in: store) == .parked)
+            // The same proof again and again does not fill the table either.
+            for offset in 1_000..<1_100 {
+                _ = try await store.park(Sample.parking(Int64(offset), player: "hog", proof: "proof 7"))
+            }
+            let rows = "SELECT count(*) FROM parked WHERE player_id = 'hog' AND NOT is_proven"
+            #expect(try await database.number(rows) == 100)
+        }
+    }
+
+    @Test("a flood of one player's in one batch is bounded as one by one")
+    func tooManyAtOnce() async throws {
+        try await withParking { database, store in
+            let outcomes = try await withThrowingTaskGroup(of: ParkingOutcome.self) { group in
+                for offset in 0..<300 {
+                    group.addTask { try await outcome(of: Sample.parking(Int64(offset), player: "hog"), in: store) }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(outcomes.count { $0 == .parked } == 20)
+            #expect(try await database.number("SELECT count(*) FROM parked") == 20)
+        }
+    }
+
+    @Test("what found no place in memory is tried in order, one after the other")
+    func playerShare() async throws {
+        try await withParking { database, store in
+            for offset in 0..<8 { try await store.park(Sample.parking(Int64(offset), player: "hog", .playerShare)) }
+            let inOrder = """
+                SELECT count(*) FROM (
+                    SELECT source_offset, row_number() OVER (ORDER BY due_at) - 1 AS place FROM parked) AS placed
+                WHERE source_offset = place
+                """
+            #expect(try await database.number(inOrder) == 8)
+            let spread = "SELECT (extract(epoch FROM max(due_at) - min(due_at)) * 100)::bigint FROM parked"
+            #expect(try await database.number(spread) >= 175)
+        }
+    }
+}

@@ -1,0 +1,22 @@
+import Fulfillment
+import Ledger
+
+extension Sample {
+    static func parking(
+        _ offset: Int64, player: String = "player-1", proof: String? = nil, _ reason: ParkingReason = .appleTrouble,
+        history: WaitingHistory = WaitingHistory(failures: 1), dueAfter seconds: Double = 0, isProven: Bool = false
+    ) -> ParkingSubmission {
+        ParkingSubmission(
+            submission: submission("s-\(offset)", player: player), position: position(offset),
+            proof: digest(proof ?? "proof \(offset)"), isProven: isProven, traceparent: "00-aa-bb-01",
+            reason: reason, detail: "timeout", history: history, dueAfterSeconds: seconds)
+    }
+}
+
+/// With a database of its own and a store of parked submissions, which is closed afterwards.
+func withParking(_ body: (LedgerDatabase, PostgresParking) async throws -> Void) async throws {
+    let database = try await LedgerDatabase()
+    let store = PostgresParking(pool: LedgerDatabase.pool(database.uri))
+    try await body(database, store)
+    await store.close()
+}
