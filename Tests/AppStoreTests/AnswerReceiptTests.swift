@@ -50,7 +50,7 @@ struct AnswerReceiptTests {
     }
 
     @Test(
-        "The environment is Apple's word, then the receipt's type, then the endpoint asked",
+        "The environment is what Apple's answer says, then the receipt's type, then the endpoint asked",
         arguments: [
             (#""environment":"Sandbox","#, #""receipt_type":"Production","#, .production, .sandbox),
             (#""environment":"Production","#, "", .sandbox, .production),
