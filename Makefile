@@ -42,4 +42,4 @@ tsan: ## the tests under the thread sanitizer, in a build of its own
 	@scripts/tsan.sh
 
 clean: ## remove everything that was built
-	@rm -rf .build .build-*
+	@rm -rf .build .build-* Benchmarks/Parts/.build

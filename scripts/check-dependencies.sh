@@ -24,7 +24,7 @@ allowed_modules() {
     AppStoreSimulator) echo AppStoreSimulation ;;
     ReceiptdConfiguration) echo AppleProofs Encodings Fulfillment Timestamps Kafka ;;
     Administration) echo AppleProofs AppStore Clocks Encodings Fulfillment Timestamps Kafka Ledger Pipeline Postgres ReceiptdConfiguration ;;
-    # What is shipped has nothing of a test in it: these two are the demo's alone.
+    # What is shipped has nothing of a test in it: only the demo uses these two.
     Demo) echo AppStoreSimulation Clocks EmbeddedPostgres Encodings Timestamps Fulfillment Kafka Ledger Pipeline Postgres ReceiptdConfiguration ;;
     receiptd) echo Administration AppleProofs AppStore Clocks CMalloc Demo Encodings Timestamps Fulfillment Kafka Ledger Operations Pipeline Postgres ReceiptdConfiguration ;;
     *) return 1 ;;

@@ -87,7 +87,8 @@ check_variables() {
 # The first column of the table under "Words that are not used": regular expressions on words in lower case.
 # shellcheck disable=SC2016  # the backquotes are Markdown's
 unused_words() {
-    awk -F '|' '/^## / { inside = ($0 == "## Words that are not used") } inside && /^\| `/ { print $2 }' "$glossary" |
+    # Within the column a | is written \|, without blanks around it.
+    awk -F ' [|] ' '/^## / { inside = ($0 == "## Words that are not used") } inside && /^\| `/ { print $1 }' "$glossary" |
         grep -oE '`[^`]+`' | tr -d '`'
 }
 

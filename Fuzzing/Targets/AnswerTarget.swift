@@ -11,7 +11,7 @@ extension FuzzTarget {
             mustHold(parsed == VerifyReceiptAnswer.parse(bytes, asked: .production), "the same answer is read the same")
             guard case .answer(.genuine(let receipt)) = parsed else { return }
             let ids = receipt.purchases.map(\.transactionID)
-            mustHold(Set(ids).count == ids.count, "a transaction that stands twice is one")
+            mustHold(Set(ids).count == ids.count, "a transaction that is there twice is one")
             mustHold(
                 receipt.purchases.allSatisfy { $0.quantity >= 1 && !$0.transactionID.text.isEmpty },
                 "every purchase can be granted")

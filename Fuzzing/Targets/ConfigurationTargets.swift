@@ -62,7 +62,7 @@ extension FuzzTarget {
                 list.pairs.allSatisfy {
                     !$0.name.isEmpty && !$0.name.utf8.contains(0x3D) && !$0.name.utf8.contains(0x3B)
                 }, "every property has its name")
-            mustHold(Set(list.pairs.map(\.name)).count == list.pairs.count, "no property stands twice")
+            mustHold(Set(list.pairs.map(\.name)).count == list.pairs.count, "no property is there twice")
         },
         families: [
             .repeating(";"), .repeating("="), .repeating(" ;"), .repeating("a=b;"),

@@ -28,7 +28,7 @@ extension GenuineReceipt {
                 || gathered.purchases.contains(where: \.mayRenew))
     }
 
-    /// Members that Apple sends for receipts with auto-renewable subscriptions alone. An empty one counts: in doubt an
+    /// Members that Apple sends only for receipts with auto-renewable subscriptions. An empty one counts: in doubt an
     /// answer is not remembered.
     private static let renewalMarks = [
         "latest_receipt", "latest_receipt_info", "latest_expired_receipt_info", "pending_renewal_info",
@@ -71,7 +71,7 @@ private struct PurchaseGathering {
     private(set) var purchases: [PurchaseFields] = []
     private var positions: [StoreTransactionID: Int] = [:]
 
-    /// Takes an array of transactions, or one alone.
+    /// Takes an array of transactions, or a single one.
     mutating func add(_ value: JSONValue) throws(IncompleteAnswer) {
         switch value {
         case .null: return

@@ -12,7 +12,7 @@ public final class AppStoreSimulation: Sendable {
         /// By bundle id; a request for a receipt of such an app with any other `password` is answered 21004.
         public var sharedSecrets: [String: String] = [:]
         /// By bundle id; a token that another key signed, or of an app that has none here, is answered 401. Where this is
-        /// empty, claims alone are looked at.
+        /// empty, only the claims are looked at.
         public var serverAPIKeys: [String: SimulatedServerAPIKey] = [:]
         /// Count requests a receipt, for the first million of receipts.
         public var trackReceipts = false

@@ -4,7 +4,7 @@ public struct SimulatedSignature: Sendable {
     public var signature: [UInt8]
     /// DER certificates: leaf, intermediate, root.
     public var certificates: [[UInt8]]
-    /// DER `IssuerAndSerialNumber` of the leaf; nil: a stand-in.
+    /// DER `IssuerAndSerialNumber` of the leaf; nil: a made-up one.
     public var issuerAndSerialNumber: [UInt8]?
 
     public init(signature: [UInt8], certificates: [[UInt8]] = [], issuerAndSerialNumber: [UInt8]? = nil) {

@@ -20,23 +20,8 @@ struct Receipt: ParsableCommand {
     @Option(help: "The original transaction id of a receipt with one purchase.")
     var originalTransaction: String?
 
-    @Option(help: "Units of each purchase.")
-    var quantity = 1
-
-    @Option(help: "non-consumable, consumable, non-renewing or auto-renewable.")
-    var kind = KindArgument.consumable
-
-    @Option(help: "Milliseconds since 1970; now by default.")
-    var purchaseDateMs: Int64?
-
-    @Option(help: "Milliseconds since 1970.")
-    var expiresDateMs: Int64?
-
-    @Option(help: "Milliseconds since 1970.")
-    var cancellationDateMs: Int64?
-
-    @Option(help: "The app account token.")
-    var accountToken: String?
+    @OptionGroup
+    var options: PurchaseOptions
 
     @Option(
         help: "A behaviour as JSON, for instance '[{\"answer\":\"status\",\"status\":21005,\"times\":2},\"genuine\"]'.")
@@ -48,27 +33,8 @@ struct Receipt: ParsableCommand {
     @Flag(help: "A sandbox receipt.")
     var sandbox = false
 
-    @Flag(help: "Family shared.")
-    var familyShared = false
-
     @Flag(help: "An iOS 6 style transaction receipt, of the first transaction.")
     var transactionReceipt = false
-
-    enum KindArgument: String, ExpressibleByArgument, CaseIterable {
-        case nonConsumable = "non-consumable"
-        case consumable
-        case nonRenewing = "non-renewing"
-        case autoRenewable = "auto-renewable"
-
-        var kind: SimulatedPurchase.Kind {
-            switch self {
-            case .nonConsumable: .nonConsumable
-            case .consumable: .consumable
-            case .nonRenewing: .nonRenewingSubscription
-            case .autoRenewable: .autoRenewableSubscription
-            }
-        }
-    }
 
     func validate() throws {
         guard product.count == 1 || product.count == transaction.count else {
@@ -80,19 +46,19 @@ struct Receipt: ParsableCommand {
     }
 
     func run() throws {
-        let date = purchaseDateMs ?? Int64(Date().timeIntervalSince1970) * 1000
+        let date = options.purchaseDateMs ?? Int64(Date().timeIntervalSince1970) * 1000
         let purchases = transaction.enumerated().map { index, id in
             SimulatedPurchase(
                 transactionID: id,
                 originalTransactionID: originalTransaction,
                 productID: product.count == 1 ? product[0] : product[index],
-                quantity: quantity,
-                kind: kind.kind,
+                quantity: options.quantity,
+                kind: options.kind.kind,
                 purchaseDateMilliseconds: date,
-                expiresDateMilliseconds: expiresDateMs,
-                cancellationDateMilliseconds: cancellationDateMs,
-                ownershipType: familyShared ? .familyShared : .purchased,
-                appAccountToken: accountToken)
+                expiresDateMilliseconds: options.expiresDateMs,
+                cancellationDateMilliseconds: options.cancellationDateMs,
+                ownershipType: options.familyShared ? .familyShared : .purchased,
+                appAccountToken: options.accountToken)
         }
         let environment: SimulatedEnvironment = sandbox ? .sandbox : .production
         let steps = behaviour.flatMap { SimulatedBehaviour(json: $0) }

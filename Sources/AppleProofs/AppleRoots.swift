@@ -4,7 +4,7 @@ import SwiftASN1
 /// The certificates at which a chain of Apple's ends.
 public struct AppleRoots: Sendable {
     let roots: [TrustedCertificate]
-    /// Issuers of iOS 6 receipts, which name their leaf alone. They prove nothing unless a root signed them.
+    /// Issuers of iOS 6 receipts, which name only their leaf. They prove nothing unless a root signed them.
     let intermediates: [CertificateOutline]
 
     public enum Fault: Error, Sendable, Equatable, CustomStringConvertible {

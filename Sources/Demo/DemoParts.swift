@@ -22,7 +22,7 @@ package struct DemoParts {
         return given
     }
 
-    /// Says what of the environment is left alone; nil where there is nothing.
+    /// Says what of the environment is not used; nil where there is nothing.
     package func note(on environment: [String: String]) -> String? {
         let names = [SettingName.kafkaBootstrapServers.rawValue, SettingName.databaseURL.rawValue]
             .filter { environment[$0]?.isEmpty == false }

@@ -46,7 +46,7 @@ package struct DemoRun: Sendable {
         "SEEDS_SHARED_SECRET": "5f4dcc3b5aa765d61d8327deb882cf99",
     ]
 
-    /// What stands in the cases' folder of keys, as settings.
+    /// What the cases' folder of keys holds, as settings.
     static func settings(signing: URL) -> [String: String] {
         [
             "APPLE_ROOT_CERTIFICATES_FILE": signing.appendingPathComponent("root.pem").path,
@@ -159,7 +159,7 @@ package struct DemoRun: Sendable {
     }
 }
 
-/// What the demo works with, as it stands in a folder of sample cases.
+/// What the demo works with, as a folder of sample cases holds it.
 struct DemoMaterial: Sendable {
     let cases: [SeedCase]
     let catalog: String

@@ -131,7 +131,7 @@ final class EmbeddedParts: Sendable {
         return own.merging(brokers) { first, _ in first }.merging(more) { _, given in given }
     }
 
-    /// Notifications that a worker has noted as done, of a topic that began empty.
+    /// Notifications that a worker has checkpointed as done, of a topic that began empty.
     func notificationsDone(in pool: PostgresPool) async throws -> Int64 {
         let topic = notificationsTopic
         return try await pool.run { session in

@@ -50,7 +50,7 @@ final class OutcomeCollector: Sendable {
         }
     }
 
-    /// `@unchecked Sendable`: made by one thread and handed to the reading one, which alone uses it from then on.
+    /// `@unchecked Sendable`: made by one thread and handed to the reading one, and only that one uses it from then on.
     private final class Reader: @unchecked Sendable {
         let consumer: KafkaConsumer
 

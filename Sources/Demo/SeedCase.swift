@@ -68,7 +68,7 @@ package struct SeedCase: Sendable {
     }
 }
 
-/// A record to be sent: a line as it stands, or what cannot be a line.
+/// A record to be sent: a line as it is, or what cannot be a line.
 struct SeedRecord: Sendable {
     let key: [UInt8]
     let value: [UInt8]?

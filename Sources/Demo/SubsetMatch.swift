@@ -2,7 +2,7 @@ import Fulfillment
 
 /// Whether a value holds all that is expected of it: objects may have more members, everything else is equal.
 enum SubsetMatch {
-    /// The first difference, as a path and what stands there; nil where there is none.
+    /// The first difference, as a path and what is there; nil where there is none.
     static func difference(_ actual: JSONValue?, from expected: JSONValue, at path: String = "") -> String? {
         guard let actual else { return "\(path) is missing, expected \(text(expected))" }
         switch (expected, actual) {

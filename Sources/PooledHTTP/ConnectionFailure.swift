@@ -8,7 +8,7 @@ import NIOSSL
     import Darwin
 #endif
 
-/// Why a connection failed, in an operator's words. Holds nothing of the request.
+/// Why a connection failed, as an operator would say it. Holds nothing of the request.
 public enum ConnectionFailure: Sendable, Equatable, CustomStringConvertible {
     case lost
     case refused

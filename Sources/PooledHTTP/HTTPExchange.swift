@@ -3,7 +3,7 @@ import NIOHTTP1
 
 /// One request and the caller that waits for its response.
 ///
-/// `@unchecked Sendable`: what changes is read and written on the pool's event loop alone.
+/// `@unchecked Sendable`: what changes is read and written only on the pool's event loop.
 public final class HTTPExchange: @unchecked Sendable {
     let origin: HTTPEndpoint.Origin
     /// The request as the response decoder needs it.

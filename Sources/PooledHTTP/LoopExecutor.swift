@@ -8,7 +8,7 @@ import NIOCore
 ///
 /// The loop must never end: a task whose job it does not run would wait for ever.
 ///
-/// `@unchecked Sendable`: what changes is read and written on the loop's thread alone.
+/// `@unchecked Sendable`: what changes is read and written only on the loop's thread.
 public final class LoopExecutor: TaskExecutor, @unchecked Sendable {
     /// Jobs that follow one of which the loop knows, before all else has its turn.
     private static let maximumFollowing = 8

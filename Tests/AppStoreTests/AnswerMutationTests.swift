@@ -37,7 +37,7 @@ struct AnswerMutationTests {
             }
             guard let receipt = VerifyReceiptAnswer.parse(bytes, asked: .production).genuine else { continue }
             // A digit cut out of an id is another id, and nothing in the answer could tell: only ids that still
-            // stand whole in the damaged text may be found, each once.
+            // are whole in the damaged text may be found, each once.
             let text = String(decoding: bytes, as: UTF8.self)
             for purchase in receipt.purchases {
                 #expect(text.contains("\"\(purchase.transactionID)\""), "seed \(seed)")

@@ -50,7 +50,7 @@ struct AnswerReceiptTests {
     }
 
     @Test(
-        "The environment is Apple's word, then the receipt's type, then the endpoint asked",
+        "The environment is what Apple's answer says, then the receipt's type, then the endpoint asked",
         arguments: [
             (#""environment":"Sandbox","#, #""receipt_type":"Production","#, .production, .sandbox),
             (#""environment":"Production","#, "", .sandbox, .production),
@@ -125,7 +125,7 @@ struct AnswerReceiptTests {
         "expires_date_formatted":"2013-02-17 20:11:23 Etc/GMT","unique_identifier":"c0ffee"}
         """
 
-    @Test("An iOS 6 receipt is one transaction, and its latest period stands beside it")
+    @Test("An iOS 6 receipt is one transaction, and its latest period is beside it")
     func transactionReceipt() {
         let latest = """
             {"product_id":"month","transaction_id":"0987654321","original_transaction_id":"9078563412","quantity":"1",

@@ -35,7 +35,7 @@ struct AppleReachTests {
         #expect(reach.outages.isEmpty && reach.look(now: 1_000).isEmpty)
     }
 
-    @Test("is none where failures stand among answers, or come at once after one")
+    @Test("is none where failures are among answers, or come at once after one")
     func noOutage() {
         var reach = AppleReach()
         _ = reach.note(Self.url, noAnswer: nil, now: 0, time: Self.time)

@@ -9,7 +9,7 @@ struct ConcurrencyGateTests {
         while !condition() { await Task.yield() }
     }
 
-    /// A door that tasks stand at until it is opened.
+    /// A gate that tasks wait at until it is opened.
     private final class Door: Sendable {
         private let stream: AsyncStream<Void>
         private let continuation: AsyncStream<Void>.Continuation

@@ -67,7 +67,7 @@ struct VerifyReceiptClientTests {
         (.http(302, headers: ["Location": "/sandbox/verifyReceipt"]), .trouble(of: .serverError)),
     ]
 
-    @Test("Each answer and each fault of Apple's is the value it stands for", arguments: troubles)
+    @Test("Each answer and each fault of Apple's has its value", arguments: troubles)
     func faults(step: SimulatedStep, expected: AppleAnswer) async throws {
         try await SimulatedApple.run { apple in
             #expect(await apple.ask(SimulatedApple.receipt("1", step)) == expected)
@@ -99,7 +99,7 @@ struct VerifyReceiptClientTests {
     }
 
     @Test(
-        "Apple's wish to be left alone is told, in each of its three forms",
+        "Apple's wish for no requests is told, in each of its three forms",
         arguments: [
             (["Retry-After": "30"], 30), (["Retry-After": "30", "Date": "Fri, 20 Nov 2026 09:30:10 GMT"], 40),
             (["Retry-After": "Fri, 20 Nov 2026 09:31:00 GMT"], 60), (["retry-after": "1795167090000"], 90),

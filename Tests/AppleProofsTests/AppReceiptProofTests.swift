@@ -28,7 +28,7 @@ struct AppReceiptProofTests {
         #expect(authority.reader.readReceipt(swapped).signature == .forged(.contentDigest))
     }
 
-    @Test("the root need not be in the message, and the certificates may stand in any order")
+    @Test("the root need not be in the message, and the certificates may be in any order")
     func rootIsPinned() throws {
         let authority = try TestAuthority.receipts()
         for certificates in [[authority.leaf, authority.intermediate], [authority.intermediate, authority.leaf]] {

@@ -150,9 +150,9 @@ extension EndToEnd {
             }
             let checkpoints = PostgresCheckpoints(pool: bed.pool, group: "nobody")
             // The in-process broker takes an outsider's commit only from a group that nobody ever joined.
-            var alone = settings.kafka
-            alone.groupID = "nobody"
-            let properties = KafkaClientProperties(settings: alone).consumer
+            var other = settings.kafka
+            other.groupID = "nobody"
+            let properties = KafkaClientProperties(settings: other).consumer
             try await OffsetRewind(
                 topic: topic, consumerProperties: properties, checkpoints: checkpoints, log: { _ in }
             ).apply(moves)

@@ -15,7 +15,7 @@ struct HoldTests {
     }
 
     @Test("an operator's release outlives the worker and is granted, a refusal is published and remembered")
-    func operatorsWord() async throws {
+    func operatorsDecisions() async throws {
         try await ParkingBed.run { bed in
             let worker = try bed.startWorker()
             for number in 1...3 {
@@ -24,69 +24,97 @@ struct HoldTests {
                     bed.answers("p-\(number)") == ["receipt.held unknown_product"]
                 }
             }
-            let listed = try await bed.holds("list", "--json")
-            #expect(listed.code == 0 && listed.output.contains(#""total":3"#), "\(listed)")
-            #expect(listed.output.contains("8101") && !listed.output.contains("receipt_data"), "\(listed)")
-            #expect(try await bed.holds("list").output.contains("unknown_product"))
-
+            try await expectList(in: bed)
             await bed.kill(worker)
-            let released = try await bed.holds("release", "8101", "--operator", "ann")
-            #expect(released.code == 0 && released.output.hasPrefix("1 released"), "\(released)")
-            #expect(bed.answers("p-1") == ["receipt.held unknown_product"])
-            let requests = bed.apple.requests(receiptData: ParkingBed.receipt("8101", product: Self.unknown))
-            _ = try bed.startWorker()
-            try await bed.until("it is granted") {
-                bed.answers("p-1") == ["receipt.held unknown_product", "receipt.granted"]
-            }
-            #expect(
-                bed.apple.requests(receiptData: ParkingBed.receipt("8101", product: Self.unknown)) > requests)
-
-            let rejected = try await bed.holds("reject", "8102")
-            #expect(rejected.code == 0 && rejected.output.hasPrefix("1 rejected"), "\(rejected)")
-            try await bed.until("the refusal is published") {
-                bed.answers("p-2") == ["receipt.held unknown_product", "receipt.rejected refused_by_operator"]
-            }
-            try await bed.submit("p-2", ParkingBed.receipt("8102", product: Self.unknown))
-            try await bed.until("it is remembered") {
-                bed.answers("p-2").suffix(1) == ["receipt.rejected refused_by_operator"]
-                    && bed.answers("p-2").count == 3
-            }
-            let again = try await bed.holds("reject", "8102")
-            #expect(again.code == 1 && again.errors.contains("is not held"), "\(again)")
-            #expect(try await bed.holds("release").code == 64)
-            #expect(try await bed.holds("reject", "8103", "--all").code == 64)
-            #expect(try await bed.holds("release", "--all", "--reason", "nonsense").code == 64)
-            #expect(try await bed.holds("reject", "8103 ").code == 64)
-            #expect(try await bed.holds("release", "8103", "--limit", "1").code == 64)
-            #expect(try await bed.holds("release", "--all", "--limit", "0").code == 64)
-            // Nobody can be asked here: without --yes nothing is refused for good.
-            let unasked = try await bed.holds("reject", "--all")
-            #expect(unasked.code == 64 && unasked.errors.contains("reject 1 held transactions"), "\(unasked)")
-            for verb in ["reject", "release"] {
-                let tried = try await bed.holds(verb, "--all", "--dry-run")
-                #expect(tried.code == 0 && tried.output.hasPrefix("1 would be"), "\(tried)")
-            }
-            #expect(try await isHeld("8103", in: bed))
-            #expect(bed.answers("p-3") == ["receipt.held unknown_product"])
-            let many = try await bed.holds(
-                "release", "--all", "--bundle", ParkingBed.castle, "--reason", "unknown_product")
-            #expect(many.code == 0 && many.output.hasPrefix("1 released"), "\(many)")
-            try await bed.until("the last is granted") { bed.answers("p-3").contains("receipt.granted") }
-            try await bed.until("none is left") { try await bed.number("SELECT count(*) FROM holds") == 0 }
-            #expect(try await bed.number("SELECT count(*) FROM hold_decisions WHERE operator = 'ann'") == 1)
-            let inspected = try await bed.command(["inspect", "8101", "--days", "1000"])
-            #expect(inspected.code == 0 && inspected.output.contains("grants (1)"), "\(inspected)")
-            #expect(inspected.output.contains("release") && inspected.output.contains("ann"), "\(inspected)")
-            for told in [
-                "receipt_data for \(ParkingBed.castle)", "verifyReceipt Production: genuine, status 0",
-                "held: unknown_product; not refused for ownership_disputed", "published; transaction 8101",
-            ] { #expect(inspected.output.contains(told), "\(told): \(inspected.output)") }
-            let document = try await bed.command(["inspect", "p-2", "--json"])
-            let json = try JSONParser.parse(Array(document.output.utf8.dropLast())).value
-            #expect(json["refusals"]?.array?.count == 1 && json["grants"]?.array?.isEmpty == true, "\(document)")
-            #expect(try await bed.command(["inspect", "nobody"]).output.hasPrefix("nothing is known of"))
+            try await expectRelease(in: bed)
+            try await expectRejection(in: bed)
+            try await expectRefusedCommands(in: bed)
+            try await expectReleaseOfMany(in: bed)
+            try await expectInspection(in: bed)
             #expect(try await bed.number("SELECT count(*) FROM hold_decisions") == 3)
         }
+    }
+
+    /// All three are held.
+    private func expectList(in bed: ParkingBed) async throws {
+        let listed = try await bed.holds("list", "--json")
+        #expect(listed.code == 0 && listed.output.contains(#""total":3"#), "\(listed)")
+        #expect(listed.output.contains("8101") && !listed.output.contains("receipt_data"), "\(listed)")
+        #expect(try await bed.holds("list").output.contains("unknown_product"))
+    }
+
+    /// The first is released while no worker runs; the next one grants it, once Apple was asked again.
+    private func expectRelease(in bed: ParkingBed) async throws {
+        let released = try await bed.holds("release", "8101", "--operator", "ann")
+        #expect(released.code == 0 && released.output.hasPrefix("1 released"), "\(released)")
+        #expect(bed.answers("p-1") == ["receipt.held unknown_product"])
+        let requests = bed.apple.requests(receiptData: ParkingBed.receipt("8101", product: Self.unknown))
+        _ = try bed.startWorker()
+        try await bed.until("it is granted") {
+            bed.answers("p-1") == ["receipt.held unknown_product", "receipt.granted"]
+        }
+        #expect(
+            bed.apple.requests(receiptData: ParkingBed.receipt("8101", product: Self.unknown)) > requests)
+    }
+
+    /// The second is rejected, for later submissions too.
+    private func expectRejection(in bed: ParkingBed) async throws {
+        let rejected = try await bed.holds("reject", "8102")
+        #expect(rejected.code == 0 && rejected.output.hasPrefix("1 rejected"), "\(rejected)")
+        try await bed.until("the refusal is published") {
+            bed.answers("p-2") == ["receipt.held unknown_product", "receipt.rejected refused_by_operator"]
+        }
+        try await bed.submit("p-2", ParkingBed.receipt("8102", product: Self.unknown))
+        try await bed.until("it is remembered") {
+            bed.answers("p-2").suffix(1) == ["receipt.rejected refused_by_operator"]
+                && bed.answers("p-2").count == 3
+        }
+    }
+
+    /// Commands that are refused, or only tell what they would do, change nothing.
+    private func expectRefusedCommands(in bed: ParkingBed) async throws {
+        let again = try await bed.holds("reject", "8102")
+        #expect(again.code == 1 && again.errors.contains("is not held"), "\(again)")
+        #expect(try await bed.holds("release").code == 64)
+        #expect(try await bed.holds("reject", "8103", "--all").code == 64)
+        #expect(try await bed.holds("release", "--all", "--reason", "nonsense").code == 64)
+        #expect(try await bed.holds("reject", "8103 ").code == 64)
+        #expect(try await bed.holds("release", "8103", "--limit", "1").code == 64)
+        #expect(try await bed.holds("release", "--all", "--limit", "0").code == 64)
+        // Nobody can be asked here: without --yes nothing is refused for good.
+        let unasked = try await bed.holds("reject", "--all")
+        #expect(unasked.code == 64 && unasked.errors.contains("reject 1 held transactions"), "\(unasked)")
+        for verb in ["reject", "release"] {
+            let tried = try await bed.holds(verb, "--all", "--dry-run")
+            #expect(tried.code == 0 && tried.output.hasPrefix("1 would be"), "\(tried)")
+        }
+    }
+
+    /// The third is released by what it is, not by its id.
+    private func expectReleaseOfMany(in bed: ParkingBed) async throws {
+        #expect(try await isHeld("8103", in: bed))
+        #expect(bed.answers("p-3") == ["receipt.held unknown_product"])
+        let many = try await bed.holds(
+            "release", "--all", "--bundle", ParkingBed.castle, "--reason", "unknown_product")
+        #expect(many.code == 0 && many.output.hasPrefix("1 released"), "\(many)")
+        try await bed.until("the last is granted") { bed.answers("p-3").contains("receipt.granted") }
+        try await bed.until("none is left") { try await bed.number("SELECT count(*) FROM holds") == 0 }
+        #expect(try await bed.number("SELECT count(*) FROM hold_decisions WHERE operator = 'ann'") == 1)
+    }
+
+    /// The decisions are told by `inspect`.
+    private func expectInspection(in bed: ParkingBed) async throws {
+        let inspected = try await bed.command(["inspect", "8101", "--days", "1000"])
+        #expect(inspected.code == 0 && inspected.output.contains("grants (1)"), "\(inspected)")
+        #expect(inspected.output.contains("release") && inspected.output.contains("ann"), "\(inspected)")
+        for told in [
+            "receipt_data for \(ParkingBed.castle)", "verifyReceipt Production: genuine, status 0",
+            "held: unknown_product; not refused for ownership_disputed", "published; transaction 8101",
+        ] { #expect(inspected.output.contains(told), "\(told): \(inspected.output)") }
+        let document = try await bed.command(["inspect", "p-2", "--json"])
+        let json = try JSONParser.parse(Array(document.output.utf8.dropLast())).value
+        #expect(json["refusals"]?.array?.count == 1 && json["grants"]?.array?.isEmpty == true, "\(document)")
+        #expect(try await bed.command(["inspect", "nobody"]).output.hasPrefix("nothing is known of"))
     }
 
     @Test("a new catalog grants what it knows, and asks nothing for what stays")

@@ -13,29 +13,16 @@ extension EndToEnd {
     )
     func inspecting() async throws {
         try await Testbed.run { bed in
-            let names = ["inspect/\"wäit\"", "p-junk"]
-            func record(_ player: String, _ receipt: String) throws -> PlannedRecord {
-                let value = try JSONSerialization.data(withJSONObject: [
-                    "submission_id": "s-\(player)", "player_id": player, "bundle_id": Receipts.castle,
-                    "receipt_data": receipt,
-                ])
-                return PlannedRecord(key: Array(player.utf8), value: Array(value), playerID: player)
-            }
+            let names = Inspector.names
             // Of iOS 6: nobody can prove it, Apple must be asked.
             try await bed.submit([
-                record(names[0], Receipts.single("9000000000001")), record(names[1], "bm90IGEgcmVjZWlwdA=="),
+                Inspector.record(names[0], Receipts.single("9000000000001")),
+                Inspector.record(names[1], "bm90IGEgcmVjZWlwdA=="),
             ])
-            let environment = bed.environment()
-            func inspect(_ id: String, _ more: [String: String] = [:]) async throws -> Program.Ending {
-                let ending = try await Program.run(["inspect", id], environment: environment.merging(more) { $1 })
-                #expect(ending.code == 0, "\(ending)")
-                // A pipe is no terminal: nothing is cut.
-                #expect(!ending.output.contains("…"), "\(ending)")
-                return ending
-            }
+            let inspector = Inspector(environment: bed.environment())
             // Nobody has read them: neither was refused.
             for id in names + names.map({ "s-\($0)" }) + ["9000000000001"] {
-                let ending = try await inspect(id)
+                let ending = try await inspector.inspect(id)
                 #expect(ending.output.hasPrefix("not decided yet: submission "), "\(id): \(ending)")
                 #expect(!ending.output.contains("refused"), "\(id): \(ending)")
                 #expect(ending.output.contains("the partition's lag is "), "\(id): \(ending)")
@@ -48,7 +35,7 @@ extension EndToEnd {
             let http = ["HTTP_PORT": "\(try await worker.port())"]
             try await eventually("the junk is refused") { bed.outcomes.content.answers["s-p-junk"] != nil }
             for id in ["p-junk", "s-p-junk"] {
-                let ending = try await inspect(id)
+                let ending = try await inspector.inspect(id)
                 #expect(ending.output.hasPrefix("refused without asking anyone: submission \"s-p-junk\""), "\(ending)")
                 #expect(ending.output.contains("malformed_receipt"), "\(ending)")
                 #expect(!ending.output.contains("not decided yet"), "\(ending)")
@@ -56,29 +43,15 @@ extension EndToEnd {
             try await eventually("Apple is away") {
                 try await !AppleWord.troubles(inMetrics: worker.get("/metrics").body).isEmpty
             }
-            let waiting = try await inspect(names[0], http)
+            let waiting = try await inspector.inspect(names[0], http)
             #expect(waiting.output.hasPrefix("not decided yet: submission "), "\(waiting)")
             #expect(waiting.output.contains("requests to Apple are held back after failures"), "\(waiting)")
-            let document = try await Program.run(["inspect", names[0], "--json"], environment: environment)
-            let json = try JSONParser.parse(Array(document.output.utf8.dropLast())).value
-            #expect(json["undecided"]?.array?.first?["submission_id"]?.string == "s-\(names[0])", "\(document)")
-            #expect(json["undecided"]?.array?.first?["lag"] != nil && json["answers_on_topic"]?.array?.isEmpty == true)
-            let junk = try await Program.run(["inspect", "p-junk", "--json"], environment: environment)
-            let told = try JSONParser.parse(Array(junk.output.utf8.dropLast())).value["answers_on_topic"]?.array
-            #expect(told?.map { $0["reason"]?.string } == ["malformed_receipt"], "\(junk)")
-
-            let unknown = try await inspect("nobody-knows")
-            #expect(
-                unknown.output.hasPrefix("nothing is known of \"nobody-knows\"\nlooked at in Kafka: "), "\(unknown)")
-            let blind = try await inspect("p-junk", ["KAFKA_BOOTSTRAP_SERVERS": ""])
-            #expect(blind.output.contains("KAFKA_BOOTSTRAP_SERVERS is not set"), "\(blind)")
-            #expect(blind.output.contains("is not known"), "\(blind)")
-            let away = try await inspect("p-junk", ["KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:1"])
-            #expect(away.output.contains("Kafka at 127.0.0.1:1: "), "\(away)")
+            try await inspector.expectDocuments()
+            try await inspector.expectWhatIsNotKnown()
 
             try await bed.apple.setOutage(nil)
             try await eventually("it is granted") { bed.outcomes.content.answers["s-\(names[0])"] != nil }
-            let granted = try await inspect(names[0])
+            let granted = try await inspector.inspect(names[0])
             #expect(granted.output.contains("grants (1)") && !granted.output.contains("not decided yet"), "\(granted)")
         }
     }
@@ -92,5 +65,49 @@ extension EndToEnd {
                     RecordPartition.of(key, count: count) == Murmur2.partition(of: key, count: Int32(count)), "\(key)")
             }
         }
+    }
+}
+
+/// Runs `receiptd inspect` for two players: one whose submission waits for Apple, and one whose receipt is junk.
+private struct Inspector {
+    static let names = ["inspect/\"wäit\"", "p-junk"]
+
+    let environment: [String: String]
+
+    static func record(_ player: String, _ receipt: String) throws -> PlannedRecord {
+        let value = try JSONSerialization.data(withJSONObject: [
+            "submission_id": "s-\(player)", "player_id": player, "bundle_id": Receipts.castle,
+            "receipt_data": receipt,
+        ])
+        return PlannedRecord(key: Array(player.utf8), value: Array(value), playerID: player)
+    }
+
+    func inspect(_ id: String, _ more: [String: String] = [:]) async throws -> Program.Ending {
+        let ending = try await Program.run(["inspect", id], environment: environment.merging(more) { $1 })
+        #expect(ending.code == 0, "\(ending)")
+        // A pipe is no terminal: nothing is cut.
+        #expect(!ending.output.contains("…"), "\(ending)")
+        return ending
+    }
+
+    func expectDocuments() async throws {
+        let document = try await Program.run(["inspect", Self.names[0], "--json"], environment: environment)
+        let json = try JSONParser.parse(Array(document.output.utf8.dropLast())).value
+        #expect(json["undecided"]?.array?.first?["submission_id"]?.string == "s-\(Self.names[0])", "\(document)")
+        #expect(json["undecided"]?.array?.first?["lag"] != nil && json["answers_on_topic"]?.array?.isEmpty == true)
+        let junk = try await Program.run(["inspect", "p-junk", "--json"], environment: environment)
+        let told = try JSONParser.parse(Array(junk.output.utf8.dropLast())).value["answers_on_topic"]?.array
+        #expect(told?.map { $0["reason"]?.string } == ["malformed_receipt"], "\(junk)")
+    }
+
+    func expectWhatIsNotKnown() async throws {
+        let unknown = try await inspect("nobody-knows")
+        #expect(
+            unknown.output.hasPrefix("nothing is known of \"nobody-knows\"\nlooked at in Kafka: "), "\(unknown)")
+        let blind = try await inspect("p-junk", ["KAFKA_BOOTSTRAP_SERVERS": ""])
+        #expect(blind.output.contains("KAFKA_BOOTSTRAP_SERVERS is not set"), "\(blind)")
+        #expect(blind.output.contains("is not known"), "\(blind)")
+        let away = try await inspect("p-junk", ["KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:1"])
+        #expect(away.output.contains("Kafka at 127.0.0.1:1: "), "\(away)")
     }
 }

@@ -22,7 +22,7 @@ extension EndToEnd {
             for round in 0..<rounds {
                 try await feed.send(plan.records.count * 3 / 4 / rounds + 1)
                 let check = CommitCheck(bed: bed, plan: plan, places: feed.places)
-                // Every other time while records are taken; else wherever it stands, also before it joined.
+                // Every other time while records are taken; else wherever it is, also before it joined.
                 if round.isMultiple(of: 2) {
                     let before = bed.outcomes.content.events.count
                     try await eventually("records are taken, round \(round)") {

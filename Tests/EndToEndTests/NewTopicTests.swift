@@ -6,7 +6,7 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    /// Two in-process brokers, one after the other, stand for a topic that was deleted and made again.
+    /// Two in-process brokers, one after the other, act as a topic that was deleted and made again.
     @Test(
         "a submissions topic made anew is read from its beginning, also where no checkpoint can be written at first",
         .onlyInProcessBroker,

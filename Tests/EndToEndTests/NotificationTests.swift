@@ -182,7 +182,7 @@ struct NotificationTests {
             let worker = try bed.startWorker()
             try await bed.submit(plan.records)
             try await bed.settle(plan)
-            try await eventually("the offsets are noted") {
+            try await eventually("the offsets are checkpointed") {
                 let known = "SELECT count(*) FROM offset_checkpoints WHERE topic = '\(bed.parts.notificationsTopic)'"
                 return try await bed.query(known) { $0.int8(0, 0) } == Int64(EmbeddedParts.partitions)
             }
@@ -199,8 +199,8 @@ struct NotificationTests {
             try await eventually("it is done with") { (try? await bed.parts.notificationsDone(in: bed.pool)) == 1 }
             try await SharedServer.replace(name, byCopyOf: "\(name)_before")
             try await eventually("it is revoked again") {
-                let standing = "SELECT count(*) FROM grants WHERE revoked_at IS NOT NULL"
-                return (try? await bed.query(standing) { $0.int8(0, 0) }) == 1
+                let statement = "SELECT count(*) FROM grants WHERE revoked_at IS NOT NULL"
+                return (try? await bed.query(statement) { $0.int8(0, 0) }) == 1
             }
             #expect(Set(revoked().map(\.id)).count == 1)
             #expect(worker.log.contains("notifications are read again"))

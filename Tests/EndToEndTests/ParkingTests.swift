@@ -80,7 +80,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("three tries of a doubtful answer stand over a restart, and then it is believed")
+    @Test("three tries of a doubtful answer outlive a restart, and then it is believed")
     func doubtOverRestart() async throws {
         try await ParkingBed.run { bed in
             let receipt = ParkingBed.receipt("7101")

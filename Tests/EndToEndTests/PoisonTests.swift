@@ -47,7 +47,7 @@ extension EndToEnd {
                     guard worker.log.contains("partitions assigned") else { return false }
                     return try await (worker.scrape()["receiptd_in_flight"] ?? 0) > 0
                 }
-                // Where it is taken alone it is killed at most once: another one is next.
+                // Where it is taken in isolation it is killed at most once: another one is next.
                 if round == 4 { break }
                 try await worker.kill()
             }

@@ -87,7 +87,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("a key that Apple refuses parks its app alone; the right one in its place is seen, and nothing is lost")
+        @Test("a key that Apple refuses parks only its app; the right one in its place is seen, and nothing is lost")
         func wrongKey() async throws {
             let file = FileManager.default.temporaryDirectory.appendingPathComponent("key-\(UUID().uuidString).p8")
             defer { try? FileManager.default.removeItem(at: file) }

@@ -198,7 +198,7 @@ struct JudgePurchaseTests {
     ]
 
     @Test(
-        "Apple's word on the currency comes before the client's; one that nobody told is admitted",
+        "the currency that Apple names comes before the client's; one that nobody told is admitted",
         arguments: currencyCases)
     func currency(admitted: Set<String>?, told: String?, submitted: String?, isAdmitted: Bool) {
         var bent = Case()

@@ -100,7 +100,7 @@ struct SettlementPropertyTests {
         for outcome in outcomes { #expect((outcome.reason == nil) == (outcome.outcome == .granted), "\(note)") }
     }
 
-    /// Now and then an operator refuses a hold, which frees its claim where nothing else stands under it.
+    /// Now and then an operator refuses a hold, which frees its claim where nothing else is under it.
     private func simulateOperator(_ view: inout LedgerView, _ random: inout SeededRandom) {
         let open = view.holds.keys.sorted()
         guard !open.isEmpty, random.chance(20) else { return }

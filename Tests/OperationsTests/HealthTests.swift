@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Health")
 struct HealthTests {
-    /// A clock that stands until it is told to go.
+    /// A clock that does not move until it is told to go.
     final class ManualClock: Sendable {
         private let nanoseconds = Atomic<UInt64>(1_000_000_000_000)
         func advance(seconds: UInt64) { nanoseconds.wrappingAdd(seconds * 1_000_000_000, ordering: .relaxed) }

@@ -26,7 +26,7 @@ struct SessionTests {
         #expect(levels == ["read committed", prepared ? "read committed" : "serializable"])
     }
 
-    @Test("is set up as configured, and the URI has the last word", arguments: [true, false])
+    @Test("is set up as configured, and what the URI says counts most", arguments: [true, false])
     func setUp(prepared: Bool) async throws {
         let database = try TestDatabase(preparedStatements: prepared)
         let show = PostgresStatement(

@@ -114,7 +114,7 @@ struct GrantFileTests {
         #expect(fault(inside) == nil)
     }
 
-    @Test("a member that stands twice in a JSON line is refused, whichever it is")
+    @Test("a member that is twice in a JSON line is refused, whichever it is")
     func repeatedMembers() throws {
         let line = #"{"transaction_id":"1","player_id":"p","bundle_id":"b","product_id":"gold","quantity":1"#
         #expect(fault(try rows([line + "}"])[0]) == nil)

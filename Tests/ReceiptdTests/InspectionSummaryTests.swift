@@ -59,7 +59,7 @@ struct InspectionSummaryTests {
             ])
     }
 
-    @Test("bytes are found in bytes wherever they stand")
+    @Test("bytes are found in bytes wherever they are")
     func bytes() {
         let table: [(String, String, Bool)] = [
             ("abcabd", "abd", true), ("abcabd", "abcabd", true), ("abcab", "abd", false), ("", "a", false),

@@ -5,7 +5,7 @@ import Testing
 @testable import ReceiptdConfiguration
 
 struct SettingsSecretsTests {
-    @Test("a secret may stand in a file of its own, without its last newline")
+    @Test("a secret may be in a file of its own, without its last newline")
     func secretFiles() throws {
         for (text, key) in [("hush\n", "hush"), ("hush\r\n", "hush"), ("hush\n\n", "hush\n"), ("hush", "hush")] {
             let settings = try withFile(text) {
@@ -21,7 +21,7 @@ struct SettingsSecretsTests {
         #expect(settings.database.url.value == "postgres://u:hush@db/x")
     }
 
-    @Test("a secret that cannot be read, or that stands twice, is one fault")
+    @Test("a secret that cannot be read, or that is given twice, is one fault")
     func secretFaults() throws {
         let missing = settingsFaults(["DATABASE_URL_FILE": "/nowhere/url"], requiring: [.database])
         #expect(missing.map(\.setting) == ["DATABASE_URL_FILE"])
@@ -39,7 +39,7 @@ struct SettingsSecretsTests {
         #expect(won.isEmpty)
     }
 
-    @Test("what the catalog names stands in the environment or its file, nowhere else")
+    @Test("what the catalog names is in the environment or its file, nowhere else")
     func secretSource() throws {
         let source = try withFile("from the file\n") { path in
             let source = SecretSource(environment: [

@@ -8,24 +8,46 @@ struct JSONCost {
     private static let times = 500
 
     private struct Submission: Decodable {
-        let submission_id: String
-        let player_id: String
-        let bundle_id: String
-        let receipt_data: String
-        let product_id: String
+        enum CodingKeys: String, CodingKey {
+            case submissionID = "submission_id"
+            case playerID = "player_id"
+            case bundleID = "bundle_id"
+            case receiptData = "receipt_data"
+            case productID = "product_id"
+        }
+
+        let submissionID: String
+        let playerID: String
+        let bundleID: String
+        let receiptData: String
+        let productID: String
     }
 
     private struct Answer: Decodable {
         struct Receipt: Decodable {
-            let bundle_id: String
-            let in_app: [Purchase]
+            enum CodingKeys: String, CodingKey {
+                case bundleID = "bundle_id"
+                case inApp = "in_app"
+            }
+
+            let bundleID: String
+            let inApp: [Purchase]
         }
+
         struct Purchase: Decodable {
-            let transaction_id: String
-            let product_id: String
+            enum CodingKeys: String, CodingKey {
+                case transactionID = "transaction_id"
+                case productID = "product_id"
+                case quantity
+                case purchaseDateMilliseconds = "purchase_date_ms"
+            }
+
+            let transactionID: String
+            let productID: String
             let quantity: String
-            let purchase_date_ms: String
+            let purchaseDateMilliseconds: String
         }
+
         let status: Int
         let receipt: Receipt
     }

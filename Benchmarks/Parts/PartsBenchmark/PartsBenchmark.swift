@@ -12,8 +12,8 @@ struct PartsBenchmark: AsyncParsableCommand {
     func run() async throws {
         if let serve { return try await HTTPServerProcess.run(portFile: serve) }
         print("part                 | ours, µs of CPU | library's | ratio of medians | library")
-        try JSONCost(rounds: rounds).measure().forEach { print($0.row) }
-        try Base64Cost(rounds: rounds).measure().forEach { print($0.row) }
+        for cost in try JSONCost(rounds: rounds).measure() { print(cost.row) }
+        for cost in try Base64Cost(rounds: rounds).measure() { print(cost.row) }
         print(try await HTTPCost(requests: requests, concurrency: concurrency, rounds: rounds).measure().row)
     }
 }

@@ -1,6 +1,6 @@
 /// One line of a CSV file (RFC 4180, without line breaks in fields).
 enum CSVLine {
-    /// Nil where a quotation mark is not closed, or something stands behind one that is.
+    /// Nil where a quotation mark is not closed, or something follows one that is.
     static func fields(_ line: [UInt8]) -> [[UInt8]]? {
         var fields: [[UInt8]] = []
         var index = 0

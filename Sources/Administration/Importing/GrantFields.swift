@@ -12,7 +12,7 @@ struct GrantFields {
         "purchased_at", "expires_at", "revoked_at", "granted_at", "submission_id",
     ]
     static let required = ["transaction_id", "player_id", "bundle_id", "product_id"]
-    /// What stands as submission where the file names none: the column is never empty.
+    /// What is entered as submission where the file names none: the column is never empty.
     static let unnamedSubmission: Identifier = "import"
 
     struct Fault: Error, Equatable {

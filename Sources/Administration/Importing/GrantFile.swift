@@ -56,7 +56,9 @@ package struct GrantFile {
                 fields.map { String(String(decoding: $0, as: UTF8.self).lowercased().trimmed) }
             })
         else { throw Unreadable(message: "line \(line): a quotation mark is not closed") }
-        guard Set(names).count == names.count else { throw Unreadable(message: "line \(line): a column stands twice") }
+        guard Set(names).count == names.count else {
+            throw Unreadable(message: "line \(line): a column is there twice")
+        }
         let missing = GrantFields.required.filter { !names.contains($0) }
         guard missing.isEmpty else {
             throw Unreadable(message: "line \(line): the header lacks \(missing.joined(separator: ", "))")
@@ -86,7 +88,7 @@ package struct GrantFile {
         var seen: Set<String> = []
         for member in members where GrantFields.columns.contains(member.name) {
             // Which of the two would count is a guess.
-            guard seen.insert(member.name).inserted else { return .fault("\(member.name) stands there twice") }
+            guard seen.insert(member.name).inserted else { return .fault("\(member.name) is there twice") }
             switch member.value {
             case .string(let text), .number(let text): values[member.name] = text
             case .null: break

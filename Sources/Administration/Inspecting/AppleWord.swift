@@ -16,11 +16,11 @@ package enum AppleWord {
         do {
             let holds = try await PostgresAppleBudget(pool: pool).holds()
             lines += holds.sorted { $0.key.bundleID < $1.key.bundleID }.map { scope, seconds in
-                "Apple asked to be left alone (Retry-After): \(ShownText.plain(scope.bundleID.text)), \(scope.endpoint), "
+                "Apple asked to wait (Retry-After): \(ShownText.plain(scope.bundleID.text)), \(scope.endpoint), "
                     + "\(scope.environment.rawValue), \(Int(seconds.rounded(.up))) s more"
             }
         } catch {
-            lines.append("whether Apple asked to be left alone is not known: \(error)")
+            lines.append("whether Apple asked to wait is not known: \(error)")
         }
         guard http.port > 0 else {
             return lines + ["how Apple is to the workers, their pages tell (HTTP_PORT is 0: none is asked)"]

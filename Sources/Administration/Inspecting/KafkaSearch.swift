@@ -66,7 +66,7 @@ package struct KafkaSearch: Sendable {
         return (known.topics[topic] ?? []).map { TopicPartition(topic: topic, partition: $0) }
     }
 
-    /// From the group's committed offset on: what stands before it has its answer.
+    /// From the group's committed offset on: what is before it has its answer.
     private func searchSubmissions(_ scan: inout RecordScan, _ findings: inout KafkaFindings) throws(KafkaError) {
         let topic = settings.submissionsTopic
         let partitions = try partitions(of: topic, scan)
@@ -100,7 +100,7 @@ package struct KafkaSearch: Sendable {
                 isComplete: unread.isEmpty && stretches.allSatisfy { $0.value.upperBound == ends[$0.key] }))
     }
 
-    /// The newest events: of the partition where they would stand if the id is a player's, and of the others where nothing else
+    /// The newest events: of the partition where they would be if the id is a player's, and of the others where nothing else
     /// knows it.
     private func searchEvents(
         _ scan: inout RecordScan, isKnown: Bool, _ findings: inout KafkaFindings

@@ -1,5 +1,5 @@
 /// The partition that Java's default partitioner, and librdkafka's `murmur2_random`, choose for a record's key: where a player's
-/// events stand (org.apache.kafka.common.utils.Utils.murmur2).
+/// events are (org.apache.kafka.common.utils.Utils.murmur2).
 enum RecordPartition {
     private static let seed: UInt32 = 0x9747_B28C
     private static let factor: UInt32 = 0x5BD1_E995

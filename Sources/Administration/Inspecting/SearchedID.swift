@@ -7,7 +7,7 @@ import Kafka
 package struct SearchedID: Sendable {
     let text: String
     private let bytes: [UInt8]
-    /// Its letters stand in JSON as they are, whoever wrote it: then a record without these bytes is passed over unread.
+    /// Its letters are the same in JSON, whoever wrote it: then a record without these bytes is passed over unread.
     private let isPlain: Bool
     private let isTransaction: Bool
     private let proofs: ProofReader
@@ -30,7 +30,7 @@ package struct SearchedID: Sendable {
     /// The submission of a record that has to do with it.
     func submission(in record: ConsumerRecord) -> Submission? {
         guard let value = record.value else { return nil }
-        // A transaction may stand inside of a proof.
+        // A transaction may be inside of a proof.
         guard isTransaction || !isPlain || record.key == bytes || Self.holds(value, bytes) else { return nil }
         guard case .submission(let submission) = SubmissionDecoder().decode(value, signatureHeaders: []) else {
             return nil
@@ -72,7 +72,7 @@ package struct SearchedID: Sendable {
             partition: record.topicPartition.partition, offset: record.offset)
     }
 
-    /// Whether the second stands somewhere in the first. Not empty.
+    /// Whether the second is somewhere in the first. Not empty.
     static func holds(_ value: [UInt8], _ part: [UInt8]) -> Bool {
         guard let first = part.first else { return true }
         return value.withUnsafeBytes { value in

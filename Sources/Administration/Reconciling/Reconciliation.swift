@@ -36,7 +36,7 @@ package struct Reconciliation: Equatable {
         }
     }
 
-    /// Sums over all periods: what differs by day alone, because a day ends elsewhere at another hour, agrees here.
+    /// Sums over all periods: what differs only by day, because a day ends elsewhere at another hour, agrees here.
     package var totals: [Row] {
         guard let first = rows.map(\.period.first).min(), let last = rows.map(\.period.last).max() else { return [] }
         var totals: [Row] = []

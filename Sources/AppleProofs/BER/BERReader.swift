@@ -1,8 +1,8 @@
 /// Reads the elements in a range of bytes one by one, BER's indefinite lengths included.
 ///
 /// It makes no tree: what is not asked for is stepped over, so that neither a message of a million tiny elements nor one
-/// nested a million deep costs memory. swift-asn1 makes a node of every element, a receipt's certificates included, which
-/// alone costs two thirds of a whole proof; the tests hold this reader against it on the same inputs.
+/// nested a million deep costs memory. swift-asn1 makes a node of every element, a receipt's certificates included: that
+/// by itself costs two thirds of a whole proof; the tests hold this reader against it on the same inputs.
 struct BERReader {
     /// Indefinite lengths inside one another. A genuine message has four.
     static let maximumOpenLengths = 32

@@ -9,7 +9,7 @@ extension Certificate {
     /// Marks Apple's Worldwide Developer Relations authorities.
     package static let intermediateMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 2, 1]
 
-    /// Critical extensions that are looked at here, or only narrow what is not relied on here.
+    /// Critical extensions that are looked at here, or only restrict what is not relied on here.
     private static let knownExtensions: Set<ASN1ObjectIdentifier> = [
         leafMarker, intermediateMarker, .X509ExtensionID.basicConstraints, .X509ExtensionID.keyUsage,
         .X509ExtensionID.extendedKeyUsage, [2, 5, 29, 32],

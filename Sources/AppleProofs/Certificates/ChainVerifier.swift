@@ -31,7 +31,7 @@ struct ChainVerifier: Sendable {
         throw failure
     }
 
-    /// The chain of a receipt that names its leaf alone.
+    /// The chain of a receipt that names only its leaf.
     func verify(_ leaf: CertificateOutline) throws(ProofFailure) -> VerifiedChain {
         try verify(leaf, candidates: roots.intermediates)
     }

@@ -28,7 +28,7 @@ extension JSONParser {
             let byte = bytes[index]
             if byte == UInt8(ascii: "\"") { return true }
             if byte == UInt8(ascii: "\\") { return false }
-            guard byte >= 0x20 else { throw fault("a control character stands in a string") }
+            guard byte >= 0x20 else { throw fault("a control character is in a string") }
             index += 1
         }
         throw fault("a string is not closed")
@@ -61,7 +61,7 @@ extension JSONParser {
         var plainStart = start
         while index < bytes.count {
             let byte = bytes[index]
-            guard byte >= 0x20 else { throw fault("a control character stands in a string") }
+            guard byte >= 0x20 else { throw fault("a control character is in a string") }
             guard byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else {
                 index += 1
                 continue
@@ -79,7 +79,7 @@ extension JSONParser {
             case UInt8(ascii: "r"): text.append(0x0D)
             case UInt8(ascii: "t"): text.append(0x09)
             case UInt8(ascii: "u"): text.append(contentsOf: String(try unicodeEscape()).utf8)
-            default: throw fault("an unknown escape stands in a string")
+            default: throw fault("an unknown escape is in a string")
             }
             plainStart = index
         }
@@ -90,17 +90,17 @@ extension JSONParser {
     private mutating func unicodeEscape() throws(JSONFault) -> Unicode.Scalar {
         let first = try fourHexDigits()
         guard (0xD800...0xDBFF).contains(first) else {
-            guard let scalar = Unicode.Scalar(first) else { throw fault("half a surrogate pair stands in a string") }
+            guard let scalar = Unicode.Scalar(first) else { throw fault("half a surrogate pair is in a string") }
             return scalar
         }
         guard current == UInt8(ascii: "\\"), index + 1 < bytes.count, bytes[index + 1] == UInt8(ascii: "u") else {
-            throw fault("half a surrogate pair stands in a string")
+            throw fault("half a surrogate pair is in a string")
         }
         index += 2
         let second = try fourHexDigits()
         guard (0xDC00...0xDFFF).contains(second),
             let scalar = Unicode.Scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
-        else { throw fault("half a surrogate pair stands in a string") }
+        else { throw fault("half a surrogate pair is in a string") }
         return scalar
     }
 

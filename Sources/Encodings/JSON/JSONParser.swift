@@ -23,7 +23,7 @@ public struct JSONParser {
                 parser.skipWhitespace()
                 let value = try parser.value(depth: 0)
                 parser.skipWhitespace()
-                guard parser.index == buffer.count else { throw parser.fault("something stands behind the value") }
+                guard parser.index == buffer.count else { throw parser.fault("something follows the value") }
                 return .success(Document(value: value, exceededDepth: parser.exceededDepth))
             } catch {
                 return .failure(error)

@@ -27,7 +27,7 @@ package struct CatalogFaults: Error, Sendable, Equatable, CustomStringConvertibl
     /// A line for each, and one for those beyond the limit.
     package var description: String { lines(of: nil).joined(separator: "\n") }
 
-    /// - Parameter file: stands before each line.
+    /// - Parameter file: put before each line.
     package func lines(of file: String?) -> [String] {
         let prefix = file.map { "\($0): " } ?? ""
         let told = faults.prefix(Self.maximumTold).map { prefix + $0.description }

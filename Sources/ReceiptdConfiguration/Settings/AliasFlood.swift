@@ -1,13 +1,13 @@
 /// Finds a text with more aliases than one that has them by mistake.
 ///
-/// An alias is a fault anyway, once the document is composed. But where aliases stand inside keys, the YAML library
+/// An alias is a fault anyway, once the document is composed. But where aliases are inside keys, the YAML library
 /// compares what they expand to while it reads, which a few dozen of them make endless. This look is cheap and errs
 /// only for prose with many words that begin with an asterisk.
 enum AliasFlood {
     /// As many double a value no more than a thousandfold or so.
     static let maximum = 16
 
-    /// Where the alias stands that is one too many; nil where there is none.
+    /// Where the alias is that is one too many; nil where there is none.
     static func position(in text: String) -> TextPosition? {
         var text = text
         return text.withUTF8 { bytes in

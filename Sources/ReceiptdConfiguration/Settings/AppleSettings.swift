@@ -7,7 +7,7 @@ package struct AppleSettings: Sendable {
     /// Whole URLs.
     package var verifyReceiptProductionURL = "https://buy.itunes.apple.com/verifyReceipt"
     package var verifyReceiptSandboxURL = "https://sandbox.itunes.apple.com/verifyReceipt"
-    /// What stands before `/inApps/`, without a slash at its end.
+    /// What comes before `/inApps/`, without a slash at its end.
     package var serverAPIProductionURL = "https://api.storekit.apple.com"
     package var serverAPISandboxURL = "https://api.storekit-sandbox.apple.com"
     /// For one request.
@@ -20,6 +20,6 @@ package struct AppleSettings: Sendable {
     package var caFile: String?
     /// Path of PEM roots for receipt and JWS signatures, in place of Apple's.
     package var rootCertificatesFile: String?
-    /// What stands in it; Apple's own where there is none.
+    /// What it holds; Apple's own where there is none.
     package var roots = AppleRoots.builtIn
 }

@@ -13,7 +13,7 @@ package struct KafkaPropertyList {
             let segment = Substring(bytes).trimmed
             if segment.isEmpty { continue }
             guard let equals = segment.utf8.firstIndex(of: UInt8(ascii: "=")) else {
-                // What stands there may be the rest of a password that holds a semicolon.
+                // What is there may be the rest of a password that holds a semicolon.
                 faults.append("segment \(index + 1) has no '=': it must be name=value")
                 continue
             }

@@ -1,6 +1,6 @@
 import Yams
 
-/// Keys that stand more than once in their mapping.
+/// Keys that are in their mapping more than once.
 ///
 /// The YAML library stops at the first of them. So that all faults of a file are found in one go, such a key gets a
 /// mark, a private-use character before its name, and the text is parsed again.
@@ -32,7 +32,7 @@ struct RepeatedKeys {
 
     func fault(of names: [String], at mark: Mark) -> YAMLFault {
         let list = names.map { ShownText.quoted(Self.originalName($0)) }.joined(separator: ", ")
-        return YAMLFault(position: original(mark), message: "\(list) stands more than once in one mapping")
+        return YAMLFault(position: original(mark), message: "\(list) is in one mapping more than once")
     }
 
     /// The text with the key at `mark` renamed; nil where that cannot be done safely.

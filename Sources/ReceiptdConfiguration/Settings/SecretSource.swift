@@ -1,5 +1,5 @@
 /// Reads secrets by name from the environment: `NAME`, or the file that `NAME_FILE` names. The credentials that the
-/// catalog names stand nowhere else. Files are read anew each time, so that a rotated secret is seen.
+/// catalog names are nowhere else. Files are read anew each time, so that a rotated secret is seen.
 package struct SecretSource: Sendable {
     /// Bytes of a secret's file.
     static let maximumFileSize = 65_536
@@ -30,7 +30,7 @@ package struct SecretSource: Sendable {
         case (nil, nil): return .success(nil)
         case (let value?, nil): return .success(Secret(value))
         case (_?, _?):
-            return .failure(SettingsFault(name, "stands beside \(fileName): only one of them may be set", line: line))
+            return .failure(SettingsFault(name, "is set beside \(fileName): only one of them may be", line: line))
         case (nil, let path?):
             do throws(BoundedFile.Fault) {
                 let text = try BoundedFile.readText(path, limit: maximumFileSize).withoutTrailingNewline

@@ -32,7 +32,7 @@ package enum SettingName: String, CaseIterable, Sendable {
     case logLevel = "LOG_LEVEL"
     case logFormat = "LOG_FORMAT"
 
-    /// Whether the value may stand in a file of its own, named by `NAME_FILE`, and is never shown.
+    /// Whether the value may be in a file of its own, named by `NAME_FILE`, and is never shown.
     var isSecret: Bool { self == .databaseURL || self == .submissionSigningKeys }
 
     /// `NAME_FILE`, for a secret.
@@ -46,7 +46,7 @@ package enum SettingName: String, CaseIterable, Sendable {
         return "\(names) in the environment, or \(inFile) in the file of --config"
     }
 
-    /// Where a name of the environment stands in the settings file: its first word is the section, the others in
+    /// Where a name of the environment is in the settings file: its first word is the section, the others in
     /// camel case are the key. Acronyms are ordinary words (`serverApiProductionUrl`).
     package static func path(of name: String) -> String {
         let words = name.lowercased().split(separator: "_").map(String.init)
@@ -57,7 +57,7 @@ package enum SettingName: String, CaseIterable, Sendable {
         return "\(section).\(key.joined())"
     }
 
-    /// Every path that a settings file may hold, with the name it stands for.
+    /// Every path that a settings file may hold, with the name it is for.
     static let namesByPath: [String: String] = {
         let names = allCases.flatMap { [$0.rawValue, $0.fileVariant].compactMap { $0 } }
         return Dictionary(uniqueKeysWithValues: names.map { (path(of: $0), $0) })

@@ -63,7 +63,7 @@ enum DatabasePlace {
         return isPlain && hasNumericPorts(place) ? place : hidden
     }
 
-    /// What stands behind a colon and is no number may be a password whose host was forgotten.
+    /// What follows a colon and is no number may be a password whose host was forgotten.
     private static func hasNumericPorts(_ place: String) -> Bool {
         place.prefix { $0 != "/" }.split(separator: ",").allSatisfy { host in
             guard let colon = host.lastIndex(of: ":"), !host.hasSuffix("]") else { return true }

@@ -1,4 +1,4 @@
-/// The texts of the settings, from wherever they stand, before anybody asks whether they are sound.
+/// The texts of the settings, from wherever they are, before anybody asks whether they are sound.
 struct SettingsSource {
     struct Value: Equatable {
         let text: String

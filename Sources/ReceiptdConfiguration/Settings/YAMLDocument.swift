@@ -62,7 +62,7 @@ struct YAMLComposition {
         return YAMLNode(position: position, content: content)
     }
 
-    /// False where the node stands for another one: an alias brings its anchor's node along, position and all.
+    /// False where the node refers to another one: an alias brings its anchor's node along, position and all.
     private mutating func admitsAnchor(of node: Node, at position: TextPosition) -> Bool {
         guard node.anchor != nil else { return true }
         guard anchored.insert(position).inserted else { return false }
@@ -118,7 +118,7 @@ struct YAMLComposition {
             let name = RepeatedKeys.originalName(scalar.string)
             let node = self.node(value, depth: depth + 1)
             if let line = lines[name] {
-                let message = "\(ShownText.quoted(name)) stands here again: it is in line \(line) already"
+                let message = "\(ShownText.quoted(name)) is here again: it is in line \(line) already"
                 faults.append(YAMLFault(position: position, message: message))
             } else {
                 lines[name] = position.line

@@ -28,7 +28,7 @@ struct YAMLNode: Sendable {
     }
 }
 
-/// One key of a mapping with its value, in the order of the file. A key that is repeated stands once, with its first value.
+/// One key of a mapping with its value, in the order of the file. A repeated key is there once, with its first value.
 struct YAMLEntry: Sendable {
     let name: String
     let position: TextPosition

@@ -40,13 +40,13 @@ struct ProgressBar {
 
 /// What a progress bar says: the bar, per cent, how many, how many a second, and the time that is left at this rate.
 enum ProgressText {
-    /// Characters of the bar, and those that it keeps in a narrow terminal.
-    private static let widest = 30
-    private static let narrowest = 5
+    /// Characters of the bar, and those that it keeps where the terminal has few columns.
+    private static let maximumWidth = 30
+    private static let minimumWidth = 5
     /// Before that a rate is a guess.
     private static let firstSeconds = 0.5
 
-    /// - Parameter width: of what is left of the line. The bar gives way first, then what stands last.
+    /// - Parameter width: of what is left of the line. The bar is shortened first, then the last parts are left out.
     static func line(_ done: Int, of total: Int, count: Int, seconds: Double, width: Int? = nil) -> String {
         let share = total <= 0 ? 1 : min(1, max(0, Double(done) / Double(total)))
         var parts = ["\(Int(share * 100)) %", count == done ? "\(done) of \(total)" : "\(count)"]
@@ -55,9 +55,10 @@ enum ProgressText {
             if share < 1 { parts.append("\(duration(seconds * (1 - share) / share)) left") }
         }
         let room = width ?? .max
-        while parts.count > 1, narrowest + 1 + parts.joined(separator: ", ").count > room { parts.removeLast() }
+        while parts.count > 1, minimumWidth + 1 + parts.joined(separator: ", ").count > room { parts.removeLast() }
         let words = parts.joined(separator: ", ")
-        return "\(bar(share, width: max(narrowest, min(widest, room - words.count - 1)))) \(words)".cut(to: room)
+        let barWidth = max(minimumWidth, min(maximumWidth, room - words.count - 1))
+        return "\(bar(share, width: barWidth)) \(words)".cut(to: room)
     }
 
     private static func bar(_ share: Double, width: Int) -> String {

@@ -1,8 +1,8 @@
 /// Rows under a heading, each column as wide as its widest cell.
 enum TextTable {
     private static let gap = 2
-    /// Characters that a column keeps however narrow the terminal is.
-    private static let narrowest = 6
+    /// Characters that a column keeps however few the terminal has.
+    private static let minimumWidth = 6
 
     /// - Parameter width: characters of a line, where more do not fit: the widest columns are cut. The first stays whole, for
     ///   it is what a row is called by.
@@ -24,7 +24,7 @@ enum TextTable {
         let limit = width - gap * (widths.count - 1)
         func capped(_ cap: Int) -> [Int] { widths.prefix(1) + widths.dropFirst().map { min($0, cap) } }
         var cap = widths.dropFirst().max() ?? 0
-        while cap > narrowest, capped(cap).reduce(0, +) > limit { cap -= 1 }
+        while cap > minimumWidth, capped(cap).reduce(0, +) > limit { cap -= 1 }
         return capped(cap)
     }
 }

@@ -45,7 +45,7 @@ extension AppleMetrics: AppleLimitsObserver {
 
     func held(_ scope: AppleScope, seconds: Double) {
         logger.warning(
-            "Apple asks to be left alone: every replica holds back",
+            "Apple asks to wait (Retry-After): every replica holds its requests back",
             [
                 .bundleID: "\(scope.bundleID)", .endpoint: "\(scope.endpoint)",
                 .environment: "\(scope.environment.rawValue)", .delaySeconds: .stringConvertible(seconds),

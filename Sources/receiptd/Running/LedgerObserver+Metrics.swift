@@ -19,7 +19,7 @@ extension LedgerObserver {
                     logger.debug(
                         "a database transaction is run again",
                         [.sqlState: "\(error.sqlState ?? "none")", .error: "\(error.message)"])
-                case .unknownGrant: logger.info("a grant stood there without its claim")
+                case .unknownGrant: logger.info("a grant was there without its claim")
                 case .decidedBefore(let records):
                     logger.info(
                         "another replica decided these records first", [.count: .stringConvertible(records)])

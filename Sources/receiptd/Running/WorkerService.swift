@@ -130,7 +130,7 @@ struct WorkerService: Service {
                 consumerProperties: KafkaClientProperties(settings: settings.kafka).notificationsConsumer,
                 parser: proofs, refunds: PostgresRefunds(pool: pool)),
             metrics: metrics, health: health, logger: logger)
-        let upkeep = Upkeep(pool: pool, metrics: metrics, health: health, logger: logger)
+        let fleetCounts = FleetCounts(pool: pool, metrics: metrics, health: health, logger: logger)
         let maintenance = PartitionMaintenance(
             retention: OutcomeRetention(pool: pool, days: settings.outcomeRetentionDays), failures: health.failures,
             logger: logger)
@@ -139,7 +139,7 @@ struct WorkerService: Service {
             pipeline,
             beside: [
                 { try await EndlessPart.catalogWatch.run { await catalog.follow() } },
-                { try await EndlessPart.fleetCounts.run { await upkeep.run() } },
+                { try await EndlessPart.fleetCounts.run { await fleetCounts.run() } },
                 { try await EndlessPart.maintenance.run { await maintenance.run() } },
                 { try await EndlessPart.appleLimits.run { await limits.follow() } },
                 { try await EndlessPart.appleReach.run { await reach.follow() } },

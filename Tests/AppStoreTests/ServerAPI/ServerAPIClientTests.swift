@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The client of the App Store Server API")
 struct ServerAPIClientTests {
-    @Test("a transaction that Production knows is told by Production's answer alone, with its token in lower case")
+    @Test("a transaction that Production knows is told by only Production's answer, with its token in lower case")
     func production() async throws {
         try await SimulatedServerAPI.run { apple in
             try apple.register("1000")

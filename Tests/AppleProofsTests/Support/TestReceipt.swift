@@ -30,7 +30,7 @@ struct TestReceipt {
     }
 
     var bundleID: String? = "com.example.castle"
-    var appAppleID: Int64 = 1_450_000_001
+    let appAppleID: Int64 = 1_450_000_001
     var environment = "Production"
     var creationDate: String? = "2024-05-01T08:00:05Z"
     var purchases = [Purchase()]

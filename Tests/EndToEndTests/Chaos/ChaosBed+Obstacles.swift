@@ -4,7 +4,7 @@ import Postgres
 
 @testable import Demo
 
-/// Faults that stand in the workers' way without an end to any process or connection.
+/// Faults that block the workers without an end to any process or connection.
 extension ChaosBed {
     private static let unavailable: Int32 = 69
 

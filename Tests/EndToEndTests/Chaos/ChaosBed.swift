@@ -80,7 +80,7 @@ final class ChaosBed: Sendable {
     }
 
     /// Workers are a user like any other, who owns the tables, and not PostgreSQL's superuser: rights can be taken away.
-    /// What was parked once is noted by the database: its order is not promised.
+    /// What was parked once is recorded by the database: its order is not promised.
     private func prepare() async throws {
         try await database(
             "CREATE ROLE \(Self.workersRole) LOGIN", "GRANT ALL ON SCHEMA public TO \(Self.workersRole)",
@@ -144,10 +144,10 @@ final class ChaosBed: Sendable {
     }
 
     func everParked() async throws -> Set<String> {
-        let noted = try await bed.query("SELECT DISTINCT submission_id FROM chaos_parked") { rows in
+        let recorded = try await bed.query("SELECT DISTINCT submission_id FROM chaos_parked") { rows in
             Set((0..<rows.count).compactMap { rows.text($0, 0) })
         }
-        return noted.union(parkedBefore.value)
+        return recorded.union(parkedBefore.value)
     }
 
     /// Before the database loses it.

@@ -42,7 +42,7 @@ enum ChaosFault: String, CaseIterable, Sendable {
     var isLimit: Bool { rawValue.hasPrefix("appleLimits") }
 }
 
-/// Faults in an order that follows from the seed alone: each comes once before any comes twice.
+/// Faults in an order that follows only from the seed: each comes once before any comes twice.
 struct ChaosSchedule: Sendable {
     struct Step: Sendable, CustomStringConvertible {
         let faults: [ChaosFault]

@@ -78,7 +78,7 @@ final class ChaosMonitor: Sendable {
             let memory = ProcessMemory.residentMegabytes(of: worker.process.processID) ?? 0
             note { $0.highestMemoryMegabytes = max($0.highestMemoryMegabytes, memory) }
         }
-        // Faults stand in the way of looking, too.
+        // Faults keep it from looking, too.
         guard let losses = databaseLife.losses, let marks = try? await bed.committedOffsets(),
             let durable = try? await durablePlaces(), let checkpoints = try? await checkpoints(),
             databaseLife.losses == losses
@@ -87,7 +87,7 @@ final class ChaosMonitor: Sendable {
         state.withLock { state in
             if state.losses != losses {
                 state.losses = losses
-                // Its workers start again where the database stands, and commit from there.
+                // Its workers start again where the database is, and commit from there.
                 for (partition, mark) in marks {
                     let before = max(state.highestCommitted[partition] ?? 0, mark.committed ?? 0)
                     state.excused[partition] = max(state.excused[partition] ?? 0, before)

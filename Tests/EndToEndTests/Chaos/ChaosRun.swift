@@ -20,7 +20,7 @@ struct ChaosRun {
 
     /// In every other run the database may lose what it had. What is decided again is decided in another order, so that
     /// nothing may depend on who came first then.
-    /// - Parameter faults: these alone.
+    /// - Parameter faults: only these.
     init(seed: UInt64, seconds: Int, chaos: ChaosBed, faults: [ChaosFault]? = nil) {
         let known =
             faults
@@ -62,7 +62,7 @@ struct ChaosRun {
                 try await bed.query("SELECT count(*) FROM parked") { $0.int8(0, 0) } == 0
             }
             // What a database has lost was answered before: only the ledger tells that it is decided again.
-            try await eventually("whatever was told stands in the ledger", within: .seconds(150)) {
+            try await eventually("whatever was told is in the ledger", within: .seconds(150)) {
                 let told = Set(
                     bed.outcomes.content.events.compactMap { $0.type == "receipt.granted" ? $0.transactionID : nil })
                 return told.isSubset(of: try await grantedTransactions())
@@ -70,24 +70,24 @@ struct ChaosRun {
         } catch {
             unsettled.append("\(error)")
             let missing = plan.truths.keys.filter { bed.outcomes.content.answers[$0] == nil }.sorted()
-            for id in missing.prefix(2) { unsettled.append(await bed.story(of: id, in: plan)) }
+            for id in missing.prefix(2) { unsettled.append(await bed.trace(of: id, in: plan)) }
         }
         await monitor.stop()
         await monitor.look(isSettled: true)
         var evidence = try await Evidence(plan, from: bed)
         evidence.everParked = try await chaos.everParked()
         evidence.monitor = monitor.findings
-        evidence.unsettled = unsettled
-        evidence.recoveries = notes.recoveries
+        evidence.progress.unsettled = unsettled
+        evidence.progress.recoveries = notes.recoveries
         evidence.faults += notes.faults
-        evidence.stalls = notes.stalls
+        evidence.progress.stalls = notes.stalls
         evidence.isLossy = chaos.databaseLife.losses != 0
-        evidence.highestInFlight = notes.highestInFlight
+        evidence.load.highestInFlight = notes.highestInFlight
         // A partition that begins to fetch after the others were paused brings one record more.
-        evidence.inFlightLimit = ChaosBed.inFlight + Int(EmbeddedParts.partitions)
+        evidence.load.inFlightLimit = ChaosBed.inFlight + Int(EmbeddedParts.partitions)
         // Connections that went silent are still counted by the simulated Apple.
         if !notes.wasSilent {
-            evidence.appleConcurrencyLimit = (ChaosBed.workers + 1) * ChaosBed.appleConcurrency
+            evidence.load.appleConcurrencyLimit = (ChaosBed.workers + 1) * ChaosBed.appleConcurrency
         }
         for limit in notes.limits {
             evidence.expectQuiet(
@@ -114,7 +114,7 @@ struct ChaosRun {
             let began = Self.now
             var cures: [ChaosBed.Cure] = []
             for fault in step.faults {
-                // Another one may stand in the way of beginning this.
+                // Another one may keep this from beginning.
                 do { cures.append(try await chaos.begin(fault, step)) } catch {
                     print("chaos: \(fault.rawValue) did not begin: \(error)")
                 }

@@ -8,9 +8,9 @@ struct Chaos {
     enum Order {
         static let environment = ProcessInfo.processInfo.environment
         static let seed = environment["CHAOS_SEED"].flatMap(UInt64.init)
-        /// Of faults. Without an order a short run, for it stands among all other tests then.
+        /// Of faults. Without an order a short run, for it runs among all other tests then.
         static let seconds = environment["CHAOS_SECONDS"].flatMap { Int($0) } ?? 20
-        /// These alone, also such as the worker does not withstand yet.
+        /// Only these, also such as the worker does not withstand yet.
         static let faults = environment["CHAOS_FAULTS"].map { names in
             names.split(separator: ",").compactMap { ChaosFault(rawValue: String($0)) }
         }
@@ -30,7 +30,7 @@ struct Chaos {
             print(
                 "chaos: \(evidence.plan.records.count) records, \(evidence.everParked.count) parked once,",
                 "\(evidence.requests.count) requests to Apple, \(evidence.monitor.commitChecks) looks at commits,",
-                "at most \(evidence.monitor.highestMemoryMegabytes) MB and \(evidence.highestInFlight) in flight")
+                "at most \(evidence.monitor.highestMemoryMegabytes) MB and \(evidence.load.highestInFlight) in flight")
             for verdict in verdicts { print("chaos: \(verdict)") }
             for verdict in verdicts {
                 #expect(verdict.problems.isEmpty, "seed \(seed): \(verdict): \(verdict.problems.prefix(5))")

@@ -30,7 +30,7 @@ struct Evidence: Sendable {
         let answer: String
     }
 
-    /// While Apple asked to be left alone, or gave no answer: how many requests it may have seen. Milliseconds.
+    /// While Apple asked to wait, or gave no answer: how many requests it may have seen. Milliseconds.
     struct Quiet: Sendable {
         let from: Int64
         let until: Int64
@@ -44,6 +44,23 @@ struct Evidence: Sendable {
         let seconds: Double?
     }
 
+    /// What was under way at once, at most, and how much may be; and when Apple may hardly be asked.
+    struct Load: Sendable {
+        var highestAppleConcurrency = 0
+        var appleConcurrencyLimit = Int.max
+        var highestInFlight = 0
+        var inFlightLimit = Int.max
+        var quiets: [Quiet] = []
+    }
+
+    struct Progress: Sendable {
+        var recoveries: [Recovery] = []
+        /// What did not move although nothing that it needs was away.
+        var stalls: [String] = []
+        /// What was not done within the time given after the last fault.
+        var unsettled: [String] = []
+    }
+
     var plan = Plan()
     /// In the order of each partition, repeats included.
     var events: [Event] = []
@@ -51,24 +68,14 @@ struct Evidence: Sendable {
     var deadLetters: [String: Set<String>] = [:]
     var grants: [Grant] = []
     var heldTransactions = 0
-    var outboxRows = 0
-    var parkedRows = 0
     /// Submissions that were parked once: they come later by themselves.
     var everParked: Set<String> = []
     var requests: [Request] = []
-    var quiets: [Quiet] = []
-    var highestAppleConcurrency = 0
-    var appleConcurrencyLimit = Int.max
-    var highestInFlight = 0
-    var inFlightLimit = Int.max
+    var load = Load()
     var monitor = ChaosMonitor.Findings()
-    var recoveries: [Recovery] = []
+    var progress = Progress()
     /// Whether the database lost what it had committed.
     var isLossy = false
-    /// What stood still although nothing that it needs was away.
-    var stalls: [String] = []
-    /// What was not done within the time given after the last fault.
-    var unsettled: [String] = []
     var faults: [String] = []
 }
 
@@ -104,13 +111,8 @@ extension Evidence {
                     submissionID: rows.text(row, 2) ?? "-", event: rows.bytes(row, 3) ?? [])
             }
         }
-        func count(_ table: String) async throws -> Int {
-            Int(try await bed.query("SELECT count(*) FROM \(table)") { $0.int8(0, 0) ?? -1 })
-        }
-        heldTransactions = try await count("holds")
-        outboxRows = try await count("outbox")
-        parkedRows = try await count("parked")
+        heldTransactions = Int(try await bed.query("SELECT count(*) FROM holds") { $0.int8(0, 0) ?? -1 })
         requests = bed.apple.requestLog.map { Request(milliseconds: $0.timestampMilliseconds, answer: $0.answer) }
-        highestAppleConcurrency = bed.apple.counters.maximumConcurrentRequests
+        load.highestAppleConcurrency = bed.apple.counters.maximumConcurrentRequests
     }
 }

@@ -4,7 +4,7 @@ extension Evidence {
     /// Of a debug build, which takes more than a release build does.
     static let memoryMegabytes = 512
 
-    /// First events of one player's submissions stand in the submissions' order: all but those answered without Apple
+    /// First events of one player's submissions are in the submissions' order: all but those answered without Apple
     /// and those that were parked.
     func disorder() -> [String] {
         var first: [String: Int64] = [:]
@@ -26,10 +26,11 @@ extension Evidence {
 
     func appleTroubled() -> [String] {
         var problems: [String] = []
-        if highestAppleConcurrency > appleConcurrencyLimit {
-            problems.append("Apple was asked \(highestAppleConcurrency) times at once, not \(appleConcurrencyLimit)")
+        if load.highestAppleConcurrency > load.appleConcurrencyLimit {
+            problems.append(
+                "Apple was asked \(load.highestAppleConcurrency) times at once, not \(load.appleConcurrencyLimit)")
         }
-        for quiet in quiets {
+        for quiet in load.quiets {
             let seen = requests.count { $0.milliseconds > quiet.from && $0.milliseconds < quiet.until }
             if seen > quiet.requests {
                 problems.append(
@@ -44,11 +45,11 @@ extension Evidence {
         if monitor.highestMemoryMegabytes > Self.memoryMegabytes {
             problems.append("a worker took \(monitor.highestMemoryMegabytes) MB")
         }
-        if highestInFlight > inFlightLimit {
-            problems.append("\(highestInFlight) were in flight, not \(inFlightLimit)")
+        if load.highestInFlight > load.inFlightLimit {
+            problems.append("\(load.highestInFlight) were in flight, not \(load.inFlightLimit)")
         }
-        problems += stalls
-        for recovery in recoveries where recovery.seconds.map({ $0 > Self.recoverySeconds }) ?? true {
+        problems += progress.stalls
+        for recovery in progress.recoveries where recovery.seconds.map({ $0 > Self.recoverySeconds }) ?? true {
             problems.append(
                 "after \(recovery.fault) full speed came "
                     + (recovery.seconds.map { "only after \(Int($0)) s" } ?? "not within the time given"))
@@ -69,7 +70,7 @@ extension Evidence {
         where request.answer == "http_429" && request.milliseconds >= start && request.milliseconds <= end {
             let over = (until ?? request.milliseconds + milliseconds) - rounding
             guard over > request.milliseconds + grace else { continue }
-            quiets.append(
+            load.quiets.append(
                 Quiet(
                     from: request.milliseconds + grace, until: over, requests: 0,
                     name: "after a 429 with Retry-After"))

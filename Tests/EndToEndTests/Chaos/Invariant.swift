@@ -7,7 +7,7 @@ enum Invariant: String, CaseIterable, Sendable {
     case noContradiction = "I5 no contradiction"
     case commitsAreSafe = "I6 commits never run ahead"
     case orderPerPlayer = "I7 order per player"
-    case appleIsSpared = "I8 Apple is left alone when it must be"
+    case appleIsSpared = "I8 Apple is spared when it must be"
     case bounded = "I9 bounded, and fast again"
     case settles = "I10 everything is done without a restart"
 }
@@ -40,7 +40,7 @@ extension Evidence {
         case .orderPerPlayer: disorder()
         case .appleIsSpared: appleTroubled()
         case .bounded: unbounded()
-        case .settles: unsettled + monitor.endedWorkers + faults
+        case .settles: progress.unsettled + monitor.endedWorkers + faults
         }
     }
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Demo
 
-/// Scenes in which the database stands in the way, or loses what it had committed.
+/// Scenes in which the database blocks the workers, or loses what it had committed.
 extension Scene {
     /// Of the plan, in three parts.
     private static let first = 80

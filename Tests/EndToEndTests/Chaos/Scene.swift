@@ -75,7 +75,7 @@ final class Scene: Sendable {
         bed.apple.setBehaviour([.http(429, headers: ["Retry-After": "\(ChaosFault.retryAfterSeconds)"])])
         await bed.apple.waitUntil { ($0.answers["http_429"] ?? 0) > 0 }
         bed.apple.setBehaviour(nil)
-        // Fresh submissions come all the while that Apple wants to be left alone.
+        // Fresh submissions come all the while that Apple wants no requests.
         try await last(.seconds(ChaosFault.retryAfterSeconds))
         await load.finish()
         await settle()
@@ -87,8 +87,8 @@ final class Scene: Sendable {
         var evidence = try await Evidence(plan, from: bed)
         evidence.isLossy = databaseLife.losses != 0
         evidence.monitor = monitor.findings
-        evidence.unsettled = unsettled.value
-        evidence.quiets = quiets.value
+        evidence.progress.unsettled = unsettled.value
+        evidence.load.quiets = quiets.value
         if let limitedSince = limitedSince.value {
             evidence.expectQuiet(
                 afterLimitsSince: limitedSince, through: Self.now,
@@ -101,7 +101,7 @@ final class Scene: Sendable {
         do {
             try await bed.settle(plan, within: Self.settling)
             // What a database has lost was answered before.
-            try await eventually("whatever was told stands in the ledger", within: Self.settling) {
+            try await eventually("whatever was told is in the ledger", within: Self.settling) {
                 let granted = try await bed.query("SELECT count(*) FROM grants") { $0.int8(0, 0) ?? 0 }
                 let told = bed.outcomes.content.events.filter { $0.type == "receipt.granted" }
                 return granted >= Set(told.map(\.transactionID)).count

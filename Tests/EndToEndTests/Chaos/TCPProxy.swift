@@ -53,7 +53,7 @@ final class TCPProxy: @unchecked Sendable {
         }.get()
     }
 
-    /// Where new connections go. Those that stand stay where they are.
+    /// Where new connections go. Open ones stay where they are.
     func setTarget(port: Int) async throws {
         try await loop.submit { self.targetPort = port }.get()
     }

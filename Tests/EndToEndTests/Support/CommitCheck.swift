@@ -5,7 +5,7 @@ import Postgres
 struct CommitCheck: Sendable {
     let bed: Testbed
     let plan: Plan
-    /// Where each record of the plan stands, in its order.
+    /// Where each record of the plan is, in its order.
     let places: [Delivery]
 
     /// Committed offsets are read first, outcomes afterwards: whatever a commit rests on was there before it.
@@ -17,7 +17,7 @@ struct CommitCheck: Sendable {
             guard place.offset < committed[place.topicPartition.partition]?.committed ?? 0 else { continue }
             if !decided.contains(Place(place)) { open.append(index) }
         }
-        // What is decided locally stands in no table: its event was acknowledged, so it can be read.
+        // What is decided locally is in no table: its event was acknowledged, so it can be read.
         var problems: [String] = []
         do {
             try await eventually("committed records are answered", within: .seconds(10)) {

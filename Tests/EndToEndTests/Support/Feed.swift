@@ -1,6 +1,6 @@
 import Kafka
 
-/// Sends a plan piece by piece, and knows where each record stands.
+/// Sends a plan piece by piece, and knows where each record is.
 struct Feed: Sendable {
     let bed: Testbed
     let plan: Plan

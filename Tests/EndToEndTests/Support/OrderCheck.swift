@@ -1,7 +1,7 @@
 import Kafka
 
-/// First occurrences of one player's events stand in the order of the player's submissions. Those that are answered
-/// without Apple overtake, and stand outside of it.
+/// First occurrences of one player's events are in the order of the player's submissions. Those that are answered
+/// without Apple overtake, and are outside of it.
 struct OrderCheck {
     let plan: Plan
 

@@ -12,7 +12,7 @@ enum Receipts {
     /// 2026-05-01T10:00:00Z.
     static let purchasedAt: Int64 = 1_777_629_600_000
 
-    /// One purchase. Every other transaction stands in a proven receipt; the rest, and those of which Apple says what it
+    /// One purchase. Every other transaction is in a proven receipt; the rest, and those of which Apple says what it
     /// is told to, are of iOS 6, whose signatures nobody can prove.
     static func single(
         _ transaction: String, original: String? = nil, product: String = gems, bundle: String = castle,

@@ -34,7 +34,7 @@ enum TestBroker {
 }
 
 extension Trait where Self == ConditionTrait {
-    /// For what a test can do to the in-process broker alone, or what that one alone does.
+    /// For what a test can do only to the in-process broker, or what only that one does.
     static var onlyInProcessBroker: Self {
         .disabled(if: TestBroker.isReal, "the in-process broker's own faults and ways")
     }

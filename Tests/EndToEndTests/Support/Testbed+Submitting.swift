@@ -6,7 +6,7 @@ import Synchronization
 @testable import Demo
 
 extension Testbed {
-    /// Publishes in order and returns where each record stands.
+    /// Publishes in order and returns where each record is.
     @discardableResult
     func submit(_ records: some Collection<PlannedRecord>, partition: Int32? = nil) async throws -> [Delivery] {
         let places = Mutex<[Delivery?]>(Array(repeating: nil, count: records.count))
@@ -43,7 +43,7 @@ extension Testbed {
             let content = outcomes.content
             let missing = plan.truths.keys.filter { content.answers[$0] == nil }.sorted()
             var told = "\(passed) (\(unanswered(plan)) are missing, such as \(missing.prefix(3)))"
-            if let first = missing.first { told += "\n" + (await story(of: first, in: plan)) }
+            if let first = missing.first { told += "\n" + (await trace(of: first, in: plan)) }
             throw DeadlinePassed(description: told)
         }
         try await eventually("the outbox is empty", within: limit) {

@@ -1,6 +1,6 @@
 @testable import Fulfillment
 
-/// What stands in front of Apple, put together as `AppleLimits` does it: one queue and one circuit for each app, one gate for
+/// What is in front of Apple, put together as `AppleLimits` does it: one queue and one circuit for each app, one gate for
 /// all of them.
 struct SimulatedFront {
     struct Waiter {

@@ -4,7 +4,7 @@ import Operations
 import Postgres
 
 /// The fleet's counts for the metrics, now and then, and whether the database answers.
-struct Upkeep: Sendable {
+struct FleetCounts: Sendable {
     private static let countSeconds = 5.0
 
     let pool: PostgresPool

@@ -5,7 +5,7 @@ import Postgres
 
 extension Testbed {
     /// What is known of a submission that was not answered: told by a failing test, so that its run need not be repeated.
-    func story(of submissionID: String, in plan: Plan) async -> String {
+    func trace(of submissionID: String, in plan: Plan) async -> String {
         var lines = plan.records.indices.filter { plan.records[$0].submissionID == submissionID }.map { index in
             let key = plan.records[index].key
             let partition = Murmur2.partition(of: key, count: parts.partitionCount)
