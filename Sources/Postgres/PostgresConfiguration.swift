@@ -86,7 +86,7 @@ public struct PostgresConfiguration: Sendable {
     }
 
     /// For a session with prepared statements, as SQL. Never as startup options: PgBouncer refuses those it does not know.
-    /// - Parameter options: of the URI, which has the last word.
+    /// - Parameter options: of the URI, which wins.
     func sessionStatements(unlessIn options: String) -> String {
         // For statements outside of a transaction. Each transaction says its own level.
         let level = [("default_transaction_isolation", "read committed")]

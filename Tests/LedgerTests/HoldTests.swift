@@ -58,7 +58,7 @@ struct HoldTests {
         await ledger.close()
     }
 
-    @Test("a worker that dies loses nothing, and an operator's word ends the lease of one at work")
+    @Test("a worker that dies loses nothing, and an operator's release ends the lease of one at work")
     func leases() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

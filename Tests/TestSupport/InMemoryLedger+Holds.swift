@@ -73,7 +73,7 @@ extension InMemoryLedger: HeldPurchases {
         state.withLock { $0.settle(decision) }
     }
 
-    /// An operator's word, as `receiptd holds release` gives it.
+    /// An operator's release, as `receiptd holds release` gives it.
     public func releaseByOperator(_ transaction: StoreTransactionID) {
         state.withLock { state in
             guard let reason = state.holds[transaction]?.reason else { return }

@@ -4,7 +4,7 @@ import Postgres
 
 /// One batch in one SQL transaction (READ COMMITTED), in this order: claims are inserted or locked, what is known under
 /// them is read by later statements (a row that conflicted is invisible in the statement that met it), the decisions are
-/// settled, and what INSERT returns has the last word.
+/// settled, and what INSERT returns decides.
 struct DecisionBatchWrite: Sendable {
     enum LookUp: Sendable {
         /// Only what lies under claims made before: every grant has its claim.

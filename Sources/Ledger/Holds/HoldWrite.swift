@@ -2,7 +2,7 @@ import Fulfillment
 import Postgres
 
 /// The end of one hold in one SQL transaction, in the order that batches keep too: its claim is locked, then its row,
-/// what is known is read by later statements, it is settled, and what INSERT returns has the last word.
+/// what is known is read by later statements, it is settled, and what INSERT returns decides.
 struct HoldWrite: Sendable {
     enum Ending: Sendable {
         case published(OutcomeEvent)

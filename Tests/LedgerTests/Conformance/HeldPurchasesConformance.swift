@@ -9,7 +9,7 @@ struct HeldPurchasesConformance {
     struct Subject {
         let ledger: any PurchaseLedger
         let holds: any HeldPurchases
-        /// An operator's word.
+        /// An operator's release.
         let release: (StoreTransactionID) async throws -> Void
         /// As if all workers had died long ago.
         let endLeases: () async throws -> Void
@@ -109,7 +109,7 @@ struct HeldPurchasesConformance {
     }
 
     @Test(
-        "a lease that is over, or that an operator's word ends, has no say any more", arguments: Implementation.allCases
+        "a lease that is over, or that an operator's release ends, settles nothing", arguments: Implementation.allCases
     )
     func leases(implementation: Implementation) async throws {
         try await with(implementation) { subject in
