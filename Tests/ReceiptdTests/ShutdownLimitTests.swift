@@ -1,0 +1,32 @@
+import Logging
+import Synchronization
+import Testing
+
+@testable import receiptd
+
+@Suite("The limit of a shutdown")
+struct ShutdownLimitTests {
+    @Test("a shutdown that does not end by itself ends the process after the grace")
+    func ends() async {
+        await withCheckedContinuation { continuation in
+            // Ten seconds after the end of its grace are a moment from now.
+            let limit = ShutdownLimit(seconds: -9.9, pools: [], logger: Logger(label: "test")) { continuation.resume() }
+            limit.start()
+        }
+    }
+
+    @Test("one that has ended ends nothing")
+    func ended() async {
+        let isEnded = Atomic(false)
+        let limit = ShutdownLimit(seconds: -20, pools: [], logger: Logger(label: "test")) {
+            isEnded.store(true, ordering: .sequentiallyConsistent)
+        }
+        limit.end()
+        limit.start()
+        // A later limit ends, and what the first one would have done came before it on the same clock.
+        await withCheckedContinuation { continuation in
+            ShutdownLimit(seconds: -9.9, pools: [], logger: Logger(label: "test")) { continuation.resume() }.start()
+        }
+        #expect(!isEnded.load(ordering: .sequentiallyConsistent))
+    }
+}
