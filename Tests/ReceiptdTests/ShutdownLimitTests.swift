@@ -27,6 +27,7 @@ struct ShutdownLimitTests {
         await withCheckedContinuation { continuation in
             ShutdownLimit(seconds: -9.9, pools: [], logger: Logger(label: "test")) { continuation.resume() }.start()
         }
-        #expect(!isEnded.load(ordering: .sequentiallyConsistent))
+        let hasEndedProcess = isEnded.load(ordering: .sequentiallyConsistent)
+        #expect(!hasEndedProcess)
     }
 }
