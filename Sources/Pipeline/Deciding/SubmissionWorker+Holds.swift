@@ -37,7 +37,6 @@ extension SubmissionWorker {
 
     /// No verdict ends a hold. Apple called it genuine once: an answer that it may take back is only asked for again.
     func reschedule(_ hold: LeasedHold) async {
-        metrics.retries.increment()
         let seconds = parking.policy.retry.afterTrouble(failures: hold.tries + 1, jitter: Double.random(in: 0..<1))
         await reschedule(hold, afterSeconds: max(PipelineLimits.holdRetrySeconds, seconds))
     }

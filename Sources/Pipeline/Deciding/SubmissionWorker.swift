@@ -37,7 +37,10 @@ public struct SubmissionWorker: Sendable {
             case .blocked(let blockage, let proof):
                 let screened = ScreenedSubmission(item: item, submission: submission, proof: proof)
                 noteMissingCredentials(blockage, of: screened, in: catalog)
-                if case .held(let hold) = item.origin { return await reschedule(hold) }
+                if case .held(let hold) = item.origin {
+                    metrics.retries.increment()
+                    return await reschedule(hold)
+                }
                 try await parkUntried(screened, blockedBy: blockage)
             case .admitted(let proof):
                 CrashPoint.screened.reached()

@@ -70,6 +70,8 @@ struct HeldSourceTests {
             #expect(holds.content.putBack.count == Judge.triesInDoubt)
             #expect(holds.content.putBack.allSatisfy { $0 >= PipelineLimits.holdRetrySeconds })
             #expect(holds.content.settled.isEmpty)
+            // Each counts as one retry.
+            #expect(bench.metrics.registry.render().contains("receiptd_retries_total \(Judge.triesInDoubt)\n"))
         }
     }
 
