@@ -123,7 +123,7 @@ CREATE INDEX IF NOT EXISTS holds_names ON holds (submission_id);
 -- Since version 5. For `receiptd holds`, by app, reason or both, oldest first.
 CREATE INDEX IF NOT EXISTS holds_kinds ON holds (bundle_id, reason, held_at, transaction_id);
 COMMENT ON TABLE holds IS
-    'One row for each transaction that waits for an operator or another catalog. It goes with the transaction that grants or rejects. catalog_version is the one that last decided it; a replica with a newer one decides again. Whoever works on one has it leased; an operator''s word ends the lease.';
+    'One row for each transaction that waits for an operator or another catalog. It goes with the transaction that grants or rejects. catalog_version is the one that last decided it; a replica with a newer one decides again. Whoever works on one has it leased; an operator''s command ends the lease.';
 
 CREATE OR REPLACE FUNCTION kinds_of_holds(
     wanted_bundle text, wanted_reason text

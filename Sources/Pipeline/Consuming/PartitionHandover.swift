@@ -42,12 +42,15 @@ extension PartitionHandover {
         health.set(.joinedGroup, unmet: nil)
         assignment.begin(assigned)
         logger.info("partitions assigned", [.count: .stringConvertible(assigned.count)])
-        guard let committed = try? consumer.committedMarks(assigned, timeoutMilliseconds: 5000) else {
+        let committed: [TopicPartition: CommitMark]
+        do throws(KafkaError) {
+            committed = try consumer.committedMarks(assigned, timeoutMilliseconds: 5000)
+        } catch {
             for partition in assigned {
                 _ = assignment.add(
                     partition, progress: PartitionProgress(start: nil, committed: nil, row: nil, writer: 0))
             }
-            assignment.restart("the committed offsets cannot be read")
+            assignment.restart("the committed offsets cannot be read: \(error.name)")
             return [:]
         }
         // A database that does not answer in time is asked again before the first record is admitted.
