@@ -1,0 +1,90 @@
+// Publishes submissions, one JSON object a line of standard input.
+//
+//	KAFKA_BOOTSTRAP_SERVERS   the brokers
+//	SUBMISSION_SIGNING_KEY    one of receiptd's SUBMISSION_SIGNING_KEYS, where it has any
+package main
+
+import (
+	"bufio"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"log"
+	"os"
+
+	"github.com/confluentinc/confluent-kafka-go/kafka"
+)
+
+var topic = "receipt-submissions"
+
+func main() {
+	producer, err := kafka.NewProducer(&kafka.ConfigMap{
+		"bootstrap.servers": os.Getenv("KAFKA_BOOTSTRAP_SERVERS"),
+		// Java's. The default of librdkafka is another one, and all producers of the topic must use the same.
+		"partitioner": "murmur2_random",
+		// A submission counts once all replicas have it. A retry neither doubles nor reorders it.
+		"enable.idempotence": true,
+		"acks":               "all",
+	})
+	check(err)
+	failures := 0
+	done := make(chan bool)
+	go func() {
+		for event := range producer.Events() {
+			if message, ok := event.(*kafka.Message); ok && message.TopicPartition.Error != nil {
+				log.Printf("%s: %v", message.Key, message.TopicPartition.Error)
+				failures++
+			}
+		}
+		close(done)
+	}()
+
+	lines := bufio.NewScanner(os.Stdin)
+	lines.Buffer(nil, 2<<20)
+	for lines.Scan() {
+		var submission struct {
+			PlayerID string `json:"player_id"`
+		}
+		// What is signed are the bytes that are sent.
+		value := append([]byte(nil), lines.Bytes()...)
+		check(json.Unmarshal(value, &submission))
+		// Waits while too many are not acknowledged.
+		producer.ProduceChannel() <- &kafka.Message{
+			TopicPartition: kafka.TopicPartition{Topic: &topic, Partition: kafka.PartitionAny},
+			Key:            []byte(submission.PlayerID),
+			Value:          value,
+			Headers:        headers(value),
+		}
+	}
+	check(lines.Err())
+	unsent := producer.Flush(30_000)
+	producer.Close()
+	<-done
+	if failures+unsent > 0 {
+		log.Fatalf("%d submissions are not acknowledged: send them again", failures+unsent)
+	}
+}
+
+func headers(value []byte) []kafka.Header {
+	// A game server hands on the trace of the request that it serves. The events will have it too.
+	trace := make([]byte, 24)
+	_, err := rand.Read(trace)
+	check(err)
+	headers := []kafka.Header{
+		{Key: "traceparent", Value: []byte(fmt.Sprintf("00-%x-%x-01", trace[:16], trace[16:]))}}
+	if key := os.Getenv("SUBMISSION_SIGNING_KEY"); key != "" {
+		code := hmac.New(sha256.New, []byte(key))
+		code.Write(value)
+		headers = append(headers, kafka.Header{
+			Key: "receiptd-signature", Value: []byte(fmt.Sprintf("v1=%x", code.Sum(nil)))})
+	}
+	return headers
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
