@@ -1,0 +1,156 @@
+#!/usr/bin/env bash
+# Makes what is installed: receiptd-VERSION-linux-ARCH.tar.gz for /usr/local, receiptd_VERSION_ARCH.deb, and beside them what is in the
+# binary, as SPDX. Builds it first, as scripts/release.sh does. The same commit yields the same bytes on the same machine.
+# usage: scripts/package.sh [--fast] [FOLDER]     where to: dist by default; --fast compresses hardly
+#   RECEIPTD_BINARY=FILE       packs that binary and builds nothing: for tests. It may be one that needs Swift's runtime.
+#   DEBFULLNAME, DEBEMAIL      who maintains the .deb
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+compression=(-Zxz) gzip=-9
+if [[ ${1-} == --fast ]]; then
+    compression=(-Znone) gzip=-1
+    shift
+fi
+readonly dist=${1:-dist}
+
+fail() {
+    printf 'package: %s\n' "$1" >&2
+    exit 1
+}
+
+scripts/setup.sh dpkg-shlibdeps=dpkg-dev python3
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export LC_ALL=C.UTF-8
+umask 022
+
+if [[ -n ${RECEIPTD_BINARY-} ]]; then
+    built=$RECEIPTD_BINARY checkouts=.build/checkouts
+else
+    scripts/release.sh
+    built=.build/shipped/release/receiptd checkouts=.build/shipped/checkouts
+fi
+readonly binary=$scratch/receiptd
+install -s -m 755 "$built" "$binary"
+
+version=$(scripts/version.sh)
+readonly version
+told=$("$binary" --version)
+[[ $told == "$version" || $told == "$version ("*")" ]] || fail "$built says that it is $told, and the sources are $version"
+commit=$(sed -nE 's/.*\((.*)\)$/\1/p' <<<"$told")
+[[ -n ${RECEIPTD_BINARY-} || -n $commit || ! -e .git ]] || fail "$built does not name its commit"
+readonly maintainer="${DEBFULLNAME:-Whoever built it} <${DEBEMAIL:-root@localhost}>"
+architecture=$(dpkg --print-architecture)
+readonly name=receiptd-$version-linux-$architecture
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
+export SOURCE_DATE_EPOCH
+
+# What the binary needs of Debian. Swift's runtime is no package there: it has to be inside.
+if [[ -z ${RECEIPTD_BINARY-} ]] && readelf --dynamic "$binary" | grep -qE 'NEEDED.*lib(swift|Foundation|dispatch)'; then
+    fail "$built needs Swift's runtime"
+fi
+mkdir -p "$scratch/needs/debian"
+printf 'Source: receiptd\n\nPackage: receiptd\nArchitecture: any\n' >"$scratch/needs/debian/control"
+needs=$(cd "$scratch/needs" && dpkg-shlibdeps --ignore-missing-info -O -e"$binary" 2>warnings) ||
+    fail "$(cat "$scratch/needs/warnings")"
+
+[[ -e Package.resolved ]] || fail "there is no Package.resolved: nothing was built here"
+/usr/bin/python3 -B scripts/sbom.py "$binary" "$version" "$commit" "$SOURCE_DATE_EPOCH" "$checkouts" \
+    <Package.resolved >"$scratch/receiptd.spdx.json"
+"$binary" --experimental-dump-help >"$scratch/help.json"
+
+# The licences and notices of what is linked in.
+licenses() {
+    local file
+    printf 'Of the packages that are linked into receiptd.\n'
+    find "$checkouts/" -mindepth 2 -maxdepth 2 -type f \( -name 'LICENSE*' -o -name 'NOTICE*' \) | sort | while read -r file; do
+        printf '\n==== %s\n\n' "${file#"$checkouts/"}"
+        cat "$file"
+    done
+}
+licenses >"$scratch/licenses"
+
+# Everything but the .deb's own files, below a folder, as it is below a prefix: /usr or /usr/local.
+stage() {
+    local root=$1 prefix=$2 zsh=$3 file
+    local share=$root/share
+    local doc=$share/doc/receiptd
+    put() { install -D -m "${3:-644}" "$1" "$2"; }
+    put "$binary" "$root/bin/receiptd" 755
+    sed -E "s#/usr/local/bin/#$prefix/bin/#; s#/etc/systemd/system/(receiptd.service)\$#$prefix/lib/systemd/system/\1#
+        s#deploy/receiptd(.env.example|-old)#$prefix/share/doc/receiptd/examples/receiptd\1#
+        s#^(After=.*)#\1\nDocumentation=man:receiptd(1)#" deploy/receiptd.service >"$scratch/unit"
+    put "$scratch/unit" "$root/lib/systemd/system/receiptd.service"
+
+    /usr/bin/python3 -B scripts/manual.py "$version" "$(date --utc --date="@$SOURCE_DATE_EPOCH" +%F)" "$prefix" "$share/man/man1" \
+        <"$scratch/help.json"
+    gzip -9n "$share"/man/man1/*.1
+    "$binary" --generate-completion-script bash >"$scratch/bash"
+    "$binary" --generate-completion-script zsh >"$scratch/zsh"
+    "$binary" --generate-completion-script fish >"$scratch/fish"
+    put "$scratch/bash" "$share/bash-completion/completions/receiptd"
+    put "$scratch/zsh" "$share/zsh/$zsh/_receiptd"
+    put "$scratch/fish" "$share/fish/vendor_completions.d/receiptd.fish"
+
+    put schema.sql "$share/receiptd/schema.sql"
+    for file in alerts.yaml grafana/receiptd.json postgres/roles.sql; do put "deploy/$file" "$share/receiptd/$file"; done
+    put deploy/kafka/acls.sh "$share/receiptd/kafka/acls.sh" 755
+
+    put deploy/receiptd.env.example "$doc/examples/receiptd.env.example"
+    put deploy/receiptd-old-systemd.conf "$doc/examples/receiptd-old-systemd.conf"
+    put deploy/kubernetes/catalog.yaml "$doc/examples/catalog.yaml"
+    put README.md "$doc/README.md"
+    put "$scratch/licenses" "$doc/licenses-of-packages.txt"
+    put "$scratch/receiptd.spdx.json" "$doc/receiptd.spdx.json"
+    find docs -type f | while read -r file; do put "$file" "$doc/$file"; done
+}
+
+# All of one time and in one order, so that the same files are the same bytes.
+settle() { find "$1" -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +; }
+
+mkdir -p "$dist"
+rm -f "$dist"/receiptd-*-linux-*.tar.gz "$dist"/receiptd-*-linux-*.spdx.json "$dist"/receiptd_*_*.deb
+cp "$scratch/receiptd.spdx.json" "$dist/$name.spdx.json"
+
+stage "$scratch/$name" /usr/local site-functions
+install -m 644 CHANGELOG.md LICENSE "$scratch/$name/share/doc/receiptd/"
+settle "$scratch/$name"
+tar --create --directory "$scratch" --sort=name --owner=0 --group=0 --numeric-owner --format=gnu "$name" |
+    gzip -n "$gzip" >"$dist/$name.tar.gz"
+
+readonly deb=$scratch/deb
+stage "$deb/usr" /usr vendor-completions
+install -m 644 deploy/debian/copyright "$deb/usr/share/doc/receiptd/copyright"
+install -m 644 CHANGELOG.md "$deb/usr/share/doc/receiptd/CHANGELOG.md"
+gzip -9n >"$deb/usr/share/doc/receiptd/changelog.gz" <<EOF
+receiptd ($version) unstable; urgency=medium
+
+  * See CHANGELOG.md.
+
+ -- $maintainer  $(date --utc --rfc-email --date="@$SOURCE_DATE_EPOCH")
+EOF
+install -d -m 755 "$deb/etc/receiptd"
+install -d -m 700 "$deb/etc/receiptd/credentials"
+install -d "$deb/DEBIAN"
+install -m 755 deploy/debian/{postinst,prerm,postrm} "$deb/DEBIAN"
+(cd "$deb" && find usr -type f -print0 | sort -z | xargs -0 md5sum >DEBIAN/md5sums)
+cat >"$deb/DEBIAN/control" <<EOF
+Package: receiptd
+Version: $version
+Architecture: $architecture
+Maintainer: $maintainer
+Installed-Size: $(du --summarize --apparent-size --block-size=1K "$deb/usr" | cut -f 1)
+Depends: ${needs#shlibs:Depends=}, adduser, ca-certificates
+Suggests: postgresql
+Section: net
+Priority: optional
+Description: verifies App Store purchases and grants them once
+ receiptd takes receipts from Kafka, refuses forged and foreign ones by itself,
+ asks Apple about the rest, writes the grant to PostgreSQL, and publishes a
+ granted or rejected event.
+EOF
+settle "$deb"
+dpkg-deb --root-owner-group "${compression[@]}" --build "$deb" "$scratch/receiptd.deb" >/dev/null
+cp "$scratch/receiptd.deb" "$dist/receiptd_${version}_$architecture.deb"
+printf '%s\n' "$dist/$name.spdx.json" "$dist/$name.tar.gz" "$dist/receiptd_${version}_$architecture.deb"

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Prints the version, from its one place.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+version=$(sed -nE 's/^ *static let number = "([^"]+)"$/\1/p' Sources/receiptd/Version.swift)
+[[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || {
+    printf 'version: Sources/receiptd/Version.swift names no version\n' >&2
+    exit 1
+}
+printf '%s\n' "$version"
