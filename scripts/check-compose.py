@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Fails where deploy/compose.yaml names what is not there: a file, a service, a port that Prometheus scrapes.
+
+usage: check-compose.py     by scripts/check-deploy.sh
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import yaml
+
+FOLDER = Path("deploy")
+faults: list[str] = []
+
+
+def check_services(services: dict) -> None:
+    for name, service in services.items():
+        if "image" not in service:
+            faults.append(f"{name}: no image")
+        for volume in service.get("volumes", []):
+            source = volume.split(":")[0]
+            if not (FOLDER / source).exists():
+                faults.append(f"{name}: there is no {source}")
+        for other in service.get("depends_on", []):
+            if other not in services:
+                faults.append(f"{name}: there is no service {other}")
+        ports = [port for port in service.get("ports", []) if not port.startswith("127.0.0.1:")]
+        if ports:
+            faults.append(f"{name}: {ports[0]} is open to other machines")
+
+
+def check_targets(services: dict) -> None:
+    """Every worker is scraped, and nothing else."""
+    scraped = set()
+    for job in yaml.safe_load((FOLDER / "prometheus.yaml").read_text())["scrape_configs"]:
+        for group in job["static_configs"]:
+            scraped |= set(group["targets"])
+    workers = {f"{name}:8080" for name, service in services.items() if service.get("command") == ["run"]}
+    if scraped != workers:
+        faults.append(f"prometheus.yaml scrapes {sorted(scraped)}, the workers are {sorted(workers)}")
+
+
+def check_grafana(services: dict) -> None:
+    source = yaml.safe_load((FOLDER / "grafana/provisioning/datasources/prometheus.yaml").read_text())["datasources"][0]
+    if source["url"].split("/")[2].split(":")[0] not in services:
+        faults.append(f"Grafana's data source is at {source['url']}: there is no such service")
+    path = yaml.safe_load((FOLDER / "grafana/provisioning/dashboards/receiptd.yaml").read_text())
+    wanted = path["providers"][0]["options"]["path"]
+    if not any(volume.split(":")[1].startswith(wanted + "/") for volume in services["grafana"]["volumes"]):
+        faults.append(f"Grafana looks for dashboards in {wanted}, and none is mounted there")
+    json.loads((FOLDER / "grafana/receiptd.json").read_text())
+
+
+found = yaml.safe_load((FOLDER / "compose.yaml").read_text())["services"]
+check_services(found)
+check_targets(found)
+check_grafana(found)
+for text in faults:
+    print(f"deploy/compose.yaml: {text}", file=sys.stderr)
+if faults:
+    sys.exit(f"check-compose: {len(faults)} faults")
