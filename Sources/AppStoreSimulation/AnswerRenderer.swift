@@ -4,9 +4,17 @@ import NIOCore
 struct AnswerRenderer {
     enum Question {
         /// verifyReceipt; a nil request was not a POST of a JSON object.
-        case receipt(VerifyReceiptRequest?, SimulatedEvidence, sharedSecrets: [String: String])
+        case receipt(VerifyReceiptRequest?, SimulatedEvidence, ReceiptKnowledge)
         /// The App Store Server API, and what it would say.
-        case transaction(ServerAPIAnswer)
+        case serverAPI(ServerAPIAnswer, SimulatedEndpoint)
+    }
+
+    /// What is known beside the receipt.
+    struct ReceiptKnowledge {
+        /// By bundle id.
+        let sharedSecrets: [String: String]
+        /// Of the store's customer, and the newest receipt as base64.
+        let customer: (receipt: StoreReceipt, encoded: String)?
     }
 
     let question: Question
@@ -28,8 +36,8 @@ struct AnswerRenderer {
     private var isLast: Bool { turn.isLast }
     private var buffer: ByteBuffer { turn.buffer }
 
-    private var isTransaction: Bool {
-        if case .transaction = question { true } else { false }
+    private var isServerAPI: Bool {
+        if case .serverAPI = question { true } else { false }
     }
 
     mutating func render(_ answer: SimulatedStep.Answer) -> WireAnswer {
@@ -40,8 +48,8 @@ struct AnswerRenderer {
             let response = genuine(hidesPurchases: true)
             if kind == .status(0) { kind = .emptyInApp }
             return .response(response.finished())
-        case .status(let code, _, _, _) where isTransaction:
-            return .response(error(code).finished())
+        case .status(let code, _, _, _) where isServerAPI:
+            return .response(error(ServerAPIFault(code: code)).finished())
         case .status(let status, let isRetryable, let keyStyle, let valueStyle):
             kind = .status(status)
             var response = HTTPResponseWriter(buffer, isLast: isLast)
@@ -108,21 +116,22 @@ struct AnswerRenderer {
     /// What Apple would answer.
     private mutating func genuine(hidesPurchases: Bool = false) -> HTTPResponseWriter {
         switch question {
-        case .transaction(let transaction): return genuine(transaction)
-        case .receipt(let request, let evidence, let secrets):
-            return genuine(request, evidence, secrets, hidesPurchases: hidesPurchases)
+        case .serverAPI(let answer, let endpoint): return genuine(answer, of: endpoint)
+        case .receipt(let request, let evidence, let known):
+            return genuine(request, evidence, known, hidesPurchases: hidesPurchases)
         }
     }
 
     private mutating func genuine(
-        _ request: VerifyReceiptRequest?, _ evidence: SimulatedEvidence, _ secrets: [String: String],
+        _ request: VerifyReceiptRequest?, _ evidence: SimulatedEvidence, _ known: ReceiptKnowledge,
         hidesPurchases: Bool
     ) -> HTTPResponseWriter {
         var response = HTTPResponseWriter(buffer, isLast: isLast)
         var answer = AppleAnswer(requestDate: date)
         answer.hidesPurchases = hidesPurchases
+        answer.known = known.customer
         answer.excludesOldTransactions = request?.excludesOldTransactions ?? false
-        var status = refusal(request, evidence, secrets) ?? 0
+        var status = refusal(request, evidence, known.sharedSecrets) ?? 0
         if status != 0 {
             writeStatus(status, nil, into: &response.buffer)
         } else if case .appReceipt(let parsed) = evidence {
@@ -134,26 +143,30 @@ struct AnswerRenderer {
         return response
     }
 
-    private mutating func genuine(_ transaction: ServerAPIAnswer) -> HTTPResponseWriter {
-        switch transaction {
-        case .unauthorized: return error(401)
-        case .notFound: return error(ServerAPIAnswer.notFoundCode)
-        case .transaction(let text):
-            kind = .transaction
+    private mutating func genuine(_ answer: ServerAPIAnswer, of endpoint: SimulatedEndpoint) -> HTTPResponseWriter {
+        switch answer {
+        case .unauthorized: return error(ServerAPIFault(code: 401))
+        case .error(let fault): return error(fault)
+        case .done(let status):
+            kind = .served(endpoint)
+            return HTTPResponseWriter(buffer, status: status, isLast: isLast)
+        case .json(let text):
+            kind = .served(endpoint)
             var response = HTTPResponseWriter(buffer, isLast: isLast)
-            // A JWS needs no escape.
-            response.buffer.writeString("{\"signedTransactionInfo\":\"\(text)\"}")
+            response.buffer.writeString(text)
             return response
         }
     }
 
     /// An error of the App Store Server API: 4040010 comes with HTTP status 404.
-    private mutating func error(_ code: Int) -> HTTPResponseWriter {
-        let hasBody = code >= 1_000_000
-        let status = hasBody ? code / 10_000 : code
-        kind = hasBody ? .status(code) : .http(code)
+    private mutating func error(_ fault: ServerAPIFault) -> HTTPResponseWriter {
+        let hasBody = fault.code >= 1_000_000
+        let status = hasBody ? fault.code / 10_000 : fault.code
+        kind = hasBody ? .status(fault.code) : .http(fault.code)
         var response = HTTPResponseWriter(buffer, status: status, isLast: isLast)
-        if hasBody { response.buffer.writeString("{\"errorCode\":\(code),\"errorMessage\":\"Simulated.\"}") }
+        if hasBody {
+            response.buffer.writeString("{\"errorCode\":\(fault.code),\"errorMessage\":\"\(fault.message)\"}")
+        }
         return response
     }
 

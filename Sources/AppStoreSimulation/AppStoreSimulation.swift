@@ -2,11 +2,14 @@ import Foundation
 import NIOCore
 import NIOPosix
 
-/// A simulated App Store: an HTTP server on this machine that answers verifyReceipt and the App Store Server API's "Get
-/// Transaction Info" as Apple does, and fails in all the ways Apple was seen to fail.
+/// A simulated App Store: an HTTP server on this machine that answers verifyReceipt and the App Store Server API as Apple
+/// does, and fails in all the ways Apple was seen to fail.
 ///
-/// Order of precedence for one request: outage, error rate, the endpoint's behaviour, the behaviour registered for the
-/// receipt, the behaviour inside the receipt, a genuine answer.
+/// Order of precedence for one request: outage, error rate, the environment's behaviour, the behaviour registered for the
+/// receipt or for the id at that endpoint, the endpoint's, the behaviour inside the receipt, a genuine answer.
+///
+/// Receipts describe themselves. What the App Store Server API answers is in a store (`SimulatedStore`) whose customers buy,
+/// renew and ask for refunds as tests say; what verifyReceipt answers of its customers is too.
 public final class AppStoreSimulation: Sendable {
     public struct Options: Sendable {
         /// By bundle id; a request for a receipt of such an app with any other `password` is answered 21004.
@@ -18,7 +21,12 @@ public final class AppStoreSimulation: Sendable {
         public var trackReceipts = false
         /// The number of requests kept in `requestLog`.
         public var logCapacity = 0
-        /// Of the generator behind latencies and error rates.
+        /// Of what the store says: transactions, renewal info, notifications, receipts. Nil: as unsigned as
+        /// `SimulatedSignature.dummy`.
+        public var signer: SimulatedSigner?
+        /// Told of each notification that the store makes, in order, before the change that made it returns.
+        public var notified: (@Sendable (SignedNotification) -> Void)?
+        /// Of the generator behind latencies and error rates, and of the store's ids.
         public var seed: UInt64 = 1
         /// Event loops.
         public var threads = 1
@@ -28,7 +36,7 @@ public final class AppStoreSimulation: Sendable {
         public init() {}
     }
 
-    private let service: VerifyReceiptService
+    let service: VerifyReceiptService
     private let listener: SimulationListener
     private let group: MultiThreadedEventLoopGroup
     public let host: String
@@ -54,7 +62,8 @@ public final class AppStoreSimulation: Sendable {
             logCapacity: options.logCapacity)
         let service = VerifyReceiptService(
             state: state, sharedSecrets: options.sharedSecrets, serverAPIKeys: options.serverAPIKeys,
-            now: options.now)
+            store: StoreKeeper(seed: options.seed, signer: options.signer, notified: options.notified), now: options.now
+        )
         let group = MultiThreadedEventLoopGroup(numberOfThreads: max(1, options.threads))
         let listener = SimulationListener(group: group, host: host, port: port, service: service)
         do {

@@ -8,6 +8,8 @@ struct AppleAnswer {
     var excludesOldTransactions = false
     /// Keeps `in_app` empty.
     var hidesPurchases = false
+    /// What the store knows of the customer, and the newest receipt as base64.
+    var known: (receipt: StoreReceipt, encoded: String)?
 
     // MARK: iOS 7 and later
 
@@ -30,7 +32,10 @@ struct AppleAnswer {
         body.writeField("\"original_application_version\":", receipt.applicationVersion)
         body.writeStaticString("\"in_app\":[")
         if !hidesPurchases {
-            for purchase in receipt.purchases { write(purchase, isLatest: false, into: &body) }
+            let told = Dictionary(known?.receipt.purchases.map { ($0.transactionID, $0) } ?? []) { $1 }
+            for purchase in receipt.purchases {
+                write(told[purchase.transactionID] ?? purchase, isLatest: false, into: &body)
+            }
             body.dropComma()
         }
         body.writeStaticString("]},\"environment\":\"")
@@ -46,7 +51,9 @@ struct AppleAnswer {
     private func writeLatest(
         _ receipt: SimulatedReceipt, receiptData: String, into body: inout ByteBuffer
     ) {
-        var latest = receipt.purchases.sorted { $0.purchaseDateMilliseconds > $1.purchaseDateMilliseconds }
+        var latest =
+            known?.receipt.purchases
+            ?? receipt.purchases.sorted { $0.purchaseDateMilliseconds > $1.purchaseDateMilliseconds }
         var seen: Set<String> = []
         let newest = latest.filter { $0.kind == .autoRenewableSubscription }
             .filter { seen.insert($0.originalTransactionID).inserted }
@@ -58,24 +65,54 @@ struct AppleAnswer {
         for purchase in latest { write(purchase, isLatest: true, into: &body) }
         body.dropComma()
         body.writeStaticString("],\"latest_receipt\":\"")
+        let encoded = known?.encoded ?? receiptData
         // Base64 that was broken into lines loses its line breaks, which JSON does not allow.
-        if receiptData.utf8.contains(where: { $0 <= 0x20 }) {
-            body.writeBytes(receiptData.utf8.filter { $0 > 0x20 })
+        if encoded.utf8.contains(where: { $0 <= 0x20 }) {
+            body.writeBytes(encoded.utf8.filter { $0 > 0x20 })
         } else {
-            body.writeString(receiptData)
+            body.writeString(encoded)
         }
         body.writeStaticString("\",\"pending_renewal_info\":[")
-        for purchase in newest {
-            let isExpired = (purchase.expiresDateMilliseconds ?? .max) < requestDate
-            body.writeStaticString("{")
-            body.writeField("\"auto_renew_product_id\":", purchase.productID)
-            body.writeField("\"product_id\":", purchase.productID)
-            body.writeField("\"original_transaction_id\":", purchase.originalTransactionID)
-            if isExpired { body.writeStaticString("\"expiration_intent\":\"1\",") }
-            body.writeStaticString(isExpired ? "\"auto_renew_status\":\"0\"}," : "\"auto_renew_status\":\"1\"},")
+        if let known {
+            for renewal in known.receipt.renewals { write(renewal, into: &body) }
+        } else {
+            for purchase in newest { writeRenewal(after: purchase, into: &body) }
         }
         body.dropComma()
         body.writeStaticString("],")
+    }
+
+    /// Of a receipt that the store knows nothing of: it renews until it is over.
+    private func writeRenewal(after purchase: SimulatedPurchase, into body: inout ByteBuffer) {
+        let isExpired = (purchase.expiresDateMilliseconds ?? .max) < requestDate
+        body.writeStaticString("{")
+        body.writeField("\"auto_renew_product_id\":", purchase.productID)
+        body.writeField("\"product_id\":", purchase.productID)
+        body.writeField("\"original_transaction_id\":", purchase.originalTransactionID)
+        if isExpired { body.writeStaticString("\"expiration_intent\":\"1\",") }
+        body.writeStaticString(isExpired ? "\"auto_renew_status\":\"0\"}," : "\"auto_renew_status\":\"1\"},")
+    }
+
+    private func write(_ pending: StoreReceipt.PendingRenewal, into body: inout ByteBuffer) {
+        let subscription = pending.subscription
+        let renewal = subscription.renewal
+        body.writeStaticString("{")
+        body.writeField("\"auto_renew_product_id\":", renewal.product.id)
+        body.writeField("\"product_id\":", subscription.product.id)
+        body.writeField("\"original_transaction_id\":", subscription.originalID)
+        body.writeField("\"auto_renew_status\":", quoting: renewal.isOn ? 1 : 0)
+        if let end = renewal.end, pending.isOver {
+            body.writeField("\"expiration_intent\":", quoting: Int64(end.rawValue))
+        }
+        if pending.isOver {
+            body.writeField("\"is_in_billing_retry_period\":", quoting: renewal.isInBillingRetry ? 1 : 0)
+        }
+        if let grace = renewal.graceExpiresAt { body.writeDates("grace_period_expires_date", milliseconds: grace) }
+        if let consent = renewal.priceIncreaseStatus {
+            body.writeField("\"price_consent_status\":", quoting: Int64(consent))
+        }
+        body.dropComma()
+        body.writeStaticString("},")
     }
 
     private func write(_ purchase: SimulatedPurchase, isLatest: Bool, into body: inout ByteBuffer) {
@@ -98,7 +135,12 @@ struct AppleAnswer {
         }
         body.writeStaticString(purchase.isTrial ? "\"is_trial_period\":\"true\"," : "\"is_trial_period\":\"false\",")
         if purchase.kind == .autoRenewableSubscription {
-            body.writeStaticString("\"is_in_intro_offer_period\":\"false\",")
+            let isInIntroOffer = purchase.told?.isInIntroOffer ?? false
+            body.writeField("\"is_in_intro_offer_period\":", isInIntroOffer ? "true" : "false")
+        }
+        if isLatest, let told = purchase.told {
+            if told.isUpgraded { body.writeField("\"is_upgraded\":", "true") }
+            if let group = told.subscriptionGroupID { body.writeField("\"subscription_group_identifier\":", group) }
         }
         if isLatest, let token = purchase.appAccountToken {
             body.writeField("\"app_account_token\":", token)
@@ -110,10 +152,52 @@ struct AppleAnswer {
 
     // MARK: iOS 6
 
-    /// - Returns: the status written: 21006 with the body still decoded for an expired auto-renewable, else 0.
+    /// - Returns: the status written: 21006 with the body still decoded for an auto-renewable that is over, else 0.
     func write(_ receipt: SimulatedTransactionReceipt, into body: inout ByteBuffer) -> Int {
-        let purchase = receipt.purchase
-        body.writeStaticString("{\"receipt\":{")
+        body.writeStaticString("{\"receipt\":")
+        writeOldStyle(receipt.purchase, of: receipt, into: &body)
+        let newest = known?.receipt.purchases.first {
+            $0.originalTransactionID == receipt.purchase.originalTransactionID
+        }
+        let expires = (newest ?? receipt.purchase).expiresDateMilliseconds
+        let status = (expires ?? .max) < requestDate ? 21006 : 0
+        if let newest, expires != nil, let known {
+            body.writeStaticString(status == 0 ? ",\"latest_receipt_info\":" : ",\"latest_expired_receipt_info\":")
+            writeOldStyle(newest, of: receipt, into: &body)
+            if status == 0 {
+                body.writeStaticString(",\"latest_receipt\":")
+                var latest = receipt
+                latest.purchase = newest
+                latest.behaviour = nil
+                body.writeQuoted(latest.base64Encoded())
+            }
+            let subscription = known.receipt.renewals.first {
+                $0.subscription.originalID == newest.originalTransactionID
+            }
+            if let pending = subscription {
+                let renewal = pending.subscription.renewal
+                body.writeStaticString(",\"auto_renew_product_id\":")
+                body.writeQuoted(renewal.product.id)
+                // Numbers in this style.
+                body.writeStaticString(renewal.isOn ? ",\"auto_renew_status\":1" : ",\"auto_renew_status\":0")
+                if pending.isOver {
+                    let isRetried = renewal.isInBillingRetry
+                    body.writeStaticString(",\"is_in_billing_retry_period\":")
+                    body.writeStaticString(isRetried ? "\"1\"" : "\"0\"")
+                    if let end = renewal.end { body.writeString(",\"expiration_intent\":\"\(end.rawValue)\"") }
+                }
+            }
+        }
+        body.writeStaticString(",\"status\":")
+        body.writeDecimal(Int64(status))
+        body.writeStaticString("}")
+        return status
+    }
+
+    private func writeOldStyle(
+        _ purchase: SimulatedPurchase, of receipt: SimulatedTransactionReceipt, into body: inout ByteBuffer
+    ) {
+        body.writeStaticString("{")
         body.writeDates("original_purchase_date", milliseconds: purchase.originalPurchaseDateMilliseconds)
         body.writeDates("purchase_date", milliseconds: purchase.purchaseDateMilliseconds)
         body.writeField("\"original_transaction_id\":", purchase.originalTransactionID)
@@ -131,12 +215,11 @@ struct AppleAnswer {
         if let line = purchase.webOrderLineItemID {
             body.writeField("\"web_order_line_item_id\":", quoting: line)
         }
+        if purchase.told != nil, let cancelled = purchase.cancellationDateMilliseconds {
+            body.writeDates("cancellation_date", milliseconds: cancelled)
+        }
         body.dropComma()
-        let status = (purchase.expiresDateMilliseconds ?? .max) < requestDate ? 21006 : 0
-        body.writeStaticString("},\"status\":")
-        body.writeDecimal(Int64(status))
         body.writeStaticString("}")
-        return status
     }
 
     /// In this style `expires_date` is the milliseconds and the texts are called `_formatted`.

@@ -11,7 +11,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     /// A refused body is read up to here, so that the client sees the 413 and not a broken connection.
     static let maximumDrained = 64 * 1024 * 1024
 
-    private static let transactionsPath = "/inApps/v1/transactions/"
+    private static let serverAPIPath = "/inApps/"
 
     private let service: VerifyReceiptService
     private let control: ControlAPI
@@ -101,8 +101,8 @@ final class ConnectionHandler: ChannelInboundHandler {
             verify(context, .production, head, body)
         case "/sandbox/verifyReceipt":
             verify(context, .sandbox, head, body)
-        case let uri where uri.contains(Self.transactionsPath):
-            lookUp(context, head, isLast: isLast)
+        case let uri where uri.contains(Self.serverAPIPath):
+            askServerAPI(context, head, body)
         default:
             let reply = control.answer(head.method, head.uri, body)
             var response = HTTPResponseWriter(
@@ -125,15 +125,20 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     /// `/production/inApps/v1/transactions/1` and the like; without an environment it is Production's.
-    private func lookUp(_ context: ChannelHandlerContext, _ head: HTTPRequestHead, isLast: Bool) {
-        let path = head.uri.prefix { $0 != "?" }
+    private func askServerAPI(_ context: ChannelHandlerContext, _ head: HTTPRequestHead, _ body: ByteBuffer) {
+        let isLast = !head.isKeepAlive
+        guard
+            let request = ServerAPIRequest(
+                method: head.method.rawValue, uri: head.uri, body: Array(body.readableBytesView))
+        else {
+            plain(context, status: 404, "no such path or method\n", isLast: isLast)
+            return
+        }
         isCounted = true
         let turn = ConnectionTurn(
-            endpoint: path.hasPrefix("/sandbox/") ? .sandbox : .production, isLast: isLast,
+            endpoint: head.uri.hasPrefix("/sandbox/") ? .sandbox : .production, isLast: isLast,
             buffer: context.channel.allocator.buffer(capacity: 8192))
-        let plan = service.answer(
-            transactionID: String(path.split(separator: "/").last ?? ""),
-            authorization: head.headers.first(name: "authorization"), on: turn)
+        let plan = service.answer(request, authorization: head.headers.first(name: "authorization"), on: turn)
         carryOut(plan, context, isLast: isLast)
     }
 

@@ -11,7 +11,8 @@ import NIOHTTP1
 /// - `POST /control/outage`: `{"kind":"hang","endpoint":"sandbox","duration_ms":5000}`; no kind clears; `refuse` needs
 ///   a duration, because it takes this API away too
 /// - `POST /control/error-rate`: `{"rate":0.1,"endpoint":"production","step":"reset"}`
-/// - `POST /control/behaviour`: `{"endpoint":"production","behaviour":[…]}`; no behaviour clears
+/// - `POST /control/behaviour`: `{"endpoint":"production","behaviour":[…]}`; no behaviour clears. With `"api":"history"`, and
+///   perhaps `"id":"…"`, for that endpoint of the App Store Server API; see `SimulatedEndpoint`
 /// - `POST /control/register`: `{"receipt_data":"…","behaviour":[…]}`; no behaviour clears. For the App Store Server API:
 ///   `{"transaction_id":"…","signed_transaction_info":"…","behaviour":[…]}`; without a JWS it is not found
 struct ControlAPI: Sendable {
@@ -46,7 +47,9 @@ struct ControlAPI: Sendable {
             case (.POST, "/control/error-rate"): return try errorRate(body)
             case (.POST, "/control/behaviour"):
                 let request = try decode(EndpointBehaviour.self, body)
-                service.update { $0.behaviours.set(request.behaviour, endpoint: request.endpoint) }
+                service.update {
+                    $0.set(request.behaviour, of: request.api, id: request.id, endpoint: request.endpoint)
+                }
                 return .done
             case (.POST, "/control/register"):
                 switch try decode(SimulatedArrangement.self, body) {
@@ -56,6 +59,8 @@ struct ControlAPI: Sendable {
                 case .transaction(let transaction): service.update { $0.register(transaction) }
                 }
                 return .done
+            case (.GET, _), (.POST, _):
+                return try answerOfStore(method == .POST, uri, body) ?? .problem(404, "no such path or method")
             default: return .problem(404, "no such path or method")
             }
         } catch {
@@ -120,16 +125,18 @@ struct ControlAPI: Sendable {
 
     private struct EndpointBehaviour: Decodable {
         var endpoint: SimulatedEnvironment?
+        var api: SimulatedEndpoint?
+        var id: String?
         var behaviour: SimulatedBehaviour?
     }
 
-    private func json(_ value: some Encodable) throws -> Reply {
+    func json(_ value: some Encodable) throws -> Reply {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return Reply(status: 200, body: Array(try encoder.encode(value)))
     }
 
-    private func decode<Value: Decodable>(_ type: Value.Type, _ body: ByteBuffer) throws -> Value {
+    func decode<Value: Decodable>(_ type: Value.Type, _ body: ByteBuffer) throws -> Value {
         try JSONDecoder().decode(type, from: Data(body.readableBytesView))
     }
 }

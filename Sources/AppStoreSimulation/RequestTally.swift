@@ -14,8 +14,9 @@ struct RequestTally: Sendable {
     /// Whether requests have to be told apart.
     var needsHash: Bool { tracksReceipts || log.capacity > 0 }
 
-    mutating func began(_ endpoint: SimulatedEnvironment) {
+    mutating func began(_ endpoint: SimulatedEnvironment, _ api: SimulatedEndpoint) {
         counters.requests += 1
+        counters.endpoints[api.rawValue, default: 0] += 1
         if endpoint == .production { counters.productionRequests += 1 } else { counters.sandboxRequests += 1 }
         counters.concurrentRequests += 1
         counters.maximumConcurrentRequests = max(counters.maximumConcurrentRequests, counters.concurrentRequests)

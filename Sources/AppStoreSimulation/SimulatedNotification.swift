@@ -13,6 +13,14 @@ public struct SimulatedNotification: Sendable {
     public var signedDateMilliseconds: Int64
     /// The claims of `signedTransactionInfo`, a JSON object; nil for a notification without a transaction.
     public var transaction: String?
+    /// `subtype`.
+    public var subtype: String?
+    /// The claims of `signedRenewalInfo`, a JSON object; nil for anything but a subscription.
+    public var renewal: String?
+    /// Of the subscription: 1 to 5.
+    public var status: Int?
+    /// Of a `CONSUMPTION_REQUEST`.
+    public var consumptionRequestReason: String?
 
     public init(
         type: String, id: String, bundleID: String, appAppleID: Int64? = nil,
@@ -27,16 +35,25 @@ public struct SimulatedNotification: Sendable {
         self.transaction = transaction
     }
 
-    func payload(signedTransaction: String?) -> String {
-        let data = [
-            appAppleID.map { #""appAppleId":\#($0)"# }, #""bundleId":"\#(bundleID)""#, #""bundleVersion":"1""#,
-            #""environment":"\#(environment.appleName)""#,
-            signedTransaction.map { #""signedTransactionInfo":"\#($0)""# },
-        ].compactMap(\.self).joined(separator: ",")
-        return """
-            {"notificationType":"\(type)","notificationUUID":"\(id)","version":"2.0",\
-            "signedDate":\(signedDateMilliseconds),"data":{\(data)}}
-            """
+    /// - Parameter signed: the JWS of the transaction and of the renewal info.
+    func payload(_ signed: (transaction: String?, renewal: String?)) -> String {
+        var data = ClaimsText()
+        data.add("appAppleId", appAppleID)
+        data.add("bundleId", bundleID)
+        data.add("bundleVersion", "1")
+        data.add("environment", environment.appleName.description)
+        data.add("signedTransactionInfo", signed.transaction)
+        data.add("signedRenewalInfo", signed.renewal)
+        data.add("status", status.map(Int64.init))
+        data.add("consumptionRequestReason", consumptionRequestReason)
+        var payload = ClaimsText()
+        payload.add("notificationType", type)
+        payload.add("subtype", subtype)
+        payload.add("notificationUUID", id)
+        payload.add("version", "2.0")
+        payload.add("signedDate", signedDateMilliseconds)
+        payload.add("data", json: data.finished())
+        return payload.finished()
     }
 }
 

@@ -32,6 +32,14 @@ public struct SimulatedPurchase: Sendable, Hashable, Codable {
     /// Shown in `latest_receipt_info` only, as Apple does.
     public var appAccountToken: String?
     public let webOrderLineItemID: Int64?
+    /// What only Apple's answer tells, and no receipt holds.
+    public var told: Told?
+
+    public struct Told: Sendable, Hashable, Codable {
+        public var subscriptionGroupID: String?
+        public var isUpgraded = false
+        public var isInIntroOffer = false
+    }
 
     /// `originalTransactionID` and `originalPurchaseDateMilliseconds` default to the transaction's own.
     public init(
@@ -62,5 +70,6 @@ public struct SimulatedPurchase: Sendable, Hashable, Codable {
         self.ownershipType = ownershipType
         self.appAccountToken = appAccountToken
         self.webOrderLineItemID = webOrderLineItemID
+        told = nil
     }
 }

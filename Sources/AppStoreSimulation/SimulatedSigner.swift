@@ -13,7 +13,8 @@ public struct SimulatedSigner: Sendable {
     private let receiptChain: [[UInt8]]
     private let issuerAndSerialNumber: [UInt8]
     private let transactionKey: P256.Signing.PrivateKey
-    private let transactionChain: [[UInt8]]
+    /// Encoded, with the chain.
+    private let transactionHeader: String
 
     public enum Fault: Error, Sendable, CustomStringConvertible {
         case certificate(file: String)
@@ -44,9 +45,11 @@ public struct SimulatedSigner: Sendable {
         }
         issuerAndSerialNumber = names
         transactionKey = try P256.Signing.PrivateKey(pemRepresentation: text("transaction-leaf-key.pem"))
-        transactionChain =
+        let transactionChain =
             try certificates("transaction-leaf.pem", count: 1)
             + certificates("transaction-intermediate.pem", count: 1) + roots.dropFirst().prefix(1)
+        let chain = transactionChain.map { "\"\(Base64.encode($0))\"" }.joined(separator: ",")
+        transactionHeader = Base64.encodeURL(Array(#"{"alg":"ES256","x5c":[\#(chain)]}"#.utf8))
     }
 
     /// Over an app receipt's payload: RSA with SHA-256, as `SimulatedReceipt.base64Encoded(signer:)` wants it.
@@ -59,17 +62,22 @@ public struct SimulatedSigner: Sendable {
 
     /// The body of an App Store Server Notification, version 2, as Apple posts it.
     public func notificationBody(_ notification: SimulatedNotification) throws -> String {
-        let payload = notification.payload(
-            signedTransaction: try notification.transaction.map(signedTransaction(claims:)))
-        return #"{"signedPayload":"\#(try signedTransaction(claims: payload))"}"#
+        #"{"signedPayload":"\#(try signedPayload(notification))"}"#
+    }
+
+    /// The JWS of a notification, with those of its transaction and renewal info inside.
+    public func signedPayload(_ notification: SimulatedNotification) throws -> String {
+        let signed = (
+            transaction: try notification.transaction.map(signedTransaction(claims:)),
+            renewal: try notification.renewal.map(signedTransaction(claims:))
+        )
+        return try signedTransaction(claims: notification.payload(signed))
     }
 
     /// The JWS, ES256, of a payload such as Apple's `JWSTransactionDecodedPayload`.
     /// - Parameter claims: a JSON object.
     public func signedTransaction(claims: String) throws -> String {
-        let chain = transactionChain.map { "\"\(Base64.encode($0))\"" }.joined(separator: ",")
-        let header = #"{"alg":"ES256","x5c":[\#(chain)]}"#
-        let signed = "\(Base64.encodeURL(Array(header.utf8))).\(Base64.encodeURL(Array(claims.utf8)))"
+        let signed = "\(transactionHeader).\(Base64.encodeURL(Array(claims.utf8)))"
         let signature = try transactionKey.signature(for: Data(signed.utf8))
         return "\(signed).\(Base64.encodeURL(Array(signature.rawRepresentation)))"
     }

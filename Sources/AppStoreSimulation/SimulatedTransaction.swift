@@ -23,6 +23,11 @@ public struct SimulatedTransaction: Sendable, Hashable, Codable {
 
     /// What counts and behaviours of a transaction are kept under, apart from those of receipts.
     static func hash(_ transactionID: String) -> UInt64 { ReceiptHash.hash("transaction \(transactionID)") }
+
+    /// The same of another endpoint of the App Store Server API.
+    static func hash(_ id: String, _ endpoint: SimulatedEndpoint) -> UInt64 {
+        endpoint == .transactions ? hash(id) : ReceiptHash.hash("\(endpoint.rawValue) \(id)")
+    }
 }
 
 /// One entry of a file of arrangements: for a receipt, or for a transaction.

@@ -1,9 +1,11 @@
 /// What was asked and answered since the start or the last reset.
 public struct SimulationCounters: Sendable, Hashable, Codable {
-    /// verifyReceipt requests; those over the control API and unknown paths are not counted.
+    /// Requests to Apple; those over the control API and unknown paths are not counted.
     public var requests = 0
     public var productionRequests = 0
     public var sandboxRequests = 0
+    /// By `SimulatedEndpoint`.
+    public var endpoints: [String: Int] = [:]
     /// By answer: `status_0`, `status_21007`, `http_503`, `html`, `hang`, `reset`, … An answer counts when decided, which
     /// is before its latency.
     public var answers: [String: Int] = [:]
@@ -20,6 +22,7 @@ public struct SimulationCounters: Sendable, Hashable, Codable {
         case requests
         case productionRequests = "production_requests"
         case sandboxRequests = "sandbox_requests"
+        case endpoints
         case answers
         case concurrentRequests = "concurrent_requests"
         case maximumConcurrentRequests = "maximum_concurrent_requests"
@@ -34,6 +37,7 @@ public struct SimulatedRequestRecord: Sendable, Hashable, Codable {
     /// Milliseconds since 1970, when the request had been read.
     public var timestampMilliseconds: Int64
     public var endpoint: SimulatedEnvironment
+    public var api: SimulatedEndpoint
     /// Of the receipt asked about; empty when it was not read (an outage) or not recognised.
     public var transactionIDs: [String]
     /// 16 hexadecimal digits; stable between runs.
@@ -44,6 +48,7 @@ public struct SimulatedRequestRecord: Sendable, Hashable, Codable {
     enum CodingKeys: String, CodingKey {
         case timestampMilliseconds = "timestamp_ms"
         case endpoint
+        case api
         case transactionIDs = "transaction_ids"
         case receiptHash = "receipt_hash"
         case answer

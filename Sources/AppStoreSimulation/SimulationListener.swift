@@ -9,6 +9,8 @@ final class SimulationListener: Sendable {
         var channel: (any Channel)?
         var connections: [ObjectIdentifier: any Channel] = [:]
         var port: Int
+        /// While it is closed.
+        var reservation: PortReservation?
     }
 
     private let group: any EventLoopGroup
@@ -51,6 +53,7 @@ final class SimulationListener: Sendable {
                 state.withLock {
                     $0.channel = channel
                     $0.port = channel.localAddress?.port ?? $0.port
+                    $0.reservation = nil
                 }
             }
     }
@@ -64,7 +67,9 @@ final class SimulationListener: Sendable {
         for connection in connections { connection.resetConnection() }
         guard let channel else { return group.any().makeSucceededVoidFuture() }
         // Already closed is as good.
-        return channel.close().recover { _ in }
+        return channel.close().recover { _ in }.map { [self] in
+            state.withLock { $0.reservation = PortReservation(host: host, port: $0.port) }
+        }
     }
 
     func add(_ channel: any Channel) {

@@ -45,8 +45,8 @@ struct SimulationState: Sendable {
         var needsHash: Bool
     }
 
-    mutating func begin(_ endpoint: SimulatedEnvironment) -> Opening {
-        tally.began(endpoint)
+    mutating func begin(_ endpoint: SimulatedEnvironment, _ api: SimulatedEndpoint) -> Opening {
+        tally.began(endpoint, api)
         var forced = outages[endpoint]?.step
         if forced == nil, let rate = errorRates[endpoint], random.unit() < rate.probability { forced = rate.step }
         let needsHash = tally.needsHash || !registered.isEmpty || behaviours[endpoint] != nil
@@ -64,6 +64,15 @@ struct SimulationState: Sendable {
         let attempt = attempts[key] ?? 0
         if attempt > 0 || attempts.count < Self.maximumReceipts { attempts[key] = attempt + 1 }
         return behaviour.step(attempt: attempt, endpoint: endpoint) ?? .genuine
+    }
+
+    /// The same of the App Store Server API: the environment's, that of the endpoint and id, the endpoint's.
+    mutating func step(
+        _ environment: SimulatedEnvironment, receipt: UInt64, of endpoint: SimulatedEndpoint
+    ) -> SimulatedStep {
+        let whole = SimulatedTransaction.hash("", endpoint)
+        let isOwn = behaviours[environment] != nil || registered[receipt] != nil
+        return step(environment, receipt: isOwn ? receipt : whole, embedded: nil)
     }
 
     private mutating func decode(_ text: String) -> SimulatedBehaviour? {
@@ -94,6 +103,15 @@ struct SimulationState: Sendable {
             attempts[AttemptKey(receipt: receipt, endpoint: endpoint)] = nil
         }
         registered[receipt] = behaviour
+    }
+
+    /// For all requests to an environment; or to an endpoint of the App Store Server API that have none of their own, or to
+    /// it for one id.
+    mutating func set(
+        _ behaviour: SimulatedBehaviour?, of api: SimulatedEndpoint?, id: String?, endpoint: SimulatedEnvironment?
+    ) {
+        guard let api else { return behaviours.set(behaviour, endpoint: endpoint) }
+        register(behaviour, receipt: SimulatedTransaction.hash(id ?? "", api))
     }
 
     /// What the App Store Server API knows, and does when asked for it.

@@ -8,29 +8,34 @@ final class VerifyReceiptService: Sendable {
     private let sharedSecrets: [String: String]
     /// By bundle id.
     let serverAPIKeys: [String: SimulatedServerAPIKey]
+    let store: StoreKeeper
     /// Milliseconds since 1970.
     let now: @Sendable () -> Int64
 
     init(
         state: SimulationState, sharedSecrets: [String: String], serverAPIKeys: [String: SimulatedServerAPIKey],
-        now: @escaping @Sendable () -> Int64
+        store: StoreKeeper, now: @escaping @Sendable () -> Int64
     ) {
         self.state = Mutex(state)
         self.sharedSecrets = sharedSecrets
         self.serverAPIKeys = serverAPIKeys
+        self.store = store
         self.now = now
     }
 
     func answer(isPost: Bool, body: ByteBuffer, on turn: ConnectionTurn) -> PlannedAnswer {
         let endpoint = turn.endpoint
-        let opening = update { $0.begin(endpoint) }
+        let opening = update { $0.begin(endpoint, .verifyReceipt) }
         let date = now()
         let request = isPost ? VerifyReceiptRequest(Array(body.readableBytesView)) : nil
         let hash = opening.needsHash ? request?.receiptData.map(ReceiptHash.hash) ?? 0 : nil
         var evidence = SimulatedEvidence.unrecognised
         if opening.forced == nil, let text = request?.receiptData { evidence = SimulatedEvidence(base64: text) }
         var renderer = AnswerRenderer(
-            .receipt(request, evidence, sharedSecrets: sharedSecrets), turn: turn, date: date)
+            .receipt(
+                request, evidence,
+                .init(sharedSecrets: sharedSecrets, customer: store.customer(showing: evidence, now: date))),
+            turn: turn, date: date)
         let step = opening.forced ?? self.step(endpoint, request, evidence, hash)
         let wire = renderer.render(step.answer)
         let kind = renderer.kind
@@ -38,7 +43,8 @@ final class VerifyReceiptService: Sendable {
             $0.decided(
                 kind, receipt: hash ?? 0,
                 record: SimulatedRequestRecord(
-                    timestampMilliseconds: date, endpoint: endpoint, transactionIDs: evidence.transactionIDs,
+                    timestampMilliseconds: date, endpoint: endpoint, api: .verifyReceipt,
+                    transactionIDs: evidence.transactionIDs,
                     receiptHash: ReceiptHash.hexadecimal(hash ?? 0), answer: kind.label))
         }
         return PlannedAnswer(wire: wire, delay: opening.latency + step.delayNanoseconds)

@@ -21,8 +21,8 @@ enum AnswerKind: Hashable, Sendable {
     case status(Int)
     case http(Int)
     case emptyInApp
-    /// Of the App Store Server API.
-    case transaction
+    /// Of the App Store Server API, whole and without an error.
+    case served(SimulatedEndpoint)
     case json
     case html
     case hang
@@ -38,7 +38,8 @@ enum AnswerKind: Hashable, Sendable {
         case .status(let status): "status_\(status)"
         case .http(let status): "http_\(status)"
         case .emptyInApp: "empty_in_app"
-        case .transaction: "transaction"
+        case .served(.transactions): "transaction"
+        case .served(let endpoint): endpoint.rawValue
         case .json: "json"
         case .html: "html"
         case .hang: "hang"

@@ -15,6 +15,18 @@ struct Notification: ParsableCommand {
     @Option(help: "REFUND, REVOKE, REFUND_REVERSED, TEST and so on.")
     var type: String
 
+    @Option(help: "INITIAL_BUY, GRACE_PERIOD, UPGRADE, SEATS and so on.")
+    var subtype: String?
+
+    @Option(help: "A file with the claims of a subscription's renewal info.")
+    var renewal: String?
+
+    @Option(help: "Of a subscription, 1 to 5.")
+    var status: Int?
+
+    @Option(help: "Of a CONSUMPTION_REQUEST.")
+    var consumptionRequestReason: String?
+
     @Option(help: "The notification's UUID; a new one by default.")
     var id: String?
 
@@ -36,11 +48,15 @@ struct Notification: ParsableCommand {
         guard isEmpty || (try? JSONSerialization.jsonObject(with: Data(claims.utf8))) is [String: Any] else {
             throw ValidationError("what standard input holds is no JSON object")
         }
-        let notification = SimulatedNotification(
+        var notification = SimulatedNotification(
             type: type, id: id ?? UUID().uuidString.lowercased(), bundleID: bundleID, appAppleID: appAppleID,
             environment: sandbox ? .sandbox : .production,
             signedDateMilliseconds: signedDateMs ?? Int64(Date().timeIntervalSince1970) * 1000,
             transaction: isEmpty ? nil : claims)
+        notification.subtype = subtype
+        notification.renewal = try renewal.map { try String(contentsOf: URL(fileURLWithPath: $0), encoding: .utf8) }
+        notification.status = status
+        notification.consumptionRequestReason = consumptionRequestReason
         print(try SimulatedSigner(folder: signWith).notificationBody(notification))
     }
 }

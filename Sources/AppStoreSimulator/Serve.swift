@@ -40,12 +40,11 @@ struct Serve: AsyncParsableCommand {
     @Flag(help: "Count distinct receipts.")
     var trackReceipts = false
 
-    @Option(help: "A shared secret as bundle=secret; a wrong password is answered 21004.")
-    var sharedSecret: [String] = []
+    @OptionGroup(title: "Keys and secrets")
+    var keys: KeyOptions
 
-    @Option(
-        help: "An app's key for the App Store Server API as bundle=PEM file; without any, no signature is looked at.")
-    var serverApiKey: [String] = []
+    @OptionGroup(title: "Life")
+    var life: LifeOptions
 
     func validate() throws {
         if latencyMs != nil, latency != nil {
@@ -60,20 +59,11 @@ struct Serve: AsyncParsableCommand {
         options.seed = seed
         options.logCapacity = logCapacity
         options.trackReceipts = trackReceipts
-        for pair in sharedSecret {
-            guard let equals = pair.firstIndex(of: "=") else {
-                throw ValidationError("--shared-secret takes bundle=secret")
-            }
-            options.sharedSecrets[String(pair[..<equals])] = String(pair[pair.index(after: equals)...])
+        try keys.apply(to: &options)
+        guard let delivery = life.delivery.make(life, seed: seed) else {
+            throw ValidationError("--notify takes an address that begins with http://")
         }
-        for pair in serverApiKey {
-            guard let equals = pair.firstIndex(of: "=") else {
-                throw ValidationError("--server-api-key takes bundle=file")
-            }
-            let file = URL(fileURLWithPath: String(pair[pair.index(after: equals)...]))
-            options.serverAPIKeys[String(pair[..<equals])] = try SimulatedServerAPIKey(
-                pem: String(contentsOf: file, encoding: .utf8))
-        }
+        if life.life { options.notified = { delivery.add($0) } }
         // Before the first line is printed, so that whoever reads it may send a signal at once.
         let signals = TerminationSignals()
         let apple = try await AppStoreSimulation.start(
@@ -84,13 +74,29 @@ struct Serve: AsyncParsableCommand {
         if let portFile { try Data("\(apple.port)\n".utf8).write(to: URL(fileURLWithPath: portFile), options: .atomic) }
         say("production \(apple.productionURL)\nsandbox    \(apple.sandboxURL)\n")
         say("server API \(apple.serverAPIProductionURL) and \(apple.serverAPISandboxURL)\n")
-        await signals.first()
+        if life.life {
+            let run = LifeRun(options: life, seed: seed, delivery: delivery, say: say)
+            let living = Task {
+                do {
+                    try await run.run(apple)
+                } catch {
+                    run.say("the life is over: \(error)\n")
+                    throw error
+                }
+            }
+            // A signal ends the life with its summary; what is over can still be asked about.
+            await signals.first()
+            living.cancel()
+            try await living.value
+        } else {
+            await signals.first()
+        }
         try await apple.shutdown()
         say("stopped\n")
     }
 
     /// Unbuffered: the reader may be a pipe.
-    private func say(_ text: String) {
+    @Sendable private func say(_ text: String) {
         FileHandle.standardOutput.write(Data(text.utf8))
     }
 
@@ -119,5 +125,37 @@ struct LatencyArgument: ExpressibleByArgument {
         }
         guard let cap = numbers[2] else { return nil }
         latency = .logNormal(median: median, sigma: sigma, cap: cap)
+    }
+}
+
+/// Whom the simulated App Store believes, and what it signs with.
+struct KeyOptions: ParsableArguments {
+    @Option(help: "A shared secret as bundle=secret; a wrong password is answered 21004.")
+    var sharedSecret: [String] = []
+
+    @Option(
+        help: "An app's key for the App Store Server API as bundle=PEM file; without any, no signature is looked at.")
+    var serverApiKey: [String] = []
+
+    @Option(
+        help: "The folder of the keys and certificates to sign with, such as seeds/signing; unsigned by default.")
+    var signWith: String?
+
+    func apply(to options: inout AppStoreSimulation.Options) throws {
+        for pair in sharedSecret {
+            guard let equals = pair.firstIndex(of: "=") else {
+                throw ValidationError("--shared-secret takes bundle=secret")
+            }
+            options.sharedSecrets[String(pair[..<equals])] = String(pair[pair.index(after: equals)...])
+        }
+        for pair in serverApiKey {
+            guard let equals = pair.firstIndex(of: "=") else {
+                throw ValidationError("--server-api-key takes bundle=file")
+            }
+            let file = URL(fileURLWithPath: String(pair[pair.index(after: equals)...]))
+            options.serverAPIKeys[String(pair[..<equals])] = try SimulatedServerAPIKey(
+                pem: String(contentsOf: file, encoding: .utf8))
+        }
+        options.signer = try signWith.map(SimulatedSigner.init(folder:))
     }
 }

@@ -1,0 +1,120 @@
+import Synchronization
+
+/// The way from the App Store to a server, with the accidents that befall notifications on it. What becomes of each is in
+/// their history.
+public final class NotificationDelivery: Sendable {
+    public struct Accidents: Sendable {
+        /// Shares of the notifications, 0 to 1. A lost one is only in the history.
+        public var lost = 0.0
+        public var duplicated = 0.0
+        /// Posted after those that were made up to this long behind it.
+        public var late = 0.0
+        public var lateMilliseconds: Int64 = 2000
+        public var seed: UInt64 = 1
+
+        public init() {}
+    }
+
+    public struct Tally: Sendable, Hashable, Codable {
+        public var posted = 0
+        public var accepted = 0
+        public var lost = 0
+        public var duplicated = 0
+        public var late = 0
+    }
+
+    /// Posts under way at once.
+    private static let width = 32
+    /// Of one notification, the first included. Apple tries for days; here it is as many times, sooner.
+    private static let attempts = 6
+
+    private let accidents: Accidents
+    private let poster: NotificationPoster?
+    private let stream: AsyncStream<SignedNotification>
+    private let continuation: AsyncStream<SignedNotification>.Continuation
+    private let state: Mutex<(random: SplitMix64, tally: Tally)>
+
+    /// Nil where the address is not of plain HTTP.
+    /// - Parameter url: nil posts nothing: all is lost, and found in the history.
+    public init?(to url: String?, _ accidents: Accidents = Accidents()) {
+        poster = url.flatMap { NotificationPoster(url: $0) }
+        guard (url == nil) == (poster == nil) else { return nil }
+        self.accidents = accidents
+        (stream, continuation) = AsyncStream.makeStream()
+        state = Mutex((SplitMix64(seed: accidents.seed), Tally()))
+    }
+
+    public var tally: Tally { state.withLock { $0.tally } }
+
+    /// For `AppStoreSimulation.Options.notified`.
+    public func add(_ notification: SignedNotification) { continuation.yield(notification) }
+
+    /// No more come: `run` returns once all are posted.
+    public func finish() { continuation.finish() }
+
+    /// Posts until `finish`, several at once.
+    public func run(_ apple: AppStoreSimulation) async {
+        await withTaskGroup(of: Void.self) { group in
+            var underWay = 0
+            for await notification in stream {
+                if underWay == Self.width, await group.next() != nil { underWay -= 1 }
+                group.addTask { await self.deliver(notification, apple) }
+                underWay += 1
+            }
+        }
+    }
+
+    private struct Fate {
+        let isLost: Bool
+        let copies: Int
+        let delay: Int64
+    }
+
+    private func decide() -> Fate {
+        state.withLock { state in
+            let isLost = poster == nil || state.random.unit() < accidents.lost
+            let isDuplicated = !isLost && state.random.unit() < accidents.duplicated
+            let isLate = !isLost && state.random.unit() < accidents.late
+            if isLost { state.tally.lost += 1 }
+            if isDuplicated { state.tally.duplicated += 1 }
+            if isLate { state.tally.late += 1 }
+            let delay = isLate ? Int64(state.random.unit() * Double(accidents.lateMilliseconds)) : 0
+            return Fate(isLost: isLost, copies: isDuplicated ? 2 : 1, delay: delay)
+        }
+    }
+
+    private func deliver(_ notification: SignedNotification, _ apple: AppStoreSimulation) async {
+        let fate = decide()
+        guard let poster, !fate.isLost else {
+            enter(.noResponse, of: notification, apple)
+            return
+        }
+        if fate.delay > 0 { try? await Task.sleep(for: .milliseconds(fate.delay)) }
+        for _ in 0..<fate.copies {
+            var attempt = 1
+            while await post(notification, by: poster, apple) != .success, attempt < Self.attempts, !Task.isCancelled {
+                try? await Task.sleep(for: .milliseconds(100 << attempt))
+                attempt += 1
+            }
+        }
+    }
+
+    private func post(
+        _ notification: SignedNotification, by poster: NotificationPoster, _ apple: AppStoreSimulation
+    ) async -> ToldNotification.AttemptResult {
+        let result = await poster.post(notification.body)
+        state.withLock {
+            $0.tally.posted += 1
+            if result == .success { $0.tally.accepted += 1 }
+        }
+        enter(result, of: notification, apple)
+        return result
+    }
+
+    /// A notification that its store no longer knows has no history.
+    private func enter(
+        _ result: ToldNotification.AttemptResult, of notification: SignedNotification, _ apple: AppStoreSimulation
+    ) {
+        apple.inStore { store in _ = try? store.attempted(notification.id, result) }
+    }
+}

@@ -1,0 +1,52 @@
+extension SimulatedLife {
+    /// How many live, how long, and how they are.
+    public struct Plan: Sendable {
+        public var players = 40
+        public var days = 30
+        /// What one of their days takes. A month in a minute: 2000.
+        public var dayMilliseconds: Int64 = 86_400_000
+        public var seed: UInt64 = 1
+        public var environment = SimulatedEnvironment.production
+        /// Players whose game sets an account token.
+        public var tokenShare = 0.8
+        /// Players to whom somebody else's subscription is shared.
+        public var familyShare = 0.05
+        /// Renewals that cannot be paid for at first.
+        public var failureShare = 0.15
+        /// Visits at which a player asks for the money of a purchase.
+        public var refundShare = 0.05
+        private let bundleID: String
+        private let appAppleID: Int64
+
+        public init(bundleID: String = "com.example.castle", appAppleID: Int64 = 1_450_000_001) {
+            self.bundleID = bundleID
+            self.appAppleID = appAppleID
+        }
+
+        /// The App Store gives up what could not be paid for so long: 60 days at Apple's, fewer here, so that a month shows it.
+        static let retryDays = 16.0
+
+        /// The goods' ids begin with the app's.
+        var app: SimulatedApp {
+            func plan(days: Int64, graceDays: Int64) -> SimulatedPlan {
+                SimulatedPlan(
+                    groupID: "21000001", periodMilliseconds: days * dayMilliseconds,
+                    graceMilliseconds: graceDays * dayMilliseconds)
+            }
+            return SimulatedApp(
+                bundleID: bundleID, appAppleID: appAppleID,
+                products: [
+                    SimulatedProduct(id: "\(bundleID).gems.100", price: .init(milliunits: 990)),
+                    SimulatedProduct(id: "\(bundleID).gems.1200", price: .init(milliunits: 9990)),
+                    SimulatedProduct(id: "\(bundleID).builder", kind: .nonConsumable),
+                    SimulatedProduct(
+                        id: Self.week(bundleID), plan: plan(days: 7, graceDays: 3), price: .init(milliunits: 1990)),
+                    SimulatedProduct(
+                        id: Self.month(bundleID), plan: plan(days: 30, graceDays: 6), price: .init(milliunits: 7990)),
+                ])
+        }
+
+        static func week(_ bundleID: String) -> String { "\(bundleID).vip.week" }
+        static func month(_ bundleID: String) -> String { "\(bundleID).vip.month" }
+    }
+}

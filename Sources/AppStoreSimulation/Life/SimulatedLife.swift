@@ -1,0 +1,88 @@
+/// Simulated players who buy, renew, lapse, fall into grace, change plans, ask for refunds and get them. A value: the same
+/// plan makes the same life. Its days may be short: `Plan.dayMilliseconds` is what a day takes, so that a month passes in a
+/// minute while all times stay those of the wall clock, as in Apple's sandbox.
+public struct SimulatedLife: Sendable {
+    public let plan: Plan
+    public let app: SimulatedApp
+    private(set) var players: [Player]
+    var random: SplitMix64
+    var agenda = Agenda()
+    private let end: Int64
+
+    /// One who plays.
+    struct Player: Sendable {
+        let account: SimulatedAccount
+        let token: String?
+        let isFamilyMember: Bool
+    }
+
+    /// What happened, for people and for who submits purchases as a client would.
+    public struct Happening: Sendable {
+        public let at: Int64
+        public let account: String
+        public let text: String
+        /// What the client now holds, where the player bought something.
+        public let bought: StoreTransaction?
+    }
+
+    /// Enters the app and its players' first visits.
+    /// - Parameter start: milliseconds since 1970.
+    public init(_ plan: Plan, startingAt start: Int64, in store: inout SimulatedStore) {
+        self.plan = plan
+        app = plan.app
+        store.add(app)
+        random = SplitMix64(seed: plan.seed)
+        end = start + Int64(plan.days) * plan.dayMilliseconds
+        players = []
+        for number in 1...max(1, plan.players) {
+            let account = SimulatedAccount("player-\(number)", bundleID: app.bundleID, environment: plan.environment)
+            let token = random.unit() < plan.tokenShare ? Self.uuid(&random) : nil
+            players.append(
+                Player(account: account, token: token, isFamilyMember: random.unit() < plan.familyShare))
+            agenda.add(.visit(player: number - 1), at: start + duration(days: random.unit() * 2))
+        }
+    }
+
+    /// When something happens next; nil once the life is over.
+    public var nextAt: Int64? { agenda.next.flatMap { $0 < end ? $0 : nil } }
+
+    /// Lets everything happen that is due by then, in order.
+    public mutating func advance(to now: Int64, in store: inout SimulatedStore) -> [Happening] {
+        var happened: [Happening] = []
+        while let at = nextAt, at <= now, let event = agenda.take() {
+            store.now = at
+            happened += happen(event, in: &store)
+        }
+        return happened
+    }
+
+    /// From now on everything stays as it is; what would happen at the end or later never does.
+    public func stop(_ store: inout SimulatedStore) -> StoreSummary {
+        let at = min(store.now, end - 1)
+        store.stoppedAt = at
+        return store.summary(at: at)
+    }
+
+    func duration(days: Double) -> Int64 { max(1, Int64(days * Double(plan.dayMilliseconds))) }
+
+    /// Whether something of this probability happens.
+    mutating func chance(_ probability: Double) -> Bool { random.unit() < probability }
+
+    private mutating func happen(_ event: Agenda.Event, in store: inout SimulatedStore) -> [Happening] {
+        switch event {
+        case .visit(let player): visit(player, in: &store)
+        case .periodEnds(let id): endPeriod(id, in: &store)
+        case .retry(let id): retry(id, in: &store)
+        case .graceEnds(let id): endGrace(id, in: &store)
+        case .giveUp(let id): giveUp(id, in: &store)
+        case .refundDecided(let id): decideRefund(of: id, in: &store)
+        case .disputeDecided(let id): decideDispute(over: id, in: &store)
+        }
+    }
+
+    /// Of version 4's form, in lower case.
+    private static func uuid(_ random: inout SplitMix64) -> String {
+        var store = SimulatedStore(seed: random.next())
+        return store.nextUUID()
+    }
+}

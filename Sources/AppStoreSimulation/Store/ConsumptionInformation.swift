@@ -1,0 +1,8 @@
+/// What a server told of consumption, with Send Consumption Information of version 2.
+public struct ConsumptionInformation: Sendable, Hashable, Codable {
+    public let customerConsented: Bool
+    public let deliveryStatus: String
+    public let sampleContentProvided: Bool
+    public let consumptionPercentage: Int?
+    public let refundPreference: String?
+}

@@ -1,0 +1,100 @@
+extension SimulatedStore {
+    private static let firstProductionID: Int64 = 350_000_000_000_000
+    private static let firstSandboxID: Int64 = 2_000_000_000_000_000
+
+    /// A customer pays. Apple tells of it with ONE_TIME_CHARGE or SUBSCRIBED, or with OFFER_REDEEMED for an offer code.
+    @discardableResult
+    public mutating func buy(
+        _ productID: String, by account: SimulatedAccount, _ terms: SimulatedTerms = SimulatedTerms()
+    ) throws(Fault) -> StoreTransaction {
+        let product = try product(productID, of: account.bundleID)
+        guard let plan = product.plan else {
+            let bought = makeTransaction(product, by: account, terms)
+            keep(bought)
+            notify("ONE_TIME_CHARGE", of: bought)
+            return bought
+        }
+        let earlier = subscriptions(of: account).last { $0.product.plan?.groupID == plan.groupID }
+        if let earlier, [.active, .gracePeriod].contains(earlier.state(at: now)) {
+            throw .alreadySubscribed(earlier.originalID)
+        }
+        let bought = addPeriod(of: product, to: earlier, account, terms)
+        let type = terms.offer?.type == SimulatedOffer.code ? "OFFER_REDEEMED" : "SUBSCRIBED"
+        notify(type, earlier == nil ? "INITIAL_BUY" : "RESUBSCRIBE", of: bought)
+        return bought
+    }
+
+    /// A non-consumable that is restored under a new id, which Apple does not tell of.
+    @discardableResult
+    public mutating func restore(_ id: String) throws(Fault) -> StoreTransaction {
+        let known = try transaction(id)
+        guard known.product.kind == .nonConsumable else { throw .notRestorable(id) }
+        let restored = makeTransaction(known.product, by: known.account, known.terms, original: known)
+        keep(restored)
+        return restored
+    }
+
+    /// The client or the server says that the goods are delivered: a finished consumable leaves the receipt.
+    public mutating func finish(_ id: String) throws(Fault) {
+        var finished = try transaction(id)
+        guard !finished.isFinished else { return }
+        finished.isFinished = true
+        // No change that a transaction history shows.
+        transactions[id] = finished
+    }
+
+    /// The first period of a subscription, the first after a gap, or the next.
+    mutating func addPeriod(
+        of product: SimulatedProduct, to earlier: StoreSubscription?, _ account: SimulatedAccount,
+        _ terms: SimulatedTerms
+    ) -> StoreTransaction {
+        let original = earlier.flatMap { transactions[$0.originalID] }
+        var bought = makeTransaction(product, by: account, terms, original: original)
+        bought.expiresAt = bought.purchasedAt + (product.plan?.periodMilliseconds ?? 0)
+        var subscription =
+            earlier
+            ?? StoreSubscription(
+                originalID: bought.originalID, account: account, startedAt: now, product: product, expiresAt: 0,
+                renewal: .init(product: product))
+        subscription.begin(bought)
+        subscriptions[subscription.originalID] = subscription
+        keep(bought)
+        return bought
+    }
+
+    /// - Parameters:
+    ///   - original: nil for a purchase that refers to no other.
+    ///   - renewedAt: when the period before ends, where the App Store renews by itself.
+    func makeTransaction(
+        _ product: SimulatedProduct, number: Int64, _ buyer: (account: SimulatedAccount, terms: SimulatedTerms),
+        after: (original: StoreTransaction?, renewedAt: Int64?)
+    ) -> StoreTransaction {
+        let first = buyer.account.environment == .sandbox ? Self.firstSandboxID : Self.firstProductionID
+        let id = String(first + number)
+        let purchasedAt = after.renewedAt ?? now
+        return StoreTransaction(
+            id: id, originalID: after.original?.originalID ?? id, account: buyer.account, product: product,
+            terms: buyer.terms, purchasedAt: purchasedAt,
+            originallyPurchasedAt: after.original?.originallyPurchasedAt ?? purchasedAt, expiresAt: nil,
+            isRenewal: after.renewedAt != nil, number: number)
+    }
+
+    private mutating func makeTransaction(
+        _ product: SimulatedProduct, by account: SimulatedAccount, _ terms: SimulatedTerms,
+        original: StoreTransaction? = nil
+    ) -> StoreTransaction {
+        makeTransaction(product, number: nextNumber(), (account, terms), after: (original, nil))
+    }
+}
+
+extension StoreSubscription {
+    /// A paid period takes the place of whatever was.
+    mutating func begin(_ period: StoreTransaction) {
+        periods.append(period.id)
+        product = period.product
+        expiresAt = period.expiresAt ?? expiresAt
+        renewal = Renewal(product: period.product)
+        isRevoked = false
+        hasEnded = false
+    }
+}

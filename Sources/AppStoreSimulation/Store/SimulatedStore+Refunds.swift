@@ -1,0 +1,59 @@
+extension SimulatedStore {
+    static let wholePercent = 100_000
+
+    /// A customer asks Apple for the money back: CONSUMPTION_REQUEST.
+    /// - Parameter reason: `UNINTENDED_PURCHASE`, `FULFILLMENT_ISSUE`, `UNSATISFIED_WITH_PURCHASE`, `LEGAL`, `OTHER`.
+    public mutating func requestRefund(of id: String, reason: String = "UNINTENDED_PURCHASE") throws(Fault) {
+        notify("CONSUMPTION_REQUEST", of: try transaction(id)) { $0.consumptionRequestReason = reason }
+    }
+
+    /// REFUND. A later, larger part replaces what was refunded before: the percentage is the total.
+    /// - Parameters:
+    ///   - milliPercent: of the whole quantity, in thousandths of a per cent; nil: all of it.
+    ///   - subtype: `SEATS` where only seats of a group were returned, which takes nothing from the customer.
+    public mutating func refund(_ id: String, milliPercent: Int? = nil, subtype: String? = nil) throws(Fault) {
+        var refunded = try transaction(id)
+        let share = milliPercent ?? Self.wholePercent
+        if let known = refunded.revocation, known.milliPercent ?? Self.wholePercent >= share {
+            throw .alreadyRefunded(id)
+        }
+        refunded.revocation = .init(
+            at: now, type: share < Self.wholePercent ? "REFUND_PRORATED" : "REFUND_FULL", milliPercent: share)
+        takeBack(refunded, isRevoked: true)
+        notify("REFUND", subtype, of: refunded)
+    }
+
+    /// A refund that a dispute took back: REFUND_REVERSED.
+    public mutating func reverseRefund(of id: String) throws(Fault) {
+        var kept = try transaction(id)
+        guard kept.revocation != nil else { throw .notRefunded(id) }
+        kept.revocation = nil
+        takeBack(kept, isRevoked: false)
+        notify("REFUND_REVERSED", of: kept)
+    }
+
+    /// Apple refuses what the customer asked for: REFUND_DECLINED.
+    public mutating func declineRefund(of id: String) throws(Fault) {
+        notify("REFUND_DECLINED", of: try transaction(id))
+    }
+
+    /// Family sharing ends for one who did not buy it: REVOKE.
+    public mutating func revoke(_ id: String) throws(Fault) {
+        var revoked = try transaction(id)
+        guard !revoked.isPurchased else { throw .notFamilyShared(id) }
+        revoked.revocation = .init(at: now, type: "FAMILY_REVOKE", milliPercent: nil)
+        takeBack(revoked, isRevoked: true)
+        notify("REVOKE", of: revoked)
+    }
+
+    private mutating func takeBack(_ transaction: StoreTransaction, isRevoked: Bool) {
+        keep(transaction)
+        guard var subscription = subscriptions[transaction.originalID], subscription.periods.last == transaction.id
+        else {
+            return
+        }
+        subscription.isRevoked = isRevoked
+        if isRevoked { subscription.renewal.isOn = false }
+        subscriptions[subscription.originalID] = subscription
+    }
+}

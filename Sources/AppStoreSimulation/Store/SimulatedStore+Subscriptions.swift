@@ -1,0 +1,111 @@
+extension SimulatedStore {
+    /// The App Store renews a subscription: DID_RENEW, with BILLING_RECOVERY where it could not for a while. The next period
+    /// begins where the last ended, and after a gap without access now.
+    @discardableResult
+    public mutating func renew(_ id: String) throws(Fault) -> StoreTransaction {
+        let earlier = try subscription(id)
+        let last = try transaction(earlier.periods.last ?? id)
+        let wasInTrouble = earlier.renewal.isInBillingRetry
+        let hadAccess = !earlier.hasEnded && (!wasInTrouble || earlier.state(at: now) == .gracePeriod)
+        var terms = last.terms
+        terms.offer = nil
+        let product = earlier.renewal.product
+        var next = makeTransaction(
+            product, number: nextNumber(), (earlier.account, terms),
+            after: (transactions[earlier.originalID], hadAccess ? earlier.expiresAt : now))
+        next.expiresAt = next.purchasedAt + (product.plan?.periodMilliseconds ?? 0)
+        var renewed = earlier
+        renewed.begin(next)
+        subscriptions[renewed.originalID] = renewed
+        keep(next)
+        notify("DID_RENEW", wasInTrouble ? "BILLING_RECOVERY" : nil, of: next)
+        return next
+    }
+
+    /// The customer turns automatic renewal on or off: DID_CHANGE_RENEWAL_STATUS.
+    public mutating func setRenewal(of id: String, isOn: Bool) throws(Fault) {
+        try change(id, "DID_CHANGE_RENEWAL_STATUS", isOn ? "AUTO_RENEW_ENABLED" : "AUTO_RENEW_DISABLED") {
+            $0.renewal.isOn = isOn
+            if $0.renewal.end == .customerCancelled || !isOn { $0.renewal.end = isOn ? nil : .customerCancelled }
+        }
+    }
+
+    /// A renewal cannot be paid for: DID_FAIL_TO_RENEW, with GRACE_PERIOD where the plan has one.
+    public mutating func failToRenew(_ id: String) throws(Fault) {
+        let grace = try subscription(id).product.plan?.graceMilliseconds ?? 0
+        try change(id, "DID_FAIL_TO_RENEW", grace > 0 ? "GRACE_PERIOD" : nil) {
+            $0.renewal.isInBillingRetry = true
+            $0.renewal.end = .billingError
+            $0.renewal.graceExpiresAt = grace > 0 ? $0.expiresAt + grace : nil
+        }
+    }
+
+    /// The grace period is over; the App Store goes on trying: GRACE_PERIOD_EXPIRED.
+    public mutating func endGrace(_ id: String) throws(Fault) {
+        try change(id, "GRACE_PERIOD_EXPIRED", nil) { $0.renewal.graceExpiresAt = nil }
+    }
+
+    /// A subscription ends: EXPIRED.
+    public mutating func expire(_ id: String, _ end: StoreSubscription.End = .customerCancelled) throws(Fault) {
+        try change(id, "EXPIRED", end.subtype) {
+            $0.renewal.isOn = false
+            $0.renewal.isInBillingRetry = false
+            $0.renewal.graceExpiresAt = nil
+            $0.renewal.end = end
+            $0.hasEnded = true
+        }
+    }
+
+    /// To a dearer plan at once: DID_CHANGE_RENEWAL_PREF with UPGRADE. What was left of the period is given up.
+    @discardableResult
+    public mutating func upgrade(_ id: String, to productID: String) throws(Fault) -> StoreTransaction {
+        let earlier = try subscription(id)
+        let product = try product(productID, of: earlier.account.bundleID)
+        guard product.plan != nil else { throw .notASubscription(productID) }
+        var last = try transaction(earlier.periods.last ?? id)
+        last.upgradedAt = now
+        keep(last)
+        var terms = last.terms
+        terms.offer = nil
+        let bought = addPeriod(of: product, to: earlier, earlier.account, terms)
+        notify("DID_CHANGE_RENEWAL_PREF", "UPGRADE", of: bought)
+        return bought
+    }
+
+    /// To a cheaper plan with the next renewal: DID_CHANGE_RENEWAL_PREF with DOWNGRADE, or without a subtype where the
+    /// product is the present one and an earlier choice is taken back.
+    public mutating func downgrade(_ id: String, to productID: String) throws(Fault) {
+        let earlier = try subscription(id)
+        let product = try product(productID, of: earlier.account.bundleID)
+        guard product.plan != nil else { throw .notASubscription(productID) }
+        try change(id, "DID_CHANGE_RENEWAL_PREF", product.id == earlier.product.id ? nil : "DOWNGRADE") {
+            $0.renewal.product = product
+        }
+    }
+
+    /// The customer is asked to agree to a higher price, or has agreed: PRICE_INCREASE.
+    public mutating func raisePrice(of id: String, isAgreed: Bool) throws(Fault) {
+        try change(id, "PRICE_INCREASE", isAgreed ? "ACCEPTED" : "PENDING") {
+            $0.renewal.priceIncreaseStatus = isAgreed ? 1 : 0
+        }
+    }
+
+    /// The studio gives time away: RENEWAL_EXTENDED.
+    public mutating func extend(_ id: String, milliseconds: Int64) throws(Fault) {
+        let earlier = try subscription(id)
+        var last = try transaction(earlier.periods.last ?? id)
+        last.expiresAt = (last.expiresAt ?? now) + milliseconds
+        keep(last)
+        let expiresAt = last.expiresAt ?? now
+        try change(id, "RENEWAL_EXTENDED", nil) { $0.expiresAt = expiresAt }
+    }
+
+    private mutating func change(
+        _ id: String, _ type: String, _ subtype: String?, _ change: (inout StoreSubscription) -> Void
+    ) throws(Fault) {
+        var subscription = try subscription(id)
+        change(&subscription)
+        subscriptions[subscription.originalID] = subscription
+        notify(type, subtype, of: try transaction(subscription.periods.last ?? id))
+    }
+}

@@ -1,0 +1,112 @@
+/// What the simulated App Store knows: apps, customers, what they bought, and what was told of it. A value without a clock
+/// or chance of its own: the same calls with the same times make the same ids and the same notifications.
+public struct SimulatedStore: Sendable {
+    /// When what is done next happens, in milliseconds since 1970.
+    public var now: Int64 = 0
+    public internal(set) var apps: [String: SimulatedApp] = [:]
+    /// From when on nothing happens any more: what is asked later is answered as of then. Nil: time goes on.
+    public var stoppedAt: Int64?
+    /// By id.
+    public internal(set) var transactions: [String: StoreTransaction] = [:]
+    /// By original transaction id.
+    public internal(set) var subscriptions: [String: StoreSubscription] = [:]
+    /// Oldest first.
+    public internal(set) var notifications: [ToldNotification] = []
+    /// What was told of consumption, by transaction id, oldest first.
+    public internal(set) var consumption: [String: [ConsumptionInformation]] = [:]
+    /// Ids of an account's transactions, oldest first.
+    var byAccount: [SimulatedAccount: [String]] = [:]
+    var byOrder: [String: String] = [:]
+    private var random: SplitMix64
+    private var lastNumber: Int64
+    private var lastModification = 0
+
+    /// Why something cannot be done in the store.
+    public enum Fault: Error, Sendable, Equatable {
+        case unknownApp(String)
+        case unknownProduct(String)
+        case unknownTransaction(String)
+        case unknownNotification(String)
+        /// The product or transaction is of another kind than this needs.
+        case notASubscription(String)
+        /// The account has a subscription in force in that group: its plan is changed instead.
+        case alreadySubscribed(String)
+        /// Only a non-consumable gets another id.
+        case notRestorable(String)
+        case notFamilyShared(String)
+        case alreadyRefunded(String)
+        case notRefunded(String)
+    }
+
+    /// - Parameter seed: two stores whose ids must not meet have different ones.
+    public init(seed: UInt64 = 1) {
+        random = SplitMix64(seed: seed)
+        lastNumber = 100_000_000_000 + Int64(seed % 8000) * 100_000_000
+    }
+
+    /// Enters an app, or replaces it.
+    public mutating func add(_ app: SimulatedApp) { apps[app.bundleID] = app }
+
+    func app(_ bundleID: String) throws(Fault) -> SimulatedApp {
+        guard let app = apps[bundleID] else { throw .unknownApp(bundleID) }
+        return app
+    }
+
+    func product(_ id: String, of bundleID: String) throws(Fault) -> SimulatedProduct {
+        guard let product = try app(bundleID).products[id] else { throw .unknownProduct(id) }
+        return product
+    }
+
+    func transaction(_ id: String) throws(Fault) -> StoreTransaction {
+        guard let transaction = transactions[id] else { throw .unknownTransaction(id) }
+        return transaction
+    }
+
+    /// - Parameter id: of any period.
+    func subscription(_ id: String) throws(Fault) -> StoreSubscription {
+        let original = try transaction(id).originalID
+        guard let subscription = subscriptions[original] else { throw .notASubscription(id) }
+        return subscription
+    }
+
+    /// All that an account bought, oldest first.
+    public func transactions(of account: SimulatedAccount) -> [StoreTransaction] {
+        (byAccount[account] ?? []).compactMap { transactions[$0] }
+    }
+
+    public func subscriptions(of account: SimulatedAccount) -> [StoreSubscription] {
+        Set(transactions(of: account).map(\.originalID)).compactMap { subscriptions[$0] }
+            .sorted { $0.startedAt == $1.startedAt ? $0.originalID < $1.originalID : $0.startedAt < $1.startedAt }
+    }
+
+    // MARK: What every change goes through
+
+    mutating func nextNumber() -> Int64 {
+        lastNumber += 1
+        return lastNumber
+    }
+
+    /// Stores a new or changed transaction, which is the account's newest in its history.
+    mutating func keep(_ transaction: StoreTransaction) {
+        lastModification += 1
+        var transaction = transaction
+        transaction.modification = lastModification
+        if transactions.updateValue(transaction, forKey: transaction.id) == nil {
+            byAccount[transaction.account, default: []].append(transaction.id)
+            byOrder[transaction.orderID] = transaction.id
+        }
+    }
+
+    /// In lower case, of version 4's form.
+    mutating func nextUUID() -> String {
+        let high = random.next() & 0xFFFF_FFFF_FFFF_0FFF | 0x4000
+        let low = random.next() & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
+        let digits = ReceiptHash.hexadecimal(high) + ReceiptHash.hexadecimal(low)
+        var text = ""
+        for (index, digit) in digits.enumerated() {
+            if [8, 12, 16, 20].contains(index) { text += "-" }
+            text.append(digit)
+        }
+        return text
+    }
+}

@@ -1,0 +1,114 @@
+import Encodings
+import Foundation
+import Synchronization
+
+/// The store of a running simulation: one change at a time, signs what it says, hands on what is told of a change.
+final class StoreKeeper: Sendable {
+    private let store: Mutex<SimulatedStore>
+    /// Whether anything was ever done in the store: until then no receipt is looked up, as benchmarks want it.
+    private let isInUse = Atomic(false)
+    private let signer: SimulatedSigner?
+    private let notified: (@Sendable (SignedNotification) -> Void)?
+
+    init(seed: UInt64, signer: SimulatedSigner?, notified: (@Sendable (SignedNotification) -> Void)?) {
+        store = Mutex(SimulatedStore(seed: seed))
+        self.signer = signer
+        self.notified = notified
+    }
+
+    /// What is notified of it is handed on before this returns.
+    func change<Result: Sendable>(
+        now: Int64, _ change: (inout SimulatedStore) throws -> Result
+    ) rethrows -> Result {
+        isInUse.store(true, ordering: .relaxed)
+        let (result, made) = try store.withLock { store in
+            store.now = now
+            let first = store.notifications.count
+            let result = try change(&store)
+            return (result, notified == nil ? [] : Array(store.notifications.dropFirst(first)))
+        }
+        for kept in made { notified?(signed(kept)) }
+        return result
+    }
+
+    func read<Result: Sendable>(_ body: (SimulatedStore) throws -> Result) rethrows -> Result {
+        try store.withLock { store in try body(store) }
+    }
+
+    /// - Parameters:
+    ///   - first: how many of the oldest are left out.
+    ///   - limit: how many are wanted.
+    func notifications(from first: Int, limit: Int = .max) -> [SignedNotification] {
+        read { Array($0.notifications.dropFirst(first).prefix(limit)) }.map(signed)
+    }
+
+    private func signed(_ kept: ToldNotification) -> SignedNotification {
+        let notification = kept.notification
+        let payload = (try? signer?.signedPayload(notification)) ?? Self.unsigned(notification.payload((nil, nil)))
+        return SignedNotification(
+            id: notification.id, type: notification.type, subtype: notification.subtype,
+            transactionID: kept.transactionID, body: "{\"signedPayload\":\"\(payload)\"}")
+    }
+
+    /// The JWS of claims; worth nothing where there is no signer, like `SimulatedSignature.dummy`.
+    func sign(_ claims: String) throws -> String {
+        try signer?.signedTransaction(claims: claims) ?? Self.unsigned(claims)
+    }
+
+    /// The base64 for `receipt-data`.
+    func encoded(_ receipt: SimulatedReceipt) -> String {
+        guard let signer else { return receipt.base64Encoded() }
+        return (try? receipt.base64Encoded(signer: signer.sign)) ?? receipt.base64Encoded()
+    }
+
+    /// What verifyReceipt knows of the customer whose receipt this is; nil for any that the store knows nothing of.
+    func customer(showing evidence: SimulatedEvidence, now: Int64) -> (receipt: StoreReceipt, encoded: String)? {
+        guard isInUse.load(ordering: .relaxed), let bundleID = evidence.bundleID,
+            let found = read({ store in
+                store.receipt(
+                    holding: evidence.transactionIDs, of: bundleID, now: min(now, store.stoppedAt ?? now))
+            })
+        else { return nil }
+        // Only answers about subscriptions have the newest receipt.
+        return (found, found.renewals.isEmpty ? "" : encoded(found.newest))
+    }
+
+    private static func unsigned(_ claims: String) -> String {
+        let header = Base64.encodeURL(Array(#"{"alg":"ES256"}"#.utf8))
+        let signature = Base64.encodeURL([UInt8](repeating: 0x5A, count: 64))
+        return "\(header).\(Base64.encodeURL(Array(claims.utf8))).\(signature)"
+    }
+
+    /// Throws `ServerAPIFault` where Apple answers with an error.
+    func answer(
+        _ request: ServerAPIRequest, bundleID: String, environment: SimulatedEnvironment, now: Int64
+    ) throws -> ServerAPIAnswer {
+        try store.withLock { store in
+            func answers() -> StoreAnswers {
+                StoreAnswers(
+                    store: store, bundleID: bundleID, environment: environment, now: min(now, store.stoppedAt ?? now),
+                    sign: sign)
+            }
+            switch request.endpoint {
+            case .finish:
+                let transaction = try answers().transaction(request.id)
+                return try StoreChanges.finish(transaction, in: &store)
+            case .consumption:
+                let transaction = try answers().transaction(request.id)
+                return try StoreChanges.consumption(of: transaction, request.body, in: &store)
+            default: return try answers().answer(request)
+            }
+        }
+    }
+}
+
+/// A notification as Apple posts it.
+public struct SignedNotification: Sendable, Hashable {
+    /// `notificationUUID`.
+    public let id: String
+    public let type: String
+    public let subtype: String?
+    public let transactionID: String?
+    /// The request's: `{"signedPayload":"…"}`.
+    public let body: String
+}

@@ -1,0 +1,61 @@
+import Encodings
+
+/// What verifyReceipt tells of a customer of the store, beside what a receipt holds itself.
+struct StoreReceipt: Sendable {
+    /// `pending_renewal_info`.
+    struct PendingRenewal: Sendable {
+        let subscription: StoreSubscription
+        let isOver: Bool
+    }
+
+    /// Newest first, without finished consumables.
+    let purchases: [SimulatedPurchase]
+    /// For `latest_receipt`, to be signed.
+    let newest: SimulatedReceipt
+    let renewals: [PendingRenewal]
+}
+
+extension SimulatedStore {
+    /// The app receipt that an account's device would get now.
+    public func receipt(of account: SimulatedAccount, createdAt: Int64) -> SimulatedReceipt {
+        SimulatedReceipt(
+            bundleID: account.bundleID, appAppleID: apps[account.bundleID]?.appAppleID ?? 0,
+            environment: account.environment, creationDateMilliseconds: createdAt, purchases: purchases(of: account))
+    }
+
+    /// Nil where the store knows none of these transactions of this app.
+    func receipt(holding ids: [String], of bundleID: String, now: Int64) -> StoreReceipt? {
+        let known = ids.lazy.compactMap { self.transactions[$0] }.first { $0.account.bundleID == bundleID }
+        guard let account = known?.account else { return nil }
+        return StoreReceipt(
+            purchases: purchases(of: account).sorted { $0.purchaseDateMilliseconds > $1.purchaseDateMilliseconds },
+            newest: receipt(of: account, createdAt: now),
+            renewals: subscriptions(of: account).map {
+                .init(subscription: $0, isOver: $0.hasEnded || $0.renewal.isInBillingRetry || $0.expiresAt <= now)
+            })
+    }
+
+    private func purchases(of account: SimulatedAccount) -> [SimulatedPurchase] {
+        transactions(of: account).filter { !($0.isFinished && $0.product.kind == .consumable) }.map(\.purchase)
+    }
+}
+
+extension StoreTransaction {
+    /// As receipts and verifyReceipt tell of it. That a consumable was refunded is not told there.
+    var purchase: SimulatedPurchase {
+        var purchase = SimulatedPurchase(
+            transactionID: id, originalTransactionID: originalID, productID: product.id, quantity: terms.quantity,
+            kind: product.kind, purchaseDateMilliseconds: purchasedAt,
+            originalPurchaseDateMilliseconds: originallyPurchasedAt, expiresDateMilliseconds: expiresAt,
+            cancellationDateMilliseconds: product.kind == .consumable ? nil : revocation?.at ?? upgradedAt,
+            isTrial: terms.offer?.isFreeTrial ?? false,
+            ownershipType: isPurchased ? .purchased : .familyShared, appAccountToken: terms.accountToken,
+            webOrderLineItemID: product.plan == nil ? nil : webOrderLineItemID)
+        if let plan = product.plan {
+            purchase.told = .init(
+                subscriptionGroupID: plan.groupID, isUpgraded: upgradedAt != nil,
+                isInIntroOffer: terms.offer.map { $0.type == 1 && !$0.isFreeTrial } ?? false)
+        }
+        return purchase
+    }
+}
