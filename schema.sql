@@ -727,6 +727,413 @@ CREATE INDEX IF NOT EXISTS refund_notices_transactions ON refund_notices (transa
 COMMENT ON TABLE refund_notices IS
     'Apple''s notifications of refunds and their reversals that were taken, by Apple''s id: one that comes again changes nothing, whatever came between. Never deleted.';
 
-INSERT INTO schema_version AS known (version) VALUES (5)
+-- Since version 6: what Apple tells by itself.
+
+-- Notifications.
+CREATE TABLE IF NOT EXISTS notifications (
+    notification_id text COLLATE "C" NOT NULL PRIMARY KEY,
+    type text COLLATE "C" NOT NULL,
+    subtype text COLLATE "C",
+    bundle_id text COLLATE "C",
+    environment text COLLATE "C",
+    transaction_id text COLLATE "C",
+    -- Which way it came first.
+    source text COLLATE "C" NOT NULL CHECK (source IN ('notification', 'history')),
+    effect text COLLATE "C" NOT NULL,
+    signed_at timestamptz NOT NULL,
+    taken_on date NOT NULL DEFAULT (now() AT TIME ZONE 'UTC')::date
+);
+CREATE INDEX IF NOT EXISTS notifications_days ON notifications (taken_on);
+CREATE INDEX IF NOT EXISTS notifications_transactions ON notifications (transaction_id)
+    WHERE transaction_id IS NOT NULL;
+COMMENT ON TABLE notifications IS
+    'Apple''s notifications that were taken, by Apple''s id, whichever way they came: one that comes again changes nothing. Forgotten after 200 days; those of refunds are in refund_notices for ever.';
+
+CREATE TABLE IF NOT EXISTS notification_history (
+    bundle_id text COLLATE "C" NOT NULL,
+    environment text COLLATE "C" NOT NULL CHECK (environment IN ('Production', 'Sandbox')),
+    taken_until timestamptz,
+    leased_until timestamptz NOT NULL DEFAULT '-infinity',
+    due_at timestamptz NOT NULL DEFAULT '-infinity',
+    -- Leases since taken_until last moved, without those that were ended.
+    starts integer NOT NULL DEFAULT 0,
+    -- SHA-256 of the UUID of the notification that is taken by itself now; of the one during which the process died last,
+    -- and how often it did.
+    suspect bytea CHECK (octet_length(suspect) = 32),
+    culprit bytea CHECK (octet_length(culprit) = 32),
+    culprit_deaths integer NOT NULL DEFAULT 0,
+    -- Of those that are dead letters, for they killed it three times.
+    set_aside bytea[] NOT NULL DEFAULT '{}',
+    PRIMARY KEY (bundle_id, environment)
+);
+COMMENT ON TABLE notification_history IS
+    'How far Apple''s notification history of each app was asked for: what Apple tried to send before taken_until is durable here. Whoever asks has it leased. A notification that kills the process again and again is found by taking one at a time.';
+
+-- Purchases that nobody submitted, and whose account tokens are.
+
+CREATE TABLE IF NOT EXISTS announced_purchases (
+    transaction_id text COLLATE "C" NOT NULL PRIMARY KEY,
+    original_transaction_id text COLLATE "C" NOT NULL,
+    bundle_id text COLLATE "C" NOT NULL,
+    product_id text COLLATE "C" NOT NULL,
+    environment text COLLATE "C" NOT NULL CHECK (environment IN ('Production', 'Sandbox')),
+    source text COLLATE "C" NOT NULL CHECK (source IN ('notification', 'history', 'renewal')),
+    submission_id text COLLATE "C" NOT NULL,
+    -- SHA-256 of the signed account token in lower case, kept no longer than the evidence.
+    token bytea CHECK (octet_length(token) = 32),
+    -- A further period of its subscription, or the first of one that goes on from another.
+    is_renewal boolean NOT NULL,
+    previous_original_transaction_id text COLLATE "C",
+    purchased_at timestamptz NOT NULL,
+    expires_at timestamptz,
+    grace_expires_at timestamptz,
+    -- When Apple signed or answered it: expiry is judged by it.
+    signed_at timestamptz NOT NULL,
+    stored_at timestamptz NOT NULL DEFAULT now(),
+    -- What Apple said of it, as JSON, while anything may come of it and no longer than 180 days.
+    evidence bytea,
+    state text COLLATE "C" NOT NULL
+        CHECK (state IN ('waiting', 'claimed', 'granted', 'held', 'refused', 'unclaimed', 'ignored')),
+    reason text COLLATE "C",
+    player_id text COLLATE "C",
+    catalog_version bigint NOT NULL DEFAULT 0,
+    -- Of one that waits: since when it waits for its submission, or from when on it is to be delivered.
+    due_at timestamptz,
+    awaits_submission boolean NOT NULL DEFAULT false,
+    leased_until timestamptz,
+    times_held integer NOT NULL DEFAULT 0 CHECK (times_held >= 0),
+    decided_at timestamptz,
+    CONSTRAINT announced_purchases_wait_with_a_time CHECK ((state = 'waiting') = (due_at IS NOT NULL))
+) WITH (fillfactor = 80);
+CREATE INDEX IF NOT EXISTS announced_purchases_due ON announced_purchases (due_at)
+    WHERE state = 'waiting' AND NOT awaits_submission;
+CREATE INDEX IF NOT EXISTS announced_purchases_patient ON announced_purchases (due_at)
+    WHERE state = 'waiting' AND awaits_submission;
+CREATE INDEX IF NOT EXISTS announced_purchases_outdated ON announced_purchases (catalog_version)
+    WHERE state IN ('unclaimed', 'ignored') AND evidence IS NOT NULL;
+-- What a grant or a hold ends the wait of, and whose owner it makes known.
+CREATE INDEX IF NOT EXISTS announced_purchases_open ON announced_purchases (original_transaction_id, transaction_id)
+    WHERE state IN ('waiting', 'unclaimed', 'ignored');
+CREATE INDEX IF NOT EXISTS announced_purchases_following
+    ON announced_purchases (previous_original_transaction_id)
+    WHERE state IN ('waiting', 'unclaimed', 'ignored') AND previous_original_transaction_id IS NOT NULL;
+CREATE INDEX IF NOT EXISTS announced_purchases_tokens ON announced_purchases (token, bundle_id)
+    WHERE token IS NOT NULL;
+-- For `receiptd unclaimed`, oldest first.
+CREATE INDEX IF NOT EXISTS announced_purchases_unclaimed ON announced_purchases (stored_at, transaction_id)
+    WHERE state = 'unclaimed';
+CREATE INDEX IF NOT EXISTS announced_purchases_evidence ON announced_purchases (stored_at)
+    WHERE (evidence IS NOT NULL OR token IS NOT NULL) AND state <> 'waiting';
+CREATE INDEX IF NOT EXISTS announced_purchases_originals ON announced_purchases (original_transaction_id)
+    WHERE original_transaction_id <> transaction_id;
+CREATE INDEX IF NOT EXISTS announced_purchases_names ON announced_purchases (submission_id);
+CREATE INDEX IF NOT EXISTS announced_purchases_players ON announced_purchases (player_id) WHERE player_id IS NOT NULL;
+COMMENT ON TABLE announced_purchases IS
+    'One row for each purchase that Apple told of by itself, entered and changed only with the claim of its original transaction locked, but for leases and what a word about its token, or the owner of the subscription that it goes on from, makes due. waiting: for its submission, or to be delivered. claimed: a submission or another system brought it. granted, held, refused: what its delivery decided. unclaimed: nobody''s, or not to be delivered. ignored: the same where the catalog lists none. One that a hold claimed waits again where that ends without a grant. Never deleted.';
+COMMENT ON COLUMN announced_purchases.submission_id IS 'In place of a game server''s: apple- and the notification, or the transaction.';
+
+CREATE TABLE IF NOT EXISTS player_accounts (
+    bundle_id text COLLATE "C" NOT NULL,
+    -- SHA-256 of the token in lower case.
+    token bytea NOT NULL CHECK (octet_length(token) = 32),
+    -- Null once it was forgotten.
+    player_id text COLLATE "C",
+    source_partition integer NOT NULL,
+    source_offset bigint NOT NULL,
+    source_timestamp timestamptz NOT NULL,
+    PRIMARY KEY (bundle_id, token)
+);
+CREATE INDEX IF NOT EXISTS player_accounts_players ON player_accounts (player_id) WHERE player_id IS NOT NULL;
+COMMENT ON TABLE player_accounts IS
+    'Whose account tokens are, as the game says on the topic player-accounts: the newest record of each.';
+
+CREATE TABLE IF NOT EXISTS missed_purchase_grants (
+    bundle_id text COLLATE "C" NOT NULL PRIMARY KEY,
+    since timestamptz NOT NULL
+);
+COMMENT ON TABLE missed_purchase_grants IS
+    'When each app''s catalog first said that missed purchases are granted: what was bought before is only listed.';
+
+-- A grant that another system writes, or that is imported, ends the wait like one of ours, and makes an owner known.
+CREATE OR REPLACE FUNCTION end_wait_by_outside_grant() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE announced_purchases
+    SET state = 'claimed', player_id = NEW.player_id, reason = NULL, due_at = NULL, leased_until = NULL,
+        evidence = NULL, token = NULL, decided_at = now()
+    WHERE transaction_id = NEW.transaction_id
+        AND (state IN ('waiting', 'unclaimed', 'ignored') OR state IN ('claimed', 'held') AND evidence IS NOT NULL);
+    UPDATE announced_purchases
+    SET state = 'waiting', reason = NULL, due_at = now(), awaits_submission = false, leased_until = NULL
+    WHERE (original_transaction_id = coalesce(NEW.original_transaction_id, NEW.transaction_id)
+            OR previous_original_transaction_id = coalesce(NEW.original_transaction_id, NEW.transaction_id))
+        AND transaction_id <> NEW.transaction_id AND is_renewal AND evidence IS NOT NULL
+        AND state IN ('waiting', 'unclaimed', 'ignored');
+    RETURN NULL;
+END
+$$;
+CREATE OR REPLACE TRIGGER outside_grant_ends_wait AFTER INSERT ON grants
+    FOR EACH ROW WHEN (NEW.submission_key IS NULL) EXECUTE FUNCTION end_wait_by_outside_grant();
+
+-- What Apple takes back is nobody's to claim, and what it reinstates is again.
+CREATE OR REPLACE FUNCTION look_again_after_refund() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE announced_purchases
+    SET state = 'waiting', reason = NULL, due_at = now(), awaits_submission = false, leased_until = NULL
+    WHERE transaction_id = NEW.transaction_id AND evidence IS NOT NULL
+        AND (state IN ('unclaimed', 'ignored') OR state = 'refused' AND reason = 'cancelled');
+    RETURN NULL;
+END
+$$;
+CREATE OR REPLACE TRIGGER refund_of_announced_purchase AFTER INSERT OR UPDATE ON refunds
+    FOR EACH ROW EXECUTE FUNCTION look_again_after_refund();
+
+-- Who told of what is held, and whether it is judged as a renewal of its owner's.
+ALTER TABLE holds
+    ADD COLUMN IF NOT EXISTS source text COLLATE "C" NOT NULL DEFAULT 'submission'
+        CHECK (source IN ('submission', 'notification', 'history', 'renewal')),
+    ADD COLUMN IF NOT EXISTS is_renewal boolean NOT NULL DEFAULT false;
+
+-- Subscriptions.
+CREATE TABLE IF NOT EXISTS subscriptions (
+    original_transaction_id text COLLATE "C" NOT NULL PRIMARY KEY,
+    player_id text COLLATE "C" NOT NULL,
+    bundle_id text COLLATE "C" NOT NULL,
+    product_id text COLLATE "C" NOT NULL,
+    subscription_group_id text COLLATE "C",
+    state text COLLATE "C" NOT NULL CHECK (
+        state IN ('active', 'grace_period', 'billing_retry', 'expired', 'revoked')),
+    expires_at timestamptz,
+    grace_expires_at timestamptz,
+    will_renew boolean,
+    renewal_product_id text COLLATE "C",
+    environment text COLLATE "C" NOT NULL CHECK (environment IN ('Production', 'Sandbox')),
+    revision integer NOT NULL CHECK (revision >= 1),
+    checked_at timestamptz,
+    updated_at timestamptz NOT NULL,
+    -- When Apple told each part: what is older changes nothing. state_told_at is null while only a transaction told of its
+    -- own period.
+    period_began_at timestamptz NOT NULL,
+    state_told_at timestamptz,
+    will_renew_told_at timestamptz,
+    renewal_product_told_at timestamptz,
+    -- Null where Apple is not asked before something tells of it.
+    due_at timestamptz,
+    leased_until timestamptz,
+    tries integer NOT NULL DEFAULT 0 CHECK (tries >= 0),
+    -- Leases since one ended in order: the next is the longer for each.
+    takes integer NOT NULL DEFAULT 0 CHECK (takes >= 0),
+    -- From when on Apple's history is to be looked through for periods that were missed; null once it was read to its end.
+    history_since timestamptz
+) WITH (
+    autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0
+);
+CREATE INDEX IF NOT EXISTS subscriptions_due ON subscriptions (bundle_id, due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS subscriptions_players ON subscriptions (player_id);
+CREATE INDEX IF NOT EXISTS subscriptions_kinds
+    ON subscriptions (bundle_id, state, updated_at DESC, original_transaction_id);
+COMMENT ON TABLE subscriptions IS
+    'One row for each auto-renewable subscription in an app that follows renewals of which something is granted, or of the one it goes on from, as Apple last told it. Written under its claim''s lock. Whoever asks Apple about one has it leased. The columns up to updated_at are for outside readers.';
+
+CREATE OR REPLACE FUNCTION kinds_of_subscriptions(
+    wanted_bundle text, wanted_state text
+) RETURNS TABLE (bundle_id text, state text) LANGUAGE plpgsql STABLE ROWS 20 SET enable_seqscan = off AS $$
+#variable_conflict use_column
+BEGIN
+    -- From one to the next, one look into the index each.
+    RETURN QUERY
+    WITH RECURSIVE known AS (
+        (SELECT bundle_id, state FROM subscriptions ORDER BY bundle_id, state LIMIT 1)
+        UNION ALL
+        SELECT following.bundle_id, following.state
+        FROM known
+        CROSS JOIN LATERAL (
+            SELECT bundle_id, state
+            FROM subscriptions
+            WHERE (bundle_id, state) > (known.bundle_id, known.state)
+            ORDER BY bundle_id, state
+            LIMIT 1
+        ) AS following
+    )
+    SELECT known.bundle_id, known.state
+    FROM known
+    WHERE (wanted_bundle IS NULL OR known.bundle_id = wanted_bundle)
+        AND (wanted_state IS NULL OR known.state = wanted_state);
+END
+$$;
+COMMENT ON FUNCTION kinds_of_subscriptions IS
+    'Of which apps and in which states there are rows: of one app or state, or of any (null).';
+
+CREATE TABLE IF NOT EXISTS unowned_subscriptions (
+    original_transaction_id text COLLATE "C" NOT NULL PRIMARY KEY,
+    bundle_id text COLLATE "C" NOT NULL,
+    product_id text COLLATE "C" NOT NULL,
+    subscription_group_id text COLLATE "C",
+    state text COLLATE "C" NOT NULL CHECK (
+        state IN ('active', 'grace_period', 'billing_retry', 'expired', 'revoked')),
+    expires_at timestamptz,
+    grace_expires_at timestamptz,
+    will_renew boolean,
+    renewal_product_id text COLLATE "C",
+    environment text COLLATE "C" NOT NULL CHECK (environment IN ('Production', 'Sandbox')),
+    period_began_at timestamptz NOT NULL,
+    state_told_at timestamptz,
+    will_renew_told_at timestamptz,
+    renewal_product_told_at timestamptz
+);
+COMMENT ON TABLE unowned_subscriptions IS
+    'What Apple told of a subscription of which nothing is granted yet: its first row in subscriptions takes it over. Written under its claim''s lock.';
+
+CREATE TABLE IF NOT EXISTS subscription_receipts (
+    original_transaction_id text COLLATE "C" NOT NULL PRIMARY KEY,
+    receipt bytea NOT NULL,
+    -- Since when the subscription is over; null while it is not.
+    over_on date
+) WITH (toast_tuple_target = 256);
+CREATE INDEX IF NOT EXISTS subscription_receipts_days ON subscription_receipts (over_on) WHERE over_on IS NOT NULL;
+COMMENT ON TABLE subscription_receipts IS
+    'The newest receipt of each subscription of an app without App Store Server API, decoded: what Apple is asked with. PostgreSQL compresses it. Gone 60 days after the subscription is over.';
+
+CREATE TABLE IF NOT EXISTS subscription_transfers (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    original_transaction_id text COLLATE "C" NOT NULL,
+    bundle_id text COLLATE "C" NOT NULL,
+    from_player_id text COLLATE "C" NOT NULL,
+    to_player_id text COLLATE "C" NOT NULL,
+    operator text COLLATE "C" NOT NULL,
+    note text COLLATE "C",
+    transferred_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX IF NOT EXISTS subscription_transfers_givers ON subscription_transfers (from_player_id);
+CREATE INDEX IF NOT EXISTS subscription_transfers_takers ON subscription_transfers (to_player_id);
+CREATE INDEX IF NOT EXISTS subscription_transfers_originals ON subscription_transfers (original_transaction_id);
+COMMENT ON TABLE subscription_transfers IS
+    'Who gave which subscription''s future periods to another player. Never deleted.';
+
+-- Refund requests, and what Apple is told of deliveries.
+CREATE TABLE IF NOT EXISTS finishes (
+    transaction_id text COLLATE "C" NOT NULL PRIMARY KEY,
+    bundle_id text COLLATE "C" NOT NULL,
+    environment text COLLATE "C" NOT NULL CHECK (environment IN ('Production', 'Sandbox')),
+    -- Of the grant: Apple is told once the outbox no longer has it.
+    event_id uuid NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    -- Most events are acknowledged by then. Null once it is over.
+    due_at timestamptz DEFAULT now() + interval '2 seconds',
+    tries integer NOT NULL DEFAULT 0 CHECK (tries >= 0),
+    result text COLLATE "C",
+    ended_on date,
+    CONSTRAINT finishes_end_once CHECK ((due_at IS NULL) = (result IS NOT NULL) AND (due_at IS NULL) = (ended_on IS NOT NULL))
+) WITH (
+    -- As for the outbox: each row is changed a few times and goes.
+    vacuum_truncate = false,
+    autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0
+);
+CREATE INDEX IF NOT EXISTS finishes_due ON finishes (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS finishes_ended ON finishes (ended_on) WHERE ended_on IS NOT NULL;
+COMMENT ON TABLE finishes IS
+    'Delivered transactions of which Apple is told so, for apps that want it. Entered with the grant, or with the submission that found it granted. Whoever works on one has put due_at off, which is its lease and the time of the next try. Forgotten 30 days after the end.';
+
+CREATE TABLE IF NOT EXISTS refund_requests (
+    notification_id text COLLATE "C" NOT NULL PRIMARY KEY,
+    transaction_id text COLLATE "C" NOT NULL,
+    original_transaction_id text COLLATE "C" NOT NULL,
+    player_id text COLLATE "C" NOT NULL,
+    bundle_id text COLLATE "C" NOT NULL,
+    product_id text COLLATE "C" NOT NULL,
+    environment text COLLATE "C" NOT NULL CHECK (environment IN ('Production', 'Sandbox')),
+    kind text COLLATE "C" CHECK (
+        kind IN ('consumable', 'non_consumable', 'non_renewing_subscription', 'auto_renewable_subscription')),
+    -- Apple's.
+    reason text COLLATE "C",
+    signed_at timestamptz NOT NULL,
+    answer_by timestamptz NOT NULL,
+    taken_at timestamptz NOT NULL DEFAULT now(),
+    -- Null once it is over.
+    due_at timestamptz DEFAULT now(),
+    tries integer NOT NULL DEFAULT 0 CHECK (tries >= 0),
+    result text COLLATE "C",
+    -- What Apple was told.
+    delivery_status text COLLATE "C",
+    consumption_milli_percent integer,
+    refund_preference text COLLATE "C",
+    ended_at timestamptz,
+    CONSTRAINT refund_requests_end_once CHECK (
+        (due_at IS NULL) = (result IS NOT NULL) AND (due_at IS NULL) = (ended_at IS NOT NULL))
+);
+CREATE INDEX IF NOT EXISTS refund_requests_due ON refund_requests (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS refund_requests_transactions ON refund_requests (transaction_id);
+CREATE INDEX IF NOT EXISTS refund_requests_players ON refund_requests (player_id);
+CREATE INDEX IF NOT EXISTS refund_requests_taken ON refund_requests (taken_at);
+COMMENT ON TABLE refund_requests IS
+    'Refunds that players asked Apple for, of transactions that are granted, held or refused, by Apple''s notification. Whoever works on one has put due_at off, which is its lease and the time of the next try. Forgotten after 200 days.';
+
+CREATE TABLE IF NOT EXISTS consumption_reports (
+    bundle_id text COLLATE "C" NOT NULL,
+    transaction_id text COLLATE "C" NOT NULL,
+    consumption_milli_percent integer CHECK (consumption_milli_percent BETWEEN 0 AND 100000),
+    refund_preference text COLLATE "C" CHECK (refund_preference IN ('decline', 'grant_full', 'grant_prorated')),
+    is_consented boolean,
+    told_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (transaction_id, bundle_id)
+);
+CREATE INDEX IF NOT EXISTS consumption_reports_told ON consumption_reports (told_at);
+COMMENT ON TABLE consumption_reports IS
+    'What the game said last of a transaction, for Apple''s question about its refund. Null is what it left out. Forgotten after 30 days.';
+
+-- What Apple's signed word tells.
+ALTER TABLE grants
+    -- For the whole quantity, in thousandths of the currency's unit.
+    ADD COLUMN IF NOT EXISTS price_milliunits bigint,
+    ADD COLUMN IF NOT EXISTS currency text COLLATE "C",
+    ADD COLUMN IF NOT EXISTS storefront text COLLATE "C",
+    ADD COLUMN IF NOT EXISTS offer_type integer,
+    ADD COLUMN IF NOT EXISTS offer_discount_type text COLLATE "C",
+    ADD COLUMN IF NOT EXISTS transaction_reason text COLLATE "C",
+    ADD COLUMN IF NOT EXISTS is_trial boolean;
+COMMENT ON COLUMN grants.price_milliunits IS
+    'As this and the next ones were told by Apple, null where it did not tell; is_trial is true or null. An indication: Apple says not to reconcile by it.';
+
+-- Operators' words.
+
+-- revoked_at is since when anything is taken back, by whomever; these say how much, and by whose word. All null where the
+-- grant is whole; null beside revoked_at where another system or an earlier version wrote it: then it is Apple's revocation
+-- for the whole.
+ALTER TABLE grants
+    ADD COLUMN IF NOT EXISTS revoked_units integer CHECK (revoked_units >= 1),
+    ADD COLUMN IF NOT EXISTS apple_revoked_at timestamptz,
+    ADD COLUMN IF NOT EXISTS apple_revocation_reason text COLLATE "C" CHECK (apple_revocation_reason IN ('refund', 'revoke')),
+    ADD COLUMN IF NOT EXISTS apple_revoked_milli_percent integer CHECK (apple_revoked_milli_percent BETWEEN 1 AND 100000),
+    ADD COLUMN IF NOT EXISTS operator_revoked_at timestamptz;
+COMMENT ON COLUMN grants.revoked_units IS 'How many of quantity are taken back in all.';
+
+CREATE TABLE IF NOT EXISTS grant_decisions (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    transaction_id text COLLATE "C" NOT NULL,
+    player_id text COLLATE "C" NOT NULL,
+    bundle_id text COLLATE "C" NOT NULL,
+    product_id text COLLATE "C" NOT NULL,
+    decision text COLLATE "C" NOT NULL CHECK (decision IN ('revoke', 'reinstate')),
+    operator text COLLATE "C" NOT NULL,
+    note text COLLATE "C",
+    decided_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX IF NOT EXISTS grant_decisions_transactions ON grant_decisions (transaction_id);
+CREATE INDEX IF NOT EXISTS grant_decisions_players ON grant_decisions (player_id);
+COMMENT ON TABLE grant_decisions IS
+    'Who took a grant back by an operator''s word, or took that word back, and why. Never deleted.';
+
+CREATE TABLE IF NOT EXISTS erasures (
+    -- Longer than any player's id may be: nobody can submit it.
+    pseudonym text COLLATE "C" NOT NULL PRIMARY KEY,
+    player_id text COLLATE "C" UNIQUE,
+    operator text COLLATE "C" NOT NULL,
+    begun_at timestamptz NOT NULL DEFAULT now(),
+    done_at timestamptz,
+    CONSTRAINT erasures_forget_whom CHECK ((player_id IS NULL) = (done_at IS NOT NULL))
+);
+COMMENT ON TABLE erasures IS
+    'Players who were erased. While it is under way player_id says who, so that it goes on under the same pseudonym after a kill; then nothing does.';
+
+INSERT INTO schema_version AS known (version) VALUES (6)
 ON CONFLICT (only_row) DO UPDATE SET version = excluded.version, applied_at = now()
     WHERE known.version < excluded.version;

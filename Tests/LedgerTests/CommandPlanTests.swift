@@ -10,6 +10,10 @@ struct CommandPlanTests {
         ("inspect_holds", "text, int8", "'s-7', 100"),
         ("inspect_refusals", "text, int8", "'p-7', 100"),
         ("inspect_decisions", "text, int8", "'s-7', 100"),
+        ("inspect_grant_decisions", "text, int8", "'p-7', 100"),
+        ("find_grant", "text", "'t-7'"),
+        ("find_grant_in_force", "text", "'t-7'"),
+        ("insert_grant_decision", "text, text, text, text", "'t-7', 'revoke', 'ann', NULL"),
         ("find_parked_by_submission", "text, int8", "'s-7', NULL"),
         ("retry_parked", "uuid[]", "'{00000000-0000-0000-0000-000000000000}'"),
         ("retry_parked_page", "uuid, int8, text, text", "'00000000-0000-0000-0000-000000000000', 2000, 'b', NULL"),
@@ -27,6 +31,14 @@ struct CommandPlanTests {
         ("list_parked", "int8, text, text", "100, 'b7', NULL"),
         ("find_parked", "text, text, int8", "'b7', NULL, 10"),
         ("lease_chosen_parked", "float8, int8, text, text, text, uuid[]", "60, 100, NULL, 'b7', NULL, '{}'"),
+        (
+            "lease_due_subscriptions", "text[], int8[], float8, int8",
+            "'{b1,b2,b3}', '{5,5,5}', 60, 10"
+        ),
+        ("find_subscriptions", "text[]", "'{t-7,t-8}'"),
+        ("list_subscriptions", "int8, text, text", "100, 'b7', 'active'"),
+        ("inspect_subscriptions", "text, text[], int8", "'p-7', '{t-8}', 100"),
+        ("lease_chosen_subscription", "text, float8", "'t-7', 60"),
         ("release_hold", "text, text", "'ann', 't-7'"),
         ("release_holds_page", "text, text, int8, text, text, int8", "'ann', '', 1000, NULL, 'unknown_product', NULL"),
     ]
@@ -50,10 +62,21 @@ struct CommandPlanTests {
             INSERT INTO held_submissions SELECT DISTINCT submission_key, 's'::bytea FROM holds;
             INSERT INTO refunds (transaction_id, bundle_id, environment, original_transaction_id, product_id, signed_at)
             SELECT 't-' || n, 'b' || n % 50, 'Production', 'o-' || n, 'gold', now() FROM generate_series(1, 100000) AS n;
+            INSERT INTO subscriptions (original_transaction_id, player_id, bundle_id, product_id, state, expires_at,
+                environment, revision, updated_at, period_began_at, due_at)
+            SELECT 't-' || n, 'p-' || n, 'b' || n % 50, 'monthly', 'active', now() + n * interval '1 minute', 'Production',
+                1, now(), now(), now() + (n - 200) * interval '1 minute' FROM generate_series(1, 100000) AS n;
+            INSERT INTO subscription_receipts SELECT 't-' || n, 'r'::bytea FROM generate_series(1, 20000) AS n;
             INSERT INTO refusals SELECT 't-' || n, 'p-' || n FROM generate_series(1, 100000) AS n;
             INSERT INTO hold_decisions (transaction_id, player_id, bundle_id, product_id, submission_id, reason, decision,
                 operator)
             SELECT 't-' || n, 'p-' || n, 'b', 'gold', 's-' || n, 'unknown_product', 'release', 'ann'
+            FROM generate_series(1, 100000) AS n;
+            INSERT INTO grant_decisions (transaction_id, player_id, bundle_id, product_id, decision, operator)
+            SELECT 't-' || n, 'p-' || n, 'b', 'gold', 'revoke', 'ann' FROM generate_series(1, 100000) AS n;
+            INSERT INTO grants (transaction_id, player_id, bundle_id, product_id, quantity, environment, submission_id,
+                granted_at)
+            SELECT 't-' || n, 'p-' || n, 'b', 'gold', 1, 'Production', 's-' || n, now()
             FROM generate_series(1, 100000) AS n;
             ANALYZE
             """)

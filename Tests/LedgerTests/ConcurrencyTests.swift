@@ -1,4 +1,5 @@
 import Fulfillment
+import Identifiers
 import Ledger
 import Postgres
 import Synchronization
@@ -139,13 +140,6 @@ struct ConcurrencyTests {
     func backlog() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger(writers: 2, backlog: 8)
-        /// Until so many sessions wait for a lock.
-        func waiting(_ sessions: Int) async throws {
-            let count = """
-                SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
-                """
-            while try await database.number(count) < sessions { await Task.yield() }
-        }
         // The test's session holds up the one that holds the claim.
         try await database.run(
             "INSERT INTO claims (original_transaction_id, bundle_id) VALUES ('1', 'b'); SELECT pg_advisory_lock(1)")
@@ -156,9 +150,9 @@ struct ConcurrencyTests {
                     BEGIN; SELECT FROM claims FOR UPDATE; SELECT pg_advisory_xact_lock(1); COMMIT
                     """)
         }
-        try await waiting(1)
+        try await database.waitForLocks(1)
         async let blocked = ledger.record(Sample.decision([Sample.judged(Sample.purchase("1"))], offset: 1))
-        try await waiting(2)
+        try await database.waitForLocks(2)
         let others = (2...9).map { Sample.decision([Sample.judged(Sample.purchase("\($0)"))], offset: Int64($0)) }
         #expect(try await recordAll(others, in: ledger).flatMap(\.granted).count == 8)
         #expect(try await database.number("SELECT count(*) FROM grants") == 8)

@@ -1,7 +1,9 @@
 import Fulfillment
+import Identifiers
 import Ledger
 import Postgres
 import Testing
+import Timestamps
 
 @Suite("Daily limits in PostgreSQL")
 struct DailyLimitTests {
@@ -43,13 +45,6 @@ struct DailyLimitTests {
             END $$
             """)
         let ledgers = [database.ledger(), database.ledger()]
-        /// Until so many sessions wait for a lock.
-        func waiting(_ sessions: Int) async throws {
-            let count = """
-                SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
-                """
-            while try await database.number(count) < sessions { await Task.yield() }
-        }
         // A reader that is in the way of everyone's INSERT, until the test's session lets it go.
         try await database.run("SELECT pg_advisory_lock(1)")
         async let lock: Void = LedgerDatabase.pool(database.uri, size: 1).run { session in
@@ -59,10 +54,10 @@ struct DailyLimitTests {
                     BEGIN; LOCK TABLE grants IN SHARE MODE; SELECT pg_advisory_xact_lock(1); COMMIT
                     """)
         }
-        try await waiting(1)
+        try await database.waitForLocks(1)
         async let first = ledgers[0].record(Sample.decision([limited("1", limit: 1)], offset: 1))
         async let second = ledgers[1].record(Sample.decision([limited("2", limit: 1)], offset: 2))
-        try await waiting(3)
+        try await database.waitForLocks(3)
         try await database.run("SELECT pg_advisory_unlock(1)")
         try await lock
         let outcomes = try await [first, second]

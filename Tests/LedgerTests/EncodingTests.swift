@@ -2,6 +2,7 @@ import Fulfillment
 import Ledger
 import Postgres
 import Testing
+import Timestamps
 
 @Suite("A database that is not UTF-8", .timeLimit(.minutes(2)))
 struct EncodingTests {

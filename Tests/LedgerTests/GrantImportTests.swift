@@ -1,4 +1,5 @@
 import Fulfillment
+import Identifiers
 import Postgres
 import Testing
 
@@ -69,6 +70,62 @@ struct GrantImportTests {
         #expect(event?.reason == .alreadyGranted)
         #expect(event?.kind == .rejected)
         #expect(try await database.number("SELECT count(*) FROM claims WHERE player_id = 'player-1'") == 1)
+        await ledger.close()
+    }
+
+    @Test("what Apple took back before the import is taken back by as much, unless the file says so itself")
+    func refunded() async throws {
+        let database = try await LedgerDatabase()
+        try await database.run(
+            """
+            INSERT INTO refunds (transaction_id, bundle_id, environment, original_transaction_id, product_id, revoked_at,
+                reason, refunded_milli_percent, signed_at)
+            SELECT id, '\(Sample.bundle.text)', 'Production', id, 'gold', at, reason, part, now()
+            FROM (VALUES ('1', now(), 'refund', 30000), ('2', now(), 'revoke', NULL), ('3', NULL, NULL, 30000))
+                AS told (id, at, reason, part)
+            """)
+        _ = try await GrantImport(pool: database.pool).enter((1...4).map { grant("\($0)", line: $0) })
+        func count(_ condition: String) async throws -> Int {
+            try await database.number("SELECT count(*) FROM grants WHERE \(condition)")
+        }
+        #expect(
+            try await count(
+                """
+                transaction_id = '1' AND revoked_units = 1 AND apple_revoked_at = revoked_at
+                    AND apple_revocation_reason = 'refund' AND apple_revoked_milli_percent = 30000
+                """) == 1)
+        #expect(
+            try await count(
+                """
+                transaction_id = '2' AND revoked_units = 2 AND apple_revocation_reason = 'revoke'
+                    AND apple_revoked_milli_percent = 100000
+                """) == 1)
+        #expect(
+            try await count(
+                "revoked_at IS NULL AND revoked_units IS NULL AND apple_revoked_at IS NULL") == 2)
+        // A part leaves units: it is granted.
+        let ledger = database.ledger()
+        let again = try await ledger.record(Sample.decision([Sample.judged(Sample.purchase("1"))], offset: 1))
+        #expect(again.reason == .alreadyGranted)
+        await ledger.close()
+    }
+
+    @Test("the owner whom an import makes known is delivered what Apple told of further periods")
+    func renewals() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let subject = AnnouncedSubject(database, ledger)
+        var next = try AnnouncedSubject.renewal("7000", original: "7000")
+        next.previousOriginalTransactionID = "5000"
+        try await subject.enter([
+            try AnnouncedSubject.renewal("5001"), next, try AnnouncedSubject.renewal("6001", original: "6000"),
+        ])
+        try await subject.endPatience()
+        let catalog = AnnouncedSubject.catalog(.report)
+        #expect(try await subject.deliver(under: catalog) == Array(repeating: "unclaimed not_delivered", count: 3))
+        #expect(try await GrantImport(pool: database.pool).enter([grant("5000", player: "player-3")]).entered == 1)
+        let events = try await subject.events(under: catalog)
+        #expect(events.map(\.kind) == [.granted, .granted] && Set(events.map(\.playerID)) == ["player-3"])
         await ledger.close()
     }
 

@@ -31,4 +31,25 @@ struct GrantedUnitsTests {
         #expect(try await GrantedUnits.isKnown(timeZone: "America/Los_Angeles", in: database.pool))
         #expect(try await GrantedUnits.isKnown(timeZone: "Mars", in: database.pool) == false)
     }
+
+    @Test("money is told by currency where Apple told the price, less the share that is taken back")
+    func money() async throws {
+        let database = try await LedgerDatabase()
+        try await database.run(
+            """
+            INSERT INTO grants (transaction_id, player_id, bundle_id, product_id, quantity, environment, purchased_at,
+                submission_id, granted_at, revoked_at, revoked_units, price_milliunits, currency) VALUES
+            ('1', 'p', 'app', 'gold', 1, 'Production', '2026-11-20T12:00:00Z', 's', now(), NULL, NULL, 990, 'USD'),
+            ('2', 'p', 'app', 'gold', 4, 'Production', '2026-11-20T12:00:00Z', 's', now(), '2026-11-20T13:00:00Z', 1, 3960,
+                'USD'),
+            ('3', 'p', 'app', 'gold', 1, 'Production', '2026-11-20T12:00:00Z', 's', now(), NULL, NULL, 120000, 'JPY'),
+            ('4', 'p', 'app', 'gold', 1, 'Production', '2026-11-20T12:00:00Z', 's', now(), NULL, NULL, NULL, NULL)
+            """)
+        let day = ReportDay("2026-11-20")
+        let all = try await GrantedUnits.of(day...day, timeZone: "UTC", bundleID: nil, in: database.pool)
+        #expect(
+            all.map { "\($0.currency ?? "-") +\($0.granted) -\($0.revoked) \($0.milliunits)" } == [
+                "JPY +1 -0 120000", "USD +5 -1 3960", "- +1 -0 0",
+            ])
+    }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Fulfillment
+import Identifiers
 import Ledger
 import Postgres
 import Testing

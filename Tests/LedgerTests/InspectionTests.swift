@@ -1,7 +1,10 @@
+import Encodings
 import Fulfillment
+import Identifiers
 import Ledger
 import Synchronization
 import Testing
+import Timestamps
 
 @Suite("Inspecting")
 struct InspectionTests {
@@ -78,7 +81,7 @@ struct InspectionTests {
         #expect(told[3] == "apple: timeout, without a request of its own")
         #expect(told[4].hasSuffix("no_purchase, product_mismatch, refused_by_apple"))
         #expect(told[5].hasPrefix("transaction 1000: granted: not refused for ownership_disputed,"))
-        #expect(told[6].hasSuffix("already_granted, binding_mismatch, upgraded, cancelled"))
+        #expect(told[6].hasSuffix("binding_mismatch, upgraded, cancelled, revoked_by_operator"))
         #expect(!told[7].contains("binding_mismatch"))
         #expect(told[8] == "receipt.granted: \(event.eventID), not published yet; transaction 1000")
         #expect(try await steps("1000") == told)
@@ -172,7 +175,7 @@ struct InspectionTests {
         let rows = try await rows("replays_of_others_purchases", of: "thief", in: database)
         #expect(rows.count == 1 && rows[0]["in_30_days"] == .number("13") && rows[0]["latest_at"]?.string != nil)
         #expect(try await self.rows("replays_of_others_purchases", of: "owner", in: database).isEmpty)
-        #expect(try await OutcomeRetention.look(in: database.pool, days: 400).prunedReplays == 1)
+        #expect(try await OutcomeRetention.look(in: database.pool, days: 400).pruned.replays == 1)
         await ledger.close()
     }
 

@@ -1,6 +1,7 @@
 import Fulfillment
 import Ledger
 import Postgres
+import TestSupport
 import Testing
 
 /// What a process that is killed leaves behind: PostgreSQL ends its session, at whatever statement it is.
@@ -101,7 +102,7 @@ struct InterruptedMigrationTests {
             SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
             WHERE datname = current_database() AND query LIKE 'CREATE INDEX CONCURRENTLY%' AND wait_event_type = 'Lock'
             """
-        while try await database.number(waiting) == 0 { await Task.yield() }
+        try await eventually("the migration is ended") { try await database.number(waiting) > 0 }
         await #expect(throws: PostgresError.self) { try await migration.value }
         try await backup.finish()
         let valid = "SELECT count(*) FROM pg_index WHERE indexrelid = to_regclass('proofs_days') AND indisvalid"

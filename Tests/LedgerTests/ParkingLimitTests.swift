@@ -55,7 +55,7 @@ struct ParkingLimitTests {
 
     @Test("a flood of one player's in one batch is bounded as one by one")
     func tooManyAtOnce() async throws {
-        try await withParking { database, store in
+        try await withParking(hasSecondWriter: false) { database, store in
             let outcomes = try await withThrowingTaskGroup(of: ParkingOutcome.self) { group in
                 for offset in 0..<300 {
                     group.addTask { try await outcome(of: Sample.parking(Int64(offset), player: "hog"), in: store) }

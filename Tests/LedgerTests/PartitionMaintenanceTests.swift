@@ -2,6 +2,7 @@ import Foundation
 import Fulfillment
 import Postgres
 import Testing
+import Timestamps
 
 @testable import Ledger
 
@@ -68,12 +69,12 @@ struct PartitionMaintenanceTests {
         let ours = Timestamp(milliseconds: Timestamp.current.milliseconds + Int64(daysAhead * 86_400_000))
         let report = try await OutcomeRetention(pool: database.pool, days: 7, turnSeconds: 0).run(now: ours)
         #expect(report.clockDifference.map { abs($0 + daysAhead * 86_400) < 3600 } == true)
-        #expect(report.dropped.isEmpty && report.prunedProofs == 0 && report.prunedReplays == 0)
+        #expect(report.dropped.isEmpty && report.pruned.proofs == 0 && report.pruned.replays == 0)
         // Days of either clock have their partitions.
         #expect(report.made.count >= 1)
         let sane = try await OutcomeRetention.look(in: database.pool, days: 7)
         #expect(sane.clockDifference == nil)
-        #expect(sane.dropped.count == 2 && sane.prunedProofs == 1 && sane.prunedReplays == 1)
+        #expect(sane.dropped.count == 2 && sane.pruned.proofs == 1 && sane.pruned.replays == 1)
     }
 
     @Test("one replica looks, and the others do not for a while")

@@ -1,12 +1,14 @@
 import Fulfillment
+import Identifiers
 import Postgres
 import Testing
+import Timestamps
 
 @testable import Ledger
 
 @Suite("Refunds in the ledger")
 struct RefundTests {
-    private static let catalog: Catalog = {
+    static let catalog: Catalog = {
         var product = Product(id: "gold", kind: .consumable)
         product.payload = #"{"gold":555}"#
         var app = AppPolicy(bundleID: Sample.bundle)
@@ -14,31 +16,32 @@ struct RefundTests {
         return Catalog(version: 1, apps: [app])
     }()
 
-    private enum Word {
+    enum Word {
         case refund, reversal
     }
 
-    private func received(
+    func received(
         _ word: Word, of id: String, original: String? = nil, kind: ProductKind = .consumable, after seconds: Int64 = 0,
         id notification: String? = nil
     ) -> ReceivedNotice {
         let signedAt = Sample.noon.adding(milliseconds: 1000 * seconds)
+        let name = Identifier(notification ?? "\(word) \(id) \(seconds)")
+        let refund = RefundNotice(
+            id: name, change: word == .refund ? .revoked(.refund, at: signedAt) : .reversed, signedAt: signedAt,
+            transaction: NotifiedTransaction(
+                purchase: Sample.purchase(id, original: original), kind: kind, bundleID: Sample.bundle,
+                environment: .production))
         return ReceivedNotice(
-            RefundNotice(
-                id: Identifier(notification ?? "\(word) \(id) \(seconds)"),
-                change: word == .refund ? .revoked(.refund, at: signedAt) : .reversed, signedAt: signedAt,
-                transaction: NotifiedTransaction(
-                    purchase: Sample.purchase(id, original: original), kind: kind, bundleID: Sample.bundle,
-                    environment: .production)),
+            StoreNotice(refund, type: word == .refund ? "REFUND" : "REFUND_REVERSED", id: name),
             topic: "app-store-notifications", partition: 2, traceparent: nil, decidedAt: Sample.noon)
     }
 
-    private func apply(_ received: ReceivedNotice..., in database: LedgerDatabase) async throws -> [String] {
-        let applied = try await PostgresRefunds(pool: database.pool).apply(received, catalog: Self.catalog).value
-        return applied.map { if case .applied(let effect) = $0 { effect.name } else { "refused" } }
+    func apply(_ received: ReceivedNotice..., in database: LedgerDatabase) async throws -> [String] {
+        let applied = try await PostgresNotices(pool: database.pool).apply(received, catalog: Self.catalog).value
+        return applied.effects.map { if case .applied(let effect) = $0 { effect.name } else { "refused" } }
     }
 
-    private func decision(_ id: String, offset: Int64, player: String = "player-1") -> PendingDecision {
+    func decision(_ id: String, offset: Int64, player: String = "player-1") -> PendingDecision {
         Sample.decision([Sample.judged(Sample.purchase(id))], player: player, offset: offset)
     }
 
@@ -221,13 +224,16 @@ struct RefundTests {
                 // Both replicas hear of it.
                 for pool in pools {
                     group.addTask {
-                        try await retrying {
-                            try await PostgresRefunds(pool: pool).apply(
+                        let applied = try await retrying {
+                            try await PostgresNotices(pool: pool).apply(
                                 [
                                     received(.refund, of: id, id: "\(id) refund"),
                                     received(.refund, of: String(10_000 + (number * 7) % count)),
                                 ], catalog: Self.catalog)
-                        }.value.compactMap { if case .applied(.published(let event)) = $0 { event } else { nil } }
+                        }
+                        return applied.value.effects.flatMap { applied -> [OutcomeEvent] in
+                            if case .applied(let effect) = applied { effect.events } else { [] }
+                        }
                     }
                 }
             }

@@ -1,7 +1,10 @@
+import Encodings
 import Fulfillment
+import Identifiers
 import Ledger
 import Postgres
 import Testing
+import Timestamps
 
 @Suite("Data that the database refuses")
 struct RefusedDataTests {

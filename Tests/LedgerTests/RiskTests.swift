@@ -1,6 +1,9 @@
+import Encodings
 import Fulfillment
+import Identifiers
 import Ledger
 import Testing
+import Timestamps
 
 @Suite("Risk signals in PostgreSQL")
 struct RiskTests {
@@ -51,7 +54,7 @@ struct RiskTests {
         try await database.run(
             "UPDATE device_sightings SET day = (now() AT TIME ZONE 'UTC')::date - 30 WHERE player_id = 'a'")
         let report = try await OutcomeRetention.look(in: database.pool, days: 400)
-        #expect(report.prunedSightings >= 1)
+        #expect(report.pruned.sightings >= 1)
         #expect(try await database.number("SELECT count(*) FROM device_sightings WHERE player_id = 'a'") == 0)
         await ledger.close()
     }

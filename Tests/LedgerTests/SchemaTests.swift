@@ -1,7 +1,9 @@
 import Fulfillment
+import Identifiers
 import Ledger
 import Postgres
 import Testing
+import Timestamps
 
 @Suite("The schema")
 struct SchemaTests {
@@ -192,8 +194,8 @@ struct OutcomeRetentionTests {
             """)
         let report = try await OutcomeRetention.look(in: database.pool, days: 30)
         #expect(report.skipped.count == 1)
-        #expect(report.prunedOutcomes == 1)
-        #expect(report.prunedProofs == 1)
+        #expect(report.pruned.outcomes == 1)
+        #expect(report.pruned.proofs == 1)
         #expect(try await database.number("SELECT count(*) FROM outcomes_default") == 1)
         #expect(try await database.number("SELECT count(*) FROM grants") == 1)
         await ledger.close()

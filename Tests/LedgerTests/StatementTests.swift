@@ -18,7 +18,10 @@ struct StatementTests {
             #expect(Set(columns).count == columns.count, "\(statement.name) returns \(columns)")
             returned[statement.folder, default: []].formUnion(columns)
         }
-        for pruning in [Pruning.defaults, .proofs, .sightings, .replays] {
+        for pruning in [
+            Pruning.defaults, .proofs, .sightings, .replays, .subscriptionReceipts, .finishes, .refundRequests,
+            .consumptionReports,
+        ] {
             let columns = try await database.pool.run { session in
                 try session.columnNames(of: pruning.finding) + session.columnNames(of: pruning.deleting)
             }
@@ -63,20 +66,40 @@ struct StatementTests {
         "find_parked": "receiptd parked retry", "find_parked_by_submission": "receiptd parked retry",
         "retry_parked": "receiptd parked retry", "retry_parked_page": "receiptd parked retry",
         "lease_chosen_parked": "receiptd parked reject",
-        "inspect_claims": "receiptd inspect", "inspect_decisions": "receiptd inspect",
+        "count_unclaimed": "receiptd unclaimed list", "list_unclaimed": "receiptd unclaimed list",
+        "inspect_announced": "receiptd inspect", "inspect_claims": "receiptd inspect",
+        "inspect_decisions": "receiptd inspect",
         "inspect_events": "receiptd inspect", "inspect_grants": "receiptd inspect",
         "inspect_holds": "receiptd inspect", "inspect_outbox": "receiptd inspect",
         "inspect_outcomes": "receiptd inspect", "inspect_parked": "receiptd inspect",
         "inspect_proofs": "receiptd inspect", "inspect_refund_notices": "receiptd inspect",
         "inspect_refunds": "receiptd inspect", "inspect_refusals": "receiptd inspect",
-        "inspect_replays": "receiptd inspect",
+        "inspect_replays": "receiptd inspect", "inspect_refund_requests": "receiptd inspect",
+        "inspect_consumption_reports": "receiptd inspect", "inspect_finishes": "receiptd inspect",
         "create_import_table": "receiptd grants import", "upsert_imported_claims": "receiptd grants import",
         "insert_imported_grants": "receiptd grants import", "find_import_conflicts": "receiptd grants import",
+        "find_grant": "receiptd grants revoke", "find_grant_in_force": "receiptd grants reinstate",
+        "insert_grant_decision": "receiptd grants revoke",
+        "inspect_grant_decisions": "receiptd inspect",
+        "count_player_waiting": "receiptd players erase", "list_player_holds": "receiptd players erase",
+        "lease_player_parked": "receiptd players erase", "insert_erasure": "receiptd players erase",
+        "end_erasure": "receiptd players erase", "find_table_blocks": "receiptd players erase",
+        "find_player_outcomes": "receiptd players erase", "find_player_default_outcomes": "receiptd players erase",
+        "erase_outcomes": "receiptd players erase", "delete_player_sightings": "receiptd players erase",
+        "list_player_grants": "receiptd players erase", "lock_player_grants": "receiptd players erase",
+        "erase_grants": "receiptd players erase", "erase_player_rows": "receiptd players erase",
+        "find_player_rows": "receiptd players erase",
         "count_granted_units": "receiptd reconcile",
         "insert_catalog": "receiptd catalog import", "find_latest_catalog": "receiptd catalog import",
         "find_redriven_dead_letters": "receiptd dead-letters redrive",
         "insert_redriven_dead_letters": "receiptd dead-letters redrive",
         "find_index_states": "receiptd migrate",
+        "inspect_subscriptions": "receiptd inspect", "inspect_subscription_transfers": "receiptd inspect",
+        "list_subscriptions": "receiptd subscriptions list",
+        "count_listed_subscriptions": "receiptd subscriptions list",
+        "lease_chosen_subscription": "receiptd subscriptions check",
+        "transfer_subscription": "receiptd subscriptions transfer",
+        "count_holds_of_original": "receiptd subscriptions transfer",
     ]
 
     @Test("that a worker may run is rehearsed by check")

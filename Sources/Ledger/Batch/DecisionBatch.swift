@@ -1,4 +1,5 @@
 import Fulfillment
+import Identifiers
 
 /// Decisions on their way into one transaction, each record once, with what they touch, sorted.
 struct DecisionBatch: Sendable {
@@ -11,6 +12,8 @@ struct DecisionBatch: Sendable {
     /// Original transactions of every purchase.
     let originals: [StoreTransactionID]
     let purchases: [StorePurchase]
+    /// Of subscriptions.
+    let periods: Set<GrantedPeriod>
     /// What has a daily limit.
     let limitedCounts: Set<DailyCount>
     let players: Set<PlayerID>
@@ -38,6 +41,7 @@ struct DecisionBatch: Sendable {
         var claims: [StoreTransactionID: ClaimRow] = [:]
         var originals: Set<StoreTransactionID> = []
         var purchases: [StorePurchase] = []
+        var periods: Set<GrantedPeriod> = []
         for decision in decisions {
             guard case .each(let judged) = decision.verdict else {
                 // Only looked up: what this very submission won earlier stays won.
@@ -49,11 +53,13 @@ struct DecisionBatch: Sendable {
                 purchases.append(purchase.purchase)
                 originals.insert(original)
                 if claims[original] == nil, let claim = ClaimRow(purchase, of: decision) { claims[original] = claim }
+                if let period = purchase.period { periods.insert(period) }
             }
         }
         self.claims = claims.values.sorted { $0.original < $1.original }
         self.originals = originals.sorted()
         self.purchases = purchases
+        self.periods = periods
         limitedCounts = Set(decisions.lazy.flatMap(\.limitedCounts))
         players = Set(decisions.lazy.map(\.submission.playerID))
     }

@@ -1,4 +1,6 @@
 import Fulfillment
+import Identifiers
+import Timestamps
 
 extension DecisionBatchWrite {
     /// The last statement's rows, and each decision's events in publishing order.
@@ -19,7 +21,7 @@ extension DecisionBatchWrite {
                     granted: all.filter { $0.kind == .granted }.map(\.subject), answer: settlement.answer?.value))
             // A grant's event of old was published, or its outbox row is still there.
             let reissued = Set(settlement.reissued.map(\.eventID))
-            for event in all where !reissued.contains(event.eventID) {
+            for event in all where !reissued.contains(event.eventID) && decision.publishes(event) {
                 statement.outbox.append(
                     OutboxRow(decision: decision, event: event, ordinal: Int32(statement.outbox.count)))
             }

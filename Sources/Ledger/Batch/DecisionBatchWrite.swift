@@ -1,4 +1,5 @@
 import Fulfillment
+import Identifiers
 import PlantedFaults
 import Postgres
 
@@ -40,32 +41,56 @@ struct DecisionBatchWrite: Sendable {
         let history: DatabaseHistory?
     }
 
+    /// What a batch decides, written but for its answers.
+    struct Settled {
+        /// By `batch.decisions`.
+        let settlements: [Settlement]
+        let view: LedgerView
+        let constantTokens: [BundleID]
+        /// Revocations of grants in force that Apple's answers show, by `batch.decisions`.
+        let shown: [[RefundNotice]]
+        /// What subscriptions have become, by the decision that told it. In the outbox.
+        let subscriptions: [Int: [OutcomeEvent]]
+    }
+
     func run(in session: PostgresSession) throws -> Written {
         try session.transaction(lockMilliseconds: lockMilliseconds) { session in
-            let fresh = try InsertClaims.run(batch.claims, in: session)
-            var view = try look(fresh: fresh, in: session)
-            view.dailyCounts = try CountDays.run(batch.limitedCounts, in: session)
-            view.risk = try FindRisk.run(for: batch.decisions, in: session)
-            view.tokens = try AccountTokens.find(for: batch.decisions, in: session)
-            let tokensBefore = view.tokens
-            let claimsBefore = view.claims
-            let settlements = batch.decisions.map { $0.settle(in: &view) }
-            try changeClaims(fresh: fresh, before: claimsBefore, after: view.claims, in: session)
-            try insertPurchases(settlements, in: session)
-            let constantTokens = try AccountTokens.write(before: tokensBefore, after: view.tokens, in: session)
+            let settled = try settle(in: session)
             try DeleteParked.run(batch.decisions.compactMap(\.parkedID), in: session)
-            let replaying = try CountReplays.run(batch.decisions, settlements, in: session)
-            let (outcomes, events) = outcomes(of: settlements, in: view)
+            let replaying = try CountReplays.run(batch.decisions, settled.settlements, in: session)
+            var (outcomes, events) = outcomes(of: settled.settlements, in: settled.view)
+            try revoke(settled.shown, claims: settled.view.claims, in: session, into: &events)
             let inserted = try outcomes.run(writer: writer, in: session)
             guard inserted.count == batch.decisions.count else { throw Undone.decidedBefore }
+            for (place, told) in settled.subscriptions { events[place] += told }
             #if DEBUG
                 if PlantedFault.eventBeforeCommit.isPlanted, batch.decisions.count > 1 {
                     throw Unwritten(events: events)
                 }
             #endif
             return Written(
-                events: events, replaying: replaying, constantTokens: constantTokens, history: inserted.history)
+                events: events, replaying: replaying, constantTokens: settled.constantTokens, history: inserted.history)
         }
+    }
+
+    /// Within a transaction of the caller's.
+    func settle(in session: PostgresSession) throws -> Settled {
+        let fresh = try InsertClaims.run(batch.claims, in: session)
+        var view = try look(fresh: fresh, in: session)
+        view.dailyCounts = try CountDays.run(batch.limitedCounts, in: session)
+        view.risk = try FindRisk.run(for: batch.decisions, in: session)
+        view.tokens = try AccountTokens.find(for: batch.decisions, in: session)
+        let tokensBefore = view.tokens
+        let claimsBefore = view.claims
+        let shown = batch.decisions.map { $0.revocationsShown(in: view) }
+        let settlements = batch.decisions.map { $0.settle(in: &view) }
+        try changeClaims(fresh: fresh, before: claimsBefore, after: view.claims, in: session)
+        try insertPurchases(settlements, in: session)
+        let subscriptions = try SubscriptionWrite.write(batch.decisions, claims: view.claims, in: session)
+        let constantTokens = try AccountTokens.write(before: tokensBefore, after: view.tokens, in: session)
+        return Settled(
+            settlements: settlements, view: view, constantTokens: constantTokens, shown: shown,
+            subscriptions: subscriptions)
     }
 
     #if DEBUG
@@ -96,11 +121,9 @@ struct DecisionBatchWrite: Sendable {
             transactions, submissions: batch.decisions.lazy.map(\.identity), in: session)
         try FindHolds.run(
             transactions, players: batch.players, refundable: refundable.sorted(), into: &view, in: session)
-        for (original, claim) in view.claims {
-            if let granted = claim.grantedTransaction, view.grants[granted]?.isRevoked ?? true {
-                view.claims[original]?.grantedTransaction = nil
-            }
-        }
+        let periods = batch.periods.filter { lookUp == .everything || !fresh.contains($0.originalTransactionID) }
+        try FindGrantedPeriods.run(periods, into: &view, in: session)
+        for original in view.claims.keys { view.freeRevoked(original) }
         return view
     }
 
@@ -129,14 +152,45 @@ struct DecisionBatchWrite: Sendable {
     private func insertPurchases(_ settlements: [Settlement], in session: PostgresSession) throws {
         var grants: [GrantRow] = []
         var holds: [HoldRow] = []
+        var finishes: [FinishRow] = []
         for (decision, settlement) in zip(batch.decisions, settlements) {
             for grant in settlement.grants { grants.append(GrantRow(grant: grant, decision: decision)) }
+            for finish in settlement.finishes { finishes.append(FinishRow(finish, of: decision)) }
             for hold in settlement.holds { holds.append(HoldRow(hold: hold, decision: decision)) }
         }
         grants.sort { $0.grant.purchase.transactionID < $1.grant.purchase.transactionID }
         holds.sort { $0.hold.purchase.transactionID < $1.hold.purchase.transactionID }
-        guard try InsertGrants.run(grants, in: session) == grants.count,
+        guard try InsertGrants.run(grants, others: finishes, in: session) == grants.count,
             try InsertHolds.run(holds, in: session) == holds.count
         else { throw Undone.unknownGrant }
+        try RevokeGrants.run(grants.compactMap(\.grant.revocation?.grant), in: session)
+    }
+
+    /// What Apple's answers show to be taken back of grants in force counts as a notification would.
+    /// - Parameters:
+    ///   - shown: by decision.
+    ///   - events: each decision's, in publishing order.
+    private func revoke(
+        _ shown: [[RefundNotice]], claims: [StoreTransactionID: LedgerView.Claim], in session: PostgresSession,
+        into events: inout [[OutcomeEvent]]
+    ) throws {
+        let refunds = zip(batch.decisions.indices, shown).flatMap { index, notices in
+            let decision = batch.decisions[index]
+            return notices.map { notice in
+                (
+                    index,
+                    TakenRefund(
+                        notice, at: decision.decidedAt, topic: decision.position.topic,
+                        partition: decision.position.partition, traceparent: decision.traceparent)
+                )
+            }
+        }
+        let effects = try RefundWrite(
+            refunds: refunds.map(\.1), claims: claims, catalog: Catalog(version: 0, apps: [])
+        ).run(in: session)
+        for ((index, _), effect) in zip(refunds, effects) {
+            // Before the answer, by which the submission is counted.
+            if case .published(let event) = effect { events[index].insert(event, at: 0) }
+        }
     }
 }

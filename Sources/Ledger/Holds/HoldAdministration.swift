@@ -1,5 +1,7 @@
 import Fulfillment
+import Identifiers
 import Postgres
+import Timestamps
 
 /// The held transactions, for an operator. Every function throws a `PostgresError`.
 public struct HoldAdministration: Sendable {

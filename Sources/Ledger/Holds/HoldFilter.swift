@@ -1,4 +1,5 @@
 import Fulfillment
+import Identifiers
 import Postgres
 
 /// Which held transactions an operator means. Nil means any.

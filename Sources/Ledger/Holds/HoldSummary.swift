@@ -1,5 +1,6 @@
 import Fulfillment
 import Postgres
+import Timestamps
 
 /// A held transaction as an operator sees it.
 public struct HoldSummary: Sendable, Equatable {

@@ -1,4 +1,5 @@
 import Fulfillment
+import Identifiers
 import Postgres
 
 /// The end of one hold in one SQL transaction, in the order that batches keep too: its claim is locked, then its row,
@@ -21,6 +22,7 @@ struct HoldWrite: Sendable {
     private static let freeingClaim = LedgerSQL.statement(PackageResources.free_claim_sql)
     private static let publishing = LedgerSQL.statement(PackageResources.insert_outbox_event_sql)
     private static let refusing = LedgerSQL.statement(PackageResources.insert_refusal_sql)
+    private static let reopening = LedgerSQL.statement(PackageResources.reopen_announced_purchase_sql)
 
     let decision: HoldDecision
     /// Who refuses it, nil where the rules decide. An operator needs no lease.
@@ -45,6 +47,12 @@ struct HoldWrite: Sendable {
                 try change(claim, to: view, in: session)
                 _ = try AccountTokens.write(before: tokens, after: view.tokens, in: session)
                 try publish(grant.event, in: session)
+                if let revocation = grant.revocation {
+                    // From the outbox: it comes behind the grant.
+                    try RevokeGrants.run([revocation.grant], in: session)
+                    if let event = revocation.event { try publish(event, in: session) }
+                }
+                _ = try SubscriptionWrite.write([decision.decision], claims: view.claims, in: session)
                 return .published(grant.event)
             case .rejected(let event):
                 if let operatorName {
@@ -52,6 +60,8 @@ struct HoldWrite: Sendable {
                 }
                 try delete(in: session)
                 try session.execute(Self.freeingClaim, [.text(hold.originalTransactionID.text), .text(player.text)])
+                let ending = decision.reasonAgainstAnybody(after: event.reason)
+                try session.execute(Self.reopening, [.text(hold.transactionID.text), .text(ending?.rawValue)])
                 try publish(event, in: session)
                 return .published(event)
             case .held(let reason):
@@ -97,10 +107,12 @@ struct HoldWrite: Sendable {
         let granted = view.claims[original]?.grantedTransaction
         let wanted = Set([hold.transactionID] + (granted.map { [$0] } ?? []))
         view.grants = try FindGrants.run(wanted.sorted(), submissions: [hold.identity], in: session)
-        if let granted, view.grants[granted]?.isRevoked ?? true { view.claims[original]?.grantedTransaction = nil }
+        view.freeRevoked(original)
         try FindRefunds.run(Set([hold.transactionID, original]).sorted(), into: &view, in: session)
         view.tokens = try AccountTokens.find(for: [decision.decision], in: session)
-        guard let judged = decision.judged, judged.dailyLimit != nil else { return }
+        guard let judged = decision.judged else { return }
+        try FindGrantedPeriods.run([judged.period].compactMap(\.self), into: &view, in: session)
+        guard judged.dailyLimit != nil else { return }
         view.dailyCounts = try CountDays.run([decision.decision.dailyCount(of: judged.purchase)], in: session)
     }
 

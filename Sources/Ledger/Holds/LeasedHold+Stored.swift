@@ -1,4 +1,5 @@
 import Fulfillment
+import Identifiers
 import Postgres
 
 /// Holds as `lease_due_holds` and `list_holds_page` return them.
@@ -25,7 +26,7 @@ struct LeasedHolds: Sendable {
 private struct LeasedHoldColumns {
     let transaction, original, product, reason, waived, isReleased, isDue, submission, key: PostgresColumn
     let topic, partition, offset, timestamp, traceparent: PostgresColumn
-    let evidence, dailyCount, tries, lease, risk: PostgresColumn
+    let evidence, dailyCount, tries, lease, risk, source, isRenewal: PostgresColumn
 
     init(_ rows: PostgresRows) throws(PostgresError) {
         transaction = try rows.column("transaction_id")
@@ -47,6 +48,8 @@ private struct LeasedHoldColumns {
         tries = try rows.column("tries")
         lease = try rows.column("leased_until")
         risk = try rows.column("risk")
+        source = try rows.column("source")
+        isRenewal = try rows.column("is_renewal")
     }
 }
 
@@ -76,6 +79,18 @@ extension LeasedHold {
             evidence: rows.bytes(row, columns.evidence).flatMap(GenuineReceipt.init(stored:)),
             dailyCount: rows.int8(row, columns.dailyCount).map { Int($0) },
             tries: Int(rows.int4(row, columns.tries) ?? 0), lease: lease,
-            risk: (rows.textArray(row, columns.risk) ?? []).compactMap { $0.flatMap(RiskSignal.init(rawValue:)) })
+            risk: (rows.textArray(row, columns.risk) ?? []).compactMap { $0.flatMap(RiskSignal.init(rawValue:)) },
+            announced: Self.announced(rows, row, columns, isDisputed: waived.contains(.ownershipDisputed)))
+    }
+
+    /// - Parameter isDisputed: an operator decided between two players.
+    private static func announced(
+        _ rows: PostgresRows, _ row: Int, _ columns: LeasedHoldColumns, isDisputed: Bool
+    ) -> AnnouncedTerms? {
+        guard let source = rows.text(row, columns.source).flatMap(PurchaseSource.init(rawValue:)),
+            source != .submission
+        else { return nil }
+        return AnnouncedTerms(
+            source: source, isRenewal: rows.bool(row, columns.isRenewal) ?? false, disputesOwner: isDisputed)
     }
 }

@@ -1,4 +1,5 @@
 import Fulfillment
+import Identifiers
 import Postgres
 
 /// Held transactions in PostgreSQL, for the workers. Every function throws a `PostgresError`, `settle` also where a
@@ -28,8 +29,7 @@ public struct PostgresHolds: HeldPurchases {
     public func leaseDue(catalogVersion: Int64, limit: Int) async throws -> [LeasedHold] {
         try await pool.run { [leaseSeconds, farthestSeconds] session in
             try session.transaction { session in
-                try session.execute(
-                    Self.resetting, [.float8(farthestSeconds), .int8(DueTimes.mendedAtATime)])
+                try DueTimes.mend(Self.resetting, farthestSeconds: farthestSeconds, in: session)
                 let rows = try session.execute(
                     Self.leasing, [.int8(Int64(limit)), .float8(leaseSeconds), .int8(catalogVersion)])
                 let found = try LeasedHolds(rows)
@@ -45,21 +45,12 @@ public struct PostgresHolds: HeldPurchases {
     }
 
     public func reschedule(_ hold: LeasedHold, dueAfterSeconds: Double) async throws {
-        try await pool.run { session in
-            _ = try session.execute(
-                Self.rescheduling,
-                [
-                    .text(hold.transactionID.text), .timestamptz(unixMicroseconds: hold.lease),
-                    .float8(dueAfterSeconds),
-                ])
-        }
+        try await pool.change(
+            .text(hold.transactionID.text), leasedAs: hold.lease, by: Self.rescheduling, [.float8(dueAfterSeconds)])
     }
 
     public func endLease(of hold: LeasedHold) async throws {
-        try await pool.run { session in
-            _ = try session.execute(
-                Self.endingLease, [.text(hold.transactionID.text), .timestamptz(unixMicroseconds: hold.lease)])
-        }
+        try await pool.change(.text(hold.transactionID.text), leasedAs: hold.lease, by: Self.endingLease)
     }
 
     public func settle(_ decision: HoldDecision) async throws -> OutcomeEvent? {

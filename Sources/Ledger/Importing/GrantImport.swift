@@ -1,5 +1,7 @@
 import Fulfillment
+import Identifiers
 import Postgres
+import Timestamps
 
 /// A purchase that an earlier system delivered.
 public struct ImportedGrant: Sendable, Equatable {
@@ -91,12 +93,11 @@ public struct GrantImport: Sendable {
                 }
                 // Not prepared: their table is another one each time.
                 try session.run(script: Self.claiming)
-                let granted = try session.execute(Self.granting)
-                let entered = granted.int8(0, try granted.column("entered")) ?? 0
+                let entered = try session.count("entered", of: Self.granting)
                 let conflicts = try session.execute(Self.comparing)
                 let line = try conflicts.column("line")
                 let found = Entered(
-                    entered: Int(entered),
+                    entered: entered,
                     conflicts: (0..<conflicts.count).compactMap { row in conflicts.int8(row, line).map { Int($0) } })
                 if dryRun { throw DryRun(found: found) }
                 return found

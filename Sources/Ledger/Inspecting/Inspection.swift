@@ -1,3 +1,4 @@
+import Encodings
 import Fulfillment
 import Postgres
 
@@ -16,8 +17,15 @@ public struct Inspection: Sendable {
     private static let refusals = LedgerSQL.statement(PackageResources.inspect_refusals_sql)
     private static let refunds = LedgerSQL.statement(PackageResources.inspect_refunds_sql)
     private static let refundNotices = LedgerSQL.statement(PackageResources.inspect_refund_notices_sql)
+    private static let refundRequests = LedgerSQL.statement(PackageResources.inspect_refund_requests_sql)
+    private static let consumptionReports = LedgerSQL.statement(PackageResources.inspect_consumption_reports_sql)
+    private static let finishes = LedgerSQL.statement(PackageResources.inspect_finishes_sql)
+    private static let announced = LedgerSQL.statement(PackageResources.inspect_announced_sql)
     private static let decisions = LedgerSQL.statement(PackageResources.inspect_decisions_sql)
+    private static let grantDecisions = LedgerSQL.statement(PackageResources.inspect_grant_decisions_sql)
     private static let replays = LedgerSQL.statement(PackageResources.inspect_replays_sql)
+    private static let subscriptions = LedgerSQL.statement(PackageResources.inspect_subscriptions_sql)
+    private static let transfers = LedgerSQL.statement(PackageResources.inspect_subscription_transfers_sql)
     private static let parked = LedgerSQL.statement(PackageResources.inspect_parked_sql)
     private static let outbox = LedgerSQL.statement(PackageResources.inspect_outbox_sql)
     private static let events = LedgerSQL.statement(PackageResources.inspect_events_sql)
@@ -71,9 +79,20 @@ public struct Inspection: Sendable {
             Section(name: "grants", rows: grants), Section(name: "holds", rows: holds),
             Section(name: "refunds", rows: try rows(refunds, [name, transactions, .int8(limit)])),
             Section(name: "refund_notices", rows: try rows(refundNotices, [name, transactions, .int8(limit)])),
+            Section(name: "refund_requests", rows: try rows(refundRequests, [name, transactions, .int8(limit)])),
+            Section(
+                name: "consumption_reports", rows: try rows(consumptionReports, [name, transactions, .int8(limit)])),
+            Section(name: "finishes", rows: try rows(finishes, [name, transactions, .int8(limit)])),
+            Section(name: "announced", rows: try rows(announced, [name, .int8(limit)])),
             Section(name: "replays_of_others_purchases", rows: try rows(replays, [name, .int8(limit)])),
             Section(name: "refusals", rows: try rows(refusals, [name, .int8(limit)])),
             Section(name: "hold_decisions", rows: try rows(decisions, [name, .int8(limit)])),
+            Section(name: "grant_decisions", rows: try rows(grantDecisions, [name, .int8(limit)])),
+            Section(
+                name: "subscriptions", rows: try rows(subscriptions, [name, .textArray(originals), .int8(limit)])),
+            Section(
+                name: "subscription_transfers",
+                rows: try rows(transfers, [name, .textArray(originals), .int8(limit)])),
             Section(name: "parked", rows: parked.map { $0.without("tries") }),
             Section(name: "outcomes", rows: outcomes.map { $0.without("story", "occurred_at", "is_pending") }),
             Section(name: "outbox", rows: try rows(outbox, [name, .int8(limit)])),

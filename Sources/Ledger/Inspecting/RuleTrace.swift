@@ -1,3 +1,4 @@
+import Encodings
 import Fulfillment
 
 /// Which rules a decision passed and at which one it ended. They are checked in `Rule.order`, and the first that fails

@@ -1,7 +1,12 @@
+import Encodings
 import Fulfillment
+import Timestamps
 
 /// What happened to submissions, step by step, put together from what is kept beside their outcomes and parked rows.
 struct TraceSteps {
+    /// Of `outcomes`: an earlier version named it.
+    static let column = "story"
+
     /// Each row of `inspect_events.sql`, by its transaction.
     let events: [String: JSONValue]
     private(set) var rows: [JSONValue] = []
@@ -13,7 +18,7 @@ struct TraceSteps {
 
     /// - Parameter outcome: a row of `inspect_outcomes.sql`.
     mutating func add(outcome: JSONValue) {
-        let trace = outcome["story"]?.string.flatMap { try? JSONParser.parse(Array($0.utf8)).value }
+        let trace = outcome[Self.column]?.string.flatMap { try? JSONParser.parse(Array($0.utf8)).value }
         add(outcome, nil, "submitted", submitted(outcome, trace))
         if let trace { add(outcome, nil, "classified", classified(trace)) }
         for one in trace?["tries"]?.array ?? [] { add(outcome, of: AppleTry(stored: one)) }

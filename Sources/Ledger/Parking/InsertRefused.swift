@@ -1,5 +1,7 @@
 import Fulfillment
+import Identifiers
 import Postgres
+import Timestamps
 
 /// A submission that the database refuses, made storable: whatever is in it, this row is accepted.
 enum InsertRefused {

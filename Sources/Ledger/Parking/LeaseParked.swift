@@ -1,4 +1,5 @@
 import Fulfillment
+import Identifiers
 import Postgres
 
 /// Leases parked submissions, for a worker or an operator.
@@ -7,6 +8,7 @@ enum LeaseParked {
     private static let resetting = LedgerSQL.statement(PackageResources.reset_future_parked_sql)
     private static let suspect = LedgerSQL.statement(PackageResources.lease_suspect_parked_sql)
     private static let chosen = LedgerSQL.statement(PackageResources.lease_chosen_parked_sql)
+    private static let ofPlayer = LedgerSQL.statement(PackageResources.lease_player_parked_sql)
     private static let settingAside = LedgerSQL.statement(PackageResources.update_unreadable_parked_sql)
 
     struct Leased: Sendable {
@@ -18,11 +20,10 @@ enum LeaseParked {
     static func due(
         limit: Int, leaseSeconds: Double, farthestSeconds: Double, in session: PostgresSession
     ) throws -> [LeasedSubmission] {
-        try session.execute(resetting, [.float8(farthestSeconds), .int8(DueTimes.mendedAtATime)])
+        try DueTimes.mend(resetting, farthestSeconds: farthestSeconds, in: session)
         // Committed before anyone looks into them: a take that kills counts.
-        let found = try leased(try session.execute(due, [.int8(Int64(limit)), .float8(leaseSeconds)]))
-        if !found.unreadable.isEmpty { try session.execute(settingAside, [.uuids(found.unreadable)]) }
-        return found.leased
+        let rows = try session.execute(due, [.int8(Int64(limit)), .float8(leaseSeconds)])
+        return try leased(rows, in: session).leased
     }
 
     static func suspect(deaths: Int, leaseSeconds: Double, in session: PostgresSession) throws -> SuspectLease {
@@ -36,9 +37,7 @@ enum LeaseParked {
                     submissionID: rows.text(0, submission) ?? "", bundleID: rows.text(0, bundle) ?? "",
                     deaths: Int(rows.int4(0, died) ?? 0)))
         }
-        let found = try leased(rows)
-        if !found.unreadable.isEmpty { try session.execute(settingAside, [.uuids(found.unreadable)]) }
-        return found.leased.first.map { .isolated($0) } ?? .none
+        return try leased(rows, in: session).leased.first.map { .isolated($0) } ?? .none
     }
 
     static func chosen(
@@ -49,13 +48,24 @@ enum LeaseParked {
             let rows = try session.execute(
                 chosen,
                 [.float8(leaseSeconds), .int8(Int64(limit))] + filter.parameters + [.uuids(excluding)])
-            let found = try leased(rows)
-            if !found.unreadable.isEmpty { try session.execute(settingAside, [.uuids(found.unreadable)]) }
-            return found
+            return try leased(rows, in: session)
         }
     }
 
-    private static func leased(_ rows: PostgresRows) throws(PostgresError) -> Leased {
+    /// All of a player's, for an operator.
+    static func all(
+        of player: PlayerID, excluding: [NameBasedUUID], limit: Int, leaseSeconds: Double, in session: PostgresSession
+    ) throws -> Leased {
+        try session.transaction { session in
+            let rows = try session.execute(
+                ofPlayer,
+                [.float8(leaseSeconds), .int8(Int64(limit)), .text(player.text), .uuids(excluding)])
+            return try leased(rows, in: session)
+        }
+    }
+
+    /// Those that cannot be read are set aside.
+    private static func leased(_ rows: PostgresRows, in session: PostgresSession) throws(PostgresError) -> Leased {
         var found = Leased()
         let columns = try LeasedColumns(rows)
         for row in 0..<rows.count {
@@ -66,6 +76,7 @@ enum LeaseParked {
                 found.unreadable.append(id)
             }
         }
+        if !found.unreadable.isEmpty { try session.execute(settingAside, [.uuids(found.unreadable)]) }
         return found
     }
 }

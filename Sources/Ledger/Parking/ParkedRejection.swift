@@ -53,6 +53,31 @@ public struct ParkedRejection: Sendable {
         }
     }
 
+    /// All of a player's that no worker has at this moment. What the database refuses stays. Throws a `PostgresError`.
+    public func run(of player: PlayerID) async throws {
+        let ledger = PostgresLedger(pool: pool)
+        do {
+            var refused: [NameBasedUUID] = []
+            while true {
+                let excluded = refused
+                let leased = try await pool.run { session in
+                    try LeaseParked.all(
+                        of: player, excluding: excluded, limit: Self.batch,
+                        leaseSeconds: PostgresParking.leaseSeconds, in: session)
+                }
+                refused += leased.unreadable
+                for submission in leased.leased where try await Self.reject(submission, in: ledger) == .refused {
+                    refused.append(submission.id)
+                }
+                if leased.leased.isEmpty, leased.unreadable.isEmpty { break }
+            }
+            await ledger.close()
+        } catch {
+            await ledger.close()
+            throw error
+        }
+    }
+
     private func reject(
         _ filter: ParkedFilter, limit: Int, in ledger: PostgresLedger, _ progress: (Int) -> Void
     ) async throws -> Ending {

@@ -1,5 +1,6 @@
 import Fulfillment
 import Postgres
+import Timestamps
 
 /// A parked submission as an operator sees it.
 public struct ParkedSummary: Sendable, Equatable {

@@ -1,4 +1,5 @@
 import Fulfillment
+import Identifiers
 import Postgres
 import Synchronization
 
@@ -33,20 +34,29 @@ public final class PostgresParking: ParkedSubmissions {
 
     /// Starts at once, and connects when there is work.
     /// - Parameter longestDelay: of the operator's settings, in seconds. What is due later still is due now.
-    public init(
+    public convenience init(
         pool: PostgresPool, leaseSeconds: Double = PostgresParking.leaseSeconds, longestDelay: Double = 0,
         observer: LedgerObserver = LedgerObserver()
+    ) {
+        self.init(
+            pool: pool, leaseSeconds: leaseSeconds, longestDelay: longestDelay, observer: observer,
+            hasSecondWriter: true)
+    }
+
+    init(
+        pool: PostgresPool, leaseSeconds: Double = PostgresParking.leaseSeconds, longestDelay: Double = 0,
+        observer: LedgerObserver = LedgerObserver(), hasSecondWriter: Bool
     ) {
         self.pool = pool
         self.leaseSeconds = leaseSeconds
         farthestSeconds = DueTimes.farthest(longestDelay: longestDelay)
         self.observer = observer
-        let tasks = [
+        var tasks = [
             Task { await self.write(minimum: 1) },
-            // Only for what the first one does not come for: its session may hang.
-            Task { await self.write(minimum: .max) },
             Task { await self.queue.watch() },
         ]
+        // Only for what the first one does not come for: its session may hang.
+        if hasSecondWriter { tasks.append(Task { await self.write(minimum: .max) }) }
         loops.withLock { $0 = tasks }
     }
 
@@ -66,18 +76,14 @@ public final class PostgresParking: ParkedSubmissions {
         _ leased: LeasedSubmission, reason: ParkingReason, detail: String?, history: WaitingHistory,
         dueAfterSeconds: Double
     ) async throws {
-        try await pool.run { session in
-            try session.execute(
-                Self.rescheduling,
-                [
-                    .uuid(leased.id.stored), .timestamptz(unixMicroseconds: leased.lease), .text(reason.rawValue),
-                    .text(detail), .int4(Int32(clamping: history.failures)), .jsonbBytes(history.storedDoubts),
-                    .timestamptz(unixMicroseconds: history.firstFailureAt?.microseconds),
-                    .int4(Int32(clamping: history.parkings)), .float8(dueAfterSeconds),
-                    .text(history.tries.storedText),
-                ])
-            return
-        }
+        try await pool.change(
+            .uuid(leased.id.stored), leasedAs: leased.lease, by: Self.rescheduling,
+            [
+                .text(reason.rawValue), .text(detail), .int4(Int32(clamping: history.failures)),
+                .jsonbBytes(history.storedDoubts),
+                .timestamptz(unixMicroseconds: history.firstFailureAt?.microseconds),
+                .int4(Int32(clamping: history.parkings)), .float8(dueAfterSeconds), .text(history.tries.storedText),
+            ])
     }
 
     public func hasSuspect() async throws -> Bool {
@@ -94,15 +100,15 @@ public final class PostgresParking: ParkedSubmissions {
     }
 
     public func clearSuspicion(of leased: LeasedSubmission) async throws {
-        try await run(Self.clearing, on: leased)
+        try await pool.change(.uuid(leased.id.stored), leasedAs: leased.lease, by: Self.clearing)
     }
 
     public func endLease(of leased: LeasedSubmission) async throws {
-        try await run(Self.endingLease, on: leased)
+        try await pool.change(.uuid(leased.id.stored), leasedAs: leased.lease, by: Self.endingLease)
     }
 
     public func delete(_ leased: LeasedSubmission) async throws {
-        try await run(Self.deleting, on: leased)
+        try await pool.change(.uuid(leased.id.stored), leasedAs: leased.lease, by: Self.deleting)
     }
 
     public func retryBlocked(_ bundleID: BundleID, for reasons: [ParkingReason]) async throws {
@@ -121,13 +127,6 @@ public final class PostgresParking: ParkedSubmissions {
         }
         for task in tasks { task.cancel() }
         for task in tasks { await task.value }
-    }
-
-    private func run(_ statement: PostgresStatement, on leased: LeasedSubmission) async throws {
-        try await pool.run { session in
-            _ = try session.execute(
-                statement, [.uuid(leased.id.stored), .timestamptz(unixMicroseconds: leased.lease)])
-        }
     }
 }
 

@@ -1,4 +1,7 @@
+import Encodings
 import Fulfillment
+import Identifiers
+import Timestamps
 
 /// Apple's answer as JSON, short names: it is kept with every remembered proof.
 extension GenuineReceipt {
@@ -19,6 +22,7 @@ extension GenuineReceipt {
             json.name("renewable")
             json.bool(true)
         }
+        json.milliseconds("created", createdAt)
         json.name("purchases")
         json.beginArray()
         for purchase in purchases { json.write(purchase) }
@@ -38,7 +42,8 @@ extension GenuineReceipt {
         self.init(
             bundleID: BundleID(bundle), appAppleID: json["app"]?.integer(Int64.self), environment: environment,
             purchases: purchases, isExpiredSubscription: json["expired"] == .bool(true),
-            holdsAutoRenewable: json["renewable"] == .bool(true))
+            holdsAutoRenewable: json["renewable"] == .bool(true),
+            createdAt: json["created"]?.integer(Int64.self).map(Timestamp.init(milliseconds:)))
     }
 }
 
@@ -59,7 +64,19 @@ extension StorePurchase {
             appTransactionID: json["app_transaction"]?.string.map { AppTransactionID($0) })
         if let told = json["ownership"]?.string { ownership = Ownership(claim: told) }
         isUpgraded = json["upgraded"] == .bool(true)
+        refundedMilliPercent = json["refunded"]?.integer(Int32.self)
+        revocationType = json["revocation"]?.string
         type = json["type"]?.string.map { ProductKind(rawValue: $0).map(PurchaseType.known) ?? .other }
+        told = PurchaseFacts(stored: json)
+    }
+}
+
+extension PurchaseFacts {
+    fileprivate convenience init?(stored json: JSONValue) {
+        self.init(
+            priceMilliunits: json["price"]?.integer(Int64.self), storefront: json["storefront"]?.string,
+            offerType: json["offer"]?.integer(Int32.self), offerDiscountType: json["discount"]?.string,
+            transactionReason: json["reason"]?.string, isTrial: json["trial"] == .bool(true))
     }
 }
 
@@ -83,6 +100,11 @@ extension JSONWriter {
         number(purchase.purchasedAt.milliseconds)
         milliseconds("expires", purchase.expiresAt)
         milliseconds("cancelled", purchase.cancelledAt)
+        if let part = purchase.refundedMilliPercent {
+            name("refunded")
+            number(part)
+        }
+        member("revocation", ifPresent: purchase.revocationType)
         if purchase.isFamilyShared {
             name("shared")
             bool(true)
@@ -96,12 +118,31 @@ extension JSONWriter {
         member("token", ifPresent: purchase.appAccountToken)
         member("currency", ifPresent: purchase.currency)
         member("app_transaction", ifPresent: purchase.appTransactionID?.text)
+        if let told = purchase.told { write(told) }
         endObject()
+    }
+
+    private mutating func write(_ told: PurchaseFacts) {
+        if let price = told.priceMilliunits {
+            name("price")
+            number(price)
+        }
+        member("storefront", ifPresent: told.storefront)
+        if let offer = told.offerType {
+            name("offer")
+            number(offer)
+        }
+        member("discount", ifPresent: told.offerDiscountType)
+        member("reason", ifPresent: told.transactionReason)
+        if told.isTrial {
+            name("trial")
+            bool(true)
+        }
     }
 
     private static let otherType = "other"
 
-    private mutating func milliseconds(_ name: StaticString, _ time: Timestamp?) {
+    fileprivate mutating func milliseconds(_ name: StaticString, _ time: Timestamp?) {
         guard let time else { return }
         self.name(name)
         number(time.milliseconds)

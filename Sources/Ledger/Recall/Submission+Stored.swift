@@ -1,4 +1,7 @@
+import Encodings
 import Fulfillment
+import Identifiers
+import Timestamps
 
 extension Submission {
     /// The submission as a record of the submissions topic: `SubmissionDecoder` reads it back.

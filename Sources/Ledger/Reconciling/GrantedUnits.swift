@@ -13,7 +13,7 @@ public struct ReportDay: Sendable, Hashable, Comparable {
     public static func < (left: ReportDay, right: ReportDay) -> Bool { left.text < right.text }
 }
 
-/// What was granted and taken back of one product on one day, in units.
+/// What was granted and taken back of one product on one day, in units; of those whose price is known, in one currency.
 public struct GrantedUnits: Sendable, Equatable {
     public let productID: String
     public let day: ReportDay
@@ -21,12 +21,21 @@ public struct GrantedUnits: Sendable, Equatable {
     public let granted: Int64
     /// By the day of the revocation: so Apple reports refunds.
     public let revoked: Int64
+    /// ISO 4217; nil for those whose price Apple did not tell.
+    public let currency: String?
+    /// What was granted costs, less what was taken back, in thousandths of the currency's unit: an indication.
+    public let milliunits: Int64
 
-    public init(productID: String, day: ReportDay, granted: Int64, revoked: Int64) {
+    public init(
+        productID: String, day: ReportDay, granted: Int64, revoked: Int64, currency: String? = nil,
+        milliunits: Int64 = 0
+    ) {
         self.productID = productID
         self.day = day
         self.granted = granted
         self.revoked = revoked
+        self.currency = currency
+        self.milliunits = milliunits
     }
 
     private static let statement = LedgerSQL.statement(PackageResources.count_granted_units_sql)
@@ -54,11 +63,13 @@ public struct GrantedUnits: Sendable, Equatable {
                     [.text(days.lowerBound.text), .text(days.upperBound.text), .text(timeZone), .text(bundleID)])
                 let (products, day) = (try rows.column("product_id"), try rows.column("day"))
                 let (granted, revoked) = (try rows.column("granted"), try rows.column("revoked"))
+                let (currency, price) = (try rows.column("currency"), try rows.column("milliunits"))
                 return (0..<rows.count).compactMap { row in
                     guard let product = rows.text(row, products), let text = rows.text(row, day) else { return nil }
                     return GrantedUnits(
                         productID: product, day: ReportDay(text), granted: rows.int8(row, granted) ?? 0,
-                        revoked: rows.int8(row, revoked) ?? 0)
+                        revoked: rows.int8(row, revoked) ?? 0, currency: rows.text(row, currency),
+                        milliunits: rows.int8(row, price) ?? 0)
                 }
             }
         }

@@ -1,10 +1,12 @@
 import Fulfillment
+import Identifiers
 import Postgres
 
 /// Of `lock_grants`.
 struct GrantColumns {
     let transaction, original, player, bundle, product, quantity, environment: PostgresColumn
-    let purchasedAt, expiresAt, submission, revision, revokedAt, event, isNonConsumable: PostgresColumn
+    let purchasedAt, expiresAt, submission, revision, event, isNonConsumable: PostgresColumn
+    let revokedAt, operatorRevokedAt, appleRevokedAt, appleReason, appleShare: PostgresColumn
 
     init(_ rows: PostgresRows) throws(PostgresError) {
         transaction = try rows.column("transaction_id")
@@ -18,9 +20,32 @@ struct GrantColumns {
         expiresAt = try rows.column("expires_at")
         submission = try rows.column("submission_id")
         revision = try rows.column("revision")
-        revokedAt = try rows.column("revoked_at")
         event = try rows.column("event")
         isNonConsumable = try rows.column("is_non_consumable")
+        revokedAt = try rows.column("revoked_at")
+        operatorRevokedAt = try rows.column("operator_revoked_at")
+        appleRevokedAt = try rows.column("apple_revoked_at")
+        appleReason = try rows.column("apple_revocation_reason")
+        appleShare = try rows.column("apple_revoked_milli_percent")
+    }
+}
+
+extension GrantRevocations {
+    /// Whoever knows nothing of the columns beside `revoked_at` (another system, a version before 6) says with it what
+    /// Apple said.
+    init(_ rows: PostgresRows, _ row: Int, _ columns: GrantColumns) {
+        guard let revokedAt = rows.timestamp(row, columns.revokedAt) else {
+            self.init()
+            return
+        }
+        let operatorRevokedAt = rows.timestamp(row, columns.operatorRevokedAt)
+        let appleRevokedAt = rows.timestamp(row, columns.appleRevokedAt)
+        let apple = (appleRevokedAt ?? (operatorRevokedAt == nil ? revokedAt : nil)).map { time in
+            Revocation(
+                at: time, reason: rows.text(row, columns.appleReason).flatMap(Reason.init(rawValue:)) ?? .refund,
+                milliPercent: rows.int4(row, columns.appleShare).flatMap { Int32(exactly: $0) })
+        }
+        self.init(apple: apple, operatorRevokedAt: operatorRevokedAt)
     }
 }
 
@@ -39,6 +64,6 @@ extension GrantedPurchase {
             quantity: Int32(truncatingIfNeeded: quantity), environment: environment,
             purchasedAt: rows.timestamp(row, columns.purchasedAt), expiresAt: rows.timestamp(row, columns.expiresAt),
             submissionID: Identifier(submission), revision: Int32(truncatingIfNeeded: revision),
-            revokedAt: rows.timestamp(row, columns.revokedAt), event: rows.bytes(row, columns.event))
+            revocations: GrantRevocations(rows, row, columns), event: rows.bytes(row, columns.event))
     }
 }

@@ -1,28 +1,31 @@
 import Fulfillment
+import Identifiers
+import PlantedFaults
 import Postgres
 
-/// What a settled batch of refunds writes.
+/// What settled refunds write.
 struct RefundRows {
     private static let entering = LedgerSQL.statement(PackageResources.upsert_refunds_sql)
-    private static let revoking = LedgerSQL.statement(PackageResources.revoke_grants_sql)
     private static let publishing = LedgerSQL.statement(PackageResources.insert_refund_events_sql)
 
     private typealias Refund = (key: RefundKey, state: RefundView.State, purchase: StorePurchase)
 
     private let refunds: [Refund]
-    /// Those that were new, with their effect.
-    private let notices: [(notice: RefundNotice, effect: String)]
+    /// Those that a notification told, with their effect.
+    private let notices: [(id: Identifier, notice: RefundNotice, effect: String)]
     private let grants: [GrantedPurchase]
-    private let events: [(event: OutcomeEvent, source: ReceivedNotice)]
+    private let events: [(event: OutcomeEvent, source: TakenRefund)]
 
-    init(received: [ReceivedNotice], effects: [RefundEffect], before: RefundView, after: RefundView) {
+    init(refunds taken: [TakenRefund], effects: [RefundEffect], before: RefundView, after: RefundView) {
         var refunds: [RefundKey: Refund] = [:]
-        var notices: [(notice: RefundNotice, effect: String)] = []
-        var events: [(event: OutcomeEvent, source: ReceivedNotice)] = []
-        for (one, effect) in zip(received, effects) where effect != .duplicate {
-            notices.append((one.notice, effect.name))
+        var notices: [(id: Identifier, notice: RefundNotice, effect: String)] = []
+        var events: [(event: OutcomeEvent, source: TakenRefund)] = []
+        for (one, effect) in zip(taken, effects) where effect != .duplicate {
+            if let id = one.notice.id { notices.append((id, one.notice, effect.name)) }
             if case .published(let event) = effect { events.append((event, one)) }
-            if let state = after.states[one.notice.key], state != before.states[one.notice.key] {
+            let isForgotten =
+                PlantedFault.earlyRefundForgotten.isPlanted && after.grants[one.notice.transactionID] == nil
+            if let state = after.states[one.notice.key], state != before.states[one.notice.key], !isForgotten {
                 refunds[one.notice.key] = (one.notice.key, state, one.notice.transaction.purchase)
             }
         }
@@ -30,23 +33,15 @@ struct RefundRows {
             (left.key.transactionID, left.key.bundleID, left.key.environment.rawValue)
                 < (right.key.transactionID, right.key.bundleID, right.key.environment.rawValue)
         }
-        self.notices = notices.sorted { $0.notice.id < $1.notice.id }
+        self.notices = notices.sorted { $0.id < $1.id }
         self.events = events
         grants = after.grants.values.filter { $0 != before.grants[$0.transactionID] }
             .sorted { $0.transactionID < $1.transactionID }
     }
 
     func write(in session: PostgresSession) throws {
-        guard !notices.isEmpty else { return }
-        try session.execute(Self.entering, refundColumns + noticeColumns)
-        if !grants.isEmpty {
-            try session.execute(
-                Self.revoking,
-                [
-                    .identifiers(grants.lazy.map(\.transactionID)), .timestamps(grants.map(\.revokedAt)),
-                    .int4Array(grants.map(\.revision)),
-                ])
-        }
+        if !refunds.isEmpty || !notices.isEmpty { try session.execute(Self.entering, refundColumns + noticeColumns) }
+        try RevokeGrants.run(grants, in: session)
         if !events.isEmpty { try session.execute(Self.publishing, eventColumns) }
     }
 
@@ -63,10 +58,10 @@ struct RefundRows {
 
     private var noticeColumns: [PostgresParameter] {
         [
-            .identifiers(notices.lazy.map(\.notice.id)), .identifiers(notices.lazy.map(\.notice.transactionID)),
+            .identifiers(notices.lazy.map(\.id)), .identifiers(notices.lazy.map(\.notice.transactionID)),
             .identifiers(notices.lazy.map(\.notice.transaction.bundleID)),
             .textArray(notices.map { $0.notice.transaction.environment.rawValue }),
-            .textArray(notices.map { $0.notice.change.type.rawValue }), .textArray(notices.map(\.effect)),
+            .textArray(notices.map { $0.notice.change.type }), .textArray(notices.map(\.effect)),
             .timestamps(notices.map(\.notice.signedAt)),
         ]
     }
@@ -82,11 +77,12 @@ struct RefundRows {
 }
 
 extension RefundNotice.Change {
-    fileprivate var type: StoreNotification.RefundType {
+    /// Apple's.
+    fileprivate var type: String {
         switch self {
-        case .revoked(.revoke, _): .revoke
-        case .revoked: .refund
-        case .reversed: .reversed
+        case .revoked(.revoke, _): "REVOKE"
+        case .revoked: "REFUND"
+        case .reversed: "REFUND_REVERSED"
         }
     }
 }

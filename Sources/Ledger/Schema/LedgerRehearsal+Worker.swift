@@ -13,6 +13,7 @@ extension LedgerRehearsal {
             "grant",
             [
                 PackageResources.find_grants_sql,
+                PackageResources.find_granted_periods_sql,
                 PackageResources.insert_grants_sql,
                 PackageResources.count_daily_grants_sql,
                 PackageResources.lock_daily_counts_sql,
@@ -96,17 +97,78 @@ extension LedgerRehearsal {
                 PackageResources.insert_outbox_event_sql,
                 PackageResources.insert_refusal_sql,
                 PackageResources.free_claim_sql,
+                PackageResources.reopen_announced_purchase_sql,
             ]),
         Work(
-            "take refunds",
+            "take notifications",
             [
                 PackageResources.find_originals_sql,
-                PackageResources.find_refund_notices_sql,
+                PackageResources.find_notifications_sql,
+                PackageResources.insert_notifications_sql,
+                PackageResources.lease_notification_history_sql,
+                PackageResources.update_notification_history_sql,
+                PackageResources.suspect_notification_sql,
+                PackageResources.set_aside_notification_sql,
+                PackageResources.release_notification_history_sql,
                 PackageResources.find_refund_states_sql,
                 PackageResources.lock_grants_sql,
                 PackageResources.upsert_refunds_sql,
                 PackageResources.revoke_grants_sql,
                 PackageResources.insert_refund_events_sql,
+            ]),
+        Work(
+            "follow subscriptions",
+            [
+                PackageResources.find_subscriptions_sql,
+                PackageResources.upsert_subscriptions_sql,
+                PackageResources.upsert_subscription_receipts_sql,
+                PackageResources.find_unowned_subscriptions_sql,
+                PackageResources.upsert_unowned_subscriptions_sql,
+                PackageResources.take_unowned_subscriptions_sql,
+                PackageResources.pass_on_claims_sql,
+                PackageResources.lease_due_subscriptions_sql,
+                PackageResources.reschedule_subscription_sql,
+                PackageResources.end_subscription_lease_sql,
+            ]),
+        Work(
+            "tell Apple of deliveries",
+            [
+                PackageResources.lease_due_finishes_sql,
+                PackageResources.reset_future_finishes_sql,
+                PackageResources.end_finish_sql,
+                PackageResources.release_finish_sql,
+            ]),
+        Work(
+            "answer about refund requests",
+            [
+                PackageResources.insert_refund_requests_sql,
+                PackageResources.insert_refund_request_events_sql,
+                PackageResources.lease_due_refund_requests_sql,
+                PackageResources.reset_future_refund_requests_sql,
+                PackageResources.find_owed_events_sql,
+                PackageResources.end_refund_request_sql,
+                PackageResources.release_refund_request_sql,
+                PackageResources.upsert_consumption_reports_sql,
+            ]),
+        Work(
+            "deliver what nobody submitted",
+            [
+                PackageResources.insert_announced_purchases_sql,
+                PackageResources.insert_missed_purchase_grants_sql,
+                PackageResources.lease_due_announced_purchases_sql,
+                PackageResources.reset_future_announced_purchases_sql,
+                PackageResources.lock_announced_purchases_sql,
+                PackageResources.find_announced_owners_sql,
+                PackageResources.update_announced_purchases_sql,
+                PackageResources.put_off_announced_purchases_sql,
+                PackageResources.insert_announced_events_sql,
+            ]),
+        Work(
+            "take whose account tokens are",
+            [
+                PackageResources.upsert_player_accounts_sql,
+                PackageResources.lock_announced_of_tokens_sql,
+                PackageResources.retry_announced_purchases_sql,
             ]),
         Work(
             "follow the catalog",
@@ -124,7 +186,8 @@ extension LedgerRehearsal {
         Work(
             "count the backlog",
             [
-                PackageResources.count_backlog_sql
+                PackageResources.count_backlog_sql,
+                PackageResources.count_subscriptions_sql,
             ]),
         Work(
             "forget what is old",
@@ -134,9 +197,14 @@ extension LedgerRehearsal {
                 PackageResources.find_lock_holders_sql,
             ],
             and: [
+                Pruning.subscriptionReceipts.finding, Pruning.subscriptionReceipts.deleting,
                 Pruning.defaults.finding, Pruning.defaults.deleting, Pruning.proofs.finding, Pruning.proofs.deleting,
                 Pruning.sightings.finding, Pruning.sightings.deleting, Pruning.replays.finding,
-                Pruning.replays.deleting,
+                Pruning.replays.deleting, Pruning.notifications.finding, Pruning.notifications.deleting,
+                Pruning.finishes.finding, Pruning.finishes.deleting,
+                Pruning.refundRequests.finding, Pruning.refundRequests.deleting, Pruning.consumptionReports.finding,
+                Pruning.consumptionReports.deleting,
             ]),
+        Work("forget signed data", [PackageResources.forget_announced_evidence_sql]),
     ]
 }

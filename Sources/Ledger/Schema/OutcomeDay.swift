@@ -1,4 +1,5 @@
 import Fulfillment
+import Timestamps
 
 /// A UTC day of records, and the partition of the outcomes that holds it.
 struct OutcomeDay: Hashable, Comparable {

@@ -1,5 +1,6 @@
 import Fulfillment
 import Postgres
+import Timestamps
 
 /// The outcomes' partitions, one for each UTC day. Nobody waits for them: records of a day without one are in the default
 /// partition, and no step here holds up a writer for longer than the functions' `lock_timeout`.

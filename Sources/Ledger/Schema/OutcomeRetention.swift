@@ -1,5 +1,6 @@
 import Fulfillment
 import Postgres
+import Timestamps
 
 /// Keeps the outcomes' partitions: makes those of the days to come, and forgets decided submissions after their time.
 /// Grants, holds and refunds are never forgotten. One replica at a time does it for all; nothing waits for it, and it
@@ -16,6 +17,18 @@ public struct OutcomeRetention: Sendable {
     /// Between two turns, of whichever replica. Seconds.
     public static let turnSeconds = 45.0
 
+    /// Rows that were forgotten.
+    public struct Pruned: Sendable, Equatable {
+        public var outcomes = 0
+        public var proofs = 0
+        public var sightings = 0
+        public var replays = 0
+        public var notifications = 0
+        public var finishes = 0
+        public var refundRequests = 0
+        public var consumptionReports = 0
+    }
+
     public struct Report: Sendable, Equatable {
         /// Another replica took its turn a moment ago: nothing was looked at.
         public var isAnothersTurn = false
@@ -27,10 +40,7 @@ public struct OutcomeRetention: Sendable {
         public var blockers: [LockHolder]?
         /// PostgreSQL's clock less ours, where they disagree by more than `clockTolerance`: nothing was forgotten.
         public var clockDifference: Double?
-        public var prunedOutcomes = 0
-        public var prunedProofs = 0
-        public var prunedSightings = 0
-        public var prunedReplays = 0
+        public var pruned = Pruned()
     }
 
     private static let takingTurn = LedgerSQL.statement(PackageResources.upsert_maintenance_turn_sql)
@@ -67,10 +77,19 @@ public struct OutcomeRetention: Sendable {
         let today = min(now.daysSinceEpoch, theirs.daysSinceEpoch)
         let old = existing.filter { $0.sinceEpoch < today - days }.sorted()
         try await drop(old.prefix(Self.droppedAtATime), &report)
-        report.prunedOutcomes = try await Pruning.defaults.run(before: today - days, in: pool)
-        report.prunedProofs = try await Pruning.proofs.run(before: today - days, in: pool)
-        report.prunedSightings = try await Pruning.sightings.run(before: today - RiskFacts.deviceDays + 1, in: pool)
-        report.prunedReplays = try await Pruning.replays.run(before: today - Replays.days + 1, in: pool)
+        report.pruned.outcomes = try await Pruning.defaults.run(before: today - days, in: pool)
+        report.pruned.proofs = try await Pruning.proofs.run(before: today - days, in: pool)
+        report.pruned.sightings = try await Pruning.sightings.run(before: today - RiskFacts.deviceDays + 1, in: pool)
+        report.pruned.replays = try await Pruning.replays.run(before: today - Replays.days + 1, in: pool)
+        report.pruned.notifications = try await Pruning.notifications.run(
+            before: today - StoreNotice.rememberedDays, in: pool)
+        _ = try await Pruning.subscriptionReceipts.run(before: today - ToldSubscriptions.receiptDays, in: pool)
+        report.pruned.finishes = try await Pruning.finishes.run(before: today - LeasedFinish.keptDays, in: pool)
+        report.pruned.refundRequests = try await Pruning.refundRequests.run(
+            before: today - LeasedRefundRequest.keptDays, in: pool)
+        report.pruned.consumptionReports = try await Pruning.consumptionReports.run(
+            before: today - ConsumptionReport.keptDays, in: pool)
+        _ = try await PostgresAnnouncements.forgetEvidence(in: pool)
         return report
     }
 

@@ -3,11 +3,17 @@ import Postgres
 /// Deletes old rows of one table, found by an index on their date: many at a time are found, and a few thousand deleted
 /// by each statement.
 struct Pruning: Sendable {
-    static let defaults = Pruning(
-        "outcomes_default", by: "decided_at", limit: "$1::date::timestamp AT TIME ZONE 'UTC'")
+    static let defaults = Pruning("outcomes_default", by: "decided_at", limit: startOfDay)
     static let proofs = Pruning("proofs", by: "seen_on")
     static let sightings = Pruning("device_sightings", by: "day")
     static let replays = Pruning("replays", by: "day")
+    static let notifications = Pruning("notifications", by: "taken_on")
+    static let finishes = Pruning("finishes", by: "ended_on")
+    static let refundRequests = Pruning("refund_requests", by: "taken_at", limit: startOfDay)
+    static let consumptionReports = Pruning("consumption_reports", by: "told_at", limit: startOfDay)
+
+    private static let startOfDay = "$1::date::timestamp AT TIME ZONE 'UTC'"
+    static let subscriptionReceipts = Pruning("subscription_receipts", by: "over_on")
 
     let finding: PostgresStatement
     let deleting: PostgresStatement

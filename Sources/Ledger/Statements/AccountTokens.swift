@@ -1,4 +1,5 @@
 import Fulfillment
+import Identifiers
 import Postgres
 
 /// What was learnt of account tokens, read under their locks and written with the batch that learns.
@@ -67,13 +68,14 @@ enum AccountTokens {
         let rows = try session.execute(
             finding, parameters(tokens) + [.int8(Int64(AccountTokenFacts.maximumSenders) + 1)])
         let (numbers, player) = (try rows.column("number"), try rows.column("player_id"))
-        let senders = try rows.column("senders")
+        let (senders, told) = (try rows.column("senders"), try rows.column("told_player_id"))
         var facts: Facts = [:]
         for row in 0..<rows.count {
             guard let number = rows.int8(row, numbers) else { continue }
             facts[tokens[Int(number) - 1]] = AccountTokenFacts(
                 learntOf: rows.text(row, player).map { Identifier($0) },
-                senders: Set((rows.textArray(row, senders) ?? []).compactMap { $0.map { Identifier($0) } }))
+                senders: Set((rows.textArray(row, senders) ?? []).compactMap { $0.map { Identifier($0) } }),
+                told: rows.text(row, told).map { Identifier($0) })
         }
         return facts
     }

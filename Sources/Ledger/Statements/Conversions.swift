@@ -1,5 +1,7 @@
 import Fulfillment
+import Identifiers
 import Postgres
+import Timestamps
 
 extension NameBasedUUID {
     var stored: PostgresUUID { PostgresUUID(high: high, low: low) }

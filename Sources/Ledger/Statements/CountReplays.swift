@@ -1,5 +1,7 @@
 import Fulfillment
+import Identifiers
 import Postgres
+import Timestamps
 
 /// The batch's replays of others' purchases, in one statement; none where there are none.
 enum CountReplays {

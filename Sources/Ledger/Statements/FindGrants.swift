@@ -1,4 +1,5 @@
 import Fulfillment
+import Identifiers
 import Postgres
 
 enum FindGrants {
@@ -13,13 +14,16 @@ enum FindGrants {
         let (id, owner) = (try rows.column("transaction_id"), try rows.column("player_id"))
         let (submission, isRevoked) = (try rows.column("submission_key"), try rows.column("is_revoked"))
         let (event, isBound) = (try rows.column("event"), try rows.column("is_bound"))
+        let operatorRevokedAt = try rows.column("operator_revoked_at")
         var grants: [StoreTransactionID: LedgerView.Grant] = [:]
         for row in 0..<rows.count {
             guard let transaction = rows.text(row, id), let player = rows.text(row, owner) else { continue }
-            grants[Identifier(transaction)] = LedgerView.Grant(
+            var grant = LedgerView.Grant(
                 player: Identifier(player), submission: rows.uuid(row, submission)?.nameBased,
                 isRevoked: rows.bool(row, isRevoked) ?? false, event: rows.bytes(row, event),
                 isBound: rows.bool(row, isBound) ?? false)
+            grant.operatorRevokedAt = rows.timestamp(row, operatorRevokedAt)
+            grants[Identifier(transaction)] = grant
         }
         return grants
     }

@@ -1,4 +1,5 @@
 import Fulfillment
+import Identifiers
 import Postgres
 
 enum FindHolds {
@@ -46,13 +47,15 @@ enum FindRefunds {
 }
 
 private struct RefundColumns {
-    let transaction, bundle, environment, revokedAt: PostgresColumn
+    let transaction, bundle, environment, revokedAt, reason, share: PostgresColumn
 
     init(_ rows: PostgresRows) throws(PostgresError) {
         transaction = try rows.column("transaction_id")
         bundle = try rows.column("bundle_id")
         environment = try rows.column("environment")
         revokedAt = try rows.column("revoked_at")
+        reason = try rows.column("reason")
+        share = try rows.column("refunded_milli_percent")
     }
 }
 
@@ -64,6 +67,8 @@ extension LedgerView {
         else { return }
         let key = RefundKey(
             transactionID: Identifier(transaction), bundleID: Identifier(bundle), environment: environment)
-        refunds[key] = time
+        refunds[key] = GrantRevocations.Revocation(
+            at: time, reason: rows.text(row, columns.reason).flatMap(Reason.init(rawValue:)) ?? .refund,
+            milliPercent: rows.int4(row, columns.share).flatMap { Int32(exactly: $0) })
     }
 }

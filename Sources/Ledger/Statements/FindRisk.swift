@@ -1,5 +1,7 @@
 import Fulfillment
+import Identifiers
 import Postgres
+import Timestamps
 
 /// The facts behind signals, for a whole batch in one statement.
 enum FindRisk {
@@ -51,11 +53,5 @@ enum FindRisk {
             facts.playersOfDevice[device, default: []].formUnion(players.compactMap { $0.map { Identifier($0) } })
         }
         return facts
-    }
-}
-
-extension JudgedPurchase.Verdict {
-    fileprivate var isRejection: Bool {
-        if case .reject = self { true } else { false }
     }
 }

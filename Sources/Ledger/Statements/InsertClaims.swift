@@ -1,4 +1,5 @@
 import Fulfillment
+import Identifiers
 import Postgres
 
 /// A claim as it is about to be in the table.

@@ -1,4 +1,5 @@
 import Fulfillment
+import Identifiers
 import Postgres
 
 struct GrantRow {
@@ -6,12 +7,40 @@ struct GrantRow {
     let decision: PendingDecision
 }
 
+/// Of what Apple is to be told that it is delivered.
+struct FinishRow {
+    let finish: Settlement.Finish
+    let bundleID: BundleID
+    let environment: StoreEnvironment
+
+    init(_ finish: Settlement.Finish, of decision: PendingDecision) {
+        self.finish = finish
+        bundleID = decision.submission.bundleID
+        environment = decision.environment
+    }
+
+    init?(_ row: GrantRow) {
+        guard let finish = row.decision.finish(of: row.grant) else { return nil }
+        self.init(finish, of: row.decision)
+    }
+
+    /// Each transaction once, by transaction.
+    fileprivate static func sorted(_ rows: [FinishRow]) -> [FinishRow] {
+        guard rows.count > 1 else { return rows }
+        var seen: Set<StoreTransactionID> = []
+        return rows.filter { seen.insert($0.finish.transactionID).inserted }
+            .sorted { $0.finish.transactionID < $1.finish.transactionID }
+    }
+}
+
 enum InsertGrants {
     private static let statement = LedgerSQL.statement(PackageResources.insert_grants_sql)
 
     /// How many were granted now. `rows` are sorted by transaction.
-    static func run(_ rows: [GrantRow], in session: PostgresSession) throws -> Int {
-        guard !rows.isEmpty else { return 0 }
+    /// - Parameter others: granted before. Apple is to be told of those, too, that they are delivered.
+    static func run(_ rows: [GrantRow], others: [FinishRow] = [], in session: PostgresSession) throws -> Int {
+        guard !rows.isEmpty || !others.isEmpty else { return 0 }
+        let finishes = FinishRow.sorted(rows.compactMap(FinishRow.init) + others)
         return try session.execute(
             statement,
             [
@@ -32,7 +61,23 @@ enum InsertGrants {
                 .int8Array(rows.map(\.decision.catalogVersion)),
                 .boolArray(rows.map { $0.decision.isBound($0.grant.purchase) }),
                 .textArray(rows.map { $0.grant.purchase.appTransactionID?.text }),
+            ] + toldColumns(rows) + [
+                .identifiers(finishes.lazy.map(\.finish.transactionID)),
+                .identifiers(finishes.lazy.map(\.bundleID)),
+                .textArray(finishes.map(\.environment.rawValue)),
+                .uuids(finishes.lazy.map(\.finish.eventID)),
             ]
         ).count
+    }
+
+    /// What decides nothing: null where Apple does not tell it.
+    private static func toldColumns(_ rows: [GrantRow]) -> [PostgresParameter] {
+        let told = rows.map(\.grant.purchase.told)
+        return [
+            .int8Array(told.map { $0?.priceMilliunits }), .textArray(rows.map(\.grant.purchase.currency)),
+            .textArray(told.map { $0?.storefront }), .int4Array(told.map { $0?.offerType }),
+            .textArray(told.map { $0?.offerDiscountType }), .textArray(told.map { $0?.transactionReason }),
+            .boolArray(told.map { $0?.isTrial == true ? true : nil }),
+        ]
     }
 }

@@ -39,6 +39,8 @@ enum InsertHolds {
                 .byteaArray(rows.map { $0.hold.evidence(of: $0.decision).storedBytes }),
                 // A signal's name has no comma; arrays of arrays must be of one length.
                 .textArray(rows.map { $0.hold.risk.map(\.rawValue).joined(separator: ",") }),
+                .textArray(rows.map(\.decision.source.rawValue)),
+                .boolArray(rows.map { $0.decision.announced?.isRenewal ?? false }),
             ]
         ).count
     }

@@ -1,5 +1,7 @@
 import Fulfillment
+import Identifiers
 import Postgres
+import Timestamps
 
 /// What a record is known by in the table of outcomes.
 struct OutcomeKey: Hashable, Comparable {

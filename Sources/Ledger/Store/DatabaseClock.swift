@@ -1,5 +1,6 @@
 import Fulfillment
 import Postgres
+import Timestamps
 
 /// PostgreSQL's clock, by which leases, due times and days go.
 public enum DatabaseClock {

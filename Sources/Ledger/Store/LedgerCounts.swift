@@ -9,11 +9,14 @@ public struct LedgerCounts: Sendable, Equatable {
     /// Waiting for an operator; refused ones do not count.
     public let held: Int
     public let outboxPending: Int
+    /// Purchases that Apple told of and that are nobody's.
+    public let unclaimed: Int
 
-    public init(parked: Int, held: Int, outboxPending: Int) {
+    public init(parked: Int, held: Int, outboxPending: Int, unclaimed: Int = 0) {
         self.parked = parked
         self.held = held
         self.outboxPending = outboxPending
+        self.unclaimed = unclaimed
     }
 
     private static let statement = LedgerSQL.statement(PackageResources.count_backlog_sql)
@@ -26,7 +29,8 @@ public struct LedgerCounts: Sendable, Equatable {
             try floor.advance(in: session)
             func count(_ name: StaticString) throws -> Int { Int(rows.int8(0, try rows.column(name)) ?? 0) }
             return LedgerCounts(
-                parked: try count("parked"), held: try count("held"), outboxPending: try count("unpublished"))
+                parked: try count("parked"), held: try count("held"), outboxPending: try count("unpublished"),
+                unclaimed: try count("unclaimed"))
         }
     }
 }

@@ -1,4 +1,7 @@
+import Encodings
 import Fulfillment
+import Identifiers
+import Timestamps
 
 extension PendingDecision {
     /// Scalars of a product id that a client claims: nothing else bounds it.

@@ -1,4 +1,5 @@
 import Fulfillment
+import Identifiers
 import Ledger
 import TestSupport
 import Testing
@@ -93,7 +94,8 @@ struct ParkedSubmissionsConformance {
             for offset in Int64(1)...3 { try await subject.store.park(submission(offset)) }
             let taken = try await subject.store.leaseDue(limit: 10).sorted { $0.position.offset < $1.position.offset }
             #expect(taken.map(\.position.offset) == [1, 2, 3])
-            let history = WaitingHistory(failures: 9, doubts: [.noPurchase: 1], firstFailureAt: Sample.noon)
+            var history = WaitingHistory(failures: 9, doubts: [.noPurchase: 1], firstFailureAt: Sample.noon)
+            history.lookedUp = ["1000", "1001"]
             try await subject.store.reschedule(
                 taken[0], reason: .doubt, detail: nil, history: history, dueAfterSeconds: 0)
             try await subject.store.endLease(of: taken[1])

@@ -1,7 +1,9 @@
 import Fulfillment
+import Identifiers
 import Ledger
 import TestSupport
 import Testing
+import Timestamps
 
 /// What every ledger does, the one in memory and the one in PostgreSQL.
 @Suite("Every purchase ledger")

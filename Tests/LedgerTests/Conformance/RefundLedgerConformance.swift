@@ -1,18 +1,20 @@
 import Fulfillment
+import Identifiers
 import Ledger
 import TestSupport
 import Testing
+import Timestamps
 
 /// What every ledger does with refunds, the one in memory and the one in PostgreSQL.
 @Suite("Every refund ledger")
 struct RefundLedgerConformance {
     struct Subject {
         let ledger: any PurchaseLedger
-        let refunds: any RefundLedger
+        let refunds: any NoticeLedger
 
         func apply(_ received: ReceivedNotice...) async throws -> [String] {
             try await refunds.apply(received, catalog: Catalog(version: 1, apps: [AppPolicy(bundleID: Sample.bundle)]))
-                .value.map { if case .applied(let effect) = $0 { effect.name } else { "refused" } }
+                .value.effects.map { if case .applied(let effect) = $0 { effect.name } else { "refused" } }
         }
 
         func submit(
@@ -32,7 +34,7 @@ struct RefundLedgerConformance {
         case .postgres:
             let database = try await LedgerDatabase()
             let ledger = database.ledger()
-            try await body(Subject(ledger: ledger, refunds: PostgresRefunds(pool: database.pool)))
+            try await body(Subject(ledger: ledger, refunds: PostgresNotices(pool: database.pool)))
             await ledger.close()
         }
     }
@@ -41,12 +43,13 @@ struct RefundLedgerConformance {
         _ id: String, kind: ProductKind = .consumable, isReversal: Bool = false, after seconds: Int64 = 0
     ) -> ReceivedNotice {
         let signedAt = Sample.noon.adding(milliseconds: 1_000 * seconds)
+        let name = Identifier("\(isReversal) \(id) \(seconds)")
+        let refund = RefundNotice(
+            id: name, change: isReversal ? .reversed : .revoked(.refund, at: signedAt), signedAt: signedAt,
+            transaction: NotifiedTransaction(
+                purchase: Sample.purchase(id), kind: kind, bundleID: Sample.bundle, environment: .production))
         return ReceivedNotice(
-            RefundNotice(
-                id: Identifier("\(isReversal) \(id) \(seconds)"),
-                change: isReversal ? .reversed : .revoked(.refund, at: signedAt), signedAt: signedAt,
-                transaction: NotifiedTransaction(
-                    purchase: Sample.purchase(id), kind: kind, bundleID: Sample.bundle, environment: .production)),
+            StoreNotice(refund, type: isReversal ? "REFUND_REVERSED" : "REFUND", id: name),
             topic: "app-store-notifications", partition: 0, traceparent: nil, decidedAt: Sample.noon)
     }
 

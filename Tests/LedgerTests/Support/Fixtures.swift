@@ -1,4 +1,6 @@
 import Fulfillment
+import Identifiers
+import Timestamps
 
 /// Purchases and decisions with everything that a test does not care about filled in.
 enum Sample {

@@ -1,8 +1,10 @@
+import Dispatch
 import EmbeddedPostgres
 import Fulfillment
 import Ledger
 import Postgres
 import Synchronization
+import TestSupport
 import Testing
 
 /// One server for the whole process, and a database of its own for each test.
@@ -12,16 +14,40 @@ struct LedgerDatabase: Sendable {
     let pool: PostgresPool
 
     private static let server = Result {
-        try EmbeddedPostgres.start(durable: false, settings: ["max_connections": "500"])
+        try EmbeddedPostgres.start(durable: false, settings: ["max_connections": "1000"])
     }
     private static let number = Atomic<Int>(0)
+    private static let emptyTemplate = "template1"
+    /// A migrated database on the shared server, to be copied: hundreds of migrations at once would keep it busy for minutes.
+    private static let migratedTemplate = Task {
+        let template = "ledger_template"
+        let session = LedgerDatabase.pool(try await create(template), size: 1)
+        try await session.run { try Schema.migrate($0) }
+        // A database that somebody is connected to cannot be copied.
+        await session.close()
+        return template
+    }
 
     /// - Parameter server: nil for the shared one.
     init(server: EmbeddedPostgres? = nil, isMigrated: Bool = true) async throws {
         let name = "ledger_\(Self.number.add(1, ordering: .relaxed).newValue)"
-        uri = try (server ?? Self.server.get()).createDatabase(name)
+        let isCopied = isMigrated && server == nil
+        uri = try await Self.create(
+            name, of: isCopied ? Self.migratedTemplate.value : Self.emptyTemplate, on: server)
         pool = Self.pool(uri, size: 1)
-        if isMigrated { try await pool.run { try Schema.migrate($0) } }
+        if isMigrated, !isCopied { try await pool.run { try Schema.migrate($0) } }
+    }
+
+    /// On a thread that may block.
+    private static func create(
+        _ name: String, of template: String = emptyTemplate, on server: EmbeddedPostgres? = nil
+    ) async throws -> String {
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(
+                    with: Result { try (server ?? Self.server.get()).createDatabase(name, template: template) })
+            }
+        }
     }
 
     init(existing uri: String) {
@@ -31,7 +57,9 @@ struct LedgerDatabase: Sendable {
 
     static func pool(_ uri: String, size: Int = 3) -> PostgresPool {
         let configuration = PostgresConfiguration(
-            uri: uri, applicationName: "ledger-tests", preparedSessionSettings: PostgresLedger.sessionSettings)
+            uri: uri, applicationName: "ledger-tests", preparedSessionSettings: PostgresLedger.sessionSettings,
+            // Hundreds of tests begin at once on one server: that is slow, and no fault of what is tested.
+            connectTimeoutSeconds: 60, answerMarginSeconds: 60)
         return PostgresPool(configuration: configuration, size: size)
     }
 
@@ -55,6 +83,14 @@ struct LedgerDatabase: Sendable {
     func number(_ sql: String) async throws -> Int {
         let number = try await pool.run { try $0.execute(PostgresStatement(sql)).int8(0, 0) }
         return Int(try #require(number))
+    }
+
+    /// Returns when so many sessions wait for a lock.
+    func waitForLocks(_ sessions: Int = 1) async throws {
+        let count = """
+            SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+            """
+        try await eventually("\(sessions) wait for a lock") { try await number(count) >= sessions }
     }
 
     func run(_ script: String) async throws {

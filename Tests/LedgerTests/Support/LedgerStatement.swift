@@ -2,6 +2,7 @@ import Foundation
 import Fulfillment
 import Postgres
 import Testing
+import Timestamps
 
 /// A statement of the ledger's, to look at its plan.
 struct LedgerStatement: Sendable {

@@ -2,6 +2,7 @@ import Foundation
 import Ledger
 import Postgres
 import Synchronization
+import Timestamps
 
 /// A session in a transaction that stays open, as a backup's does, until it is ended.
 final class OpenTransaction: Sendable {
@@ -14,7 +15,8 @@ final class OpenTransaction: Sendable {
     /// Returns once `script` has run in it.
     init(_ database: LedgerDatabase, _ script: String) async throws {
         let pool = PostgresPool(
-            configuration: PostgresConfiguration(uri: database.uri, applicationName: Self.applicationName), size: 1)
+            configuration: PostgresConfiguration(
+                uri: database.uri, applicationName: Self.applicationName, connectTimeoutSeconds: 60), size: 1)
         self.pool = pool
         let (started, starting) = AsyncStream<Void>.makeStream()
         let end = end

@@ -1,5 +1,6 @@
 import Fulfillment
-import Ledger
+
+@testable import Ledger
 
 extension Sample {
     static func parking(
@@ -14,9 +15,13 @@ extension Sample {
 }
 
 /// With a database of its own and a store of parked submissions, which is closed afterwards.
-func withParking(_ body: (LedgerDatabase, PostgresParking) async throws -> Void) async throws {
+///
+/// - Parameter hasSecondWriter: false where both may not count at once, as they do when the first is slow.
+func withParking(hasSecondWriter: Bool = true, _ body: (LedgerDatabase, PostgresParking) async throws -> Void)
+    async throws
+{
     let database = try await LedgerDatabase()
-    let store = PostgresParking(pool: LedgerDatabase.pool(database.uri))
+    let store = PostgresParking(pool: LedgerDatabase.pool(database.uri), hasSecondWriter: hasSecondWriter)
     try await body(database, store)
     await store.close()
 }

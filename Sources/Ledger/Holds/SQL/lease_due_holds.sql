@@ -31,7 +31,8 @@ SELECT transaction_id, original_transaction_id, product_id, reason, waived, rele
             AND grants.purchased_at >= date_trunc('day', leased.purchased_at AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'
             AND grants.purchased_at < date_trunc('day', leased.purchased_at AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'
                 + interval '24 hours'
-    ) END AS daily_count, due_at IS NOT NULL AS is_due, risk
+    ) END AS daily_count, due_at IS NOT NULL AS is_due, risk,
+    source, is_renewal
 FROM leased
 LEFT JOIN held_submissions USING (submission_key)
 ORDER BY due_at, CASE WHEN due_at IS NULL THEN held_at END, transaction_id;

@@ -1,17 +1,28 @@
--- Enters what is new, revoked where Apple said so before. How many were entered, and the lines whose transaction another player has. Holds that it may end are
--- made due: a worker finds the grant.
+-- Enters what is new, taken back by as much as Apple said before, unless the file says that it was. Returns how many were
+-- entered. Holds that it may end are made due: a worker finds the grant.
 WITH entered AS (
     INSERT INTO grants (
         transaction_id, original_transaction_id, player_id, bundle_id, product_id, quantity, environment, purchased_at,
-        expires_at, revoked_at, granted_at, submission_id)
+        expires_at, revoked_at, revoked_units, apple_revoked_at, apple_revocation_reason, apple_revoked_milli_percent,
+        granted_at, submission_id)
     SELECT DISTINCT ON (transaction_id) transaction_id, original_transaction_id, player_id, bundle_id, product_id,
-        quantity, environment, purchased_at, expires_at,
-        coalesce(revoked_at, (
-            SELECT refunds.revoked_at FROM refunds
-            WHERE refunds.transaction_id = imported.transaction_id AND refunds.bundle_id = imported.bundle_id
-                AND refunds.environment = imported.environment
-        )), granted_at, submission_id
+        quantity, environment, purchased_at, expires_at, coalesce(revoked_at, refund.at),
+        -- To the nearest, and at least 1.
+        CASE WHEN refund.at IS NOT NULL
+            THEN greatest(1, (quantity::int8 * refund.milli_percent + 50000) / 100000)::int4 END,
+        refund.at, refund.reason,
+        refund.milli_percent, granted_at, submission_id
     FROM imported
+    LEFT JOIN LATERAL (
+        SELECT refunds.revoked_at AS at, refunds.reason,
+            CASE WHEN refunds.refunded_milli_percent BETWEEN 1 AND 99999 THEN refunds.refunded_milli_percent
+                ELSE 100000 END AS milli_percent
+        FROM refunds
+        WHERE refunds.transaction_id = imported.transaction_id AND refunds.bundle_id = imported.bundle_id
+            AND refunds.environment = imported.environment AND refunds.revoked_at IS NOT NULL
+            AND imported.revoked_at IS NULL
+        LIMIT 1
+    ) AS refund ON true
     ORDER BY transaction_id, line
     ON CONFLICT DO NOTHING
     RETURNING original_transaction_id

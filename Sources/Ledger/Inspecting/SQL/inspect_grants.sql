@@ -2,7 +2,7 @@
 SELECT coalesce(json_agg(found), '[]')::text AS rows
 FROM (
     SELECT transaction_id, original_transaction_id, player_id, bundle_id, product_id, kind, quantity, environment,
-        purchased_at, expires_at, submission_id, granted_at, revoked_at, revision, catalog_version,
+        purchased_at, expires_at, submission_id, granted_at, revoked_at, revoked_units, revision, catalog_version,
         app_transaction_id, event IS NULL AS imported
     FROM grants
     WHERE transaction_id IN (

@@ -1,8 +1,9 @@
--- $1 apps; $2 hashes of account tokens; $3 how many senders at most: what is known of each.
-SELECT wanted.number, known.player_id, known.senders
+-- $1 apps; $2 hashes of account tokens; $3 how many senders at most: what is known of each, and whose player-accounts
+-- says that it is.
+SELECT wanted.number, known.player_id, known.senders, told.player_id AS told_player_id
 FROM unnest($1::text[], $2::bytea[]) WITH ORDINALITY AS wanted (bundle_id, token, number)
-CROSS JOIN LATERAL (
-    SELECT player_id, ARRAY(
+LEFT JOIN LATERAL (
+    SELECT true AS is_known, player_id, ARRAY(
         SELECT sender.player_id
         FROM account_token_senders AS sender
         WHERE sender.bundle_id = wanted.bundle_id AND sender.token = wanted.token
@@ -11,4 +12,8 @@ CROSS JOIN LATERAL (
     WHERE bundle_id = wanted.bundle_id AND token = wanted.token
     -- Keeps the planner from joining the whole table, however small it was when the plan was made.
     LIMIT 1
-) AS known;
+) AS known ON true
+LEFT JOIN LATERAL (
+    SELECT player_id FROM player_accounts WHERE bundle_id = wanted.bundle_id AND token = wanted.token LIMIT 1
+) AS told ON true
+WHERE known.is_known OR told.player_id IS NOT NULL;

@@ -2,7 +2,9 @@
 SELECT known.*
 FROM unnest($1::text[]) AS wanted (id)
 CROSS JOIN LATERAL (
-    SELECT transaction_id, player_id, submission_key, revoked_at IS NOT NULL AS is_revoked,
+    SELECT transaction_id, player_id, submission_key,
+        revoked_at IS NOT NULL AND coalesce(revoked_units, quantity) >= quantity AS is_revoked,
+        CASE WHEN coalesce(apple_revoked_milli_percent, 0) < 100000 THEN operator_revoked_at END AS operator_revoked_at,
         CASE WHEN submission_key = ANY ($2::uuid[]) THEN event END AS event, is_bound
     FROM grants
     WHERE transaction_id = wanted.id

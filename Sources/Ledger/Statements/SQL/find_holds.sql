@@ -4,17 +4,17 @@ SELECT known.*
 FROM unnest($1::text[]) AS wanted (id)
 CROSS JOIN LATERAL (
     (SELECT transaction_id, player_id, reason, NULL::text AS bundle_id, NULL::text AS environment,
-        NULL::timestamptz AS revoked_at
+        NULL::timestamptz AS revoked_at, NULL::int4 AS refunded_milli_percent
     FROM holds WHERE transaction_id = wanted.id LIMIT 1)
     UNION ALL
-    (SELECT transaction_id, player_id, NULL, NULL, NULL, NULL FROM refusals
+    (SELECT transaction_id, player_id, NULL, NULL, NULL, NULL, NULL FROM refusals
     WHERE transaction_id = wanted.id AND player_id = ANY ($2::text[]))
 ) AS known
 UNION ALL
 SELECT refund.*
 FROM unnest($3::text[]) AS wanted (id)
 CROSS JOIN LATERAL (
-    SELECT transaction_id, NULL, NULL, bundle_id, environment, revoked_at
+    SELECT transaction_id, NULL, reason, bundle_id, environment, revoked_at, refunded_milli_percent
     FROM refunds
     WHERE transaction_id = wanted.id AND revoked_at IS NOT NULL
     -- Keeps the planner from joining the whole table, however small it was when the plan was made.

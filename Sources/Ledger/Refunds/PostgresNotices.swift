@@ -1,8 +1,8 @@
 import Fulfillment
 import Postgres
 
-/// What Apple took back, in PostgreSQL. Any number of replicas at once: the claims' locks order them.
-public struct PostgresRefunds: RefundLedger {
+/// What Apple tells by itself, in PostgreSQL. Any number of replicas at once: the claims' locks order them.
+public struct PostgresNotices: NoticeLedger {
     private let pool: PostgresPool
 
     public init(pool: PostgresPool) {
@@ -10,18 +10,19 @@ public struct PostgresRefunds: RefundLedger {
     }
 
     /// Throws a `PostgresError`. Where one of the notices is refused for its data, each has a transaction of its own.
-    public func apply(_ notices: [ReceivedNotice], catalog: Catalog) async throws -> Durable<[AppliedNotice]> {
-        guard !notices.isEmpty else { return Durable([], in: nil) }
-        let write = RefundBatchWrite(received: notices, catalog: catalog)
+    public func apply(_ notices: [ReceivedNotice], catalog: Catalog) async throws -> Durable<AppliedNotices> {
+        guard !notices.isEmpty else { return Durable(AppliedNotices(), in: nil) }
+        let write = NoticeBatchWrite(received: notices, catalog: catalog)
         do {
             let done = try await pool.run { try write.run(in: $0) }
-            return Durable(done.effects.map(AppliedNotice.applied), in: done.history)
+            return Durable(
+                AppliedNotices(effects: done.effects.map(AppliedNotice.applied), events: done.events), in: done.history)
         } catch {
             let failure = PostgresError(caught: error)
             guard failure.kind == .data else { throw failure }
         }
-        if notices.count == 1 { return Durable([.refused], in: nil) }
-        var applied: [AppliedNotice] = []
+        if notices.count == 1 { return Durable(AppliedNotices(effects: [.refused]), in: nil) }
+        var applied = AppliedNotices()
         var history: DatabaseHistory?
         for notice in notices {
             let one = try await apply([notice], catalog: catalog)
@@ -31,7 +32,8 @@ public struct PostgresRefunds: RefundLedger {
                 )
             }
             history = history ?? one.history
-            applied += one.value
+            applied.effects += one.value.effects
+            applied.events += one.value.events
         }
         return Durable(applied, in: history)
     }

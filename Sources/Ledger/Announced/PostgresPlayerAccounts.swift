@@ -1,0 +1,67 @@
+import Fulfillment
+import Identifiers
+import Postgres
+
+/// Whose account tokens are, in PostgreSQL.
+public struct PostgresPlayerAccounts: PlayerAccounts {
+    private static let entering = LedgerSQL.statement(PackageResources.upsert_player_accounts_sql)
+    private static let locking = LedgerSQL.statement(PackageResources.lock_announced_of_tokens_sql)
+    private static let retrying = LedgerSQL.statement(PackageResources.retry_announced_purchases_sql)
+
+    private let pool: PostgresPool
+
+    public init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// Throws a `PostgresError`. Where one of them is refused for its data, each has a transaction of its own.
+    public func apply(_ accounts: [ReceivedAccount]) async throws -> Durable<[AppliedAccount]> {
+        guard !accounts.isEmpty else { return Durable([], in: nil) }
+        do {
+            let history = try await pool.run { try Self.write(accounts, in: $0) }
+            return Durable(accounts.map { _ in .applied }, in: history)
+        } catch {
+            let failure = PostgresError(caught: error)
+            guard failure.kind == .data else { throw failure }
+        }
+        if accounts.count == 1 { return Durable([.refused], in: nil) }
+        var applied: [AppliedAccount] = []
+        var history: DatabaseHistory?
+        for account in accounts {
+            let one = try await apply([account])
+            if let history, let other = one.history, history != other {
+                throw PostgresError(
+                    sqlState: nil, message: "the database became another one in the middle of a batch", kind: .retriable
+                )
+            }
+            history = history ?? one.history
+            applied += one.value
+        }
+        return Durable(applied, in: history)
+    }
+
+    private static func write(_ accounts: [ReceivedAccount], in session: PostgresSession) throws -> DatabaseHistory? {
+        // Records of one key are in one partition, and come in their order.
+        let newest = Dictionary(accounts.map { ($0.account.token, $0) }) { _, later in later }
+            .values.sorted { $0.account.token < $1.account.token }
+        return try session.transaction { session in
+            let tokens = [
+                PostgresParameter.identifiers(newest.lazy.map(\.account.token.bundleID)),
+                .byteaArray(newest.map(\.account.token.hash.bytes)),
+            ]
+            try session.execute(
+                entering,
+                tokens + [
+                    .textArray(newest.map { $0.account.player?.text }), .int4Array(newest.map(\.partition)),
+                    .int8Array(newest.map(\.offset)), .timestamps(newest.map(\.timestamp)),
+                ])
+            // Those that were forgotten too: whom it is nobody's now may be told otherwise by the catalog.
+            let told = try session.execute(locking, tokens)
+            let transaction = try told.column("transaction_id")
+            if told.count > 0 {
+                try session.execute(retrying, [.textArray((0..<told.count).map { told.text($0, transaction) })])
+            }
+            return try DatabaseHistory.read(in: session)
+        }
+    }
+}

@@ -1,0 +1,26 @@
+-- $1 transactions; $2 their originals; $3 their apps; $4 their environments; $5 hashes of their tokens, or null: whether
+-- anything of the original was granted, or of the one it goes on from, whose that one is, whose the token is, since when the
+-- app grants, and whether Apple took it all back.
+SELECT wanted.number,
+    EXISTS (SELECT FROM grants WHERE transaction_id IN (wanted.original, before.original))
+        OR EXISTS (
+            SELECT FROM grants
+            WHERE original_transaction_id IN (wanted.original, before.original)
+                AND original_transaction_id <> transaction_id
+        ) AS is_let_in,
+    (
+        SELECT player_id FROM claims
+        WHERE original_transaction_id = before.original AND bundle_id = wanted.bundle_id
+    ) AS previous_owner,
+    (SELECT player_id FROM player_accounts WHERE bundle_id = wanted.bundle_id AND token = wanted.token) AS player_id,
+    (SELECT since FROM missed_purchase_grants WHERE bundle_id = wanted.bundle_id) AS since,
+    EXISTS (
+        SELECT FROM refunds
+        WHERE transaction_id = wanted.id AND bundle_id = wanted.bundle_id AND environment = wanted.environment
+            AND revoked_at IS NOT NULL AND coalesce(refunded_milli_percent, 100000) >= 100000
+    ) AS is_refunded
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bytea[])
+    WITH ORDINALITY AS wanted (id, original, bundle_id, environment, token, number)
+LEFT JOIN LATERAL (
+    SELECT previous_original_transaction_id AS original FROM announced_purchases WHERE transaction_id = wanted.id LIMIT 1
+) AS before ON true;

@@ -1,0 +1,11 @@
+-- Ids and dates stay. $1 days; $2 how many at most
+UPDATE announced_purchases
+SET evidence = NULL, token = NULL, leased_until = NULL
+WHERE state <> 'waiting' AND transaction_id = ANY (ARRAY(
+    SELECT transaction_id
+    FROM announced_purchases
+    WHERE (evidence IS NOT NULL OR token IS NOT NULL) AND state <> 'waiting'
+        AND stored_at < now() - make_interval(days => $1)
+    ORDER BY stored_at
+    LIMIT $2
+    FOR UPDATE SKIP LOCKED));

@@ -1,0 +1,39 @@
+-- Leases what is due, oldest first, then what an older catalog left unclaimed. $1 how many; $2 seconds; $3 the catalog in
+-- force; $4 seconds that one waits for its submission
+-- A lease that ends later than any can was given while the clock was ahead: it is over.
+WITH due AS (
+    SELECT transaction_id
+    FROM announced_purchases
+    WHERE state = 'waiting' AND NOT awaits_submission AND due_at <= now()
+        AND (leased_until IS NULL OR leased_until NOT BETWEEN now() AND now() + interval '10 minutes')
+    ORDER BY due_at
+    LIMIT $1
+    FOR UPDATE SKIP LOCKED
+), patient AS (
+    SELECT transaction_id
+    FROM announced_purchases
+    WHERE state = 'waiting' AND awaits_submission AND due_at <= now() - make_interval(secs => $4)
+        AND (leased_until IS NULL OR leased_until NOT BETWEEN now() AND now() + interval '10 minutes')
+    ORDER BY due_at
+    LIMIT $1 - (SELECT count(*) FROM due)
+    FOR UPDATE SKIP LOCKED
+), outdated AS (
+    SELECT transaction_id
+    FROM announced_purchases
+    WHERE state IN ('unclaimed', 'ignored') AND evidence IS NOT NULL AND catalog_version < $3
+        AND (leased_until IS NULL OR leased_until NOT BETWEEN now() AND now() + interval '10 minutes')
+    ORDER BY catalog_version
+    LIMIT $1 - (SELECT count(*) FROM due) - (SELECT count(*) FROM patient)
+    FOR UPDATE SKIP LOCKED
+), leased AS (
+    UPDATE announced_purchases
+    SET leased_until = now() + make_interval(secs => $2)
+    WHERE transaction_id = ANY (ARRAY(
+        SELECT transaction_id FROM due
+        UNION ALL SELECT transaction_id FROM patient
+        UNION ALL SELECT transaction_id FROM outdated))
+    RETURNING *
+)
+SELECT transaction_id, source, submission_id, is_renewal, grace_expires_at, signed_at, evidence, times_held,
+    leased_until, previous_original_transaction_id
+FROM leased;

@@ -1,0 +1,88 @@
+import Fulfillment
+import Postgres
+import Timestamps
+
+/// Which unclaimed purchases an operator means. Nil means any.
+public struct UnclaimedFilter: Sendable, Equatable {
+    public var bundleID: String?
+    public var reason: UnclaimedReason?
+
+    public init(bundleID: String? = nil, reason: UnclaimedReason? = nil) {
+        self.bundleID = bundleID
+        self.reason = reason
+    }
+
+    fileprivate var parameters: [PostgresParameter] { [.text(bundleID), .text(reason?.rawValue)] }
+}
+
+/// A purchase that Apple told of and that is nobody's, as an operator sees it.
+public struct UnclaimedSummary: Sendable, Equatable {
+    public let transactionID: String
+    public let originalTransactionID: String
+    public let bundleID: String
+    public let productID: String
+    public let environment: String
+    public let source: String
+    public let submissionID: String
+    public let isRenewal: Bool
+    public let purchasedAt: Timestamp
+    public let expiresAt: Timestamp?
+    public let toldAt: Timestamp
+    public let reason: String
+    /// It has an account token that is still known.
+    public let hasToken: Bool
+    /// Of whom the token was learnt: a hint, no proof.
+    public let learntOf: String?
+}
+
+/// Purchases that nobody submitted, for an operator. Every function throws a `PostgresError`.
+public struct UnclaimedAdministration: Sendable {
+    private static let counting = LedgerSQL.statement(PackageResources.count_unclaimed_sql)
+    private static let listing = LedgerSQL.statement(PackageResources.list_unclaimed_sql)
+
+    private let pool: PostgresPool
+
+    public init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    public func count(_ filter: UnclaimedFilter) async throws -> Int {
+        try await pool.count("unclaimed", of: Self.counting, filter.parameters)
+    }
+
+    /// Oldest first.
+    public func list(_ filter: UnclaimedFilter, limit: Int) async throws -> [UnclaimedSummary] {
+        try await pool.run { session in
+            let rows = try session.execute(
+                Self.listing,
+                [.int8(Int64(limit))] + filter.parameters + [.int8(Int64(AccountTokenFacts.maximumSenders))])
+            return try UnclaimedSummary.all(rows)
+        }
+    }
+}
+
+extension UnclaimedSummary {
+    /// Of `list_unclaimed`.
+    fileprivate static func all(_ rows: PostgresRows) throws(PostgresError) -> [UnclaimedSummary] {
+        let (transaction, original) = (try rows.column("transaction_id"), try rows.column("original_transaction_id"))
+        let (bundle, product) = (try rows.column("bundle_id"), try rows.column("product_id"))
+        let (environment, source) = (try rows.column("environment"), try rows.column("source"))
+        let (submission, isRenewal) = (try rows.column("submission_id"), try rows.column("is_renewal"))
+        let (purchasedAt, expiresAt) = (try rows.column("purchased_at"), try rows.column("expires_at"))
+        let (storedAt, reason) = (try rows.column("stored_at"), try rows.column("reason"))
+        let (hasToken, player) = (try rows.column("has_token"), try rows.column("player_id"))
+        return (0..<rows.count).compactMap { row in
+            guard let id = rows.text(row, transaction), let bought = rows.timestamp(row, purchasedAt),
+                let told = rows.timestamp(row, storedAt)
+            else { return nil }
+            return UnclaimedSummary(
+                transactionID: id, originalTransactionID: rows.text(row, original) ?? id,
+                bundleID: rows.text(row, bundle) ?? "", productID: rows.text(row, product) ?? "",
+                environment: rows.text(row, environment) ?? "", source: rows.text(row, source) ?? "",
+                submissionID: rows.text(row, submission) ?? "", isRenewal: rows.bool(row, isRenewal) ?? false,
+                purchasedAt: bought, expiresAt: rows.timestamp(row, expiresAt), toldAt: told,
+                reason: rows.text(row, reason) ?? "", hasToken: rows.bool(row, hasToken) ?? false,
+                learntOf: rows.text(row, player))
+        }
+    }
+}

@@ -1,0 +1,45 @@
+/// Every column that may hold something of a player, and what becomes of it when the player is erased. A test compares
+/// it with the schema: a column that is missing here is one that an erasure forgets.
+enum ErasedColumns {
+    enum Fate: Sendable {
+        /// The pseudonym takes its place.
+        case pseudonym
+        /// The row goes.
+        case deleted
+        /// An event, without what names the player.
+        case rewritten
+        case cleared
+        /// No row is there: what waits has ended before, and what is unpublished is published.
+        case ended
+        /// Holds nothing of any player.
+        case others
+    }
+
+    static let all: [String: Fate] = [
+        "grants.player_id": .pseudonym, "grants.event": .rewritten,
+        "claims.player_id": .pseudonym,
+        "refusals.player_id": .pseudonym,
+        "hold_decisions.player_id": .pseudonym,
+        "grant_decisions.player_id": .pseudonym,
+        "outcomes.player_id": .pseudonym, "outcomes.answer": .rewritten, "outcomes.\(TraceSteps.column)": .cleared,
+        "outcomes.proof": .cleared, "outcomes.content": .others,
+        "device_sightings.player_id": .deleted,
+        "replays.player_id": .deleted,
+        "account_tokens.player_id": .deleted, "account_tokens.token": .deleted,
+        "account_token_senders.player_id": .deleted, "account_token_senders.token": .deleted,
+        "player_accounts.player_id": .deleted, "player_accounts.token": .deleted,
+        "announced_purchases.player_id": .pseudonym, "announced_purchases.token": .cleared,
+        "announced_purchases.evidence": .cleared,
+        "refund_requests.player_id": .pseudonym,
+        "subscriptions.player_id": .pseudonym, "subscription_receipts.receipt": .deleted,
+        "subscription_transfers.from_player_id": .pseudonym, "subscription_transfers.to_player_id": .pseudonym,
+        "proofs.proof": .deleted, "proofs.evidence": .deleted,
+        "holds.player_id": .ended, "holds.evidence": .ended, "held_submissions.submission": .ended,
+        "parked.player_id": .ended, "parked.proof": .ended, "parked.doubts": .ended,
+        "parked_submissions.submission": .ended, "parked_submissions.content": .ended,
+        "outbox.record_key": .ended, "outbox.event": .ended,
+        "erasures.player_id": .cleared,
+        "notification_history.suspect": .others, "notification_history.culprit": .others,
+        "catalogs.sha256": .others, "redriven_dead_letters.content": .others,
+    ]
+}

@@ -1,0 +1,63 @@
+-- All that an index finds of a player, but for grants and claims. $1 player; $2 pseudonym
+WITH tokens AS (
+    DELETE FROM account_tokens WHERE player_id = $1 RETURNING bundle_id, token
+), accounts AS (
+    DELETE FROM player_accounts WHERE player_id = $1 RETURNING bundle_id, token
+), announced AS (
+    SELECT transaction_id FROM announced_purchases WHERE player_id = $1
+    UNION
+    SELECT told.transaction_id
+    FROM (SELECT * FROM tokens UNION SELECT * FROM accounts) AS own
+    JOIN announced_purchases AS told ON told.token = own.token AND told.bundle_id = own.bundle_id
+    UNION
+    -- Where the token is the player's id.
+    SELECT transaction_id FROM announced_purchases WHERE token = sha256(convert_to(lower($1), 'UTF8'))
+), passed_on AS (
+    -- Their original is another player's by now, who is to have them.
+    SELECT transaction_id
+    FROM announced
+    JOIN announced_purchases AS told USING (transaction_id)
+    JOIN claims USING (original_transaction_id)
+    WHERE claims.player_id NOT IN ($1, $2)
+), kept AS (
+    UPDATE announced_purchases
+    SET player_id = CASE WHEN player_id = $1 THEN $2 ELSE player_id END, token = NULL
+    WHERE transaction_id = ANY (ARRAY(SELECT transaction_id FROM passed_on))
+), unheard AS (
+    UPDATE announced_purchases
+    SET player_id = CASE WHEN player_id = $1 THEN $2 ELSE player_id END, token = NULL, evidence = NULL, due_at = NULL,
+        leased_until = NULL, awaits_submission = false,
+        state = CASE WHEN state IN ('waiting', 'unclaimed', 'ignored') THEN 'refused' ELSE state END,
+        reason = CASE WHEN state IN ('waiting', 'unclaimed', 'ignored') THEN 'player_erased' ELSE reason END
+    WHERE transaction_id = ANY (ARRAY(
+        SELECT transaction_id FROM announced EXCEPT SELECT transaction_id FROM passed_on))
+), senders AS (
+    DELETE FROM account_token_senders WHERE player_id = $1
+), followed AS (
+    -- Apple is asked about them no more.
+    UPDATE subscriptions SET player_id = $2, due_at = NULL, leased_until = NULL WHERE player_id = $1
+    RETURNING original_transaction_id
+), receipts AS (
+    DELETE FROM subscription_receipts USING followed
+    WHERE subscription_receipts.original_transaction_id = followed.original_transaction_id
+), claimed AS (
+    UPDATE claims SET player_id = $2 FROM followed
+    WHERE claims.original_transaction_id = followed.original_transaction_id AND claims.player_id = $1
+), transferred AS (
+    UPDATE subscription_transfers
+    SET from_player_id = CASE WHEN from_player_id = $1 THEN $2 ELSE from_player_id END,
+        to_player_id = CASE WHEN to_player_id = $1 THEN $2 ELSE to_player_id END, note = NULL
+    WHERE from_player_id = $1 OR to_player_id = $1
+), requested AS (
+    -- Apple is told nothing of the player any more.
+    UPDATE refund_requests
+    SET player_id = $2, due_at = NULL, result = coalesce(result, 'erased'), ended_at = coalesce(ended_at, now())
+    WHERE player_id = $1
+), replayed AS (
+    DELETE FROM replays WHERE player_id = $1
+), refused AS (
+    UPDATE refusals SET player_id = $2 WHERE player_id = $1
+), held AS (
+    UPDATE hold_decisions SET player_id = $2, submission_id = $2 WHERE player_id = $1
+)
+UPDATE grant_decisions SET player_id = $2, note = NULL WHERE player_id = $1;

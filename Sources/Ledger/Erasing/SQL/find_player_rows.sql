@@ -1,0 +1,16 @@
+-- Whether anything came between. $1 player
+SELECT EXISTS (SELECT FROM grants WHERE player_id = $1) OR EXISTS (SELECT FROM holds WHERE player_id = $1)
+    OR EXISTS (SELECT FROM parked WHERE player_id = $1 AND reason <> 'player_share')
+    OR EXISTS (SELECT FROM parked WHERE player_id = $1 AND reason = 'player_share')
+    OR EXISTS (SELECT FROM refusals WHERE player_id = $1) OR EXISTS (SELECT FROM replays WHERE player_id = $1)
+    OR EXISTS (SELECT FROM account_tokens WHERE player_id = $1)
+    OR EXISTS (SELECT FROM account_token_senders WHERE player_id = $1)
+    OR EXISTS (SELECT FROM player_accounts WHERE player_id = $1)
+    OR EXISTS (SELECT FROM announced_purchases WHERE player_id = $1)
+    OR EXISTS (SELECT FROM hold_decisions WHERE player_id = $1)
+    OR EXISTS (SELECT FROM grant_decisions WHERE player_id = $1)
+    OR EXISTS (SELECT FROM subscriptions WHERE player_id = $1)
+    OR EXISTS (SELECT FROM subscription_transfers WHERE from_player_id = $1)
+    OR EXISTS (SELECT FROM subscription_transfers WHERE to_player_id = $1)
+    OR EXISTS (SELECT FROM refund_requests WHERE player_id = $1)
+    OR EXISTS (SELECT FROM outbox WHERE record_key = $1) AS any_left;

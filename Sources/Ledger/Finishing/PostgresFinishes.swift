@@ -1,0 +1,64 @@
+import Fulfillment
+import Identifiers
+import Postgres
+
+/// What Apple is to be told of, in PostgreSQL, for the workers. Every function throws a `PostgresError`.
+public struct PostgresFinishes: OwedFinishes {
+    /// Seconds between two tries, doubling from the first to the last.
+    public static let shortestLeaseSeconds = 60.0
+    static let longestLeaseSeconds = 6 * 3600.0
+    /// Rows that one look puts off at most, whose events are not acknowledged.
+    static let lookedAtATime: Int64 = 200
+
+    private static let leasing = LedgerSQL.statement(PackageResources.lease_due_finishes_sql)
+    private static let resetting = LedgerSQL.statement(PackageResources.reset_future_finishes_sql)
+    private static let ending = LedgerSQL.statement(PackageResources.end_finish_sql)
+    private static let releasing = LedgerSQL.statement(PackageResources.release_finish_sql)
+
+    private let pool: PostgresPool
+    private let shortestLeaseSeconds: Double
+
+    public init(pool: PostgresPool, shortestLeaseSeconds: Double = PostgresFinishes.shortestLeaseSeconds) {
+        self.pool = pool
+        self.shortestLeaseSeconds = shortestLeaseSeconds
+    }
+
+    public func leaseDueFinishes(limit: Int) async throws -> [LeasedFinish] {
+        try await pool.run { [shortestLeaseSeconds] session in
+            try session.transaction { session in
+                try DueTimes.mend(Self.resetting, in: session)
+                let rows = try session.execute(
+                    Self.leasing,
+                    [
+                        .int8(Int64(limit)), .float8(shortestLeaseSeconds), .float8(Self.longestLeaseSeconds),
+                        .int8(Self.lookedAtATime), .int4(Int32(LeasedFinish.tellingDays)),
+                    ])
+                return try Self.finishes(rows)
+            }
+        }
+    }
+
+    private static func finishes(_ rows: PostgresRows) throws -> [LeasedFinish] {
+        let (transaction, bundle) = (try rows.column("transaction_id"), try rows.column("bundle_id"))
+        let (environment, lease) = (try rows.column("environment"), try rows.column("lease"))
+        let isPast = try rows.column("is_past_its_time")
+        return (0..<rows.count).compactMap { row in
+            guard let id = rows.text(row, transaction), let app = rows.text(row, bundle),
+                let place = rows.text(row, environment).flatMap(StoreEnvironment.init(rawValue:)),
+                let lease = rows.timestampMicroseconds(row, lease)
+            else { return nil }
+            return LeasedFinish(
+                transactionID: Identifier(id), bundleID: Identifier(app), environment: place,
+                isPastItsTime: rows.bool(row, isPast) ?? false, lease: lease)
+        }
+    }
+
+    public func end(_ finish: LeasedFinish, as result: FinishResult) async throws {
+        try await pool.change(
+            .text(finish.transactionID.text), leasedAs: finish.lease, by: Self.ending, [.text(result.rawValue)])
+    }
+
+    public func release(_ finish: LeasedFinish) async throws {
+        try await pool.change(.text(finish.transactionID.text), leasedAs: finish.lease, by: Self.releasing)
+    }
+}

@@ -1,0 +1,31 @@
+-- Leases what is due, oldest first. What is looked at and whose event the outbox still has is put off: for half of the time
+-- that it has waited, within bounds. $1 how many; $2, $3 the shortest and the longest lease, in seconds; $4 how many are
+-- looked at; $5 days that Apple is told
+WITH due AS (
+    SELECT transaction_id, due_at,
+        -- EXISTS might become a hash of the whole table.
+        (SELECT true FROM outbox WHERE outbox.event_id = finishes.event_id LIMIT 1) IS NOT NULL AS is_owed
+    FROM finishes
+    WHERE due_at <= now()
+    ORDER BY due_at
+    LIMIT $4
+    FOR UPDATE OF finishes SKIP LOCKED
+), ready AS (
+    SELECT transaction_id, due_at AS was_due_at FROM due WHERE NOT is_owed ORDER BY due_at LIMIT $1
+), waiting AS (
+    UPDATE finishes
+    SET due_at = now()
+        + make_interval(secs => greatest(2, least(600, extract(epoch FROM now() - created_at) / 2)) * (1 + random()))
+    WHERE transaction_id = ANY (ARRAY(SELECT transaction_id FROM due WHERE is_owed))
+), leased AS (
+    UPDATE finishes
+    SET due_at = now() + make_interval(secs => least($3, $2 * 2 ^ least(tries, 20)) * (1 + random() / 2)),
+        tries = tries + 1
+    FROM ready
+    WHERE finishes.transaction_id = ready.transaction_id
+    RETURNING finishes.*, was_due_at
+)
+SELECT transaction_id, bundle_id, environment, due_at AS lease,
+    created_at + make_interval(days => $5) <= now() AS is_past_its_time
+FROM leased
+ORDER BY was_due_at, transaction_id;

@@ -1,0 +1,8 @@
+-- After its hold has ended without a grant it is judged as if nobody had submitted it; or refused, where nobody is to have it.
+-- $1 transaction, whose claim is locked; $2 why nobody is to have it, or null
+UPDATE announced_purchases
+SET state = CASE WHEN $2::text IS NULL THEN 'waiting' ELSE 'refused' END, reason = $2,
+    player_id = CASE WHEN $2 IS NOT NULL THEN player_id END, due_at = CASE WHEN $2 IS NULL THEN now() END,
+    awaits_submission = false, leased_until = NULL, decided_at = CASE WHEN $2 IS NOT NULL THEN now() END
+WHERE transaction_id = $1 AND state IN ('held', 'claimed') AND evidence IS NOT NULL
+    AND NOT EXISTS (SELECT FROM grants WHERE grants.transaction_id = $1);

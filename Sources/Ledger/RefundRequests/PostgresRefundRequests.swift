@@ -1,0 +1,120 @@
+import Fulfillment
+import Identifiers
+import Postgres
+
+/// Refund requests in PostgreSQL, for the workers. Every function throws a `PostgresError`.
+public struct PostgresRefundRequests: OpenRefundRequests {
+    /// Seconds between two tries, doubling from the first to the last.
+    public static let shortestLeaseSeconds = 60.0
+    static let longestLeaseSeconds = 1800.0
+
+    private static let leasing = LedgerSQL.statement(PackageResources.lease_due_refund_requests_sql)
+    private static let resetting = LedgerSQL.statement(PackageResources.reset_future_refund_requests_sql)
+    private static let findingOwed = LedgerSQL.statement(PackageResources.find_owed_events_sql)
+    private static let ending = LedgerSQL.statement(PackageResources.end_refund_request_sql)
+    private static let releasing = LedgerSQL.statement(PackageResources.release_refund_request_sql)
+    private static let reporting = LedgerSQL.statement(PackageResources.upsert_consumption_reports_sql)
+
+    private let pool: PostgresPool
+    private let shortestLeaseSeconds: Double
+
+    public init(
+        pool: PostgresPool, shortestLeaseSeconds: Double = PostgresRefundRequests.shortestLeaseSeconds
+    ) {
+        self.pool = pool
+        self.shortestLeaseSeconds = shortestLeaseSeconds
+    }
+
+    public func leaseDueRequests(limit: Int, waitSeconds: Double) async throws -> [LeasedRefundRequest] {
+        try await pool.run { [shortestLeaseSeconds] session in
+            try session.transaction { session in
+                try DueTimes.mend(Self.resetting, in: session)
+                let rows = try session.execute(
+                    Self.leasing,
+                    [
+                        .int8(Int64(limit)), .float8(waitSeconds), .float8(LeasedRefundRequest.reservedSeconds),
+                        .float8(shortestLeaseSeconds), .float8(Self.longestLeaseSeconds),
+                    ])
+                let columns = try RefundRequestColumns(rows)
+                return try LeasedRefundRequest.all(rows, columns, owed: owed(rows, columns, in: session))
+            }
+        }
+    }
+
+    /// Of the grants, those whose events are not acknowledged.
+    private func owed(
+        _ rows: PostgresRows, _ columns: RefundRequestColumns, in session: PostgresSession
+    ) throws -> Set<NameBasedUUID> {
+        let events = (0..<rows.count).compactMap { row in
+            rows.text(row, columns.granted).map {
+                OutcomeEvent.eventID(.granted, transaction: Identifier($0), revision: 1)
+            }
+        }
+        guard !events.isEmpty else { return [] }
+        let found = try session.execute(Self.findingOwed, [.uuids(events)])
+        let event = try found.column("event_id")
+        return Set((0..<found.count).compactMap { found.uuid($0, event)?.nameBased })
+    }
+
+    public func end(
+        _ request: LeasedRefundRequest, as result: ConsumptionResult, answer: ConsumptionAnswer?
+    ) async throws {
+        try await pool.change(
+            .text(request.request.id.text), leasedAs: request.lease, by: Self.ending,
+            [
+                .text(result.rawValue), .text(answer?.delivery.rawValue), .int4(answer?.consumedMilliPercent),
+                .text(answer?.refundPreference?.rawValue),
+            ])
+    }
+
+    public func release(_ request: LeasedRefundRequest) async throws {
+        try await pool.change(.text(request.request.id.text), leasedAs: request.lease, by: Self.releasing)
+    }
+
+    /// Where one of the reports is refused for its data, each has a transaction of its own.
+    public func enter(_ reports: [ConsumptionReport]) async throws -> Durable<[EnteredReport]> {
+        guard !reports.isEmpty else { return Durable([], in: nil) }
+        do {
+            let history = try await pool.run { try Self.write(reports, in: $0) }
+            return Durable(reports.map { _ in .entered }, in: history)
+        } catch {
+            let failure = PostgresError(caught: error)
+            guard failure.kind == .data else { throw failure }
+        }
+        if reports.count == 1 { return Durable([.refused], in: nil) }
+        var entered: [EnteredReport] = []
+        var history: DatabaseHistory?
+        for report in reports {
+            let one = try await enter([report])
+            if let history, let other = one.history, history != other {
+                throw PostgresError(
+                    sqlState: nil, message: "the database became another one in the middle of a batch",
+                    kind: .retriable)
+            }
+            history = history ?? one.history
+            entered += one.value
+        }
+        return Durable(entered, in: history)
+    }
+
+    private static func write(
+        _ reports: [ConsumptionReport], in session: PostgresSession
+    ) throws -> DatabaseHistory? {
+        struct Key: Hashable {
+            let bundle: BundleID
+            let transaction: StoreTransactionID
+        }
+        var latest: [Key: ConsumptionReport] = [:]
+        for report in reports { latest[Key(bundle: report.bundleID, transaction: report.transactionID)] = report }
+        let sorted = latest.values.sorted { ($0.bundleID, $0.transactionID) < ($1.bundleID, $1.transactionID) }
+        let rows = try session.execute(
+            reporting,
+            [
+                .identifiers(sorted.lazy.map(\.bundleID)), .identifiers(sorted.lazy.map(\.transactionID)),
+                .int4Array(sorted.map(\.content.consumedMilliPercent)),
+                .textArray(sorted.map { $0.content.refundPreference?.rawValue }),
+                .boolArray(sorted.map(\.content.isConsented)),
+            ])
+        return rows.history(0, try rows.column("history"))
+    }
+}

@@ -1,0 +1,53 @@
+import Fulfillment
+import Identifiers
+import Postgres
+import Timestamps
+
+/// Requests for refunds, on their way into the database.
+enum RefundRequestWrite {
+    /// In place of a record's topic: requests also come from Apple's notification history.
+    static let sourceTopic = "app-store-notifications"
+
+    private static let entering = LedgerSQL.statement(PackageResources.insert_refund_requests_sql)
+    private static let publishing = LedgerSQL.statement(PackageResources.insert_refund_request_events_sql)
+
+    /// In the SQL transaction of the notification that tells of them; the claims of their originals are locked. Enters into
+    /// the outbox, and returns, the events that they yield: one for each whose transaction is in the ledger.
+    static func enter(
+        _ requests: [RefundRequest], at now: Timestamp, catalog: Catalog, in session: PostgresSession
+    ) throws -> [OutcomeEvent] {
+        guard !requests.isEmpty else { return [] }
+        let sorted = requests.sorted { $0.id < $1.id }
+        let rows = try session.execute(entering, columns(sorted))
+        let (notification, player) = (try rows.column("notification_id"), try rows.column("player_id"))
+        var players: [Identifier: PlayerID] = [:]
+        for row in 0..<rows.count {
+            guard let id = rows.text(row, notification), let owner = rows.text(row, player) else { continue }
+            players[Identifier(id)] = Identifier(owner)
+        }
+        let events = requests.compactMap { request in
+            // Each once, should Apple have told it twice; what an erased player asks for is told to nobody.
+            players.removeValue(forKey: request.id).flatMap { $0.isPseudonym ? nil : $0 }.map {
+                OutcomeEvent.refundRequested(request, by: $0, at: now)
+            }
+        }
+        guard !events.isEmpty else { return [] }
+        try session.execute(
+            publishing,
+            [
+                .uuids(events.lazy.map(\.eventID)), .int4Array(events.indices.map { Int32($0) }),
+                .identifiers(events.lazy.map(\.playerID)), .byteaArray(events.map(\.value)), .text(sourceTopic),
+            ])
+        return events
+    }
+
+    private static func columns(_ requests: [RefundRequest]) -> [PostgresParameter] {
+        [
+            .identifiers(requests.lazy.map(\.id)), .identifiers(requests.lazy.map(\.transactionID)),
+            .identifiers(requests.lazy.map(\.originalTransactionID)), .identifiers(requests.lazy.map(\.bundleID)),
+            .identifiers(requests.lazy.map(\.productID)), .textArray(requests.map(\.environment.rawValue)),
+            .textArray(requests.map { $0.kind?.rawValue }), .textArray(requests.map(\.reason)),
+            .timestamps(requests.map(\.signedAt)), .timestamps(requests.map(\.answerBy)),
+        ]
+    }
+}

@@ -1,0 +1,60 @@
+-- Leases what is due, oldest first, with what is known of its transaction. One of which the game has said nothing, and
+-- which was not tried yet, is put off instead until it has waited. $1 how many; $2 seconds for the game; $3 seconds before
+-- Apple's end that are kept for tries; $4, $5 the shortest and the longest lease, in seconds
+-- A subquery with LIMIT 1 where EXISTS might become a hash of the whole table.
+WITH due AS (
+    SELECT notification_id, due_at AS was_due_at, until,
+        tries = 0 AND now() < until AND (
+            SELECT true FROM consumption_reports
+            WHERE consumption_reports.bundle_id = refund_requests.bundle_id
+                AND consumption_reports.transaction_id = refund_requests.transaction_id
+            LIMIT 1) IS NULL AS is_early
+    FROM refund_requests
+    CROSS JOIN LATERAL (
+        SELECT least(taken_at + make_interval(secs => $2), answer_by - make_interval(secs => $3)) AS until) AS waiting
+    WHERE due_at <= now()
+    ORDER BY due_at
+    LIMIT $1
+    FOR UPDATE OF refund_requests SKIP LOCKED
+), leased AS (
+    UPDATE refund_requests
+    SET due_at = CASE WHEN is_early THEN until
+            ELSE now() + make_interval(secs => least($5, $4 * 2 ^ least(tries, 20)) * (1 + random() / 2)) END,
+        tries = tries + CASE WHEN is_early THEN 0 ELSE 1 END
+    FROM due
+    WHERE refund_requests.notification_id = due.notification_id
+    RETURNING refund_requests.*, was_due_at, is_early
+)
+SELECT notification_id, leased.transaction_id, leased.original_transaction_id, leased.bundle_id, leased.product_id,
+    leased.environment, leased.kind, leased.reason, signed_at, due_at AS lease,
+    granted.transaction_id AS granted_transaction_id, granted.is_revoked,
+    (SELECT true FROM refunds
+    WHERE refunds.transaction_id = leased.transaction_id AND refunds.bundle_id = leased.bundle_id
+        AND refunds.environment = leased.environment AND refunds.revoked_at IS NOT NULL
+        AND coalesce(refunds.refunded_milli_percent, 100000) >= 100000
+    LIMIT 1) IS NOT NULL AS is_refunded,
+    coalesce(
+        (SELECT true FROM holds WHERE holds.transaction_id = leased.transaction_id LIMIT 1),
+        (SELECT true FROM refusals WHERE refusals.transaction_id = leased.transaction_id LIMIT 1),
+        (SELECT true FROM announced_purchases AS announced
+        WHERE announced.transaction_id = leased.transaction_id AND announced.player_id IS NOT NULL
+        LIMIT 1),
+        false) AS is_undelivered,
+    report.transaction_id IS NOT NULL AS is_reported, report.consumption_milli_percent, report.refund_preference,
+    report.is_consented
+FROM leased
+LEFT JOIN LATERAL (
+    -- A part that is taken back ends nothing: the player asks for the rest.
+    SELECT transaction_id, revoked_at IS NOT NULL AND coalesce(revoked_units, quantity) >= quantity AS is_revoked
+    FROM grants
+    WHERE grants.transaction_id = ANY (ARRAY[leased.transaction_id, (
+            SELECT granted_transaction_id FROM claims
+            WHERE claims.original_transaction_id = leased.original_transaction_id)])
+        AND grants.bundle_id = leased.bundle_id AND grants.environment = leased.environment
+    ORDER BY grants.transaction_id = leased.transaction_id DESC
+    LIMIT 1
+) AS granted ON true
+LEFT JOIN consumption_reports AS report
+    ON report.bundle_id = leased.bundle_id AND report.transaction_id = leased.transaction_id
+WHERE NOT is_early
+ORDER BY was_due_at, notification_id;

@@ -1,0 +1,92 @@
+import Fulfillment
+import Identifiers
+import Postgres
+import Timestamps
+
+/// A refund on its way into the database, with what its event needs to be published.
+struct TakenRefund: Sendable {
+    let notice: RefundNotice
+    /// When it is decided.
+    let at: Timestamp
+    /// Of the record that told of it.
+    let topic: String
+    let partition: Int32
+    let traceparent: String?
+
+    init(_ notice: RefundNotice, at time: Timestamp, topic: String, partition: Int32, traceparent: String?) {
+        self.notice = notice
+        at = time
+        self.topic = topic
+        self.partition = partition
+        self.traceparent = traceparent
+    }
+
+    init(_ notice: RefundNotice, from received: ReceivedNotice) {
+        self.init(
+            notice, at: received.decidedAt, topic: received.topic, partition: received.partition,
+            traceparent: received.traceparent)
+    }
+}
+
+/// Refunds in the SQL transaction of whoever tells of them: a notification, or another answer of Apple's that shows one.
+struct RefundWrite: Sendable {
+    private static let findingStates = LedgerSQL.statement(PackageResources.find_refund_states_sql)
+    private static let lockingGrants = LedgerSQL.statement(PackageResources.lock_grants_sql)
+
+    /// In the order of settling. None was taken before.
+    let refunds: [TakenRefund]
+    /// Of their originals, locked.
+    let claims: [StoreTransactionID: LedgerView.Claim]
+    /// Has the payload of what is reinstated.
+    let catalog: Catalog
+
+    /// One for each of `refunds`. The outbox has the events.
+    func run(in session: PostgresSession) throws -> [RefundEffect] {
+        guard !refunds.isEmpty else { return [] }
+        var view = try look(in: session)
+        let before = view
+        let effects = refunds.map { $0.notice.settle(in: &view, at: $0.at, catalog: catalog) }
+        try RefundRows(refunds: refunds, effects: effects, before: before, after: view).write(in: session)
+        return effects
+    }
+
+    private func look(in session: PostgresSession) throws -> RefundView {
+        var view = RefundView()
+        let transactions = Set(refunds.map(\.notice.transactionID)).sorted()
+        view.states = try Self.states(try session.execute(Self.findingStates, [.identifiers(transactions)]))
+        let wanted = Set(transactions).union(claims.values.compactMap(\.grantedTransaction)).sorted()
+        let grants = try session.execute(Self.lockingGrants, [.identifiers(wanted)])
+        let columns = try GrantColumns(grants)
+        for row in 0..<grants.count {
+            guard let grant = GrantedPurchase(grants, row, columns) else { continue }
+            view.grants[grant.transactionID] = grant
+            if grants.bool(row, columns.isNonConsumable) == true, let original = grant.originalTransactionID,
+                claims[original]?.grantedTransaction == grant.transactionID
+            {
+                view.grantedUnder[original] = grant.transactionID
+            }
+        }
+        return view
+    }
+
+    private static func states(_ rows: PostgresRows) throws -> [RefundKey: RefundView.State] {
+        let (transactions, bundles) = (try rows.column("transaction_id"), try rows.column("bundle_id"))
+        let environments = try rows.column("environment")
+        let (signed, revoked) = (try rows.column("signed_at"), try rows.column("revoked_at"))
+        let (reason, share) = (try rows.column("reason"), try rows.column("refunded_milli_percent"))
+        var states: [RefundKey: RefundView.State] = [:]
+        for row in 0..<rows.count {
+            guard let transaction = rows.text(row, transactions), let bundle = rows.text(row, bundles),
+                let environment = rows.text(row, environments).flatMap(StoreEnvironment.init(rawValue:)),
+                let signedAt = rows.timestamp(row, signed)
+            else { continue }
+            let key = RefundKey(
+                transactionID: Identifier(transaction), bundleID: Identifier(bundle), environment: environment)
+            states[key] = RefundView.State(
+                signedAt: signedAt, revokedAt: rows.timestamp(row, revoked),
+                reason: rows.text(row, reason).flatMap(Reason.init(rawValue:)),
+                milliPercent: rows.int4(row, share).flatMap { Int32(exactly: $0) })
+        }
+        return states
+    }
+}

@@ -1,0 +1,7 @@
+-- $1–$9 a column each, sorted by notification. One without a transaction has no claim to lock: another replica may have it.
+INSERT INTO notifications (
+    notification_id, type, subtype, bundle_id, environment, transaction_id, source, effect, signed_at)
+SELECT *
+FROM unnest(
+    $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::timestamptz[])
+ON CONFLICT DO NOTHING;

@@ -1,0 +1,16 @@
+-- Leases one app's history where it is due and nobody has it. $1 bundle; $2 environment; $3 seconds; $4 seconds that no round
+-- is put off for: a later time was written while the clock was ahead; $5 what this process took by itself last, or null: it
+-- lives, so it did not die of that
+INSERT INTO notification_history AS known (bundle_id, environment, leased_until, starts)
+VALUES ($1, $2, now() + make_interval(secs => $3), 1)
+ON CONFLICT (bundle_id, environment) DO UPDATE
+SET leased_until = excluded.leased_until, starts = known.starts + 1, suspect = NULL,
+    culprit = CASE WHEN known.suspect <> coalesce($5::bytea, '') THEN known.suspect ELSE known.culprit END,
+    culprit_deaths = CASE
+        WHEN known.suspect IS NULL OR known.suspect = $5::bytea THEN known.culprit_deaths
+        WHEN known.suspect = known.culprit THEN known.culprit_deaths + 1
+        ELSE 1
+    END
+WHERE known.leased_until NOT BETWEEN now() AND now() + interval '10 minutes'
+    AND known.due_at NOT BETWEEN now() AND now() + make_interval(secs => $4)
+RETURNING taken_until, leased_until, starts, culprit, culprit_deaths, set_aside, now() AS read_at;

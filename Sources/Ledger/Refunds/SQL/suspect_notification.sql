@@ -1,0 +1,6 @@
+-- Before a notification of a history is taken with nothing else in flight. $1 bundle; $2 environment; $3 the lease; $4 the
+-- SHA-256 of its UUID; $5 seconds of the lease
+UPDATE notification_history
+SET suspect = $4, leased_until = now() + make_interval(secs => $5)
+WHERE bundle_id = $1 AND environment = $2 AND leased_until = $3
+RETURNING leased_until;

@@ -1,0 +1,10 @@
+-- Moves the place under its lease, and makes that longer. $1 bundle; $2 environment; $3 the lease; $4 the place, or null;
+-- $5 seconds. A place that was written while the clock was ahead goes back
+UPDATE notification_history
+SET taken_until = CASE
+        WHEN taken_until > now() + interval '10 minutes' THEN coalesce($4, taken_until)
+        ELSE greatest(taken_until, $4)
+    END, starts = CASE WHEN $4 IS NULL THEN starts ELSE 0 END,
+    leased_until = now() + make_interval(secs => $5)
+WHERE bundle_id = $1 AND environment = $2 AND leased_until = $3
+RETURNING taken_until, leased_until;

@@ -1,0 +1,32 @@
+import Fulfillment
+import Identifiers
+import Postgres
+
+enum FindGrantedPeriods {
+    private static let statement = LedgerSQL.statement(PackageResources.find_granted_periods_sql)
+
+    /// Enters into the view those of `periods` that are granted, and not taken back. The claims of their originals are
+    /// locked. No round trip where there are none.
+    static func run(
+        _ periods: some Sequence<GrantedPeriod>, into view: inout LedgerView, in session: PostgresSession
+    ) throws {
+        let wanted = Array(Set(periods))
+        guard !wanted.isEmpty else { return }
+        let rows = try session.execute(
+            statement,
+            [
+                .identifiers(wanted.lazy.map(\.originalTransactionID)), .identifiers(wanted.lazy.map(\.productID)),
+                .timestamps(wanted.map(\.expiresAt)),
+            ])
+        let (original, product) = (try rows.column("original_transaction_id"), try rows.column("product_id"))
+        let (end, transaction) = (try rows.column("expires_at"), try rows.column("transaction_id"))
+        for row in 0..<rows.count {
+            guard let original = rows.text(row, original), let product = rows.text(row, product),
+                let end = rows.timestamp(row, end), let transaction = rows.text(row, transaction)
+            else { continue }
+            let period = GrantedPeriod(
+                originalTransactionID: Identifier(original), productID: Identifier(product), expiresAt: end)
+            view.periods[period, default: []].insert(Identifier(transaction))
+        }
+    }
+}

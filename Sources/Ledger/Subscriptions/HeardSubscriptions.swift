@@ -1,0 +1,80 @@
+import Fulfillment
+import Identifiers
+import Postgres
+
+/// Subscriptions as facts are taken in, one after the other, and what is to be written of them.
+struct HeardSubscriptions {
+    private var subscriptions: [StoreTransactionID: Subscription]
+    private var checked: Set<StoreTransactionID> = []
+    private var touched: Set<StoreTransactionID> = []
+    /// What was told of those that are new before they had an owner.
+    var unowned: [StoreTransactionID: UnownedSubscription] = [:]
+    /// With the place of what told of it.
+    private(set) var events: [(event: OutcomeEvent, source: SubscriptionWrite.Source, place: Int)] = []
+
+    init(_ known: [StoreTransactionID: Subscription]) {
+        subscriptions = known
+    }
+
+    mutating func hear(_ told: SubscriptionWrite.Told, at place: Int) {
+        let original = told.fact.originalTransactionID
+        var subscription: Subscription
+        let hearing: Subscription.Hearing
+        if let known = subscriptions[original] {
+            // Another app's, or the sandbox's, says nothing of it.
+            guard known.bundleID == told.fact.bundleID, known.environment == told.fact.environment else { return }
+            subscription = known
+            subscription.player = told.owner
+            hearing = subscription.hear(told.fact, told.search)
+            if let asked = told.searched, asked.originalTransactionID == original {
+                subscription.endSearch(of: asked, before: known)
+            }
+        } else {
+            subscription = Subscription(told.fact, player: told.owner)
+            if let before = unowned[original] { subscription.hear(before) }
+            hearing = .changed
+        }
+        subscription.scheduleCheck(
+            after: hearing, isCheck: told.isCheck, at: told.at, jitter: Double.random(in: 0..<1))
+        if told.isCheck { checked.insert(original) }
+        if told.isCheck || hearing != .known || subscription.player != subscriptions[original]?.player {
+            touched.insert(original)
+        }
+        subscriptions[original] = subscription
+        if hearing == .changed {
+            events.append((.subscriptionChanged(subscription, at: told.at), told.source, place))
+        }
+    }
+
+    /// Sorted by original transaction.
+    var written: [Subscription] {
+        touched.sorted().compactMap { subscriptions[$0] }
+    }
+
+    /// Of `upsert_subscriptions`.
+    var columns: [PostgresParameter] {
+        let rows = written
+        return [
+            .identifiers(rows.lazy.map(\.originalTransactionID)), .identifiers(rows.lazy.map(\.player)),
+            .identifiers(rows.lazy.map(\.bundleID)), .identifiers(rows.lazy.map(\.productID)),
+            .textArray(rows.map(\.subscriptionGroupID)), .textArray(rows.map(\.state.rawValue)),
+            .timestamps(rows.map(\.expiresAt)), .timestamps(rows.map(\.graceExpiresAt)),
+            .boolArray(rows.map(\.willRenew)), .textArray(rows.map { $0.renewalProductID?.text }),
+            .textArray(rows.map(\.environment.rawValue)), .int4Array(rows.map(\.revision)),
+            .timestamps(rows.map(\.told.periodBeganAt)), .timestamps(rows.map(\.told.stateAt)),
+            .timestamps(rows.map(\.told.willRenewAt)), .timestamps(rows.map(\.told.renewalProductAt)),
+            .timestamps(rows.map(\.check.dueAt)), .int4Array(rows.map(\.check.tries)),
+            .timestamps(rows.map(\.check.historySince)),
+            .boolArray(rows.map { checked.contains($0.originalTransactionID) }),
+        ] + eventColumns
+    }
+
+    private var eventColumns: [PostgresParameter] {
+        [
+            .uuids(events.lazy.map(\.event.eventID)), .textArray(events.map(\.source.topic)),
+            .int4Array(events.map(\.source.partition)), .int4Array(events.indices.map { Int32($0) }),
+            .identifiers(events.lazy.map(\.event.playerID)), .textArray(events.map(\.source.traceparent)),
+            .byteaArray(events.map(\.event.value)),
+        ]
+    }
+}

@@ -1,0 +1,23 @@
+-- Which of originals without a row in subscriptions get one: those under which something is granted, or under what they go
+-- on from. With what was told of them before, which is gone from here. Their claims are locked.
+-- $1 originals, sorted; $2 those that they go on from, or null
+WITH let_in AS (
+    SELECT wanted.original_transaction_id
+    FROM unnest($1::text[], $2::text[]) AS wanted (original_transaction_id, previous_id)
+    WHERE EXISTS (SELECT FROM grants WHERE transaction_id IN (wanted.original_transaction_id, wanted.previous_id))
+        OR EXISTS (
+            SELECT FROM grants
+            WHERE original_transaction_id IN (wanted.original_transaction_id, wanted.previous_id)
+                AND original_transaction_id <> transaction_id)
+        OR (SELECT true FROM subscriptions WHERE original_transaction_id = wanted.previous_id LIMIT 1)
+), taken AS (
+    DELETE FROM unowned_subscriptions
+    WHERE original_transaction_id = ANY (ARRAY(SELECT original_transaction_id FROM let_in))
+    RETURNING *
+)
+SELECT original_transaction_id, '' AS player_id, bundle_id, product_id, subscription_group_id, state, expires_at,
+    grace_expires_at, will_renew, renewal_product_id, environment, 1 AS revision, period_began_at, state_told_at,
+    will_renew_told_at, renewal_product_told_at, NULL::timestamptz AS due_at, 0 AS tries,
+    NULL::timestamptz AS history_since
+FROM let_in
+LEFT JOIN taken USING (original_transaction_id);

@@ -1,0 +1,74 @@
+import Fulfillment
+import Identifiers
+import Postgres
+
+/// Which subscriptions an operator means. Nil means any.
+public struct SubscriptionFilter: Sendable, Equatable {
+    public var bundleID: String?
+    public var state: SubscriptionState?
+
+    public init(bundleID: String? = nil, state: SubscriptionState? = nil) {
+        self.bundleID = bundleID
+        self.state = state
+    }
+
+    var parameters: [PostgresParameter] { [.text(bundleID), .text(state?.rawValue)] }
+}
+
+/// Subscriptions for an operator. Every function throws a `PostgresError`.
+public struct SubscriptionAdministration: Sendable {
+    public enum Transfer: Sendable, Equatable {
+        case done(from: PlayerID)
+        /// It was this player's before.
+        case unchanged
+        case unknown
+        /// So many transactions of it are held, for its owner as it is: nothing was changed.
+        case held(Int)
+    }
+
+    private static let counting = LedgerSQL.statement(PackageResources.count_listed_subscriptions_sql)
+    private static let listing = LedgerSQL.statement(PackageResources.list_subscriptions_sql)
+    private static let countingHolds = LedgerSQL.statement(PackageResources.count_holds_of_original_sql)
+    private static let transferring = LedgerSQL.statement(PackageResources.transfer_subscription_sql)
+
+    private let pool: PostgresPool
+
+    public init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    public func count(_ filter: SubscriptionFilter) async throws -> Int {
+        try await pool.count("count", of: Self.counting, filter.parameters)
+    }
+
+    /// The newest change first.
+    public func list(_ filter: SubscriptionFilter, limit: Int) async throws -> [SubscriptionSummary] {
+        try await pool.run { session in
+            let rows = try session.execute(Self.listing, [.int8(Int64(limit))] + filter.parameters)
+            return try SubscriptionSummary.all(rows)
+        }
+    }
+
+    /// Gives its future periods to another player, with who decided it. What was granted stays where it is. Not while anything
+    /// of it is held: that was paid, and is released to nobody but whom it is held for, while the subscription is theirs.
+    public func transfer(
+        _ original: StoreTransactionID, to player: PlayerID, by operatorName: String, note: String?
+    ) async throws -> Transfer {
+        try await pool.run { session in
+            try session.transaction { session in
+                guard let owner = try LockClaims.run([original], in: session)[original]?.player else {
+                    return .unknown
+                }
+                if owner == player { return .unchanged }
+                let held = try session.count("held", of: Self.countingHolds, [.text(original.text)])
+                guard held == 0 else { return .held(held) }
+                let rows = try session.execute(
+                    Self.transferring,
+                    [
+                        .text(original.text), .text(player.text), .text(owner.text), .text(operatorName), .text(note),
+                    ])
+                return rows.count == 1 ? .done(from: owner) : .unknown
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import Fulfillment
+import Identifiers
+import Postgres
+import Timestamps
+
+/// What Apple answered about a subscription, in one SQL transaction, in the order that decisions keep too: claims are
+/// locked, sorted, before anything under them changes.
+struct SubscriptionCheckWrite: Sendable {
+    private static let rescheduling = LedgerSQL.statement(PackageResources.reschedule_subscription_sql)
+
+    let check: SubscriptionCheck
+    let catalog: Catalog
+
+    func run(in session: PostgresSession) throws -> [OutcomeEvent] {
+        try session.transaction { session in
+            let findings = check.findings
+            let claims = try lockClaims(in: session)
+            var events = try revoke(under: claims, in: session)
+            events += try SubscriptionWrite.apply(
+                findings.facts, of: check, at: check.at, catalog: catalog, in: session)
+            try AnnouncedWrite.enter(findings.periods, in: session)
+            if let receipt = findings.receipt {
+                let told = findings.facts.map { ($0.originalTransactionID, receipt) }
+                try SubscriptionWrite.keep(Dictionary(told, uniquingKeysWith: { $1 }), in: session)
+            }
+            // What the answer wrote of it has ended the lease: this is for what could not be written.
+            if !isOwned(claims) {
+                try reschedule(afterSeconds: nil, in: session)
+            } else if !check.tellsOfIt {
+                try putOff(in: session)
+            }
+            return events
+        }
+    }
+
+    /// Of all that is told, and of what it goes on from: a claim of nobody where there is none. Whoever grants one of them
+    /// at the same time waits for us, or we for them.
+    private func lockClaims(in session: PostgresSession) throws -> [StoreTransactionID: LedgerView.Claim] {
+        let findings = check.findings
+        var originals: Set = [check.leased.originalTransactionID]
+        originals.formUnion(findings.facts.map(\.originalTransactionID))
+        originals.formUnion(findings.facts.compactMap(\.previousOriginalTransactionID))
+        originals.formUnion(findings.periods.map(\.purchase.originalTransactionID))
+        originals.formUnion(findings.periods.compactMap(\.previousOriginalTransactionID))
+        originals.formUnion(findings.revoked.map(\.purchase.originalTransactionID))
+        let sorted = originals.sorted()
+        // Whatever answers about a subscription is its app's.
+        let fresh = try InsertClaims.run(
+            sorted.map {
+                ClaimRow(original: $0, player: nil, bundleID: check.leased.bundleID, grantedTransaction: nil)
+            }, in: session)
+        return try LockClaims.run(sorted.filter { !fresh.contains($0) }, in: session)
+    }
+
+    /// What Apple's answer shows to be taken back counts as its notification would, once.
+    private func revoke(
+        under claims: [StoreTransactionID: LedgerView.Claim], in session: PostgresSession
+    ) throws -> [OutcomeEvent] {
+        let shown = check.findings.revoked.compactMap(RefundNotice.init(shownBy:))
+        let refunds = shown.map { TakenRefund($0, at: check.at, topic: "", partition: 0, traceparent: nil) }
+        let effects = try RefundWrite(refunds: refunds, claims: claims, catalog: catalog).run(in: session)
+        return effects.compactMap { if case .published(let event) = $0 { event } else { nil } }
+    }
+
+    /// Apple tells nothing of it: as if it had said the same again.
+    private func putOff(in session: PostgresSession) throws {
+        var subscription = check.leased.subscription
+        subscription.scheduleCheck(
+            after: .known, isCheck: true, at: check.at, jitter: Double.random(in: 0..<1))
+        let due = subscription.check.dueAt
+        try reschedule(
+            afterSeconds: due.map { Double($0.milliseconds - check.at.milliseconds) / 1000 }, in: session)
+    }
+
+    /// Somebody is told of it. Without that Apple is not asked about it again before something tells of it.
+    private func isOwned(_ claims: [StoreTransactionID: LedgerView.Claim]) -> Bool {
+        claims[check.leased.originalTransactionID]?.player.map { !$0.isPseudonym } ?? false
+    }
+
+    /// Nothing where the lease is over.
+    private func reschedule(afterSeconds seconds: Double?, in session: PostgresSession) throws {
+        try session.execute(
+            Self.rescheduling,
+            [
+                .text(check.leased.originalTransactionID.text), .timestamptz(unixMicroseconds: check.leased.lease),
+                .float8(seconds), .bool(true),
+            ])
+    }
+}

@@ -1,0 +1,44 @@
+import Fulfillment
+import Postgres
+
+/// The fleet's subscriptions, for metrics.
+public struct SubscriptionCounts: Sendable, Equatable {
+    /// What is due for so long was not asked about in time. Seconds.
+    public static let overdueSeconds = 3600.0
+
+    /// Every state, also one that no subscription is in, up to `LedgerCounts.maximum` each; empty where they were not
+    /// counted.
+    public let states: [SubscriptionState: Int]
+    public let overdue: Int
+
+    private static let statement = LedgerSQL.statement(PackageResources.count_subscriptions_sql)
+
+    /// Throws a `PostgresError`.
+    /// - Parameters:
+    ///   - followed: the apps whose subscriptions are asked about.
+    ///   - countsStates: costs more than what is overdue.
+    public static func read(
+        followed: [BundleID], countsStates: Bool, from pool: PostgresPool
+    ) async throws -> SubscriptionCounts {
+        try await pool.run { session in
+            let rows = try session.execute(
+                statement,
+                [
+                    .int8(countsStates ? LedgerCounts.maximum : 0), .identifiers(followed.sorted()),
+                    .float8(overdueSeconds), .int8(LedgerCounts.maximum),
+                ])
+            let (state, count) = (try rows.column("state"), try rows.column("count"))
+            var states: [SubscriptionState: Int] = [:]
+            var overdue = 0
+            for row in 0..<rows.count {
+                let counted = Int(rows.int8(row, count) ?? 0)
+                if let name = rows.text(row, state) {
+                    if let state = SubscriptionState(rawValue: name) { states[state] = counted }
+                } else {
+                    overdue = counted
+                }
+            }
+            return SubscriptionCounts(states: states, overdue: overdue)
+        }
+    }
+}

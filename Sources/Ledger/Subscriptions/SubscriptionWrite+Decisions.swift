@@ -1,0 +1,34 @@
+import Fulfillment
+import Postgres
+
+extension SubscriptionWrite {
+    /// What a batch's evidence tells, once its purchases are in the tables. Returns each decision's events, by its place;
+    /// empty, and without a round trip, where no app that follows subscriptions told of any.
+    /// - Parameter claims: under the decisions, locked and settled.
+    static func write(
+        _ decisions: [PendingDecision], claims: [StoreTransactionID: LedgerView.Claim], in session: PostgresSession
+    ) throws -> [Int: [OutcomeEvent]] {
+        var told: [Told] = []
+        var places: [Int] = []
+        var receipts: [StoreTransactionID: [UInt8]] = [:]
+        for (place, decision) in decisions.enumerated() {
+            let source = Source(
+                topic: decision.position.topic, partition: decision.position.partition,
+                traceparent: decision.traceparent)
+            for fact in decision.subscriptions.facts {
+                guard let owner = claims[fact.originalTransactionID]?.player, !owner.isPseudonym else { continue }
+                told.append(
+                    Told(
+                        fact: fact, owner: owner, source: source, search: decision.subscriptions.search,
+                        at: decision.decidedAt))
+                places.append(place)
+                receipts[fact.originalTransactionID] = decision.subscriptions.receipt
+            }
+        }
+        guard !told.isEmpty else { return [:] }
+        var events: [Int: [OutcomeEvent]] = [:]
+        for (event, place) in try write(told, in: session) { events[places[place], default: []].append(event) }
+        try keep(receipts, in: session)
+        return events
+    }
+}

@@ -1,0 +1,130 @@
+import Fulfillment
+import Identifiers
+import Postgres
+import Timestamps
+
+/// What Apple said of subscriptions, on its way into the database.
+enum SubscriptionWrite {
+    /// A fact with whose subscription it is, and what told of it.
+    struct Told {
+        let fact: SubscriptionFact
+        let owner: PlayerID
+        let source: Source
+        /// Apple was asked about it, and this is the answer.
+        var isCheck = false
+        /// Its app's.
+        var search = MissedPeriodSearch.never
+        /// What Apple was asked about, where its history has been read to its end.
+        var searched: Subscription?
+        let at: Timestamp
+    }
+
+    /// The record that an event goes back to. Where there is none, whoever sweeps the outbox publishes it should this
+    /// process die.
+    struct Source {
+        var topic = ""
+        var partition: Int32 = 0
+        var traceparent: String?
+
+        static let none = Source()
+    }
+
+    private static let finding = LedgerSQL.statement(PackageResources.find_subscriptions_sql)
+    private static let writing = LedgerSQL.statement(PackageResources.upsert_subscriptions_sql)
+    private static let writingReceipts = LedgerSQL.statement(PackageResources.upsert_subscription_receipts_sql)
+    private static let passingOn = LedgerSQL.statement(PackageResources.pass_on_claims_sql)
+
+    /// In the SQL transaction of whoever tells it; the claims of their originals are locked. Enters into the outbox, and
+    /// returns, the events that it yields.
+    /// - Parameter catalog: only apps that follow renewals have subscriptions.
+    static func apply(
+        _ facts: [SubscriptionFact], at now: Timestamp, catalog: Catalog, in session: PostgresSession
+    ) throws -> [OutcomeEvent] {
+        try apply(facts, of: nil, at: now, catalog: catalog, in: session)
+    }
+
+    /// - Parameter check: that they are the answer of, where Apple was asked about them.
+    static func apply(
+        _ facts: [SubscriptionFact], of check: SubscriptionCheck?, at now: Timestamp, catalog: Catalog,
+        in session: PostgresSession
+    ) throws -> [OutcomeEvent] {
+        let followed = facts.filter { catalog.apps[$0.bundleID]?.followsRenewals == true }
+        guard !followed.isEmpty else { return [] }
+        let originals = Set(followed.map(\.originalTransactionID)).sorted()
+        var owners = try LockClaims.run(originals, in: session).compactMapValues(\.player)
+        try passOn(followed, to: &owners, in: session)
+        try UnownedSubscriptions.keep(followed.filter { owners[$0.originalTransactionID] == nil }, in: session)
+        let told = followed.compactMap { fact in
+            owners[fact.originalTransactionID].map {
+                Told(
+                    fact: fact, owner: $0, source: .none, isCheck: check != nil,
+                    search: catalog.apps[fact.bundleID]?.missedPeriodSearch ?? .never, searched: check?.searched,
+                    at: now)
+            }
+        }
+        return try write(told, in: session).map(\.event)
+    }
+
+    /// Owners of what goes on from another subscription, where it has none of its own.
+    private static func passOn(
+        _ facts: [SubscriptionFact], to owners: inout [StoreTransactionID: PlayerID], in session: PostgresSession
+    ) throws {
+        let known = owners
+        let following = facts.filter {
+            known[$0.originalTransactionID] == nil && $0.previousOriginalTransactionID != nil
+        }
+        let each = Dictionary(following.map { ($0.originalTransactionID, $0) }, uniquingKeysWith: { $1 }).values
+            .sorted { $0.originalTransactionID < $1.originalTransactionID }
+        guard !each.isEmpty else { return }
+        let rows = try session.execute(
+            passingOn,
+            [
+                .identifiers(each.lazy.map(\.originalTransactionID)),
+                .textArray(each.map { $0.previousOriginalTransactionID?.text }),
+                .identifiers(each.lazy.map(\.bundleID)),
+            ])
+        let (original, player) = (try rows.column("original_transaction_id"), try rows.column("player_id"))
+        for row in 0..<rows.count {
+            guard let original = rows.text(row, original), let player = rows.text(row, player) else { continue }
+            owners[Identifier(original)] = Identifier(player)
+        }
+    }
+
+    /// In one SQL transaction with whatever tells of them, behind its grants; their claims are locked. A subscription of
+    /// which nothing is granted has no row. Two round trips, a third for those that are new, none where nothing is told. Returns the events, each with the place of what it is of in `told`.
+    static func write(_ told: [Told], in session: PostgresSession) throws -> [(event: OutcomeEvent, place: Int)] {
+        guard !told.isEmpty else { return [] }
+        let originals = Set(told.map(\.fact.originalTransactionID)).sorted()
+        let rows = try session.execute(finding, [.identifiers(originals)])
+        let columns = try FollowedColumns(rows)
+        var subscriptions: [StoreTransactionID: Subscription] = [:]
+        for row in 0..<rows.count {
+            guard let known = Subscription(rows, row, columns) else { continue }
+            subscriptions[known.originalTransactionID] = known
+        }
+        var heard = HeardSubscriptions(subscriptions)
+        let new = told.map(\.fact).filter { subscriptions[$0.originalTransactionID] == nil }
+        let letIn = try UnownedSubscriptions.take(new, in: session)
+        heard.unowned = letIn.told
+        try UnownedSubscriptions.keep(new.filter { !letIn.originals.contains($0.originalTransactionID) }, in: session)
+        for (place, one) in told.enumerated() {
+            let original = one.fact.originalTransactionID
+            guard subscriptions[original] != nil || letIn.originals.contains(original) else { continue }
+            // An erased player's stays as it was: nobody is told of it.
+            if !one.owner.isPseudonym { heard.hear(one, at: place) }
+        }
+        guard !heard.written.isEmpty else { return [] }
+        let entered = try session.execute(writing, heard.columns)
+        let id = try entered.column("event_id")
+        let ids = Set((0..<entered.count).compactMap { entered.uuid($0, id)?.nameBased })
+        return heard.events.filter { ids.contains($0.event.eventID) }.map { ($0.event, $0.place) }
+    }
+
+    /// The newest receipt of each, for whoever asks about it next.
+    static func keep(_ receipts: [StoreTransactionID: [UInt8]], in session: PostgresSession) throws {
+        guard !receipts.isEmpty else { return }
+        let sorted = receipts.sorted { $0.key < $1.key }
+        try session.execute(
+            writingReceipts, [.identifiers(sorted.lazy.map(\.key)), .byteaArray(sorted.map(\.value))])
+    }
+}

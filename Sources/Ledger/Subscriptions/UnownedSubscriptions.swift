@@ -1,0 +1,70 @@
+import Fulfillment
+import Identifiers
+import Postgres
+
+/// What Apple tells of subscriptions of which nothing is granted yet, until something is.
+enum UnownedSubscriptions {
+    private static let finding = LedgerSQL.statement(PackageResources.find_unowned_subscriptions_sql)
+    private static let writing = LedgerSQL.statement(PackageResources.upsert_unowned_subscriptions_sql)
+    private static let taking = LedgerSQL.statement(PackageResources.take_unowned_subscriptions_sql)
+
+    /// In the SQL transaction of whoever tells of them; the claims of their originals are locked. Two round trips, the
+    /// second where something is new; none where there is nothing to keep.
+    static func keep(_ facts: [SubscriptionFact], in session: PostgresSession) throws {
+        let telling = facts.filter { UnownedSubscription($0) != nil }
+        guard !telling.isEmpty else { return }
+        let originals = Set(telling.map(\.originalTransactionID)).sorted()
+        var known = try read(session.execute(finding, [.identifiers(originals)])).told
+        var changed: Set<StoreTransactionID> = []
+        for fact in telling {
+            let original = fact.originalTransactionID
+            let isNews = known[original]?.hear(fact)
+            if isNews == nil { known[original] = UnownedSubscription(fact) }
+            if isNews != false { changed.insert(original) }
+        }
+        let rows = changed.sorted().compactMap { known[$0]?.subscription }
+        guard !rows.isEmpty else { return }
+        try session.execute(
+            writing,
+            [
+                .identifiers(rows.lazy.map(\.originalTransactionID)), .identifiers(rows.lazy.map(\.bundleID)),
+                .identifiers(rows.lazy.map(\.productID)), .textArray(rows.map(\.subscriptionGroupID)),
+                .textArray(rows.map(\.state.rawValue)), .timestamps(rows.map(\.expiresAt)),
+                .timestamps(rows.map(\.graceExpiresAt)), .boolArray(rows.map(\.willRenew)),
+                .textArray(rows.map { $0.renewalProductID?.text }), .textArray(rows.map(\.environment.rawValue)),
+                .timestamps(rows.map(\.told.periodBeganAt)), .timestamps(rows.map(\.told.stateAt)),
+                .timestamps(rows.map(\.told.willRenewAt)), .timestamps(rows.map(\.told.renewalProductAt)),
+            ])
+    }
+
+    /// What became of originals that had no row in `subscriptions`.
+    struct LetIn {
+        /// Something is granted under them, or under what they go on from: they get a row.
+        var originals: Set<StoreTransactionID> = []
+        /// What was told of those before; gone from here with COMMIT.
+        var told: [StoreTransactionID: UnownedSubscription] = [:]
+    }
+
+    /// Behind the grants of this SQL transaction; the claims of the originals are locked. A hold lets nobody in: nothing
+    /// is delivered yet, and it may be refused.
+    /// - Parameter facts: of originals that have no row in `subscriptions`.
+    static func take(_ facts: [SubscriptionFact], in session: PostgresSession) throws -> LetIn {
+        let each = Dictionary(facts.map { ($0.originalTransactionID, $0.previousOriginalTransactionID) }) { $0 ?? $1 }
+            .sorted { $0.key < $1.key }
+        guard !each.isEmpty else { return LetIn() }
+        return try read(
+            session.execute(taking, [.identifiers(each.lazy.map(\.key)), .textArray(each.map { $0.value?.text })]))
+    }
+
+    private static func read(_ rows: PostgresRows) throws -> LetIn {
+        let columns = try FollowedColumns(rows)
+        var found = LetIn()
+        for row in 0..<rows.count {
+            guard let original = rows.text(row, columns.shown.original) else { continue }
+            found.originals.insert(Identifier(original))
+            guard let subscription = Subscription(rows, row, columns) else { continue }
+            found.told[Identifier(original)] = UnownedSubscription(stored: subscription)
+        }
+        return found
+    }
+}

@@ -1,0 +1,81 @@
+import Fulfillment
+import Postgres
+import Testing
+
+@testable import Ledger
+
+@Suite("Announced purchases under work at once")
+struct AnnouncedRaceTests {
+    private typealias Subject = AnnouncedSubject
+
+    private func states(in database: LedgerDatabase) async throws -> [String] {
+        try await database.pool.run { session in
+            let rows = try session.execute(
+                PostgresStatement(
+                    """
+                    SELECT concat_ws(' ', transaction_id, state, reason) AS state FROM announced_purchases
+                    ORDER BY transaction_id
+                    """))
+            let state = try rows.column("state")
+            return (0..<rows.count).compactMap { rows.text($0, state) }
+        }
+    }
+
+    @Test("what was granted, or leased by another, while its data was refused is not set aside")
+    func setAside() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let subject = Subject(database, ledger)
+        try await subject.enter([try Subject.told("1000"), try Subject.told("1001"), try Subject.told("1002")])
+        try await subject.endPatience()
+        let store = PostgresAnnouncements(pool: database.pool, waitSeconds: 0)
+        let leased = try await store.leaseDue(under: Subject.catalog(), limit: 5)
+        #expect(leased.count == 3)
+        #expect(try await subject.submit("1000", offset: 1).granted.count == 1)
+        try await database.run(
+            """
+            UPDATE announced_purchases SET leased_until = leased_until + interval '1 second'
+            WHERE transaction_id = '1001'
+            """)
+        let refused = PostgresError(sqlState: "22021", message: "invalid byte sequence", kind: .data)
+        var outcomes: [String] = []
+        for one in leased {
+            outcomes += try await store.setAside(one, for: refused, under: Subject.catalog()).map(\.inWords)
+        }
+        #expect(outcomes == ["unclaimed unreadable"])
+        #expect(
+            try await states(in: database) == ["1000 claimed", "1001 waiting", "1002 unclaimed unreadable"])
+        await ledger.close()
+    }
+
+    @Test("a word about a token that comes while its purchase is being left unclaimed makes it due again")
+    func word() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let subject = Subject(database, ledger)
+        try await subject.setGrantsSince(Sample.noon)
+        try await subject.enter([try Subject.told("1000")])
+        // A delivery between its last look at the tokens and its COMMIT.
+        let delivery = try await OpenTransaction(
+            database,
+            """
+            UPDATE announced_purchases SET state = 'unclaimed', reason = 'unknown_player', due_at = NULL,
+                awaits_submission = false, leased_until = NULL, decided_at = now()
+            """)
+        let account = ReceivedAccount(
+            PlayerAccount(
+                token: AccountTokenKey(bundleID: Sample.bundle, token: Subject.token), player: Subject.player),
+            partition: 0, offset: 0, timestamp: Sample.noon)
+        // In a session of its own: it waits, and somebody has to see that.
+        let pool = LedgerDatabase.pool(database.uri, size: 1)
+        let accounts = PostgresPlayerAccounts(pool: pool)
+        async let told = accounts.apply([account])
+        try await database.waitForLocks()
+        try await delivery.finish()
+        _ = try await told
+        await pool.close()
+        #expect(try await states(in: database) == ["1000 waiting"])
+        #expect(try await subject.deliver() == ["granted"])
+        await ledger.close()
+    }
+}

@@ -1,0 +1,124 @@
+import Fulfillment
+import Identifiers
+import Ledger
+import TestSupport
+import Testing
+
+/// What every store does with a purchase that Apple told of once a hold of it has ended without a grant.
+@Suite("Every store of announced purchases that are held")
+struct AnnouncedHoldsConformance {
+    private typealias Subject = AnnouncedSubject
+
+    private func hold(_ id: String, offset: Int64, in subject: Subject) async throws {
+        let held = Sample.judged(Sample.purchase(id), .consumable, .hold(.unknownProduct))
+        let outcome = try await subject.ledger.record(Sample.decision([held], offset: offset))
+        #expect(outcome.events.map(\.kind) == [.held])
+    }
+
+    private func end(_ id: String, for reason: Reason, in subject: Subject) async throws {
+        try await subject.release(Identifier(id))
+        let hold = try #require(try await subject.holds.leaseDue(catalogVersion: 1, limit: 5).first)
+        let judged = Sample.judged(Sample.purchase(id), .consumable, .reject(reason))
+        let event = try await subject.holds.settle(
+            HoldDecision(
+                hold, verdict: .each([judged]), environment: .production, decidedAt: Sample.noon, catalogVersion: 1))
+        #expect(event?.reason == reason)
+    }
+
+    @Test(
+        "a purchase whose hold another player's submission brought, and that ends without a grant, reaches its own player",
+        arguments: Implementation.allCases)
+    func others(implementation: Implementation) async throws {
+        try await Subject.with(implementation) { subject in
+            try await subject.setGrantsSince(Sample.noon)
+            try await subject.tell(isOf: "player-2")
+            try await subject.enter([try Subject.told("1000")])
+            try await hold("1000", offset: 1, in: subject)
+            // Held before Apple tells of it.
+            try await hold("1001", offset: 2, in: subject)
+            try await subject.enter([try Subject.told("1001")])
+            try await subject.endPatience()
+            #expect(try await subject.deliver() == [])
+            try await end("1000", for: .subscriptionExpired, in: subject)
+            try await end("1001", for: .subscriptionExpired, in: subject)
+            let events = try await subject.events()
+            #expect(events.map(\.kind) == [.granted, .granted] && Set(events.map(\.playerID)) == ["player-2"])
+            #expect(try await subject.deliver(under: Subject.catalog(version: 2)) == [])
+        }
+    }
+
+    @Test(
+        "one that a delivery held for its player is judged again, and once only, when its hold ends without a grant",
+        arguments: Implementation.allCases)
+    func own(implementation: Implementation) async throws {
+        try await Subject.with(implementation) { subject in
+            try await subject.setGrantsSince(Sample.noon)
+            try await subject.tell(isOf: Subject.player)
+            try await subject.enter([
+                try Subject.told("1000") {
+                    $0 = Sample.purchase("1000", product: "silver")
+                    $0.appAccountToken = Subject.token
+                }
+            ])
+            try await subject.endPatience()
+            #expect(try await subject.deliver() == ["held unknown_product"])
+            try await end("1000", for: .productMismatch, in: subject)
+            // Held anew: a person, or another catalog, decides again.
+            let again = try #require(try await subject.events().first)
+            #expect(again.eventID == OutcomeEvent.eventID(.held, transaction: "1000", timesHeld: 1))
+            #expect(try await subject.deliver() == [])
+        }
+    }
+
+    @Test(
+        "what Apple's newest word takes from every player is not judged by an older one",
+        arguments: Implementation.allCases,
+        [Reason.cancelled, .upgraded, .familyShared])
+    func ended(implementation: Implementation, reason: Reason) async throws {
+        try await Subject.with(implementation) { subject in
+            try await subject.setGrantsSince(Sample.noon)
+            try await subject.tell(isOf: "player-2")
+            try await subject.enter([try Subject.told("1000")])
+            try await hold("1000", offset: 1, in: subject)
+            try await subject.endPatience()
+            try await end("1000", for: reason, in: subject)
+            #expect(try await subject.deliver(under: Subject.catalog(version: 2)) == [])
+        }
+    }
+
+    @Test(
+        "a copy of a non-consumable that another player has is held for whom its token names, and stays the owner's",
+        arguments: Implementation.allCases)
+    func disputed(implementation: Implementation) async throws {
+        try await Subject.with(implementation) { subject in
+            try await subject.setGrantsSince(Sample.noon)
+            let owned = try await subject.submit(
+                "9001", original: "9000", product: "skin", kind: .nonConsumable, offset: 1)
+            #expect(owned.granted.count == 1)
+            try await subject.tell(isOf: "player-2")
+            try await subject.enter(
+                [
+                    try Subject.told("9002", original: "9000") {
+                        $0 = Sample.purchase("9002", original: "9000", product: "skin")
+                        $0.appAccountToken = Subject.token
+                    }
+                ].map {
+                    var copy = $0
+                    copy.isRenewal = false
+                    return copy
+                })
+            try await subject.endPatience()
+            #expect(try await subject.deliver() == ["held ownership_disputed"])
+            try await subject.release("9002")
+            let hold = try #require(try await subject.holds.leaseDue(catalogVersion: 1, limit: 5).first)
+            let judged = Sample.judged(Sample.purchase("9002", original: "9000", product: "skin"), .nonConsumable)
+            let event = try await subject.holds.settle(
+                HoldDecision(
+                    hold, verdict: .each([judged]), environment: .production, decidedAt: Sample.noon,
+                    catalogVersion: 1))
+            #expect(event?.kind == .rejected && event?.reason == .ownedByOtherPlayer)
+            // An operator has decided it.
+            #expect(try await subject.deliver(under: Subject.catalog(version: 2)) == [])
+        }
+    }
+}

@@ -1,0 +1,139 @@
+import Fulfillment
+import Identifiers
+import Ledger
+import TestSupport
+import Testing
+import Timestamps
+
+/// What every store of purchases that Apple told of does, the one in memory and the one in PostgreSQL.
+@Suite("Every store of announced purchases")
+struct AnnouncedPurchasesConformance {
+    private typealias Subject = AnnouncedSubject
+
+    @Test(
+        "one waits for its submission, is granted once to whom its token belongs, and a submission then finds it granted",
+        arguments: Implementation.allCases)
+    func granted(implementation: Implementation) async throws {
+        try await Subject.with(implementation) { subject in
+            try await subject.setGrantsSince(Sample.noon)
+            try await subject.tell(isOf: Subject.player)
+            try await subject.enter([try Subject.told("1000", name: "first")])
+            #expect(try await subject.deliver() == [])
+            try await subject.enter([try Subject.told("1000", source: .history, name: "second")])
+            try await subject.endPatience()
+            let event = try #require(try await subject.events().first)
+            #expect(event.kind == .granted && event.playerID == Subject.player)
+            let json = String(decoding: event.value, as: UTF8.self)
+            #expect(json.contains(#""source":"notification""#) && json.contains(#""submission_id":"apple-first""#))
+            #expect(try await subject.deliver() == [])
+            #expect(try await subject.submit("1000", offset: 1).reason == .alreadyGranted)
+            #expect(try await subject.submit("1000", player: "player-2", offset: 2).reason == .ownedByOtherPlayer)
+        }
+    }
+
+    @Test("a submission that grants or holds it ends its wait", arguments: Implementation.allCases)
+    func claimed(implementation: Implementation) async throws {
+        try await Subject.with(implementation) { subject in
+            try await subject.setGrantsSince(Sample.noon)
+            try await subject.tell(isOf: "player-2")
+            try await subject.enter([try Subject.told("1000"), try Subject.told("1001"), try Subject.told("1002")])
+            #expect(try await subject.submit("1000", offset: 1).granted.count == 1)
+            let held = Sample.judged(Sample.purchase("1001"), .consumable, .hold(.unknownProduct))
+            _ = try await subject.ledger.record(Sample.decision([held], offset: 2))
+            let refused = Sample.judged(Sample.purchase("1002"), .consumable, .reject(.bindingMismatch))
+            _ = try await subject.ledger.record(Sample.decision([refused], offset: 3))
+            // Told again when it is granted: it never waits.
+            try await subject.enter([try Subject.told("1000", source: .history)])
+            try await subject.endPatience()
+            #expect(try await subject.deliver() == ["granted"])
+            #expect(try await subject.submit("1002", player: "player-2", offset: 4).reason == .alreadyGranted)
+        }
+    }
+
+    @Test(
+        "one that nobody says anything of is unclaimed until a word about its token, a submission or a catalog comes",
+        arguments: Implementation.allCases)
+    func unclaimed(implementation: Implementation) async throws {
+        try await Subject.with(implementation) { subject in
+            try await subject.setGrantsSince(Sample.noon)
+            try await subject.enter([
+                try Subject.told("1000"), try Subject.told("1001", token: nil), try Subject.told("1002", token: nil),
+            ])
+            try await subject.endPatience()
+            #expect(try await subject.deliver() == Array(repeating: "unclaimed unknown_player", count: 3))
+            #expect(try await subject.deliver() == [])
+            try await subject.tell(isOf: Subject.player)
+            #expect(try await subject.deliver() == ["granted"])
+            #expect(try await subject.submit("1001", offset: 1).granted.count == 1)
+            #expect(try await subject.deliver(under: Subject.catalog(version: 2)) == ["unclaimed unknown_player"])
+        }
+    }
+
+    @Test(
+        "it is listed where the catalog says report, where it was bought before, and where the app is not in the catalog",
+        arguments: Implementation.allCases)
+    func listed(implementation: Implementation) async throws {
+        try await Subject.with(implementation) { subject in
+            try await subject.tell(isOf: Subject.player)
+            try await subject.enter([try Subject.told("1000")])
+            try await subject.endPatience()
+            let nothing = Catalog(version: 1, apps: [])
+            #expect(try await subject.deliver(under: nothing) == ["unclaimed unknown_app"])
+            #expect(try await subject.deliver(under: nothing) == [])
+            #expect(
+                try await subject.deliver(under: Subject.catalog(.report, version: 2)) == ["unclaimed not_delivered"])
+            #expect(try await subject.deliver(under: Subject.catalog(.off, version: 3)) == ["ignored"])
+            try await subject.setGrantsSince(Sample.noon.adding(milliseconds: 1))
+            #expect(try await subject.deliver(under: Subject.catalog(version: 4)) == ["unclaimed bought_before"])
+            try await subject.setGrantsSince(Sample.noon)
+            let cutover = Subject.catalog(version: 5) { $0.cutover = Sample.noon.adding(milliseconds: 1) }
+            #expect(try await subject.deliver(under: cutover) == ["unclaimed bought_before"])
+            #expect(try await subject.deliver(under: Subject.catalog(version: 6)) == ["granted"])
+        }
+    }
+
+    @Test("with account_token_is its player is the token itself", arguments: Implementation.allCases)
+    func tokenIsPlayer(implementation: Implementation) async throws {
+        try await Subject.with(implementation) { subject in
+            try await subject.setGrantsSince(Sample.noon)
+            try await subject.enter([try Subject.told("1000")])
+            try await subject.endPatience()
+            let catalog = Subject.catalog { $0.accountTokenIs = .playerID }
+            #expect(try await subject.events(under: catalog).map(\.playerID) == [PlayerID(Subject.token)])
+        }
+    }
+
+    @Test(
+        "what is refused whoever the player is, or for a known player, is refused without an event",
+        arguments: Implementation.allCases)
+    func refused(implementation: Implementation) async throws {
+        try await Subject.with(implementation) { subject in
+            try await subject.setGrantsSince(Sample.noon)
+            try await subject.tell(isOf: Subject.player)
+            let notice = RefundNotice(
+                id: "refund", change: .revoked(.refund, at: Sample.noon), signedAt: Sample.noon,
+                transaction: NotifiedTransaction(
+                    purchase: Sample.purchase("1002"), kind: .consumable, bundleID: Sample.bundle,
+                    environment: .production))
+            _ = try await subject.refunds.apply(
+                [
+                    ReceivedNotice(
+                        StoreNotice(notice, type: "REFUND", id: "refund"), topic: "n", partition: 0, traceparent: nil,
+                        decidedAt: Sample.noon)
+                ],
+                catalog: Subject.catalog())
+            try await subject.enter([
+                try Subject.told("1000", environment: .sandbox),
+                try Subject.told("1001") { $0.ownership = .familyShared },
+                try Subject.told("1002", token: nil),
+                try Subject.told("1003", token: nil) { $0.cancelledAt = Sample.noon },
+            ])
+            try await subject.endPatience()
+            #expect(
+                try await subject.deliver(under: Subject.catalog(.report)) == [
+                    "refused sandbox_not_allowed", "refused family_shared", "refused cancelled", "refused cancelled",
+                ])
+            #expect(try await subject.deliver(under: Subject.catalog(version: 2)) == [])
+        }
+    }
+}

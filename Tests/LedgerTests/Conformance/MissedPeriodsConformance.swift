@@ -1,0 +1,83 @@
+import Fulfillment
+import Identifiers
+import Ledger
+import TestSupport
+import Testing
+import Timestamps
+
+/// What every ledger does where a period of a subscription was told by nobody, and is goods also after its end.
+@Suite("Every ledger of subscriptions with missed periods")
+struct MissedPeriodsConformance {
+    private typealias Subscriptions = SubscriptionsConformance
+
+    private static var app: AppPolicy {
+        var app = Subscriptions.app()
+        app.products["monthly"]?.grantsLatePeriods = true
+        return app
+    }
+
+    private static let now = Subscriptions.base.adding(milliseconds: 40 * 86_400_000)
+
+    private func settle(
+        _ leased: LeasedSubscription, readsHistory: Bool, in subject: SubscriptionsConformance.Subject
+    ) async throws {
+        let status = Subscriptions.status(Subscriptions.fact(.active, period: 35, at: 40))
+        var findings = SubscriptionFindings([status], of: leased.subscription, under: Self.app)
+        #expect(findings.missedSince == Subscriptions.base)
+        if readsHistory {
+            findings.add(history: [], isWhole: true, of: leased.subscription, under: Self.app, now: Self.now)
+        }
+        _ = try await subject.subscriptions.settle(
+            SubscriptionCheck(leased, findings, at: Self.now), catalog: Catalog(version: 1, apps: [Self.app]))
+    }
+
+    @Test("one that renews in time costs no question", arguments: Implementation.allCases)
+    func inTime(implementation: Implementation) async throws {
+        try await Subscriptions.with(implementation) { subject in
+            _ = try await subject.grant("1000", original: "1000", at: 0, offset: 1, under: Self.app)
+            _ = try await subject.grant("1001", original: "1000", at: 30, offset: 2, under: Self.app)
+            #expect(try await subject.lease().isEmpty)
+        }
+    }
+
+    @Test(
+        "a submission that jumps over a period makes it due, until Apple's history was read to its end",
+        arguments: Implementation.allCases)
+    func jumped(implementation: Implementation) async throws {
+        try await Subscriptions.with(implementation) { subject in
+            _ = try await subject.grant("1000", original: "1000", at: 0, offset: 1, under: Self.app)
+            _ = try await subject.grant("1002", original: "1000", at: 35, offset: 2, under: Self.app)
+            let first = try #require(try await subject.lease().first)
+            #expect(first.subscription.check.historySince == Subscriptions.base)
+            try await settle(first, readsHistory: false, in: subject)
+            #expect(try await subject.lease().isEmpty, "it is due again, but later")
+            let waiting = try #require(try await subject.known("1000")?.check)
+            #expect(waiting.historySince == Subscriptions.base)
+            #expect(waiting.dueAt.map { $0 < Self.now.adding(milliseconds: 86_400_000) } == true)
+
+            let second = LeasedSubscription(
+                try #require(try await subject.known("1000")), receipt: nil, lease: first.lease)
+            try await settle(second, readsHistory: true, in: subject)
+            let known = try #require(try await subject.known("1000")?.check)
+            #expect(known.historySince == nil)
+            #expect(known.dueAt.map { $0 > Self.now.adding(milliseconds: 86_400_000) } == true)
+        }
+    }
+
+    @Test("a period that is told while the history is read keeps it open", arguments: Implementation.allCases)
+    func toldMeanwhile(implementation: Implementation) async throws {
+        try await Subscriptions.with(implementation) { subject in
+            _ = try await subject.grant("1000", original: "1000", at: -60, offset: 1, under: Self.app)
+            _ = try await subject.grant("1001", original: "1000", at: 0, offset: 2, under: Self.app)
+            let leased = try #require(try await subject.lease().first)
+            _ = try await subject.grant("1002", original: "1000", at: 35, offset: 3, under: Self.app)
+            var findings = SubscriptionFindings(
+                [Subscriptions.status(Subscriptions.fact(.active, period: 35, at: 40))], of: leased.subscription,
+                under: Self.app)
+            findings.add(history: [], isWhole: true, of: leased.subscription, under: Self.app, now: Self.now)
+            _ = try await subject.subscriptions.settle(
+                SubscriptionCheck(leased, findings, at: Self.now), catalog: Catalog(version: 1, apps: [Self.app]))
+            #expect(try await subject.known("1000")?.check.historySince != nil)
+        }
+    }
+}

@@ -1,0 +1,195 @@
+import Foundation
+import Fulfillment
+import Identifiers
+import Postgres
+import TestSupport
+import Testing
+import Timestamps
+
+@testable import Ledger
+
+/// What every store of refund requests does, the one in memory and the one in PostgreSQL.
+@Suite("Every store of refund requests")
+struct OpenRefundRequestsConformance {
+    struct Subject {
+        let ledger: any PurchaseLedger
+        let refunds: any NoticeLedger
+        let requests: any OpenRefundRequests
+        /// As a notification enters it.
+        let enter: (RefundRequest) async throws -> OutcomeEvent?
+        let acknowledge: () async throws -> Void
+        /// As if all workers had died long ago.
+        let endLeases: () async throws -> Void
+
+        func submit(
+            _ id: String, original: String? = nil, _ kind: ProductKind = .consumable,
+            _ verdict: JudgedPurchase.Verdict = .grant(payload: nil), offset: Int64
+        ) async throws {
+            let purchase = Sample.judged(Sample.purchase(id, original: original), kind, verdict)
+            _ = try await ledger.record(Sample.decision([purchase], offset: offset))
+        }
+
+        func lease(waiting seconds: Double = 0) async throws -> [LeasedRefundRequest] {
+            try await requests.leaseDueRequests(limit: 10, waitSeconds: seconds)
+        }
+    }
+
+    private func with(_ implementation: Implementation, _ body: (Subject) async throws -> Void) async throws {
+        switch implementation {
+        case .inMemory:
+            let ledger = InMemoryLedger()
+            try await body(
+                Subject(
+                    ledger: ledger, refunds: ledger, requests: ledger, enter: { ledger.enter($0, at: Sample.noon) },
+                    acknowledge: { ledger.published(ledger.pendingEvents.map(\.eventID)) },
+                    endLeases: ledger.endRefundRequestLeases))
+        case .postgres:
+            let database = try await LedgerDatabase()
+            let ledger = database.ledger()
+            let catalog = Catalog(version: 1, apps: [])
+            try await body(
+                Subject(
+                    ledger: ledger, refunds: PostgresNotices(pool: database.pool),
+                    requests: PostgresRefundRequests(pool: database.pool),
+                    enter: { request in
+                        try await database.pool.run { session in
+                            try session.transaction {
+                                try RefundRequestWrite.enter([request], at: Sample.noon, catalog: catalog, in: $0)
+                            }
+                        }.first
+                    },
+                    acknowledge: { try await database.run("DELETE FROM outbox") },
+                    endLeases: {
+                        try await database.run("UPDATE refund_requests SET due_at = now() WHERE due_at IS NOT NULL")
+                    }))
+            await ledger.close()
+        }
+    }
+
+    private static func request(
+        _ id: String, original: String? = nil, bundle: BundleID = Sample.bundle, notification: String? = nil
+    ) -> RefundRequest {
+        RefundRequest(
+            id: Identifier(notification ?? "n-\(id)"), transactionID: Identifier(id),
+            originalTransactionID: Identifier(original ?? id), bundleID: bundle, environment: .production,
+            productID: "gold", kind: .consumable, reason: "UNINTENDED_PURCHASE",
+            signedAt: Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)))
+    }
+
+    private static func report(
+        _ id: String, _ consumed: Int32? = nil, consented: Bool? = nil, bundle: BundleID = Sample.bundle
+    ) -> ConsumptionReport {
+        ConsumptionReport(
+            transactionID: Identifier(id), bundleID: bundle,
+            content: ConsumptionReport.Content(consumedMilliPercent: consumed, isConsented: consented))
+    }
+
+    @Test(
+        "one whose transaction is in the ledger is told of, once for each notification, and no other",
+        arguments: Implementation.allCases)
+    func entered(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            try await subject.submit("1000", offset: 1)
+            try await subject.submit("1001", .consumable, .hold(.retiredProduct), offset: 2)
+            try await subject.submit("1002", original: "900", .nonConsumable, offset: 3)
+            let event = try await subject.enter(Self.request("1000"))
+            #expect(event?.kind == .refundRequested && event?.playerID == "player-1")
+            #expect(try await subject.enter(Self.request("1000")) == nil)
+            #expect(try await subject.enter(Self.request("1000", notification: "n-2")) != nil)
+            #expect(try await subject.enter(Self.request("1001")) != nil)
+            // Restored under another id.
+            #expect(try await subject.enter(Self.request("900")) != nil)
+            #expect(try await subject.enter(Self.request("4000")) == nil)
+            #expect(
+                try await subject.enter(Self.request("1001", bundle: "com.example.other", notification: "n-3")) == nil)
+        }
+    }
+
+    @Test("is leased with what became of its transaction", arguments: Implementation.allCases)
+    func delivery(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            try await subject.submit("1000", offset: 1)
+            try await subject.submit("1001", .consumable, .hold(.retiredProduct), offset: 2)
+            try await subject.submit("1002", offset: 3)
+            for id in ["1000", "1001", "1002"] { _ = try await subject.enter(Self.request(id)) }
+            func deliveries() async throws -> [Identifier: LeasedRefundRequest.Delivery] {
+                try await subject.endLeases()
+                return Dictionary(
+                    uniqueKeysWithValues: try await subject.lease().map { ($0.request.transactionID, $0.delivery) })
+            }
+            #expect(
+                try await deliveries() == [
+                    "1000": .granted(isAcknowledged: false), "1001": .undelivered,
+                    "1002": .granted(isAcknowledged: false),
+                ])
+            try await subject.acknowledge()
+            let refund = RefundNotice(
+                id: "r-1", change: .revoked(.refund, at: Sample.noon), signedAt: Sample.noon,
+                transaction: NotifiedTransaction(
+                    purchase: Sample.purchase("1002"), kind: .consumable, bundleID: Sample.bundle,
+                    environment: .production))
+            _ = try await subject.refunds.apply(
+                [
+                    ReceivedNotice(
+                        StoreNotice(refund, type: "REFUND", id: "r-1"), topic: "app-store-notifications", partition: 0,
+                        traceparent: nil,
+                        decidedAt: Sample.noon)
+                ], catalog: Catalog(version: 1, apps: []))
+            #expect(
+                try await deliveries() == [
+                    "1000": .granted(isAcknowledged: true), "1001": .undelivered, "1002": .revoked,
+                ])
+        }
+    }
+
+    @Test(
+        "waits for what the game says, of which the latest counts, whether it came before or after",
+        arguments: Implementation.allCases)
+    func reported(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            for id in ["1000", "1001", "1002"] {
+                try await subject.submit(id, offset: Int64(id.utf8.last ?? 0))
+            }
+            let early = try await subject.requests.enter([
+                Self.report("1001", 1), Self.report("1001", 2), Self.report("1000", bundle: "com.example.other"),
+            ])
+            #expect(early.value == [.entered, .entered, .entered])
+            for id in ["1000", "1001", "1002"] { _ = try await subject.enter(Self.request(id)) }
+            let first = try await subject.lease(waiting: 3600)
+            #expect(first.map(\.request.transactionID) == ["1001"])
+            #expect(first.first?.report?.consumedMilliPercent == 2)
+            #expect(try await subject.lease(waiting: 3600).isEmpty)
+            _ = try await subject.requests.enter([Self.report("1000", 7)])
+            let second = try await subject.lease(waiting: 3600)
+            #expect(second.map(\.request.transactionID) == ["1000"])
+            #expect(second.first?.report?.consumedMilliPercent == 7)
+        }
+    }
+
+    @Test(
+        "is over once it ended, but for one whose player agrees after all; a worker whose lease is over ends nothing",
+        arguments: Implementation.allCases)
+    func ended(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            try await subject.submit("1000", offset: 1)
+            _ = try await subject.enter(Self.request("1000"))
+            _ = try await subject.requests.enter([Self.report("1000", consented: false)])
+            let outdated = try #require(try await subject.lease().first)
+            #expect(try await subject.lease().isEmpty)
+            try await subject.requests.release(outdated)
+            let leased = try #require(try await subject.lease().first)
+            try await subject.requests.end(outdated, as: .accepted, answer: nil)
+            try await subject.requests.end(leased, as: .notConsented, answer: nil)
+            try await subject.endLeases()
+            #expect(try await subject.lease().isEmpty)
+            _ = try await subject.requests.enter([Self.report("1000", consented: true)])
+            let last = try #require(try await subject.lease().first)
+            #expect(last.report?.isConsented == true)
+            let answer = ConsumptionAnswer(delivery: .delivered, providesSampleContent: false, consumedMilliPercent: 5)
+            try await subject.requests.end(last, as: .accepted, answer: answer)
+            _ = try await subject.requests.enter([Self.report("1000", 9)])
+            try await subject.endLeases()
+            #expect(try await subject.lease().isEmpty)
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import Fulfillment
+import Identifiers
+import Ledger
+import TestSupport
+import Testing
+import Timestamps
+
+/// What every store of players' accounts does, the one in memory and the one in PostgreSQL.
+@Suite("Every store of players' accounts")
+struct PlayerAccountsConformance {
+    private typealias Subject = AnnouncedSubject
+
+    private func submit(
+        _ id: String, told: String?, sent: String?, player: String, offset: Int64, in subject: Subject,
+        use: AccountTokenUse = .signals
+    ) async throws -> Reason? {
+        var purchase = Sample.purchase(id)
+        purchase.appAccountToken = told
+        let submission = Submission(
+            submissionID: Identifier("s-\(offset)"), playerID: Identifier(player), bundleID: Sample.bundle,
+            proof: .receipt("MIIB"), appAccountToken: sent)
+        return try await subject.ledger.record(
+            PendingDecision(
+                submission: submission, position: Sample.position(offset), proof: Sample.digest(id),
+                verdict: .each([Sample.judged(purchase)]), environment: .production, evidence: nil,
+                decidedAt: Sample.noon, catalogVersion: 1, traceparent: nil, tokenUse: use)
+        ).events.first?.reason
+    }
+
+    @Test(
+        "a submission with a token that is another player's is a binding mismatch, whatever the app learns of tokens",
+        arguments: Implementation.allCases, [AccountTokenUse.none, .signals, .holds])
+    func binding(implementation: Implementation, use: AccountTokenUse) async throws {
+        try await Subject.with(implementation) { subject in
+            let token = Subject.token
+            try await subject.tell(isOf: "player-1")
+            func reason(_ id: String, told: String?, sent: String?, player: String, at offset: Int64) async throws
+                -> Reason?
+            { try await submit(id, told: told, sent: sent, player: player, offset: offset, in: subject, use: use) }
+            #expect(try await reason("1000", told: token, sent: token, player: "player-2", at: 1) == .bindingMismatch)
+            #expect(try await reason("1000", told: nil, sent: token, player: "player-2", at: 2) == .bindingMismatch)
+            #expect(try await reason("1000", told: token, sent: nil, player: "player-2", at: 3) == .bindingMismatch)
+            #expect(try await reason("1000", told: token, sent: token, player: "player-1", at: 4) == nil)
+            // Whose it is is decided before.
+            #expect(
+                try await reason("1000", told: token, sent: token, player: "player-2", at: 5) == .ownedByOtherPlayer)
+        }
+    }
+
+    @Test("a forgotten token is nobody's, and an older record changes nothing", arguments: Implementation.allCases)
+    func order(implementation: Implementation) async throws {
+        try await Subject.with(implementation) { subject in
+            let token = Subject.token
+            func isRefused(_ id: String, at offset: Int64) async throws -> Bool {
+                try await submit(id, told: token, sent: token, player: "player-2", offset: offset, in: subject)
+                    == .bindingMismatch
+            }
+            try await subject.tell(isOf: "player-1", offset: 5)
+            try await subject.tell(isOf: "player-2", offset: 4)
+            #expect(try await isRefused("1000", at: 1))
+            try await subject.tell(isOf: nil, offset: 6)
+            #expect(try await !isRefused("1001", at: 2))
+            try await subject.tell(isOf: "player-1", offset: 6)
+            #expect(try await !isRefused("1002", at: 3))
+            // The topic was made anew.
+            try await subject.tell(isOf: "player-1", offset: 0, at: Sample.noon.adding(milliseconds: 1))
+            #expect(try await isRefused("1003", at: 4))
+        }
+    }
+
+    @Test(
+        "of records in two partitions the later one counts, in whichever order they come",
+        arguments: Implementation.allCases)
+    func partitions(implementation: Implementation) async throws {
+        try await Subject.with(implementation) { subject in
+            func tell(_ player: PlayerID, partition: Int32, at time: Timestamp) async throws {
+                let account = PlayerAccount(
+                    token: AccountTokenKey(bundleID: Sample.bundle, token: Subject.token), player: player)
+                _ = try await subject.accounts.apply([
+                    ReceivedAccount(account, partition: partition, offset: 1, timestamp: time)
+                ])
+            }
+            let later = Sample.noon.adding(milliseconds: 1)
+            try await tell("player-2", partition: 1, at: later)
+            try await tell("player-1", partition: 0, at: Sample.noon)
+            let token = Subject.token
+            func reason(_ player: String, _ offset: Int64) async throws -> Reason? {
+                try await submit("1000", told: token, sent: token, player: player, offset: offset, in: subject)
+            }
+            #expect(try await reason("player-1", 1) == .bindingMismatch)
+            #expect(try await reason("player-2", 2) == nil)
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import Fulfillment
+import Identifiers
+import Ledger
+import TestSupport
+import Testing
+import Timestamps
+
+/// From when on every ledger has a subscription: a hold is no grant.
+@Suite("Every ledger of subscriptions that are held")
+struct SubscriptionOwnersConformance {
+    private typealias Subscriptions = SubscriptionsConformance
+
+    /// Held for the first player, by evidence that says that it will not renew.
+    private func hold(_ subject: SubscriptionsConformance.Subject) async throws {
+        let held = try await subject.grant("1000", original: "1000", at: 20, offset: 1, .hold(.beforeCutover)) {
+            $0.renewals = [
+                RenewalInfo(
+                    originalTransactionID: "1000", willRenew: false, environment: .production,
+                    signedAt: Subscriptions.base)
+            ]
+        }
+        #expect(held.events.map(\.kind) == [.held])
+        #expect(try await subject.known("1000") == nil)
+    }
+
+    /// After an operator's release, as a worker that asked Apple anew settles it.
+    private func end(
+        _ subject: SubscriptionsConformance.Subject, _ verdict: JudgedPurchase.Verdict
+    ) async throws -> OutcomeEvent? {
+        try await subject.release("1000")
+        let hold = try #require(try await subject.holds.leaseDue(catalogVersion: 1, limit: 1).first)
+        let purchase = Subscriptions.period("1000", original: "1000", at: 20)
+        let evidence = GenuineReceipt(
+            bundleID: Sample.bundle, environment: .production, purchases: [purchase], holdsAutoRenewable: true)
+        let now = Subscriptions.base.adding(milliseconds: 40 * 86_400_000)
+        return try await subject.holds.settle(
+            HoldDecision(
+                hold, verdict: .each([Sample.judged(purchase, .autoRenewableSubscription, verdict)]),
+                environment: .production, decidedAt: now, catalogVersion: 1,
+                subscriptions: ToldSubscriptions(evidence, submitted: nil, under: Subscriptions.app(), now: now)))
+    }
+
+    @Test(
+        "a hold makes no subscription; its release does, with what was told of the renewal before",
+        arguments: Implementation.allCases)
+    func released(implementation: Implementation) async throws {
+        try await Subscriptions.with(implementation) { subject in
+            try await hold(subject)
+            #expect(try await end(subject, .grant(payload: nil))?.kind == .granted)
+            let known = try #require(try await subject.known("1000"))
+            #expect(known.player == "player-1" && known.revision == 1 && known.willRenew == false)
+        }
+    }
+
+    @Test("a refused hold leaves no subscription behind: it is its next player's", arguments: Implementation.allCases)
+    func refused(implementation: Implementation) async throws {
+        try await Subscriptions.with(implementation) { subject in
+            try await hold(subject)
+            #expect(try await end(subject, .reject(.cancelled))?.kind == .rejected)
+            #expect(try await subject.known("1000") == nil)
+            #expect(try await subject.lease().isEmpty)
+            let other = try await subject.grant("1001", original: "1000", at: 30, player: "player-2", offset: 2)
+            #expect(other.events.map(\.kind) == [.granted, .subscriptionChanged])
+            #expect(other.events.map(\.playerID) == ["player-2", "player-2"])
+        }
+    }
+
+    @Test("what goes on from one that is only held is nobody's yet", arguments: Implementation.allCases)
+    func notPassedOn(implementation: Implementation) async throws {
+        try await Subscriptions.with(implementation) { subject in
+            try await hold(subject)
+            _ = try await subject.grant("2000", original: "2000", at: -60, offset: 2)
+            let leased = try #require(try await subject.lease().first)
+            var following = Subscriptions.status(Subscriptions.fact(.active, original: "5000", period: 20, at: 40))
+            following.transaction.previousOriginalTransactionID = "1000"
+            let findings = SubscriptionFindings([following], of: leased.subscription, under: Subscriptions.app())
+            let events = try await subject.subscriptions.settle(
+                SubscriptionCheck(
+                    leased, findings, at: Subscriptions.base.adding(milliseconds: 40 * 86_400_000)),
+                catalog: Subscriptions.catalog)
+            #expect(events.isEmpty)
+            let other = try await subject.grant("5001", original: "5000", at: 50, player: "player-2", offset: 3)
+            #expect(other.events.map(\.kind) == [.granted, .subscriptionChanged])
+        }
+    }
+}

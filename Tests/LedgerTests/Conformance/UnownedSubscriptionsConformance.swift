@@ -1,0 +1,54 @@
+import Encodings
+import Fulfillment
+import Identifiers
+import TestSupport
+import Testing
+
+/// What is told of a subscription before there is an owner.
+extension SubscriptionsConformance {
+    @Test(
+        "what is told of the renewal before there is an owner is part of the first revision, the newest of it",
+        arguments: Implementation.allCases)
+    func renewalBeforeOwner(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            _ = try await subject.grant("1000", original: "1000", at: -60, offset: 1)
+            var off = Self.fact(.active, original: "3000", period: 20, at: 30)
+            off.willRenew = false
+            let on = Self.fact(.active, original: "3000", period: 20, at: 25)
+            let leased = try #require(try await subject.lease().first)
+            _ = try await subject.settle(leased, [Self.fact(.expired, period: -60, at: 40), off, on], at: 40)
+            let granted = try await subject.grant("3000", original: "3000", at: 20, offset: 2)
+            #expect(granted.events.map(\.kind) == [.granted, .subscriptionChanged])
+            let told = try JSONParser.parse(granted.events.last?.value ?? []).value
+            #expect(told["will_renew"] == .bool(false) && told["revision"] == .number("1"))
+            let known = try #require(try await subject.known("3000"))
+            #expect(known.willRenew == false && known.revision == 1)
+        }
+    }
+
+    @Test(
+        "what is told of the state before there is an owner is part of the first revision: an end needs no question",
+        arguments: Implementation.allCases)
+    func endBeforeOwner(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            _ = try await subject.grant("1000", original: "1000", at: -60, offset: 1)
+            let over = Self.fact(.expired, original: "3000", period: 20, at: 30)
+            let leased = try #require(try await subject.lease().first)
+            let told = [
+                Self.fact(.expired, period: -60, at: 40), over,
+                Self.fact(.billingRetry, original: "3000", period: 20, at: 25),
+                Self.fact(.active, original: "3000", period: 10, at: 35),
+            ]
+            _ = try await subject.settle(leased, told.shuffled(), at: 40)
+            let granted = try await subject.grant("3000", original: "3000", at: 20, offset: 2)
+            #expect(granted.events.map(\.kind) == [.granted, .subscriptionChanged])
+            let event = try JSONParser.parse(granted.events.last?.value ?? []).value
+            #expect(event["state"] == .string("expired") && event["revision"] == .number("1"))
+            let known = try #require(try await subject.known("3000"))
+            #expect(known.state == .expired && known.check.dueAt == nil)
+            // A later period was told of by nobody before: it counts.
+            _ = try await subject.grant("3001", original: "3000", at: 80, offset: 3)
+            #expect(try await subject.known("3000")?.state == .active)
+        }
+    }
+}

@@ -1,0 +1,132 @@
+import Fulfillment
+import Postgres
+import Testing
+import Timestamps
+
+@testable import Ledger
+
+@Suite("Places of notification histories in the ledger")
+struct HistoryPlaceTests {
+    private static let scope = HistoryScope(bundleID: Sample.bundle, environment: .production)
+
+    private func advance(
+        _ place: HistoryPlace, to time: Timestamp?, in database: LedgerDatabase
+    ) async throws -> HistoryPlace? {
+        let places = PostgresHistoryPlaces(pool: database.pool)
+        guard case .moved(let moved) = try await places.advance(place, to: time, behind: [], seconds: 90) else {
+            return nil
+        }
+        return moved
+    }
+
+    @Test("it moves only in the database that has the effects of what was told before")
+    func fellOver() async throws {
+        let database = try await LedgerDatabase()
+        let places = PostgresHistoryPlaces(pool: database.pool)
+        let here = try await database.pool.run { try DatabaseHistory.read(in: $0) }
+        let other = DatabaseHistory("another timeline")
+        let place = try #require(try await places.lease(Self.scope, survived: nil, seconds: 60))
+        for effects in [[other], [here, other]] as [Set<DatabaseHistory>] {
+            #expect(try await places.advance(place, to: Sample.noon, behind: effects, seconds: 90) == .otherDatabase)
+        }
+        #expect(try await database.number("SELECT count(*) FROM notification_history WHERE taken_until IS NULL") == 1)
+        guard case .moved = try await places.advance(place, to: Sample.noon, behind: [here], seconds: 90) else {
+            Issue.record("it did not move")
+            return
+        }
+    }
+
+    @Test("one replica at a time has one, and it moves forward only, under its lease")
+    func leased() async throws {
+        let database = try await LedgerDatabase()
+        let places = PostgresHistoryPlaces(pool: database.pool)
+        let first = try #require(try await places.lease(Self.scope, survived: nil, seconds: 60))
+        #expect(first.takenUntil == nil)
+        #expect(try await places.lease(Self.scope, survived: nil, seconds: 60) == nil)
+        let sandbox = HistoryScope(bundleID: Sample.bundle, environment: .sandbox)
+        #expect(try await places.lease(sandbox, survived: nil, seconds: 60) != nil)
+        let moved = try #require(try await advance(first, to: Sample.noon, in: database))
+        #expect(moved.takenUntil == Sample.noon)
+        // The lease is another by now.
+        #expect(try await places.advance(first, to: Sample.noon, behind: [], seconds: 90) == .lost)
+        let back = try #require(try await advance(moved, to: Sample.noon.adding(milliseconds: -5), in: database))
+        #expect(back.takenUntil == Sample.noon)
+        try await places.release(back, dueAfterSeconds: 0)
+        let second = try #require(try await places.lease(Self.scope, survived: nil, seconds: 60))
+        #expect(second.takenUntil == Sample.noon)
+        try await places.release(second, dueAfterSeconds: 600)
+        #expect(try await places.lease(Self.scope, survived: nil, seconds: 60) == nil)
+    }
+}
+
+/// Leases that end by the death of whoever had them.
+@Suite("Notifications that kill the process, in the ledger")
+struct SuspectNotificationTests {
+    private static let scope = HistoryScope(bundleID: Sample.bundle, environment: .production)
+    private static let body = Digest256(hashing: Array("a".utf8))
+    private static let other = Digest256(hashing: Array("b".utf8))
+
+    private func expire(_ database: LedgerDatabase) async throws {
+        try await database.pool.run {
+            _ = try $0.execute(PostgresStatement("UPDATE notification_history SET leased_until = '-infinity'"))
+        }
+    }
+
+    @Test("leases without progress are counted, and a window that is done or an ended lease starts anew")
+    func starts() async throws {
+        let database = try await LedgerDatabase()
+        let places = PostgresHistoryPlaces(pool: database.pool)
+        for start in 1...3 {
+            let place = try #require(try await places.lease(Self.scope, survived: nil, seconds: 60))
+            #expect(place.starts == start)
+            // A page within a window is no progress: it is asked for again.
+            #expect(try await places.advance(place, to: nil, behind: [], seconds: 60) != .lost)
+            try await expire(database)
+        }
+        let fourth = try #require(try await places.lease(Self.scope, survived: nil, seconds: 60))
+        #expect(fourth.starts == 4)
+        _ = try await places.advance(fourth, to: Sample.noon, behind: [], seconds: 60)
+        try await expire(database)
+        let fifth = try #require(try await places.lease(Self.scope, survived: nil, seconds: 60))
+        #expect(fifth.starts == 1)
+        try await places.release(fifth, dueAfterSeconds: 0)
+        #expect(try await places.lease(Self.scope, survived: nil, seconds: 60)?.starts == 1)
+    }
+
+    @Test("deaths are counted of the notification that was taken then, whatever was taken before it")
+    func deaths() async throws {
+        let database = try await LedgerDatabase()
+        let places = PostgresHistoryPlaces(pool: database.pool)
+        for death in 0...2 {
+            let place = try #require(try await places.lease(Self.scope, survived: nil, seconds: 60))
+            #expect(place.culprit?.deaths ?? 0 == death)
+            #expect(place.culprit?.name == (death == 0 ? nil : Self.body))
+            let other = try #require(try await places.suspect(Self.other, place, seconds: 60))
+            #expect(try await places.suspect(Self.body, other, seconds: 60) != nil)
+            #expect(try await places.suspect(Self.body, place, seconds: 60) == nil, "an old lease")
+            try await expire(database)
+        }
+        let survived = try #require(try await places.lease(Self.scope, survived: Self.body, seconds: 60))
+        #expect(survived.culprit?.deaths == 2, "the process lives that took it")
+        let other = try #require(try await places.suspect(Self.other, survived, seconds: 60))
+        #expect(other.lease != survived.lease)
+        try await expire(database)
+        let next = try #require(try await places.lease(Self.scope, survived: nil, seconds: 60))
+        #expect(next.culprit?.name == Self.other && next.culprit?.deaths == 1)
+        try await places.release(next, dueAfterSeconds: 0)
+        #expect(try await places.lease(Self.scope, survived: nil, seconds: 60)?.culprit == nil)
+    }
+
+    @Test("what is set aside is known to whoever is next, the last hundred of it")
+    func setAside() async throws {
+        let database = try await LedgerDatabase()
+        let places = PostgresHistoryPlaces(pool: database.pool)
+        let place = try #require(try await places.lease(Self.scope, survived: nil, seconds: 60))
+        for number in 0..<105 {
+            try await places.setAside(Digest256(hashing: Array("\(number)".utf8)), place)
+        }
+        try await places.release(place, dueAfterSeconds: 0)
+        let next = try #require(try await places.lease(Self.scope, survived: nil, seconds: 60))
+        #expect(next.setAside == Set((5..<105).map { Digest256(hashing: Array("\($0)".utf8)) }))
+    }
+}

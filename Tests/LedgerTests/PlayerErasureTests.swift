@@ -1,0 +1,210 @@
+import Fulfillment
+import Identifiers
+import Postgres
+import Testing
+
+@testable import Ledger
+
+@Suite("Erasing a player")
+struct PlayerErasureTests {
+    private static let pseudonym: PlayerID = {
+        var random = SystemRandomNumberGenerator()
+        return Pseudonym.make(using: &random)
+    }()
+
+    /// Of each column that could hold something of a player: identifiers of players, bytes and documents.
+    private static let columns = """
+        SELECT table_name || '.' || column_name AS name
+        FROM information_schema.columns
+        WHERE table_schema = 'public' AND table_name NOT LIKE 'outcomes\\_%'
+            AND (column_name LIKE '%player%' OR column_name = 'record_key' OR data_type IN ('bytea', 'json', 'jsonb')
+                OR column_name = 'story')
+        """
+
+    @Test("the list of what is erased has every column that may hold something of a player")
+    func list() async throws {
+        let database = try await LedgerDatabase()
+        let names = try await database.pool.run { session in
+            let rows = try session.execute(PostgresStatement(Self.columns))
+            let name = try rows.column("name")
+            return Set((0..<rows.count).compactMap { rows.text($0, name) })
+        }
+        #expect(names.subtracting(ErasedColumns.all.keys) == [], "not in ErasedColumns")
+        #expect(Set(ErasedColumns.all.keys).subtracting(names) == [], "not in the schema")
+    }
+
+    /// Rows of any table, as text, in which the player's name stands.
+    private func traces(of name: String, in database: LedgerDatabase) async throws -> [String] {
+        let tables = try await database.pool.run { session in
+            let rows = try session.execute(
+                PostgresStatement(
+                    """
+                    SELECT c.relname AS name FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = relnamespace
+                    WHERE n.nspname = 'public' AND c.relkind = 'r'
+                    """))
+            let name = try rows.column("name")
+            return (0..<rows.count).compactMap { rows.text($0, name) }
+        }
+        var found: [String] = []
+        for table in tables {
+            // Bytes as they are: hex would hide the name.
+            let count = try await database.number(
+                """
+                SELECT count(*) FROM \(table) AS t
+                WHERE t::text LIKE '%\(name)%' OR t::text LIKE '%' || encode('\(name)'::bytea, 'hex') || '%'
+                """)
+            if count > 0 { found.append(table) }
+        }
+        return found.sorted()
+    }
+
+    private func prepare(_ database: LedgerDatabase) async throws {
+        let ledger = database.ledger()
+        for offset in 1...5 {
+            let id = "10\(offset)"
+            _ = try await ledger.record(
+                Sample.decision(
+                    [Sample.judged(Sample.purchase(id))], player: "alice", offset: Int64(offset),
+                    submission: "alice-\(offset)", remembers: true))
+        }
+        _ = try await ledger.record(
+            Sample.decision([Sample.judged(Sample.purchase("200"))], player: "bob", offset: 20, remembers: true))
+        // Rejected: bob's.
+        _ = try await ledger.record(
+            Sample.decision([Sample.judged(Sample.purchase("200"))], player: "alice", offset: 21))
+        await ledger.close()
+        try await database.run(
+            """
+            DELETE FROM outbox;
+            INSERT INTO device_sightings VALUES ('b', 'ipad', '2026-11-20', 'alice'), ('b', 'ipad', '2026-11-20', 'bob');
+            INSERT INTO account_tokens VALUES ('b', sha256('t'), 'alice', now()), ('b', sha256('u'), 'bob', now());
+            INSERT INTO account_token_senders VALUES ('b', sha256('t'), 'alice'), ('b', sha256('t'), 'bob');
+            INSERT INTO refusals VALUES ('300', 'alice'), ('300', 'bob');
+            INSERT INTO hold_decisions (transaction_id, player_id, bundle_id, product_id, submission_id, reason, decision,
+                operator) VALUES ('300', 'alice', 'b', 'gold', 'alice-9', 'daily_limit', 'reject', 'ann');
+            INSERT INTO grant_decisions (transaction_id, player_id, bundle_id, product_id, decision, operator, note)
+            VALUES ('101', 'alice', 'b', 'gold', 'revoke', 'ann', 'alice wrote to us')
+            """)
+    }
+
+    @Test("nothing of the player is left in any table, the grants stay, and others' rows are as they were")
+    func erased() async throws {
+        let database = try await LedgerDatabase()
+        try await prepare(database)
+        #expect(try await traces(of: "alice", in: database).contains("grants"))
+        let others = "SELECT count(*) FROM device_sightings, account_tokens WHERE device_sightings.player_id = 'bob'"
+        let erasure = PlayerErasure(of: "alice", in: database.pool, grantsAtATime: 2)
+        #expect(try await erasure.waiting() == PlayerErasure.Waiting(held: 0, parked: 0, unpublished: 0))
+        let erased = try await erasure.run(pseudonym: Self.pseudonym, by: "ann")
+        #expect(erased == PlayerErasure.Erased(pseudonym: Self.pseudonym, isComplete: true))
+        #expect(try await traces(of: "alice", in: database) == [])
+        #expect(
+            try await database.number("SELECT count(*) FROM grants WHERE player_id = '\(Self.pseudonym.text)'") == 5)
+        #expect(
+            try await database.number("SELECT count(*) FROM claims WHERE player_id = '\(Self.pseudonym.text)'") == 5)
+        #expect(try await database.number("SELECT count(*) FROM proofs") == 1)
+        #expect(try await database.number(others) == 1)
+        #expect(try await database.number("SELECT count(*) FROM erasures WHERE player_id IS NULL") == 1)
+        #expect(try await traces(of: "bob", in: database).contains("grants"))
+    }
+
+    @Test(
+        "a redelivered record gets its first answer under the pseudonym, and a new one finds another player's purchase")
+    func redelivered() async throws {
+        let database = try await LedgerDatabase()
+        try await prepare(database)
+        _ = try await PlayerErasure(of: "alice", in: database.pool).run(pseudonym: Self.pseudonym, by: "ann")
+        let ledger = database.ledger()
+        let first = Sample.decision(
+            [Sample.judged(Sample.purchase("101"))], player: "alice", offset: 1, submission: "alice-1", remembers: true)
+        let again = try await ledger.recall(Sample.query(for: first))
+        guard case .answered(let events) = again else { return #expect(Bool(false), "\(again)") }
+        #expect(events.map(\.playerID) == [Self.pseudonym] && events.map(\.kind) == [.granted])
+        #expect(events.first?.eventID == OutcomeEvent.eventID(.granted, transaction: "101", revision: 1))
+        let other = Sample.decision([Sample.judged(Sample.purchase("101"))], player: "alice", offset: 50)
+        #expect(try await ledger.record(other).reason == .ownedByOtherPlayer)
+        await ledger.close()
+    }
+
+    @Test("an erasure that was cut off goes on under its first pseudonym")
+    func cutOff() async throws {
+        let database = try await LedgerDatabase()
+        try await prepare(database)
+        try await database.run("INSERT INTO erasures (pseudonym, player_id, operator) VALUES ('first', 'alice', 'ann')")
+        let page = GrantErasure(player: "alice", pseudonym: "first", transactions: ["101"], originals: ["101"])
+        try await database.pool.run { try page.run(in: $0) }
+        let erased = try await PlayerErasure(of: "alice", in: database.pool).run(pseudonym: Self.pseudonym, by: "ann")
+        #expect(erased.pseudonym == "first" && erased.isComplete)
+        #expect(try await database.number("SELECT count(*) FROM grants WHERE player_id = 'first'") == 5)
+        #expect(try await traces(of: "alice", in: database) == [])
+    }
+
+    @Test("what Apple told of with the player's id as its token waits of the player, and is refused")
+    func tokens() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let subject = AnnouncedSubject(database, ledger)
+        try await subject.setGrantsSince(Sample.noon)
+        try await subject.enter([try AnnouncedSubject.told("1000"), try AnnouncedSubject.told("1001", token: nil)])
+        try await subject.endPatience()
+        let erasure = PlayerErasure(of: PlayerID(AnnouncedSubject.token.uppercased()), in: database.pool)
+        #expect(try await erasure.waiting() == PlayerErasure.Waiting(held: 0, parked: 0, announced: 1, unpublished: 0))
+        #expect(try await erasure.run(pseudonym: Self.pseudonym, by: "ann").isComplete)
+        #expect(try await erasure.waiting().announced == 0)
+        let catalog = AnnouncedSubject.catalog { $0.accountTokenIs = .playerID }
+        #expect(try await subject.deliver(under: catalog) == ["unclaimed unknown_player"])
+        #expect(try await traces(of: AnnouncedSubject.token, in: database) == [])
+        await ledger.close()
+    }
+
+    @Test("who has a subscription by now is delivered its periods, whoever gave it away is erased")
+    func passedOn() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let subject = AnnouncedSubject(database, ledger)
+        _ = try await subject.submit("5000", product: "pass", kind: .autoRenewableSubscription, offset: 1)
+        // What they learnt of each other does not matter: the taker owns it.
+        try await database.run(
+            """
+            DELETE FROM outbox;
+            UPDATE claims SET player_id = 'taker';
+            INSERT INTO account_tokens VALUES
+                ('\(Sample.bundle.text)', sha256('\(AnnouncedSubject.token)'), 'player-1', now())
+            """)
+        try await subject.enter([try AnnouncedSubject.renewal("5001", token: AnnouncedSubject.token)])
+        #expect(
+            try await PlayerErasure(of: "player-1", in: database.pool).run(pseudonym: Self.pseudonym, by: "ann")
+                .isComplete)
+        #expect(try await database.number("SELECT count(*) FROM announced_purchases WHERE token IS NULL") == 1)
+        #expect(try await subject.events(under: AnnouncedSubject.catalog(.report)).map(\.playerID) == ["taker"])
+        await ledger.close()
+    }
+
+    @Test("what Apple and operators say of an erased player's grant is kept, without an event")
+    func noted() async throws {
+        let database = try await LedgerDatabase()
+        try await prepare(database)
+        _ = try await PlayerErasure(of: "alice", in: database.pool).run(pseudonym: Self.pseudonym, by: "ann")
+        let decision = GrantDecision(.revoke, "101", by: "ann", at: Sample.noon)
+        let ending = try await GrantAdministration(pool: database.pool).apply(
+            decision, catalog: Catalog(version: 0, apps: []))
+        #expect(ending == .remembered)
+        #expect(try await database.number("SELECT count(*) FROM outbox") == 0)
+        #expect(try await database.number("SELECT count(*) FROM grants WHERE revoked_at IS NOT NULL") == 1)
+    }
+
+    @Test("what waits is counted and rejected, each by its own event")
+    func rejected() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        _ = try await ledger.record(
+            Sample.decision(
+                [Sample.judged(Sample.purchase("100"), .consumable, .hold(.retiredProduct))], player: "alice", offset: 1
+            ))
+        let erasure = PlayerErasure(of: "alice", in: database.pool)
+        #expect(try await erasure.waiting() == PlayerErasure.Waiting(held: 1, parked: 0, unpublished: 1))
+        try await PlayerRejection(of: "alice", in: database.pool).run(by: "ann", at: Sample.noon)
+        #expect(try await erasure.waiting() == PlayerErasure.Waiting(held: 0, parked: 0, unpublished: 2))
+        await ledger.close()
+    }
+}

@@ -1,0 +1,44 @@
+import Fulfillment
+import Testing
+
+@testable import Ledger
+
+@Suite("What Apple tells beside, in PostgreSQL")
+struct PurchaseFactsTests {
+    private static var told: StorePurchase {
+        var purchase = Sample.purchase("1000", quantity: 3)
+        purchase.currency = "EUR"
+        purchase.told = PurchaseFacts(
+            priceMilliunits: 5970, storefront: "DEU", offerType: 1, offerDiscountType: "FREE_TRIAL",
+            transactionReason: "RENEWAL")
+        return purchase
+    }
+
+    @Test("a grant has it in columns, null where it is not told")
+    func columns() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let purchases = [Self.told, Sample.purchase("2000")]
+        _ = try await ledger.record(Sample.decision(purchases.map { Sample.judged($0) }, offset: 1))
+        let rows = """
+            SELECT count(*) FROM grants WHERE (transaction_id, price_milliunits, currency, storefront, offer_type,
+                offer_discount_type, transaction_reason, is_trial)
+            IS NOT DISTINCT FROM
+            """
+        let told = "('1000', 5970::bigint, 'EUR', 'DEU', 1, 'FREE_TRIAL', 'RENEWAL', true)"
+        #expect(try await database.number("\(rows) \(told)") == 1)
+        let untold = "('2000', NULL::bigint, NULL::text, NULL::text, NULL::int, NULL::text, NULL::text, NULL::bool)"
+        #expect(try await database.number("\(rows) \(untold)") == 1)
+        await ledger.close()
+    }
+
+    @Test("evidence keeps it, for holds and for what is remembered")
+    func evidence() {
+        for purchase in [Self.told, Sample.purchase("2000")] {
+            var receipt = Sample.receipt([purchase])
+            #expect(GenuineReceipt(stored: receipt.storedBytes) == receipt)
+            receipt.createdAt = Sample.noon
+            #expect(GenuineReceipt(stored: receipt.storedBytes) == receipt)
+        }
+    }
+}

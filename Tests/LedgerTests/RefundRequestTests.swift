@@ -1,0 +1,190 @@
+import Encodings
+import Foundation
+import Fulfillment
+import Identifiers
+import Postgres
+import Testing
+import Timestamps
+
+@testable import Ledger
+
+@Suite("Refund requests and deliveries in PostgreSQL")
+struct RefundRequestTests {
+    private static let catalog = Catalog(version: 1, apps: [])
+
+    private static func request(_ id: String, hoursAgo: Double = 0) -> RefundRequest {
+        RefundRequest(
+            id: Identifier("n-\(id)"), transactionID: Identifier(id), originalTransactionID: Identifier(id),
+            bundleID: Sample.bundle, environment: .production, productID: "gold", reason: nil,
+            signedAt: Timestamp(milliseconds: Int64((Date().timeIntervalSince1970 - hoursAgo * 3600) * 1000)))
+    }
+
+    private func enter(_ requests: [RefundRequest], in database: LedgerDatabase) async throws -> [OutcomeEvent] {
+        try await database.pool.run { session in
+            try session.transaction {
+                try RefundRequestWrite.enter(requests, at: Sample.noon, catalog: Self.catalog, in: $0)
+            }
+        }
+    }
+
+    private func grant(_ ids: [String], finishes: Bool = false, in ledger: PostgresLedger) async throws {
+        for (offset, id) in ids.enumerated() {
+            let decision = PendingDecision(
+                submission: Sample.submission("s-\(id)", player: "player-1"), position: Sample.position(Int64(offset)),
+                proof: Sample.digest(id), verdict: .each([Sample.judged(Sample.purchase(id))]),
+                environment: .production, evidence: nil, decidedAt: Sample.noon, catalogVersion: 1, traceparent: nil,
+                finishesGrants: finishes)
+            _ = try await ledger.record(decision)
+        }
+    }
+
+    @Test("events are in the outbox with their bytes and keys, and inspect shows the request, the report and its end")
+    func shown() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        try await grant(["1000", "1001"], finishes: true, in: ledger)
+        let events = try await enter([Self.request("1001"), Self.request("1000"), Self.request("7000")], in: database)
+        #expect(events.map(\.subject) == ["1001", "1000"])
+        let waiting = try await OutboxSweeper(pool: database.pool).leaseUnpublished(
+            topic: RefundRequestWrite.sourceTopic, partition: -1, limit: 10)
+        #expect(waiting.map(\.event) == events)
+        #expect(waiting.map(\.recordKey) == ["player-1", "player-1"])
+        let store = PostgresRefundRequests(pool: database.pool)
+        _ = try await store.enter([
+            ConsumptionReport(
+                transactionID: "1000", bundleID: Sample.bundle,
+                content: ConsumptionReport.Content(consumedMilliPercent: 5))
+        ])
+        let leased = try #require(try await store.leaseDueRequests(limit: 5, waitSeconds: 3600).first)
+        try await store.end(
+            leased, as: .accepted,
+            answer: ConsumptionAnswer(
+                delivery: .delivered, providesSampleContent: true, consumedMilliPercent: 5, refundPreference: .decline))
+        for name in ["1000", "player-1", "n-1000"] {
+            let inspection = try await Inspection.of(name, days: 1, limit: 10, in: database.pool)
+            let rows = inspection.sections.first { $0.name == "refund_requests" }?.rows ?? []
+            let one = try #require(rows.first { $0["transaction_id"]?.string == "1000" }, "\(name)")
+            #expect(one["result"]?.string == "accepted" && one["refund_preference"]?.string == "decline")
+        }
+        let inspection = try await Inspection.of("1000", days: 1, limit: 10, in: database.pool)
+        for name in ["consumption_reports", "finishes"] {
+            #expect(inspection.sections.first { $0.name == name }?.rows.count == 1, "\(name)")
+        }
+        await ledger.close()
+    }
+
+    @Test("a part that was taken back before leaves the rest to be asked for, the whole does not")
+    func parts() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        try await grant(["1000", "1001"], in: ledger)
+        try await database.run(
+            """
+            UPDATE grants SET quantity = 10, revoked_at = now(),
+                revoked_units = CASE WHEN transaction_id = '1000' THEN 3 ELSE 10 END;
+            INSERT INTO refunds (transaction_id, bundle_id, environment, original_transaction_id, product_id, revoked_at,
+                reason, refunded_milli_percent, signed_at)
+            SELECT transaction_id, bundle_id, environment, transaction_id, product_id, now(), 'refund', revoked_units * 10000,
+                now()
+            FROM grants
+            """)
+        _ = try await enter([Self.request("1000", hoursAgo: 10.5), Self.request("1001", hoursAgo: 10.5)], in: database)
+        let leased = try await PostgresRefundRequests(pool: database.pool).leaseDueRequests(limit: 5, waitSeconds: 0)
+            .sorted { $0.request.transactionID < $1.request.transactionID }
+        #expect(leased.map(\.delivery) == [.granted(isAcknowledged: false), .revoked])
+        await ledger.close()
+    }
+
+    @Test("no wait for the game goes on into the last two hours, and no try comes earlier than its lease")
+    func due() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        try await grant(["1000", "1001"], in: ledger)
+        _ = try await enter([Self.request("1000"), Self.request("1001", hoursAgo: 10.5)], in: database)
+        let store = PostgresRefundRequests(pool: database.pool)
+        #expect(
+            try await store.leaseDueRequests(limit: 5, waitSeconds: 36_000).map(\.request.transactionID) == ["1001"])
+        #expect(
+            try await database.number(
+                """
+                SELECT count(*) FROM refund_requests
+                WHERE (transaction_id = '1000' AND tries = 0 AND due_at = answer_by - interval '2 hours')
+                    OR (transaction_id = '1001' AND tries = 1 AND due_at > now() + interval '50 seconds')
+                """) == 2)
+        await ledger.close()
+    }
+
+    @Test("the distance between tries of a delivery grows, up to a limit, and what was put off too far is due again")
+    func distances() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        try await grant(["1000"], finishes: true, in: ledger)
+        let store = PostgresFinishes(pool: database.pool)
+        var last = 0
+        for tries in 0..<14 {
+            try await database.run("DELETE FROM outbox; UPDATE finishes SET due_at = now()")
+            #expect(try await store.leaseDueFinishes(limit: 5).count == 1)
+            let seconds = try await database.number(
+                "SELECT extract(epoch FROM due_at - now())::int FROM finishes")
+            let ceiling = Int(min(60.0 * Double(1 << tries), PostgresFinishes.longestLeaseSeconds) * 1.5) + 1
+            #expect(seconds <= ceiling)
+            if tries < 8 { #expect(seconds * 3 > last * 2) }
+            last = seconds
+        }
+        try await database.run("UPDATE finishes SET due_at = now() + interval '3 days'")
+        #expect(try await store.leaseDueFinishes(limit: 5).count == 1)
+        await ledger.close()
+    }
+
+    @Test("while events are owed their deliveries wait, and hold up none whose event is acknowledged")
+    func owed() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let ids = (0..<30).map { "10\($0 + 10)" }
+        try await grant(ids, finishes: true, in: ledger)
+        let last = OutcomeEvent.eventID(.granted, transaction: "1039", revision: 1)
+        try await database.run(
+            "DELETE FROM outbox WHERE event_id = '\(last)'; UPDATE finishes SET due_at = now() - interval '1 s'")
+        try await database.run("UPDATE finishes SET due_at = now() WHERE transaction_id = '1039'")
+        let leased = try await PostgresFinishes(pool: database.pool).leaseDueFinishes(limit: 2)
+        #expect(leased.map(\.transactionID) == ["1039"])
+        #expect(try await database.number("SELECT count(*) FROM finishes WHERE due_at > now() AND tries = 0") == 29)
+        await ledger.close()
+    }
+
+    @Test("what is over is forgotten after its time, and what is open is not")
+    func pruned() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        try await grant(["1000", "1001"], finishes: true, in: ledger)
+        _ = try await enter([Self.request("1000")], in: database)
+        let store = PostgresRefundRequests(pool: database.pool)
+        _ = try await store.enter([ConsumptionReport(transactionID: "1", bundleID: "a")])
+        try await database.run(
+            """
+            UPDATE finishes SET due_at = NULL, result = 'finished', ended_on = current_date - 31
+            WHERE transaction_id = '1000';
+            UPDATE refund_requests SET taken_at = now() - interval '201 days';
+            UPDATE consumption_reports SET told_at = now() - interval '31 days'
+            """)
+        let report = try await OutcomeRetention.look(in: database.pool, days: 400)
+        #expect(
+            report.pruned.finishes == 1 && report.pruned.refundRequests == 1 && report.pruned.consumptionReports == 1)
+        #expect(try await database.number("SELECT count(*) FROM finishes") == 1)
+        await ledger.close()
+    }
+
+    @Test("a report whose data the database refuses holds up no other")
+    func refused() async throws {
+        let database = try await LedgerDatabase()
+        let store = PostgresRefundRequests(pool: database.pool)
+        let entered = try await store.enter([
+            ConsumptionReport(transactionID: "1", bundleID: "a"),
+            ConsumptionReport(transactionID: "2", bundleID: "a\0b"),
+            ConsumptionReport(transactionID: "3", bundleID: "a"),
+        ])
+        #expect(entered.value == [.entered, .refused, .entered])
+        #expect(entered.history != nil)
+        #expect(try await database.number("SELECT count(*) FROM consumption_reports") == 2)
+    }
+}

@@ -1,0 +1,120 @@
+import Fulfillment
+import Identifiers
+import Postgres
+import Testing
+import Timestamps
+
+@testable import Ledger
+
+extension RefundTests {
+    private func part(_ milliPercent: Int32?, of id: String, after seconds: Int64, quantity: Int32) -> ReceivedNotice {
+        var purchase = Sample.purchase(id)
+        purchase.quantity = quantity
+        let signedAt = Sample.noon.adding(milliseconds: 1000 * seconds)
+        let refund = RefundNotice(
+            id: Identifier("part \(id) \(seconds)"), change: .revoked(.refund, at: signedAt), signedAt: signedAt,
+            transaction: NotifiedTransaction(
+                purchase: purchase, kind: .consumable, bundleID: Sample.bundle, environment: .production,
+                refundedMilliPercent: milliPercent))
+        return ReceivedNotice(
+            StoreNotice(refund, type: "REFUND", id: Identifier("part \(id) \(seconds)")),
+            topic: "app-store-notifications", partition: 2, traceparent: nil, decidedAt: Sample.noon)
+    }
+
+    private func decision(_ id: String, quantity: Int32, offset: Int64) -> PendingDecision {
+        var purchase = Sample.purchase(id)
+        purchase.quantity = quantity
+        return Sample.decision([Sample.judged(purchase)], offset: offset)
+    }
+
+    @Test("parts of a refund are told one by one, and only what grows counts")
+    func parts() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        _ = try await ledger.record(decision("1000", quantity: 3, offset: 1))
+        let effects = try await apply(
+            part(33_333, of: "1000", after: 1, quantity: 3), part(33_333, of: "1000", after: 2, quantity: 3),
+            part(66_667, of: "1000", after: 3, quantity: 3), part(33_333, of: "1000", after: 4, quantity: 3),
+            in: database)
+        #expect(effects == ["revoked", "remembered", "revoked", "remembered"])
+        let units = "SELECT count(*) FROM grants WHERE revoked_units = 2 AND revoked_at IS NOT NULL AND revision = 3"
+        #expect(try await database.number(units) == 1)
+        // Something is left: it is still this player's.
+        #expect(try await ledger.record(decision("1000", quantity: 3, offset: 2)).reason == .alreadyGranted)
+        #expect(try await apply(part(nil, of: "1000", after: 5, quantity: 3), in: database) == ["revoked"])
+        #expect(try await database.number("SELECT count(*) FROM grants WHERE revoked_units = 3 AND revision = 4") == 1)
+        #expect(try await ledger.record(decision("1000", quantity: 3, offset: 3)).reason == .cancelled)
+        #expect(try await apply(received(.reversal, of: "1000", after: 6), in: database) == ["reinstated"])
+        let inForce = "SELECT count(*) FROM grants WHERE revoked_units IS NULL AND apple_revoked_milli_percent IS NULL"
+        #expect(try await database.number(inForce) == 1)
+        await ledger.close()
+    }
+
+    @Test("what was refunded in part before the grant is granted, and revoked by its units at once")
+    func partBeforeTheGrant() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        #expect(try await apply(part(66_667, of: "1000", after: 1, quantity: 3), in: database) == ["remembered"])
+        let outcome = try await ledger.record(decision("1000", quantity: 3, offset: 1))
+        #expect(outcome.events.map(\.kind) == [.granted, .revoked])
+        #expect(outcome.events.last?.eventID == OutcomeEvent.eventID(.revoked, transaction: "1000", revision: 2))
+        let inPart = "SELECT count(*) FROM grants WHERE revoked_units = 2 AND revision = 2 AND revoked_at IS NOT NULL"
+        #expect(try await database.number(inPart) == 1)
+        #expect(try await database.number("SELECT count(*) FROM outbox") == 2)
+        // Of one there is nothing left.
+        #expect(try await apply(part(33_333, of: "1001", after: 1, quantity: 1), in: database) == ["remembered"])
+        #expect(try await ledger.record(decision("1001", quantity: 1, offset: 2)).reason == .cancelled)
+        await ledger.close()
+    }
+
+    @Test("a revocation that an answer of Apple's shows counts once, and not against a reversal since")
+    func shown() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        _ = try await ledger.record(decision("1000", offset: 1))
+        var purchase = Sample.purchase("1000")
+        purchase.cancelledAt = Sample.noon
+        func resubmitted(_ offset: Int64) -> PendingDecision {
+            Sample.decision([Sample.judged(purchase, .consumable, .reject(.cancelled))], offset: offset)
+        }
+        #expect(try await ledger.record(resubmitted(2)).events.map(\.kind) == [.revoked, .rejected])
+        #expect(try await ledger.record(resubmitted(3)).events.map(\.kind) == [.rejected])
+        #expect(try await apply(received(.refund, of: "1000", after: 1), in: database) == ["remembered"])
+        #expect(try await apply(received(.reversal, of: "1000", after: 2), in: database) == ["reinstated"])
+        #expect(try await ledger.record(resubmitted(4)).events.map(\.kind) == [.rejected])
+        #expect(try await database.number("SELECT count(*) FROM grants WHERE revoked_at IS NULL AND revision = 3") == 1)
+        await ledger.close()
+    }
+
+    @Test("a reversal leaves an operator's revocation in force")
+    func operatorsRevocation() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        _ = try await ledger.record(decision("1000", offset: 1))
+        try await database.run(
+            "UPDATE grants SET operator_revoked_at = now(), revoked_at = now(), revoked_units = 1, revision = 2")
+        #expect(try await apply(received(.refund, of: "1000", after: 1), in: database) == ["remembered"])
+        #expect(try await apply(received(.reversal, of: "1000", after: 2), in: database) == ["remembered"])
+        #expect(
+            try await database.number("SELECT count(*) FROM grants WHERE revoked_at IS NOT NULL AND revision = 2") == 1)
+        await ledger.close()
+    }
+
+    @Test("a notification counts once, whichever way it comes and whatever it is about")
+    func once() async throws {
+        let database = try await LedgerDatabase()
+        func test(_ source: PurchaseSource) -> ReceivedNotice {
+            ReceivedNotice(
+                StoreNotice(
+                    StoreNotification(
+                        id: "t-1", type: "TEST", signedAt: Sample.noon, bundleID: nil, environment: nil,
+                        transaction: .none)),
+                source: source, topic: "app-store-notifications", partition: 0, traceparent: nil,
+                decidedAt: Sample.noon)
+        }
+        #expect(
+            try await apply(test(.notification), test(.notification), in: database) == ["unconcerned", "duplicate"])
+        #expect(try await apply(test(.history), in: database) == ["duplicate"])
+        #expect(try await database.number("SELECT count(*) FROM notifications WHERE source = 'notification'") == 1)
+    }
+}

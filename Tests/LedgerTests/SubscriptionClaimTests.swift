@@ -1,0 +1,73 @@
+import Fulfillment
+import Identifiers
+import Ledger
+import Postgres
+import Testing
+
+@Suite("Claims of subscriptions that Apple is asked about")
+struct SubscriptionClaimTests {
+    private typealias Subject = SubscriptionsConformance.Subject
+
+    private func with(_ body: (LedgerDatabase, Subject, LeasedSubscription) async throws -> Void) async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let subject = Subject(database, ledger)
+        _ = try await subject.grant("1000", original: "1000", at: -60, offset: 1)
+        try await body(database, subject, try #require(try await subject.lease().first))
+        await ledger.close()
+    }
+
+    @Test("an answer waits for whoever is granting what it tells of, and then finds the owner")
+    func grantedMeanwhile() async throws {
+        try await with { database, subject, leased in
+            let granting = try await OpenTransaction(
+                database,
+                """
+                INSERT INTO claims (original_transaction_id, player_id, bundle_id)
+                VALUES ('3000', 'player-2', '\(Sample.bundle.text)');
+                INSERT INTO grants (transaction_id, original_transaction_id, player_id, bundle_id, product_id, quantity,
+                    environment, purchased_at, submission_id, granted_at)
+                VALUES ('3000', '3000', 'player-2', '\(Sample.bundle.text)', 'monthly', 1, 'Production', now(), 's',
+                    now());
+                """)
+            let told = SubscriptionsConformance.fact(.active, original: "3000", period: 20, at: 40)
+            async let settled = subject.settle(leased, [told], at: 40)
+            try await database.waitForLocks()
+            try await granting.finish()
+            #expect(try await settled.map(\.playerID) == ["player-2"])
+            #expect(try await subject.known("3000")?.player == "player-2")
+        }
+    }
+
+    @Test("an answer makes the claims of all that it tells of, and of what that goes on from")
+    func claims() async throws {
+        try await with { database, subject, leased in
+            var told = SubscriptionsConformance.status(
+                SubscriptionsConformance.fact(.active, original: "3000", period: 20, at: 40))
+            told.transaction.previousOriginalTransactionID = "2000"
+            let findings = SubscriptionFindings(
+                [told], of: leased.subscription, under: SubscriptionsConformance.app())
+            let events = try await subject.subscriptions.settle(
+                SubscriptionCheck(leased, findings, at: SubscriptionsConformance.base),
+                catalog: SubscriptionsConformance.catalog)
+            #expect(events.isEmpty)
+            let claims = """
+                SELECT count(*) FROM claims
+                WHERE original_transaction_id IN ('2000', '3000') AND player_id IS NULL
+                    AND bundle_id = '\(Sample.bundle.text)'
+                """
+            #expect(try await database.number(claims) == 2)
+        }
+    }
+
+    @Test("one whose owner is gone is asked about no more, whatever Apple answers", arguments: [true, false])
+    func ownerless(isToldOf: Bool) async throws {
+        try await with { database, subject, leased in
+            try await database.run("UPDATE claims SET player_id = NULL")
+            let told = SubscriptionsConformance.fact(.active, period: 30, at: 40)
+            #expect(try await subject.settle(leased, isToldOf ? [told] : [], at: 40).isEmpty)
+            let idle = "SELECT count(*) FROM subscriptions WHERE due_at IS NULL AND leased_until IS NULL"
+            #expect(try await database.number(idle) == 1)
+        }
+    }
+}

@@ -1,0 +1,38 @@
+import Fulfillment
+import Identifiers
+import Postgres
+import Testing
+
+@testable import Ledger
+
+@Suite("Transfers of subscriptions")
+struct TransferTests {
+    @Test("none is done while a transaction of the subscription is held for its owner")
+    func held() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        func record(_ id: String, _ verdict: JudgedPurchase.Verdict, offset: Int64) async throws {
+            let judged = Sample.judged(
+                Sample.purchase(id, original: "5000", product: "pass"), .autoRenewableSubscription, verdict)
+            _ = try await ledger.record(Sample.decision([judged], offset: offset))
+        }
+        try await record("5000", .grant(payload: nil), offset: 1)
+        try await record("5001", .hold(.kindMismatch), offset: 2)
+        try await database.run(
+            """
+            INSERT INTO subscriptions (original_transaction_id, player_id, bundle_id, product_id, state, environment,
+                revision, updated_at, period_began_at)
+            VALUES ('5000', 'player-1', '\(Sample.bundle.text)', 'pass', 'active', 'Production', 1, now(), now())
+            """)
+        let store = SubscriptionAdministration(pool: database.pool)
+        func transfer() async throws -> SubscriptionAdministration.Transfer {
+            try await store.transfer("5000", to: "player-2", by: "ann", note: nil)
+        }
+        #expect(try await transfer() == .held(1))
+        #expect(try await database.number("SELECT count(*) FROM claims WHERE player_id = 'player-2'") == 0)
+        _ = try await HoldAdministration(pool: database.pool)
+            .reject(HoldFilter(transactionID: "5001"), by: "ann", at: Sample.noon)
+        #expect(try await transfer() == .done(from: "player-1"))
+        await ledger.close()
+    }
+}
