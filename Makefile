@@ -1,12 +1,15 @@
 # `make` alone prints what there is to make.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-kafka check format release bench bench-parts chaos chaos-faults fuzz tsan clean
+.PHONY: help demo demo-live test test-kafka check format release package bench bench-parts chaos chaos-faults fuzz tsan clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: ## build receiptd and watch it work, on embedded parts
 	@scripts/demo.sh
+
+demo-live: ## the same parts with steady simulated traffic, and the worker's page to look at, until Ctrl-C
+	@scripts/demo.sh --live
 
 test: ## all checks and all tests: what CI runs
 	@scripts/test.sh
@@ -22,6 +25,10 @@ format: ## lay out all Swift files as the checks want them
 
 release: ## build what is shipped into .build/shipped/release
 	@scripts/release.sh
+
+package: ## a .deb and a tarball in dist, tried in a Debian without Swift
+	@scripts/package.sh
+	@scripts/check-package.sh --installed dist
 
 bench: ## measure speed, processor time and memory
 	@scripts/bench.sh
@@ -42,4 +49,4 @@ tsan: ## the tests under the thread sanitizer, in a build of its own
 	@scripts/tsan.sh
 
 clean: ## remove everything that was built
-	@rm -rf .build .build-* Benchmarks/Parts/.build
+	@rm -rf .build .build-* dist Benchmarks/Parts/.build

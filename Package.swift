@@ -12,6 +12,9 @@ let strict: [SwiftSetting] = [
 /// What reads bytes from outside: `scripts/fuzz.sh` builds it with the fuzzer's counters and the address sanitizer.
 let fuzzed = strict + [.unsafeFlags(["-sanitize=fuzzer,address"], .when(traits: ["Fuzzing"]))]
 
+/// What `receiptd --version` says beside the number: `scripts/release.sh` sets it, no other build does.
+let commit: [CSetting] = Context.environment["RECEIPTD_COMMIT"].map { [.define("RECEIPTD_COMMIT", to: $0)] } ?? []
+
 let package = Package(
     name: "receiptd",
     platforms: [.macOS(.v15)],
@@ -28,7 +31,8 @@ let package = Package(
     ],
     traits: [
         .default(enabledTraits: ["Demo"]),
-        .trait(name: "Demo", description: "`receiptd demo`, with a simulated App Store, PostgreSQL and the sample cases"),
+        .trait(
+            name: "Demo", description: "`receiptd demo`, with a simulated App Store, PostgreSQL and the sample cases"),
         .trait(name: "Fuzzing", description: "Instruments the parsers for libFuzzer: see scripts/fuzz.sh"),
     ],
     // Exact, since no lock file is kept: what is built is what was tested.
@@ -40,6 +44,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-extras", exact: "1.35.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
@@ -49,7 +54,9 @@ let package = Package(
         // What wraps C.
         .systemLibrary(name: "CRDKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
         .systemLibrary(name: "CMalloc"),
+        .target(name: "CCommit", cSettings: commit),
         .systemLibrary(name: "CSpawn"),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         // Bounds what librdkafka unpacks of a fetch.
         .target(name: "CUnpackingLimit"),
@@ -82,7 +89,7 @@ let package = Package(
         .target(
             name: "AppleProofs",
             dependencies: [
-                "Fulfillment",
+                "Encodings", "Fulfillment", "Identifiers", "Timestamps",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
@@ -94,17 +101,20 @@ let package = Package(
         .target(
             name: "AppStore",
             dependencies: [
-                "Clocks", "Fulfillment", "PlantedFaults", "PooledHTTP", "Timestamps",
+                "Clocks", "Encodings", "Fulfillment", "Identifiers", "PlantedFaults", "PooledHTTP", "Timestamps",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: fuzzed),
         .target(
-            name: "Ledger", dependencies: ["Clocks", "Fulfillment", "PlantedFaults", "Postgres"],
+            name: "Ledger",
+            dependencies: [
+                "Clocks", "Encodings", "Fulfillment", "Identifiers", "PlantedFaults", "Postgres", "Timestamps",
+            ],
             // A statement's file is named by its verb and table, and is beside the Swift that runs it.
             resources: [
-                "Budget", "Holds", "Importing", "Inspecting", "Parking", "Reconciling", "Refunds", "Schema", "Statements",
-                "Store",
+                "Announced", "Budget", "Erasing", "Finishing", "Grants", "Holds", "Importing", "Inspecting", "Parking",
+                "Reconciling", "RefundRequests", "Refunds", "Schema", "Statements", "Store", "Subscriptions",
             ].map { .embedInCode("\($0)/SQL") },
             swiftSettings: strict),
         .target(
@@ -116,13 +126,15 @@ let package = Package(
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict),
         .target(
             name: "Pipeline",
             dependencies: [
-                "Clocks", "Fulfillment", "Kafka", "Operations", "PlantedFaults",
+                "Clocks", "Encodings", "Fulfillment", "Identifiers", "Kafka", "Operations", "PlantedFaults",
+                "Timestamps",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
@@ -152,7 +164,7 @@ let package = Package(
         .target(
             name: "ReceiptdConfiguration",
             dependencies: [
-                "AppleProofs", "Fulfillment", "Kafka",
+                "AppleProofs", "Encodings", "Fulfillment", "Identifiers", "Kafka", "Timestamps",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
             ],
@@ -160,15 +172,15 @@ let package = Package(
         .target(
             name: "Administration",
             dependencies: [
-                "AppStore", "AppleProofs", "Clocks", "ReceiptdConfiguration", "Fulfillment", "Kafka", "Ledger", "Pipeline",
-                "Postgres",
+                "AppleProofs", "AppStore", "Clocks", "CZlib", "Encodings", "Fulfillment", "Identifiers", "Kafka",
+                "Ledger", "Pipeline", "Postgres", "ReceiptdConfiguration", "Timestamps",
             ],
             swiftSettings: strict),
         .target(
             name: "Demo",
             dependencies: [
-                "AppStoreSimulation", "Clocks", "ReceiptdConfiguration", "EmbeddedPostgres", "Fulfillment", "Kafka", "Ledger",
-                "Pipeline", "Postgres",
+                "AppStoreSimulation", "Clocks", "EmbeddedPostgres", "Encodings", "Fulfillment", "Identifiers", "Kafka",
+                "Ledger", "Pipeline", "Postgres", "ReceiptdConfiguration",
             ],
             swiftSettings: strict,
             plugins: ["BundleSeeds"]),
@@ -176,8 +188,9 @@ let package = Package(
         .executableTarget(
             name: "receiptd",
             dependencies: [
-                "Administration", "AppStore", "AppleProofs", "CMalloc", "Clocks", "ReceiptdConfiguration", "Fulfillment", "Kafka", "Ledger",
-                "Operations", "Pipeline", "Postgres",
+                "Administration", "AppleProofs", "AppStore", "CCommit", "Clocks", "CMalloc", "Encodings", "Fulfillment",
+                "Identifiers", "Kafka", "Ledger", "Operations", "Pipeline", "Postgres", "ReceiptdConfiguration",
+                "Timestamps",
                 .target(name: "Demo", condition: .when(traits: ["Demo"])),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
@@ -198,7 +211,8 @@ let package = Package(
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "AppStore", "AppleProofs", "Encodings", "ReceiptdConfiguration", "Fulfillment", "Timestamps",
+                "AppleProofs", "AppStore", "Encodings", "Fulfillment", "Identifiers", "ReceiptdConfiguration",
+                "Timestamps",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
@@ -214,15 +228,18 @@ let package = Package(
         .target(name: "EmbeddedPostgres", dependencies: ["CSpawn"], swiftSettings: strict),
         // Bugs for the chaos suite to find; nothing at all in a release build.
         .target(name: "PlantedFaults", swiftSettings: strict),
-        // What tests use in the place of a database; held to the same conformance suites.
+        // What tests use in the place of a database, held to the same conformance suites; and how they wait.
         .target(
-            name: "TestSupport", dependencies: ["Fulfillment"], path: "Tests/TestSupport", swiftSettings: strict),
+            name: "TestSupport",
+            dependencies: ["Clocks", "Encodings", "Fulfillment", "Identifiers", "Timestamps"],
+            path: "Tests/TestSupport", swiftSettings: strict),
         // Shows librdkafka's threads to the thread sanitizer; empty in every other build.
         .target(name: "CThreadShim"),
         .testTarget(
             name: "FulfillmentTests",
             dependencies: [
-                "Encodings", "Fulfillment", "Timestamps", .product(name: "Crypto", package: "swift-crypto"),
+                "Encodings", "Fulfillment", "Identifiers", "Timestamps",
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
         .testTarget(
@@ -236,7 +253,7 @@ let package = Package(
         .testTarget(
             name: "AppleProofsTests",
             dependencies: [
-                "AppleProofs", "Fulfillment",
+                "AppleProofs", "Encodings", "Fulfillment", "Identifiers", "Timestamps",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
@@ -256,7 +273,8 @@ let package = Package(
         .testTarget(
             name: "AppStoreTests",
             dependencies: [
-                "AppStore", "AppStoreSimulation", "AppleProofs", "Fulfillment", "PooledHTTP",
+                "AppleProofs", "AppStore", "AppStoreSimulation", "Encodings", "Fulfillment", "Identifiers",
+                "PooledHTTP", "Timestamps",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -266,12 +284,15 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "LedgerTests",
-            dependencies: ["Ledger", "Postgres", "EmbeddedPostgres", "Fulfillment", "TestSupport"],
+            dependencies: [
+                "EmbeddedPostgres", "Encodings", "Fulfillment", "Identifiers", "Ledger", "Postgres", "TestSupport",
+                "Timestamps",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "OperationsTests",
             dependencies: [
-                "Operations", "Timestamps",
+                "Operations", "TestSupport", "Timestamps",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -290,7 +311,8 @@ let package = Package(
         .testTarget(
             name: "PipelineTests",
             dependencies: [
-                "Pipeline", "CThreadShim", "Fulfillment", "Kafka", "Operations", "TestSupport",
+                "Clocks", "CThreadShim", "Encodings", "Fulfillment", "Identifiers", "Kafka", "Operations", "Pipeline",
+                "TestSupport", "Timestamps",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -298,16 +320,17 @@ let package = Package(
         .testTarget(
             name: "ReceiptdTests",
             dependencies: [
-                "receiptd", "Administration", "AppleProofs", "ReceiptdConfiguration", "Demo", "Fulfillment", "Kafka", "Ledger",
-                "Operations", "Pipeline",
+                "Administration", "AppleProofs", "Demo", "Encodings", "Fulfillment", "Identifiers", "Kafka", "Ledger",
+                "Operations", "Pipeline", "receiptd", "ReceiptdConfiguration", "Timestamps",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "receiptd", "Administration", "AppStoreSimulation", "ReceiptdConfiguration", "Demo", "EmbeddedPostgres",
-                "Fulfillment", "Kafka", "Ledger", "Operations", "Pipeline", "PlantedFaults", "Postgres",
+                "Administration", "AppStoreSimulation", "Demo", "EmbeddedPostgres", "Encodings", "Fulfillment", "Kafka",
+                "Ledger", "Operations", "Pipeline", "PlantedFaults", "Postgres", "receiptd", "ReceiptdConfiguration",
+                "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

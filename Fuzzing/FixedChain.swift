@@ -1,5 +1,6 @@
 import AppleProofs
 import Crypto
+import Encodings
 import Foundation
 import Fulfillment
 import SwiftASN1

@@ -14,7 +14,7 @@ struct FuzzTarget: Sendable {
 
     static let all: [FuzzTarget] = [
         .base64, .json, .submission, .signature, .timestamp, .receipt, .transaction, .notification, .answer,
-        .retryAfter,
+        .storeAnswer, .retryAfter,
         .catalog, .kafkaProperties,
     ]
 

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 # Which of the project's modules a target may import. A folder of Sources that is not here is a fault.
 allowed_modules() {
     case $1 in
-    CRDKafka | CLibPQ | CMalloc | CSpawn | CThreadShim | CUnpackingLimit | PlantedFaults) ;;
+    CRDKafka | CLibPQ | CZlib | CCommit | CMalloc | CSpawn | CThreadShim | CUnpackingLimit | PlantedFaults) ;;
     # Parts of our own that know no word of the domain (decision 0034).
     Encodings | Identifiers | PooledHTTP | Timestamps) ;;
     Clocks) echo Timestamps ;;
@@ -22,11 +22,11 @@ allowed_modules() {
     Operations) echo Clocks Encodings Fulfillment Timestamps ;;
     Pipeline) echo Clocks Encodings Fulfillment Identifiers Kafka Operations PlantedFaults Timestamps ;;
     AppStoreSimulator) echo AppStoreSimulation ;;
-    ReceiptdConfiguration) echo AppleProofs Encodings Fulfillment Timestamps Kafka ;;
-    Administration) echo AppleProofs AppStore Clocks Encodings Fulfillment Timestamps Kafka Ledger Pipeline Postgres ReceiptdConfiguration ;;
+    ReceiptdConfiguration) echo AppleProofs Encodings Fulfillment Identifiers Timestamps Kafka ;;
+    Administration) echo AppleProofs AppStore CZlib Clocks Encodings Fulfillment Identifiers Timestamps Kafka Ledger Pipeline Postgres ReceiptdConfiguration ;;
     # What is shipped has nothing of a test in it: only the demo uses these two.
-    Demo) echo AppStoreSimulation Clocks EmbeddedPostgres Encodings Timestamps Fulfillment Kafka Ledger Pipeline Postgres ReceiptdConfiguration ;;
-    receiptd) echo Administration AppleProofs AppStore Clocks CMalloc Demo Encodings Timestamps Fulfillment Kafka Ledger Operations Pipeline Postgres ReceiptdConfiguration ;;
+    Demo) echo AppStoreSimulation Clocks EmbeddedPostgres Encodings Identifiers Timestamps Fulfillment Kafka Ledger Pipeline Postgres ReceiptdConfiguration ;;
+    receiptd) echo Administration AppleProofs AppStore CCommit Clocks CMalloc Demo Encodings Identifiers Timestamps Fulfillment Kafka Ledger Operations Pipeline Postgres ReceiptdConfiguration ;;
     *) return 1 ;;
     esac
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fails where the documents and the code disagree: settings, metrics, links, files, tests, what is marked as not built, and
+# Fails where the documents and the code disagree: the version, settings, metrics, links, files, tests, what is marked as not built, and
 # the length of README.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -138,7 +138,20 @@ check_not_yet() {
     done < <(grep -F '**(not yet)**' docs/contract.md docs/settings.md | cut -d: -f2-)
 }
 
+# The version is in one place, Sources/receiptd/Version.swift. CHANGELOG.md's newest and that of docs/schemas are the same.
+check_version() {
+    local version changelog schemas
+    version=$(scripts/version.sh)
+    changelog=$(sed -nE 's/^## \[([0-9][^]]*)\].*/\1/p' CHANGELOG.md | head -n 1)
+    schemas=$(sed -nE 's/^  version: *//p' docs/schemas/asyncapi.yaml)
+    [[ $changelog == "$version" ]] ||
+        fault "CHANGELOG.md: the newest version is ${changelog:-none}, that of Sources/receiptd/Version.swift is $version"
+    [[ $schemas == "$version" ]] ||
+        fault "docs/schemas/asyncapi.yaml: the version is ${schemas:-none}, that of Sources/receiptd/Version.swift is $version"
+}
+
 check_readme
+check_version
 check_settings
 check_not_yet
 check_threats

@@ -15,7 +15,8 @@ swift_files() { find Sources Tests Plugins Benchmarks Fuzzing -name '*.swift' -n
 # called otherwise.
 read_files() {
     find Sources Tests -type f \( -name '*.swift' -o -name '*.sql' \)
-    find docs seeds deploy scripts -type f \( -name '*.md' -o -name '*.yaml' -o -name '*.sh' \)
+    find docs seeds deploy scripts -type f \( -name '*.md' -o -name '*.yaml' -o -name '*.sh' -o -name '*.py' \)
+    find docs/schemas examples -type f \( -name '*.json' -o -name '*.md' -o -name '*.py' -o -name '*.go' -o -name '*.sql' \)
     ls README.md CONTRIBUTING.md schema.sql
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the build and the demo need and the machine does not have. Does nothing where all of it is there.
-# usage: scripts/setup.sh [PACKAGE...]     further Debian packages, named like the command they are wanted for,
+# usage: scripts/setup.sh [PACKAGE...]     further Debian packages: libraries, named like the command they are wanted for,
 #                                          or as COMMAND=PACKAGE (promtool=prometheus)
 set -euo pipefail
 
@@ -30,15 +30,19 @@ has_postgres() {
     compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null
 }
 
+# A library has no command.
+is_installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
+
 missing=()
 find_missing() {
     command -v pkg-config >/dev/null || missing+=(pkg-config)
     has_library rdkafka || missing+=(librdkafka-dev)
     has_library libpq || missing+=(libpq-dev)
+    has_library zlib || missing+=(zlib1g-dev)
     has_postgres || missing+=(postgresql)
     local wanted
     for wanted in "$@"; do
-        command -v "${wanted%%=*}" >/dev/null || missing+=("${wanted#*=}")
+        command -v "${wanted%%=*}" >/dev/null || is_installed "$wanted" || missing+=("${wanted#*=}")
     done
 }
 

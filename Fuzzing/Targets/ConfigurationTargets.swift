@@ -1,5 +1,7 @@
+import Encodings
 import Foundation
 import Fulfillment
+import Identifiers
 import ReceiptdConfiguration
 
 extension FuzzTarget {

@@ -1,5 +1,6 @@
 import AppStore
 import Fulfillment
+import Timestamps
 
 extension FuzzTarget {
     /// `Retry-After`, and behind a line break the answer's `Date`.

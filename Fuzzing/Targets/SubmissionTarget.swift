@@ -1,4 +1,7 @@
+import Encodings
 import Fulfillment
+import Identifiers
+import Timestamps
 
 extension FuzzTarget {
     /// The value of a record.

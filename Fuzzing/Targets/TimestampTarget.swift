@@ -1,5 +1,6 @@
 import Foundation
 import Fulfillment
+import Timestamps
 
 extension FuzzTarget {
     /// `submitted_at`, the dates of receipts and the catalog's `cutover`.

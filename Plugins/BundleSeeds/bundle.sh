@@ -7,7 +7,7 @@ export LC_ALL=C
 cd "$1"
 {
     printf 'enum SeedArchive {\n    static let text = ####"""\n'
-    for file in catalog.yaml signing/root.pem signing/server-api-key.pem cases/*/*.json cases/*/*.jsonl; do
+    for file in catalog.yaml signing/*.pem cases/*/*.json cases/*/*.jsonl; do
         printf '%s %s\n' "$file" "$(wc -c <"$file" | tr -d ' ')"
         cat "$file"
         echo

@@ -1,6 +1,7 @@
 import Clocks
 import Fulfillment
 import Synchronization
+import Timestamps
 
 /// One `AppleReach` for the process, with its clocks. Run `follow` beside it.
 public final class AppleReachWatch: Sendable {

@@ -7,6 +7,7 @@ import Synchronization
 public final class ConcurrencyGate: Sendable {
     private struct Waiter {
         let ticket: UInt64
+        let since: Double
         let continuation: CheckedContinuation<Bool, Never>
     }
 
@@ -58,12 +59,14 @@ public final class ConcurrencyGate: Sendable {
     }
 
     /// Runs `body` with one permit. Nil where the task was cancelled before it got one.
-    /// - Parameter mustWait: called where no permit is free for it.
+    /// - Parameters:
+    ///   - since: the time, for `dismiss`.
+    ///   - mustWait: called where no permit is free for it.
     public func withPermit<Result>(
-        _ kind: RequestKind = RequestKind(isFresh: true, isProven: true), mustWait: () -> Void = {},
-        _ body: () async -> Result
+        _ kind: RequestKind = RequestKind(isFresh: true, isProven: true), since: Double = 0,
+        mustWait: () -> Void = {}, _ body: () async -> Result
     ) async -> Result? {
-        guard await enter(kind, mustWait) else { return nil }
+        guard await enter(kind, since: since, mustWait) else { return nil }
         defer { leave(kind) }
         return await body()
     }
@@ -73,7 +76,16 @@ public final class ConcurrencyGate: Sendable {
         case mustWait(ticket: UInt64)
     }
 
-    private func enter(_ kind: RequestKind, _ mustWait: () -> Void) async -> Bool {
+    /// Those of the kinds that have waited since before `time` get no permit any more.
+    public func dismiss(_ kinds: [RequestKind], waitingSince time: Double) {
+        let (dismissed, admitted) = state.withLock { state in
+            (state.waiters.takeFirst(kinds) { $0.since < time }, state.admit())
+        }
+        for waiter in dismissed { waiter.continuation.resume(returning: false) }
+        for waiter in admitted { waiter.continuation.resume(returning: true) }
+    }
+
+    private func enter(_ kind: RequestKind, since: Double, _ mustWait: () -> Void) async -> Bool {
         if Task.isCancelled { return false }
         let entry = state.withLock { state -> Entry in
             if state.mayEnter(kind) { return .admitted }
@@ -84,11 +96,11 @@ public final class ConcurrencyGate: Sendable {
         case .admitted: return true
         case .mustWait(let ticket):
             mustWait()
-            return await wait(kind, ticket: ticket)
+            return await wait(kind, ticket: ticket, since: since)
         }
     }
 
-    private func wait(_ kind: RequestKind, ticket: UInt64) async -> Bool {
+    private func wait(_ kind: RequestKind, ticket: UInt64, since: Double) async -> Bool {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 // Cancellation is looked at under the lock: its handler runs after the flag is set, so that either
@@ -96,7 +108,7 @@ public final class ConcurrencyGate: Sendable {
                 let admitted = state.withLock { state -> Bool? in
                     if Task.isCancelled { return false }
                     if state.mayEnter(kind) { return true }
-                    state.waiters.append(Waiter(ticket: ticket, continuation: continuation), kind)
+                    state.waiters.append(Waiter(ticket: ticket, since: since, continuation: continuation), kind)
                     return nil
                 }
                 if let admitted { continuation.resume(returning: admitted) }

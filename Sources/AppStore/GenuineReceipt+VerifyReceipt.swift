@@ -1,4 +1,6 @@
+import Encodings
 import Fulfillment
+import Timestamps
 
 extension GenuineReceipt {
     /// Reads an answer of status 0 or 21006, of an app receipt (iOS 7) or of a single transaction (iOS 6). All of it or
@@ -25,7 +27,29 @@ extension GenuineReceipt {
             purchases: gathered.purchases.map { $0.purchase(by: account) },
             isExpiredSubscription: isExpiredSubscription,
             holdsAutoRenewable: isExpiredSubscription || Self.renewalMarks.contains { root.told($0) != nil }
-                || gathered.purchases.contains(where: \.mayRenew))
+                || gathered.purchases.contains(where: \.mayRenew),
+            createdAt: Self.createdAt(receipt))
+        guard holdsAutoRenewable else { return }
+        // What cannot be read of the rest counts as absent: no purchase waits for it.
+        answeredAt = receipt.date("request_date_ms", "request_date").told
+        renewals = Self.renewals(root, environment, at: answeredAt)
+        latestReceipt = root.text("latest_receipt").told
+    }
+
+    private static func renewals(
+        _ root: JSONValue, _ environment: StoreEnvironment, at answeredAt: Timestamp?
+    ) -> [RenewalInfo] {
+        guard let answeredAt, let told = root.told("pending_renewal_info")?.array else { return [] }
+        return told.compactMap { element in
+            guard let original = element.identifier("original_transaction_id").told else { return nil }
+            return RenewalInfo(
+                originalTransactionID: original, productID: element.identifier("product_id").told,
+                renewalProductID: element.identifier("auto_renew_product_id").told,
+                willRenew: element.flag("auto_renew_status").told,
+                isInBillingRetry: element.flag("is_in_billing_retry_period").told ?? false,
+                graceExpiresAt: element.date("grace_period_expires_date_ms", "grace_period_expires_date").told,
+                environment: environment, signedAt: answeredAt)
+        }
     }
 
     /// Members that Apple sends only for receipts with auto-renewable subscriptions. An empty one counts: in doubt an
@@ -46,6 +70,13 @@ extension GenuineReceipt {
     /// One account's, for a receipt is one account's in one app. Only a signal depends on it: what cannot be read counts as absent.
     private static func appTransactionID(_ receipt: JSONValue) -> AppTransactionID? {
         if case .value(let id) = receipt.identifier("app_transaction_id") { id } else { nil }
+    }
+
+    /// Of an app receipt. One that cannot be read counts as absent: then nothing that is not in the receipt counts.
+    private static func createdAt(_ receipt: JSONValue) -> Timestamp? {
+        let told = receipt.date("receipt_creation_date_ms", "receipt_creation_date")
+        if case .value(let time) = told { return time }
+        return nil
     }
 
     /// Nil where nothing says so: then it is the environment that was asked.

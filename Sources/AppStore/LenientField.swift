@@ -1,4 +1,7 @@
+import Encodings
 import Fulfillment
+import Identifiers
+import Timestamps
 
 /// Apple's values as they come: numbers as text, text as numbers, booleans as either.
 ///
@@ -8,6 +11,11 @@ enum LenientField<Value> {
     case absent
     case unreadable
     case value(Value)
+
+    /// Nil where absent or unreadable: for what decides nothing.
+    var told: Value? {
+        if case .value(let value) = self { value } else { nil }
+    }
 
     /// Nil where absent.
     func optional() throws(IncompleteAnswer) -> Value? {

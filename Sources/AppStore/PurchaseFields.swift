@@ -1,4 +1,7 @@
+import Encodings
 import Fulfillment
+import Identifiers
+import Timestamps
 
 /// One transaction as one place of Apple's answer has it. The same transaction can be in several places, each
 /// with something that the others leave out.
@@ -13,6 +16,9 @@ struct PurchaseFields {
     var ownership: Ownership?
     var isUpgraded: Bool
     var appAccountToken: String?
+    var subscriptionGroupID: String?
+    /// Nothing was paid for this period.
+    var isTrial: Bool
     /// It has a subscription's marks, so that further periods may follow.
     var mayRenew: Bool
 
@@ -40,6 +46,9 @@ struct PurchaseFields {
             guard token != .malformed else { throw IncompleteAnswer() }
             appAccountToken = token.text
         }
+        // It decides nothing: what cannot be read counts as absent.
+        subscriptionGroupID = fields.identifier("subscription_group_identifier").told?.text
+        if case .value(true) = fields.flag("is_trial_period") { isTrial = true } else { isTrial = false }
         mayRenew = expiresAt != nil || fields.told("web_order_line_item_id") != nil
     }
 
@@ -53,6 +62,8 @@ struct PurchaseFields {
         ownership = Self.stricter(ownership, later.ownership)
         isUpgraded = isUpgraded || later.isUpgraded
         appAccountToken = later.appAccountToken ?? appAccountToken
+        subscriptionGroupID = later.subscriptionGroupID ?? subscriptionGroupID
+        isTrial = isTrial || later.isTrial
         mayRenew = mayRenew || later.mayRenew
     }
 
@@ -63,6 +74,8 @@ struct PurchaseFields {
             cancelledAt: cancelledAt, appAccountToken: appAccountToken, appTransactionID: account)
         purchase.ownership = ownership ?? .purchased
         purchase.isUpgraded = isUpgraded
+        purchase.subscriptionGroupID = subscriptionGroupID
+        if isTrial { purchase.told = PurchaseFacts(isTrial: true) }
         return purchase
     }
 

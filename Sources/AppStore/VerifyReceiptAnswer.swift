@@ -1,3 +1,4 @@
+import Encodings
 import Fulfillment
 
 /// What the body of a 200 from `verifyReceipt` says.
@@ -58,12 +59,14 @@ public enum VerifyReceiptAnswer: Sendable, Equatable {
     static let names = JSONNames(nameList)
     static let nameList = [
         "status", "is_retryable", "is-retryable", "environment", "receipt", "receipt_type",
-        "bundle_id", "bid", "adam_id", "app_item_id", "app_transaction_id",
+        "receipt_creation_date", "receipt_creation_date_ms", "bundle_id", "bid", "adam_id", "app_item_id",
+        "app_transaction_id",
         "in_app", "latest_receipt", "latest_receipt_info", "latest_expired_receipt_info", "pending_renewal_info",
-        "auto_renew_status",
+        "auto_renew_status", "auto_renew_product_id", "is_in_billing_retry_period", "grace_period_expires_date",
+        "grace_period_expires_date_ms", "request_date", "request_date_ms", "subscription_group_identifier",
         "transaction_id", "original_transaction_id", "product_id", "quantity", "purchase_date", "purchase_date_ms",
         "expires_date", "expires_date_ms", "expires_date_formatted", "cancellation_date", "cancellation_date_ms",
-        "in_app_ownership_type", "is_upgraded", "app_account_token", "web_order_line_item_id",
+        "in_app_ownership_type", "is_upgraded", "is_trial_period", "app_account_token", "web_order_line_item_id",
     ]
 
     /// Apple documents `is-retryable` and sends `is_retryable`. Only a clear and uncontradicted "no" is final.

@@ -1,6 +1,7 @@
 import Clocks
 import Fulfillment
 import PooledHTTP
+import Timestamps
 
 /// Asks Apple's `verifyReceipt`: production first, and the sandbox where production sends the receipt there.
 ///
@@ -72,13 +73,13 @@ public final class VerifyReceiptClient: ReceiptVerifier {
     private func ask(_ request: VerificationRequest, _ receipt: String, password: String?) async -> AppleAnswer {
         for environment in [StoreEnvironment.production, .sandbox] {
             let scope = AppleScope(bundleID: request.bundleID, endpoint: Self.endpoint, environment: environment)
-            let answer = await limits.send(to: scope, for: request) {
+            let answer = await limits.send(to: scope, for: AppleAsker(request)) {
                 // Not written before it goes: while Apple is out thousands wait, and each would take as much as its receipt.
                 let body = VerifyReceiptBody(receipt: receipt, password: password)
                 let answer = await ask(body, in: environment, ended: request.ended)
                 return (answer, AppleLimits.End(answer, now: now()))
             }
-            guard let answer else { return limits.notSent(to: scope, now: now()) }
+            guard let answer else { return .trouble(limits.notSent(to: scope, now: now())) }
             if case .answer(let answer) = answer { return answer }
         }
         return .trouble(.init(.environmentLoop))

@@ -1,4 +1,6 @@
+import Encodings
 import Fulfillment
+import Identifiers
 
 /// App Store Server Notifications, version 2: a JWS around what happened, with the transaction in a JWS of its own
 /// (source: Apple's `responseBodyV2DecodedPayload`).
@@ -23,7 +25,7 @@ extension ProofReader: NotificationParser {
         switch token.signature(at: signedAt, chains: chains) {
         case .proven: break
         case .forged(let forgery): return .unusable(forgery.rawValue)
-        case .notProvable(let doubt): return .unusable(doubt.rawValue)
+        case .notProvable(let doubt): return .notProvable(doubt.rawValue)
         }
         guard let id = payload["notificationUUID"]?.string.flatMap({ ReceiptText.identifier($0) }),
             let type = payload["notificationType"]?.string
@@ -31,42 +33,28 @@ extension ProofReader: NotificationParser {
         let data = payload["data"]
         let appAppleID = data?.integer("appAppleId") ?? .absent
         if case .unreadable = appAppleID { return .unusable("its appAppleId cannot be read") }
-        return .read(
-            StoreNotification(
-                id: id, type: type, signedAt: signedAt,
-                bundleID: data?["bundleId"]?.string.flatMap { ReceiptText.identifier($0) },
-                appAppleID: appAppleID.told,
-                environment: data?["environment"]?.string.flatMap(StoreEnvironment.init(rawValue:)),
-                transaction: transaction(data?["signedTransactionInfo"]?.string)))
+        var notification = StoreNotification(
+            id: id, type: type, subtype: payload["subtype"]?.string, signedAt: signedAt,
+            bundleID: data?["bundleId"]?.string.flatMap { ReceiptText.identifier($0) }, appAppleID: appAppleID.told,
+            environment: data?["environment"]?.string.flatMap(StoreEnvironment.init(rawValue:)),
+            transaction: part(data?["signedTransactionInfo"], parse(transactionInfo:)),
+            renewal: part(data?["signedRenewalInfo"], parse(renewalInfo:)))
+        // A state that is not known here says nothing.
+        notification.state = data?.integer("status").told.flatMap(SubscriptionState.init(status:))
+        notification.consumptionRequestReason = data?.identifier("consumptionRequestReason").told?.text
+        return .read(notification)
     }
 
-    private func transaction(_ jws: String?) -> StoreNotification.Transaction {
-        guard let jws else { return .none }
-        switch readSignedTransaction(jws) {
-        case .malformed(let why): return .unusable(why)
-        case .notATransaction: return .unusable("not a transaction")
-        case .unreadable(let signature): return .unusable(signature.fault ?? "not a transaction")
-        case .read(let transaction):
-            if let fault = transaction.signature.fault { return .unusable(fault) }
-            guard let environment = transaction.environment, transaction.isComplete else {
-                return .unusable("Apple signed it, but it says something that cannot be read")
+    private func part<Value>(_ claim: JSONValue?, _ read: (String) -> SignedReading<Value>) -> SignedPart<Value> {
+        switch claim {
+        case nil, .null?: return .none
+        case let claim?:
+            guard let jws = claim.string else { return .unusable("it is no text") }
+            return switch read(jws) {
+            case .proven(let value): .told(value)
+            case .notProvable(let why): .notProvable(why)
+            case .unusable(let why): .unusable(why)
             }
-            return .told(
-                NotifiedTransaction(
-                    purchase: transaction.purchase, kind: transaction.kind, bundleID: transaction.bundleID,
-                    environment: environment,
-                    refundedMilliPercent: transaction.refundedMilliPercent))
-        }
-    }
-}
-
-extension LocalSignature {
-    /// Nil where it is proven.
-    fileprivate var fault: String? {
-        switch self {
-        case .proven: nil
-        case .forged(let forgery): forgery.rawValue
-        case .notProvable(let doubt): doubt.rawValue
         }
     }
 }

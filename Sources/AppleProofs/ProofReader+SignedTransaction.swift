@@ -32,8 +32,9 @@ extension SignedTransaction {
         if case .store(let store) = claims.environment { environment = store }
         self.init(
             purchase: claims.purchase, bundleID: claims.bundleID, environment: environment,
-            priceInThousandths: claims.priceInThousandths, storefront: claims.storefront,
             signedDate: claims.signedDate.told, signature: signature, isComplete: claims.isComplete,
-            refundedMilliPercent: claims.revocationPercentage)
+            refundedMilliPercent: claims.revocationPercentage, revocationType: claims.revocationType,
+            subscriptionGroupID: claims.subscriptionGroupID,
+            previousOriginalTransactionID: claims.previousOriginalTransactionID)
     }
 }

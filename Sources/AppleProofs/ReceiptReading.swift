@@ -1,4 +1,5 @@
 import Fulfillment
+import Timestamps
 
 /// A receipt as far as it can be read without asking anyone.
 public enum ReceiptReading: Sendable, Equatable {

@@ -1,3 +1,4 @@
+import Encodings
 import Fulfillment
 
 /// What became of the demo's submissions, as text.
@@ -6,36 +7,73 @@ package struct DemoReport: Sendable {
 
     package var isAsExpected: Bool { results.allSatisfy { $0.differences.isEmpty } }
 
-    private static let widest = 100
+    package struct Style: Sendable {
+        /// Of the terminal; nil: nothing is cut. What differs from a case is never cut.
+        package var width: Int?
+        package var hasColors: Bool
+        /// Each case, and not only those that differ.
+        package var listsAll: Bool
 
-    private static let fault = "    ✗ "
-
-    /// - Parameter width: of the terminal; nil: nothing is cut. What differs from a case is never cut.
-    package func text(width: Int?) -> String {
-        lines(ruled: min(width ?? Self.widest, Self.widest)).map { line in
-            guard let width, line.count > width, !line.hasPrefix(Self.fault) else { return line }
-            return String(line.prefix(max(0, width - 1))) + "…"
-        }.joined(separator: "\n")
+        package init(width: Int?, hasColors: Bool, listsAll: Bool) {
+            self.width = width
+            self.hasColors = hasColors
+            self.listsAll = listsAll
+        }
     }
 
-    private func lines(ruled width: Int) -> [String] {
-        var lines = ["", row("case", "outcome", "reason", "")]
-        lines.append(String(repeating: "─", count: width))
-        for result in results {
-            let mark = result.differences.isEmpty ? "✓" : "✗"
-            var rows = result.events.map { event in
-                (event["type"]?.string ?? "-", event["reason"]?.string ?? event["transaction_id"]?.string ?? "")
-            }
-            rows += Array(repeating: ("dead letter", ""), count: result.deadLetters)
-            for (index, entry) in rows.enumerated() {
-                lines.append(row(index == 0 ? result.seed.name : "", entry.0, entry.1, index == 0 ? mark : ""))
-            }
-            if rows.isEmpty { lines.append(row(result.seed.name, "-", "", mark)) }
-            for difference in result.differences { lines.append(Self.fault + difference) }
+    /// Fits a terminal of 80 columns.
+    private static let ruled = 79
+
+    /// The sum first, then the cases.
+    package func text(_ style: Style) -> String {
+        var lines = ["", "What became of the submissions of \(results.count) cases:"].map { Line($0, .heading) }
+        for (key, count) in counts { lines.append(Line("  \(pad(key.0, 21)) \(pad(key.1, 26)) \(count)")) }
+        let shown = results.filter { style.listsAll || !$0.differences.isEmpty }
+        if !shown.isEmpty {
+            lines += [Line(""), Line("  \(row("case", "outcome", "reason"))", .heading)]
+            lines.append(Line(String(repeating: "─", count: Self.ruled)))
+            lines += shown.flatMap(self.lines)
         }
-        lines += ["", "What became of them:"]
-        for (key, count) in counts { lines.append("  \(pad(key.0, 20)) \(pad(key.1, 26)) \(count)") }
-        return lines
+        return lines.map { $0.text(style) }.joined(separator: "\n")
+    }
+
+    private struct Line {
+        enum Kind { case plain, heading, good, bad }
+
+        let words: String
+        let kind: Kind
+
+        init(_ words: String, _ kind: Kind = .plain) {
+            self.words = words
+            self.kind = kind
+        }
+
+        /// Cut first: colors take no columns.
+        func text(_ style: Style) -> String {
+            var words = words
+            if let width = style.width, words.count > width, kind != .bad {
+                words = String(words.prefix(max(0, width - 1))) + "…"
+            }
+            guard style.hasColors, !words.isEmpty else { return words }
+            return switch kind {
+            case .plain: words
+            case .heading: "\u{1B}[1m\(words)\u{1B}[0m"
+            case .good: "\u{1B}[32m\(words.prefix(1))\u{1B}[0m\(words.dropFirst())"
+            case .bad: "\u{1B}[31m\(words)\u{1B}[0m"
+            }
+        }
+    }
+
+    private func lines(of result: SeedReplay.Result) -> [Line] {
+        var rows = result.events.map { event in
+            (event["type"]?.string ?? "-", event["reason"]?.string ?? event["transaction_id"]?.string ?? "")
+        }
+        rows += Array(repeating: ("dead letter", ""), count: result.deadLetters)
+        let isGood = result.differences.isEmpty
+        let first = rows.first ?? ("-", "")
+        return [Line((isGood ? "✓ " : "✗ ") + row(result.seed.name, first.0, first.1), isGood ? .good : .bad)]
+            + rows.dropFirst().map { Line("  " + row("", $0.0, $0.1)) }
+            + result.differences.map { Line("    ✗ " + $0, .bad) }
     }
 
     /// By type and reason.
@@ -52,8 +90,8 @@ package struct DemoReport: Sendable {
         }
     }
 
-    private func row(_ name: String, _ outcome: String, _ reason: String, _ mark: String) -> String {
-        "\(pad(mark, 2))\(pad(name, 44))\(pad(outcome, 20))\(reason)"
+    private func row(_ name: String, _ outcome: String, _ reason: String) -> String {
+        "\(pad(name, 36))\(pad(outcome, 21))\(reason)"
     }
 
     private func pad(_ text: String, _ width: Int) -> String {

@@ -1,4 +1,5 @@
 import AppStoreSimulation
+import EmbeddedPostgres
 import Foundation
 import Fulfillment
 import Kafka
@@ -43,6 +44,9 @@ package struct DemoRun: Sendable {
         "RETRY_INITIAL_DELAY_SECONDS": "0.05",
         "RETRY_MAX_DELAY_SECONDS": "0.5",
         "APPLE_TIMEOUT_SECONDS": "1",
+        "MISSED_PURCHASE_SECONDS": "1",
+        // The simulated App Store calls genuine what a forged receipt says, unless it is told otherwise.
+        "LOCAL_REFUSAL_CHECKS_PER_MINUTE": "0",
         "SEEDS_SHARED_SECRET": "5f4dcc3b5aa765d61d8327deb882cf99",
     ]
 
@@ -69,18 +73,43 @@ package struct DemoRun: Sendable {
 
     /// Throws a `SeedCase.Fault` where a case cannot be read, and `DemoSeeds.Missing` where there are none.
     package func run() async throws -> DemoReport {
-        try await seeds.withFolder { folder in try await run(in: folder) }
+        try await seeds.withFolder { folder in
+            let material = try DemoMaterial(folder)
+            return try await run(material, options: Self.appleOptions(signing: material.signing)) { parts in
+                try await replay(material.cases, on: parts)
+            }
+        }
     }
 
-    private func run(in folder: URL) async throws -> DemoReport {
-        let material = try DemoMaterial(folder)
+    /// Keeps simulated traffic and the worker's page going until the task is cancelled. Throws as `run` does.
+    package func runLive() async throws {
+        try await seeds.withFolder { folder in
+            var material = try DemoMaterial(folder)
+            material.catalog += LiveTraffic.catalog
+            var options = try Self.appleOptions(signing: material.signing)
+            let told = LiveTraffic.Told()
+            options.signer = try SimulatedSigner(folder: material.signing.path)
+            options.serverAPIKeys[LiveTraffic.bundleID] = options.serverAPIKeys["com.example.castle.server"]
+            options.notified = told.add
+            let (cases, port) = (material.cases, try FreePort.find())
+            try await run(material, options: options, settings: ["HTTP_PORT": "\(port)"]) { parts in
+                listener.line("The worker's page: http://127.0.0.1:\(port)/     Ctrl-C ends it.")
+                let producer = try producer(on: parts)
+                try await LiveTraffic(parts: parts, producer: producer, cases: cases, told: told).run()
+            }
+        }
+    }
+
+    private func run<Result: Sendable>(
+        _ material: DemoMaterial, options: AppStoreSimulation.Options, settings: [String: String] = [:],
+        _ body: (EmbeddedParts) async throws -> Result
+    ) async throws -> Result {
         listener.line("Starting PostgreSQL, a broker, a simulated App Store and the worker …")
-        let parts = try await EmbeddedParts.start(
-            environment: given, appleOptions: Self.appleOptions(signing: material.signing))
+        let parts = try await EmbeddedParts.start(environment: given, appleOptions: options)
         let logFile = FileManager.default.temporaryDirectory
             .appendingPathComponent("receiptd-demo-\(ProcessInfo.processInfo.processIdentifier).log")
         do {
-            let report = try await run(material, on: parts, logFile: logFile)
+            let report = try await work(material, on: parts, settings: settings, logFile: logFile, body)
             await parts.stop()
             if keepsLog {
                 listener.line("The worker's log: \(logFile.path)")
@@ -100,7 +129,10 @@ package struct DemoRun: Sendable {
         }
     }
 
-    private func run(_ material: DemoMaterial, on parts: EmbeddedParts, logFile: URL) async throws -> DemoReport {
+    private func work<Result: Sendable>(
+        _ material: DemoMaterial, on parts: EmbeddedParts, settings: [String: String], logFile: URL,
+        _ body: (EmbeddedParts) async throws -> Result
+    ) async throws -> Result {
         try Task.checkCancellation()
         try await parts.migrate()
         try await parts.withPool(parts.databaseURL) { pool in
@@ -109,12 +141,13 @@ package struct DemoRun: Sendable {
         for arrangement in material.cases.flatMap(\.arrangements) { parts.apple.register(arrangement) }
         let inherited = ProcessInfo.processInfo.environment.filter { $0.key == "PATH" || $0.key == "HOME" }
         let own = Self.workerSettings.merging(Self.settings(signing: material.signing)) { own, _ in own }
+            .merging(settings) { $1 }
         try Task.checkCancellation()
         let worker = try WorkerProcess(
             program: try Self.ownPath(),
             environment: inherited.merging(parts.workerEnvironment(adding: own)) { _, own in own }, logFile: logFile)
         do {
-            let report = try await replay(material.cases, on: parts)
+            let report = try await body(parts)
             await worker.stop()
             return report
         } catch {
@@ -123,10 +156,14 @@ package struct DemoRun: Sendable {
         }
     }
 
-    private func replay(_ cases: [SeedCase], on parts: EmbeddedParts) async throws -> DemoReport {
+    private func producer(on parts: EmbeddedParts) throws -> KafkaProducer {
         var properties = KafkaClientProperties(settings: KafkaSettings()).producer
         for pair in parts.kafkaProperties.pairs { properties[pair.name] = pair.value }
-        let producer = try KafkaProducer(properties: properties, log: { _ in })
+        return try KafkaProducer(properties: properties, log: { _ in })
+    }
+
+    private func replay(_ cases: [SeedCase], on parts: EmbeddedParts) async throws -> DemoReport {
+        let producer = try producer(on: parts)
         let readerProperties = parts.kafkaProperties
         let collector = try await blocking {
             try OutcomeCollector(
@@ -138,8 +175,8 @@ package struct DemoRun: Sendable {
             configuration: PostgresConfiguration(uri: parts.databaseURL, applicationName: "receiptd demo"), size: 1)
         let replay = SeedReplay(
             cases: cases, producer: producer, collector: collector, submissionsTopic: parts.submissionsTopic,
-            notificationsTopic: parts.notificationsTopic,
-            notificationsDone: { try await parts.notificationsDone(in: pool) }, holds: HoldAdministration(pool: pool),
+            notificationsTopic: parts.notificationsTopic, accountsTopic: parts.accountsTopic,
+            notificationsDone: { try await parts.notificationsDone(in: pool) }, database: pool,
             apple: parts.apple)
         let results: [SeedReplay.Result]
         do {
@@ -162,7 +199,7 @@ package struct DemoRun: Sendable {
 /// What the demo works with, as a folder of sample cases holds it.
 struct DemoMaterial: Sendable {
     let cases: [SeedCase]
-    let catalog: String
+    var catalog: String
     /// The folder of the roots that the cases' receipts are signed under, and of the key for the App Store Server API.
     let signing: URL
 

@@ -21,6 +21,8 @@ final class EmbeddedParts: Sendable {
     let outcomesTopic: String
     let deadLettersTopic: String
     let notificationsTopic: String
+    let accountsTopic: String
+    let consumptionTopic: String
     /// The consumer group of the workers.
     let groupID: String
     let postgres: EmbeddedPostgres?
@@ -78,8 +80,12 @@ final class EmbeddedParts: Sendable {
         outcomesTopic = prefix + "receipt-outcomes"
         deadLettersTopic = prefix + "receipt-dead-letters"
         notificationsTopic = prefix + "app-store-notifications"
+        accountsTopic = prefix + "player-accounts"
+        consumptionTopic = prefix + "receipt-consumption"
         groupID = prefix + "receiptd"
-        let topics = [submissionsTopic, outcomesTopic, deadLettersTopic, notificationsTopic]
+        let topics = [
+            submissionsTopic, outcomesTopic, deadLettersTopic, notificationsTopic, accountsTopic, consumptionTopic,
+        ]
         let counts = Dictionary(uniqueKeysWithValues: topics.map { ($0, partitions) })
         if isReal, let servers = environment["KAFKA_BOOTSTRAP_SERVERS"] {
             broker = nil
@@ -116,6 +122,8 @@ final class EmbeddedParts: Sendable {
             "KAFKA_OUTCOMES_TOPIC": outcomesTopic,
             "KAFKA_DEAD_LETTERS_TOPIC": deadLettersTopic,
             "KAFKA_NOTIFICATIONS_TOPIC": notificationsTopic,
+            "KAFKA_ACCOUNTS_TOPIC": accountsTopic,
+            "KAFKA_CONSUMPTION_TOPIC": consumptionTopic,
             "DATABASE_URL": databaseURL,
             "APPLE_VERIFY_RECEIPT_PRODUCTION_URL": apple.productionURL,
             "APPLE_VERIFY_RECEIPT_SANDBOX_URL": apple.sandboxURL,
@@ -167,12 +175,17 @@ final class EmbeddedParts: Sendable {
         _ = try? await blocking { [self] in
             if broker == nil {
                 try? TopicAdministration.delete(
-                    [submissionsTopic, outcomesTopic, deadLettersTopic, notificationsTopic],
+                    [
+                        submissionsTopic, outcomesTopic, deadLettersTopic, notificationsTopic, accountsTopic,
+                        consumptionTopic,
+                    ],
                     properties: kafkaProperties, timeoutMilliseconds: 10_000)
                 // Where a killed worker's session is not over yet it is refused: the broker forgets a group that has
                 // neither members nor offsets, and its offsets went with the topics.
                 try? GroupAdministration.delete(
-                    [groupID, groupID + "-notifications"], properties: kafkaProperties, timeoutMilliseconds: 10_000)
+                    ["", "-notifications", "-accounts", "-consumption"].map { groupID + $0 },
+                    properties: kafkaProperties,
+                    timeoutMilliseconds: 10_000)
             }
             broker?.close()
             postgres?.stop()

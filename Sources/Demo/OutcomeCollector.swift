@@ -1,3 +1,4 @@
+import Encodings
 import Foundation
 import Fulfillment
 import Kafka
@@ -11,17 +12,26 @@ final class OutcomeCollector: Sendable {
         var deadLetters: [String: [ConsumerRecord]] = [:]
     }
 
+    /// Dead letters of records that have no key.
+    static let withoutKey = "-"
+
     private struct State {
         var collected = Collected()
         var isStopped = false
     }
 
     private let state = Mutex(State())
+    private let seen: @Sendable (_ record: ConsumerRecord, _ isOutcome: Bool) -> Void
 
     var collected: Collected { state.withLock { $0.collected } }
 
     /// Starts at the topics' present ends.
-    init(outcomesTopic: String, deadLettersTopic: String, properties: KafkaProperties) throws {
+    /// - Parameter seen: called with each record, on the thread that reads.
+    init(
+        outcomesTopic: String, deadLettersTopic: String, properties: KafkaProperties,
+        seen: @escaping @Sendable (_ record: ConsumerRecord, _ isOutcome: Bool) -> Void = { _, _ in }
+    ) throws {
+        self.seen = seen
         let reader = try Reader(topics: [outcomesTopic, deadLettersTopic], properties: properties)
         let thread = Thread { [weak self] in
             while let self, !self.state.withLock({ $0.isStopped }) {
@@ -38,8 +48,11 @@ final class OutcomeCollector: Sendable {
     }
 
     private func take(_ record: ConsumerRecord, isOutcome: Bool) {
+        seen(record, isOutcome)
         let json = isOutcome ? try? JSONParser.parse(record.value ?? []).value : nil
-        let name = isOutcome ? json?["player_id"]?.string : record.key.map { String(decoding: $0, as: UTF8.self) }
+        let name =
+            isOutcome
+            ? json?["player_id"]?.string : record.key.map { String(decoding: $0, as: UTF8.self) } ?? Self.withoutKey
         guard let caseName = name?.split(separator: "/").first.map(String.init) else { return }
         state.withLock { state in
             if let json {

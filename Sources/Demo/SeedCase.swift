@@ -1,4 +1,5 @@
 import AppStoreSimulation
+import Encodings
 import Foundation
 import Fulfillment
 import Kafka
@@ -70,11 +71,17 @@ package struct SeedCase: Sendable {
 
 /// A record to be sent: a line as it is, or what cannot be a line.
 struct SeedRecord: Sendable {
+    /// The topic that it is for.
+    enum Destination: Sendable {
+        case submissions, notifications
+        /// Where the game says whose account tokens are.
+        case accounts
+    }
+
     let key: [UInt8]
     let value: [UInt8]?
     let headers: [KafkaHeader]
-    /// One of Apple's notifications, for their topic.
-    let isNotification: Bool
+    let destination: Destination
     /// An operator's: it is sent nowhere.
     let decision: SeedDecision?
     /// Nil where it cannot be read.
@@ -87,13 +94,20 @@ struct SeedRecord: Sendable {
         let special = (try? JSONParser.parse(line).value)?["$record"]
         value = try special.map { try Self.value(of: $0, caseName: caseName) } ?? line
         headers = Self.headers(of: special)
-        isNotification = special?["notification"] != nil
+        destination =
+            special?["notification"] != nil ? .notifications : special?["account"] != nil ? .accounts : .submissions
         decision = special?["operator"].flatMap(SeedDecision.init)
         let readable = special?["submission"] ?? (try? JSONParser.parse(value ?? []).value)
         submissionID = readable?["submission_id"]?.string
         playerID = readable?["player_id"]?.string
         receipt = readable?["receipt_data"]?.string
         transactionID = readable?["transaction_id"]?.string
+        if let account = special?["account"], let app = account["bundle_id"]?.string,
+            let token = account["app_account_token"]?.string
+        {
+            key = Array("\(app)/\(token)".utf8)
+            return
+        }
         // Dead letters are told apart by the key that the game server chose.
         key = Array((playerID?.hasPrefix(caseName + "/") == true ? playerID : nil).map(\.utf8) ?? "\(caseName)/-".utf8)
     }
@@ -102,9 +116,18 @@ struct SeedRecord: Sendable {
         if special["tombstone"] != nil { return nil }
         if let told = special["operator"] {
             guard SeedDecision(told) != nil else {
-                throw SeedCase.Fault(description: "\(caseName): an operator rejects or releases a transaction")
+                throw SeedCase.Fault(
+                    description: "\(caseName): an operator rejects, releases, revokes or reinstates a transaction")
             }
             return nil
+        }
+        if let player = special["account"]?["player_id"]?.string {
+            var writer = JSONWriter()
+            writer.beginObject()
+            writer.name("player_id")
+            writer.string(player)
+            writer.endObject()
+            return writer.bytes
         }
         if let body = special["notification"] {
             if let text = body.string { return Array(text.utf8) }
@@ -117,7 +140,7 @@ struct SeedRecord: Sendable {
         guard case .object(let members)? = special["submission"] else {
             throw SeedCase.Fault(
                 description:
-                    "\(caseName): a $record that is none of notification, operator, text, base64, tombstone, submission"
+                    "\(caseName): a $record that is none of notification, account, operator, text, base64, tombstone, submission"
             )
         }
         var writer = JSONWriter()

@@ -1,12 +1,17 @@
 import Clocks
+import Encodings
 import Fulfillment
+import Identifiers
 import Ledger
+import Postgres
 
-/// What an operator says of a held transaction: a record that is sent nowhere.
+/// What an operator says of a held or granted transaction: a record that is sent nowhere.
 struct SeedDecision: Sendable {
     private enum Verdict: String, CaseIterable {
         case reject
         case release
+        case revoke
+        case reinstate
     }
 
     private static let operatorName = "the seeds"
@@ -14,7 +19,7 @@ struct SeedDecision: Sendable {
     private let verdict: Verdict
     private let transactionID: StoreTransactionID
 
-    /// Nil where it names neither of the two.
+    /// Nil where it names none of them.
     init?(_ told: JSONValue) {
         for verdict in Verdict.allCases {
             guard let id = told[verdict.rawValue]?.string else { continue }
@@ -25,14 +30,20 @@ struct SeedDecision: Sendable {
         return nil
     }
 
-    /// As `receiptd holds` does.
-    func apply(to holds: HoldAdministration) async throws {
+    /// As `receiptd holds` and `receiptd grants` do.
+    func apply(in pool: PostgresPool) async throws {
+        let holds = HoldAdministration(pool: pool)
         let filter = HoldFilter(transactionID: transactionID)
         switch verdict {
         case .reject:
             let now = WallClock.now
             _ = try await holds.reject(filter, by: Self.operatorName, at: now)
         case .release: _ = try await holds.release(filter, by: Self.operatorName)
+        case .revoke, .reinstate:
+            let word: GrantDecision.Word = verdict == .revoke ? .revoke : .reinstate
+            let decision = GrantDecision(word, transactionID, by: Self.operatorName, at: WallClock.now)
+            // Without a catalog what was granted is repeated.
+            _ = try await GrantAdministration(pool: pool).apply(decision, catalog: Catalog(version: 0, apps: []))
         }
     }
 }

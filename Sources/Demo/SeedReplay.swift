@@ -1,9 +1,11 @@
 import AppStoreSimulation
+import Encodings
 import Foundation
 import Fulfillment
 import Kafka
 import Ledger
 import Pipeline
+import Postgres
 
 /// Submits all cases, round by round, and compares what comes of them with what must.
 struct SeedReplay {
@@ -24,9 +26,10 @@ struct SeedReplay {
     let collector: OutcomeCollector
     let submissionsTopic: String
     let notificationsTopic: String
+    let accountsTopic: String
     /// How many notifications the worker is done with: most of them yield no event.
     let notificationsDone: () async throws -> Int64
-    let holds: HoldAdministration
+    let database: PostgresPool
     let apple: AppStoreSimulation
 
     /// - Parameter progress: called with the answers that are there and those expected.
@@ -39,7 +42,7 @@ struct SeedReplay {
             marks.append(collector.collected.events.mapValues(\.count))
             for seed in cases where round < seed.records.count {
                 try await submit(seed.records[round])
-                if seed.records[round].isNotification { notifications += 1 }
+                if seed.records[round].destination == .notifications { notifications += 1 }
             }
             let deadline = Date(timeIntervalSinceNow: Self.roundSeconds)
             while Date.now < deadline {
@@ -59,11 +62,19 @@ struct SeedReplay {
     }
 
     private func submit(_ record: SeedRecord) async throws {
-        if let decision = record.decision { return try await decision.apply(to: holds) }
+        if let decision = record.decision { return try await decision.apply(in: database) }
         _ = try await producer.send(
             ProducerRecord(
-                topic: record.isNotification ? notificationsTopic : submissionsTopic, partition: nil, key: record.key,
+                topic: topic(of: record), partition: nil, key: record.key,
                 value: record.value, headers: record.headers, timestampMilliseconds: nil))
+    }
+
+    private func topic(of record: SeedRecord) -> String {
+        switch record.destination {
+        case .submissions: submissionsTopic
+        case .notifications: notificationsTopic
+        case .accounts: accountsTopic
+        }
     }
 
     /// Events of one round, repeats of one event id left out.

@@ -1,3 +1,4 @@
+import Encodings
 import Fulfillment
 
 /// Whether a value holds all that is expected of it: objects may have more members, everything else is equal.

@@ -9,11 +9,12 @@ final class WorkerProcess: Sendable {
 
     /// - Parameters:
     ///   - program: the path of `receiptd`.
-    ///   - environment: all of the worker's settings.
+    ///   - command: `run`, or another that does not end by itself.
+    ///   - environment: all of its settings.
     ///   - logFile: where its standard error goes, appended.
-    init(program: String, environment: [String: String], logFile: URL) throws {
+    init(program: String, command: String = "run", environment: [String: String], logFile: URL) throws {
         self.logFile = logFile
-        var start = ChildProcess.Start([program, "run"], log: logFile.path)
+        var start = ChildProcess.Start([program, command], log: logFile.path)
         start.environment = environment
         start.folder = nil
         start.logsOutput = false

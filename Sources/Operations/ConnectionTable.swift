@@ -1,8 +1,10 @@
+import HTTPTypes
 import NIOCore
+import NIOHTTPTypes
 import Synchronization
 
-/// The HTTP server's connections: one that is silent for too long is closed, and where there are too many the one that
-/// was silent for longest, so that a new one is always accepted.
+/// An HTTP server's connections: one that is silent or slow for too long is closed, and where there are too many the one
+/// that was silent for longest, so that a new one is always accepted.
 final class ConnectionTable: Sendable {
     /// Connections at once.
     static let maximum = 256
@@ -10,19 +12,29 @@ final class ConnectionTable: Sendable {
     static let headSeconds = 5.0
     /// From one byte received or sent to the next, also between two requests.
     static let idleSeconds = 60.0
+    /// From the end of an answer that says `Connection: close`. A client that is still sending can read it: if its bytes
+    /// met a closed socket, the kernel would reset the connection and drop the answer.
+    static let lingerSeconds = 1.0
     static let sweepSeconds = 1.0
 
     private struct Entry {
         let channel: any Channel
         var seenAt: Double
         var hasAsked = false
+        /// Since when parts of a request come without an answer.
+        var requestSince: Double?
+        /// Of one that has its last answer.
+        var answeredLastAt: Double?
     }
 
     private let maximum: Int
+    private let requestSeconds: Double
     private let entries = Mutex<[ObjectIdentifier: Entry]>([:])
 
-    init(maximum: Int = ConnectionTable.maximum) {
+    /// - Parameter requestSeconds: from a request's head to its answer, however its body comes.
+    init(maximum: Int = ConnectionTable.maximum, requestSeconds: Double = .infinity) {
         self.maximum = maximum
+        self.requestSeconds = requestSeconds
     }
 
     var count: Int { entries.withLock(\.count) }
@@ -44,12 +56,25 @@ final class ConnectionTable: Sendable {
         return evicted != nil
     }
 
+    enum Part {
+        case ofRequest
+        case ofResponse
+    }
+
     /// A part of a request came, or one of a response went.
-    func touch(_ channel: any Channel, now: Double) {
+    func touch(_ channel: any Channel, _ part: Part, now: Double) {
         entries.withLock { entries in
-            entries[ObjectIdentifier(channel)]?.seenAt = now
-            entries[ObjectIdentifier(channel)]?.hasAsked = true
+            guard var entry = entries[ObjectIdentifier(channel)] else { return }
+            entry.seenAt = now
+            entry.hasAsked = true
+            entry.requestSince = part == .ofRequest ? entry.requestSince ?? now : nil
+            entries[ObjectIdentifier(channel)] = entry
         }
+    }
+
+    /// Its last answer is on its way: it is closed soon, whatever it still sends.
+    func answeredLast(_ channel: any Channel, now: Double) {
+        entries.withLock { $0[ObjectIdentifier(channel)]?.answeredLastAt = now }
     }
 
     func remove(_ channel: any Channel) {
@@ -60,6 +85,8 @@ final class ConnectionTable: Sendable {
         let overdue = entries.withLock { entries in
             let overdue = entries.filter {
                 now - $0.value.seenAt > ($0.value.hasAsked ? Self.idleSeconds : Self.headSeconds)
+                    || now - ($0.value.requestSince ?? now) > requestSeconds
+                    || now - ($0.value.answeredLastAt ?? now) > Self.lingerSeconds
             }
             for key in overdue.keys { entries[key] = nil }
             return overdue.values.map(\.channel)
@@ -72,9 +99,10 @@ final class ConnectionTable: Sendable {
 final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
     typealias InboundOut = NIOAny
-    typealias OutboundIn = NIOAny
-    typealias OutboundOut = NIOAny
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
 
+    private var isLast = false
     private let table: ConnectionTable
     private let evicted: Counter
     private let now: @Sendable () -> Double
@@ -97,12 +125,17 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        table.touch(context.channel, now: now())
+        table.touch(context.channel, .ofRequest, now: now())
         context.fireChannelRead(data)
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        table.touch(context.channel, now: now())
+        table.touch(context.channel, .ofResponse, now: now())
+        switch unwrapOutboundIn(data) {
+        case .head(let head): isLast = head.headerFields[.connection] == "close"
+        case .end where isLast: table.answeredLast(context.channel, now: now())
+        case .body, .end: break
+        }
         context.write(data, promise: promise)
     }
 }

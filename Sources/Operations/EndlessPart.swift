@@ -15,7 +15,14 @@ public enum EndlessPart: String, CaseIterable, Sendable {
     case outboxSweep = "outbox-sweep"
     case parkedLoop = "parked-loop"
     case heldLoop = "held-loop"
+    case announcedLoop = "announced-loop"
     case notificationLoop = "notification-loop"
+    case notificationHistory = "notification-history"
+    case subscriptionLoop = "subscription-loop"
+    case accountLoop = "account-loop"
+    case finishLoop = "finish-loop"
+    case refundRequestLoop = "refund-request-loop"
+    case consumptionLoop = "consumption-loop"
     case consumerLoop = "consumer-loop"
 
     /// Runs `body`, and throws `PartEnded` where it ends although nothing stops it.

@@ -13,13 +13,21 @@ public final class Health: Sendable {
         case outcomePublisher = "outcome publisher"
         case parkedLoop = "loop of parked submissions"
         case heldLoop = "loop of held transactions"
+        case announcedLoop = "loop of purchases that Apple told of"
         case notificationLoop = "notification loop"
+        case subscriptionLoop = "loop of subscriptions"
+        case accountLoop = "loop of players' accounts"
+        case finishLoop = "loop of deliveries that Apple is to be told of"
+        case refundRequestLoop = "loop of refund requests"
+        case consumptionLoop = "loop of the game's reports of consumption"
 
         /// From one beat to the next at most.
         public var maximumAge: Duration {
             switch self {
             case .consumerLoop: .seconds(60)
-            case .outcomePublisher, .parkedLoop, .heldLoop, .notificationLoop: .seconds(120)
+            case .outcomePublisher, .parkedLoop, .heldLoop, .announcedLoop, .notificationLoop, .subscriptionLoop,
+                .accountLoop, .finishLoop, .refundRequestLoop, .consumptionLoop:
+                .seconds(120)
             }
         }
     }
@@ -40,27 +48,32 @@ public final class Health: Sendable {
     private struct State {
         /// Nanoseconds of the last beat. A part that never beat is not watched yet: `/readyz` tells of the start.
         var beats: [Part: UInt64] = [:]
-        var unmet: [ReadinessCondition: String] = [
-            .databaseReachable: "PostgreSQL has not been reached yet",
-            .schemaCurrent: "the database schema has not been checked yet",
-            .catalogImported: "the catalog has not been imported yet",
-            .brokerReached: "Kafka has not been reached yet",
-            .joinedGroup: "the consumer group has not been joined yet",
-        ]
+        var unmet: [ReadinessCondition: String]
     }
+
+    private static let atStart: [ReadinessCondition: String] = [
+        .databaseReachable: "PostgreSQL has not been reached yet",
+        .schemaCurrent: "the database schema has not been checked yet",
+        .catalogImported: "the catalog has not been imported yet",
+        .brokerReached: "Kafka has not been reached yet",
+        .joinedGroup: "the consumer group has not been joined yet",
+    ]
 
     /// What fails of all that runs by itself.
     public let failures: Failures
     private let now: @Sendable () -> UInt64
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
-    /// `now` returns monotonic nanoseconds.
+    /// - Parameters:
+    ///   - needs: conditions of the start that this process has; nil: all, as a worker.
+    ///   - now: returns monotonic nanoseconds.
     public init(
-        failures: Failures = Failures(),
+        failures: Failures = Failures(), needing needs: Set<ReadinessCondition>? = nil,
         now: @escaping @Sendable () -> UInt64 = { DispatchTime.now().uptimeNanoseconds }
     ) {
         self.failures = failures
         self.now = now
+        state = Mutex(State(unmet: Self.atStart.filter { needs?.contains($0.key) ?? true }))
     }
 
     /// Says that `part` makes progress; the first beat begins the watch.

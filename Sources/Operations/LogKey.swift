@@ -11,6 +11,8 @@ public enum LogKey: String, CaseIterable, Sendable {
     case bundleID = "bundle_id"
     case productID = "product_id"
     case outcome, reason, detail
+    /// W3C's, of the submission's `traceparent`.
+    case traceID = "trace_id"
 
     // Where in Kafka.
     case topic, partition, partitions, offset

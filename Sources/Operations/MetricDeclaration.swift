@@ -88,6 +88,29 @@ extension MetricDeclaration {
     static let notifications = Self(
         "receiptd_notifications_total", help: "App Store Server Notifications taken, by type and what came of them.",
         labels: ["type", "result"])
+    static let announced = Self(
+        "receiptd_announced_total",
+        help: "Purchases that Apple told of and nobody submitted, by what told of them and what came of them.",
+        labels: ["source", "outcome", "reason"])
+    static let unclaimed = Self(
+        "receiptd_unclaimed", help: "Purchases that Apple told of and that belong to no known player: the fleet's.")
+    static let isolating = Self(
+        "receiptd_isolating", help: "1 while records that may have killed the process are taken one at a time.")
+    static let subscriptions = Self(
+        "receiptd_subscriptions", help: "Subscriptions that are followed, by state: the fleet's.", labels: ["state"])
+    static let subscriptionChecksOverdue = Self(
+        "receiptd_subscription_checks_overdue",
+        help: "Subscriptions that Apple should have been asked about a while ago: the fleet's.")
+    static let finishes = Self(
+        "receiptd_finishes_total", help: "Delivered transactions that Apple was told of, by what came of it.",
+        labels: ["result"])
+    static let consumptionAnswers = Self(
+        "receiptd_consumption_answers_total", help: "Answers to Apple's questions about refunds, by what came of them.",
+        labels: ["result"])
+    static let localRefusalsDisputed = Self(
+        "receiptd_local_refusals_disputed_total",
+        help: "Receipts that were refused here and that Apple calls genuine, by the reason of the refusal.",
+        labels: ["reason"])
     static let oldestInFlightSeconds = Self(
         "receiptd_oldest_in_flight_seconds", help: "For how long the oldest submission in memory has been there.")
     static let inFlightBytes = Self("receiptd_in_flight_bytes", help: "Bytes of the submissions in memory.")

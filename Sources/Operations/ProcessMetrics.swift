@@ -11,8 +11,15 @@ enum ProcessMetrics {
         let start = registry.gauge(
             "process_start_time_seconds", help: "Start of the process since the epoch, in seconds."
         ).with()
+        let descriptors = registry.gauge("process_open_fds", help: "File descriptors that are open.").with()
+        let allowed = registry.gauge("process_max_fds", help: "File descriptors that may be open.").with()
         let bootTime = read("/proc/stat").flatMap(bootTime(in:))
         registry.onScrape {
+            // One of them is this look's own.
+            if let open = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count {
+                descriptors.set(Double(open - 1))
+            }
+            if let most = read("/proc/self/limits").flatMap(mostDescriptors(in:)) { allowed.set(most) }
             guard let text = read("/proc/self/stat"), let stat = Stat(text) else { return }
             let ticksPerSecond = Double(max(1, sysconf(Int32(_SC_CLK_TCK))))
             memory.set(Double(stat.residentPages) * Double(sysconf(Int32(_SC_PAGESIZE))))
@@ -51,6 +58,13 @@ enum ProcessMetrics {
             return Double(line.dropFirst("btime ".count))
         }
         return nil
+    }
+
+    /// The soft limit on open files, of `/proc/self/limits`.
+    static func mostDescriptors(in text: String) -> Double? {
+        let name = "Max open files"
+        let line = text.split(separator: "\n").first { $0.hasPrefix(name) }
+        return line?.dropFirst(name.count).split(separator: " ").first.flatMap { Double($0) }
     }
 
     private static func read(_ path: String) -> String? {

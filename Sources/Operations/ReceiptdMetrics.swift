@@ -50,6 +50,20 @@ public struct ReceiptdMetrics: Sendable {
     public let offsetResets: Counter
     /// `type`: Apple's, `other` or `unreadable`; `result`.
     public let notifications: CounterFamily
+    /// `source`, `outcome`, `reason`.
+    public let announced: CounterFamily
+    public let unclaimed: Gauge
+    /// 0 or 1.
+    public let isolating: Gauge
+    /// `state`.
+    public let subscriptions: GaugeFamily
+    public let subscriptionChecksOverdue: Gauge
+    /// `result`.
+    public let finishes: CounterFamily
+    /// `result`.
+    public let consumptionAnswers: CounterFamily
+    /// `reason`.
+    public let localRefusalsDisputed: CounterFamily
     public let databaseFallbacks: Counter
     public let oldestInFlightSeconds: Gauge
     public let inFlightBytes: Gauge
@@ -72,7 +86,9 @@ public struct ReceiptdMetrics: Sendable {
     public let parkings: CounterFamily
 
     /// The values of `result` of a request that Apple answered, whatever the answer was.
-    public static let appleAnswered: Set<String> = ["genuine", "refused", "blocked", "other_environment"]
+    public static let appleAnswered: Set<String> = [
+        "genuine", "answered", "not_found", "refused", "blocked", "other_environment",
+    ]
 
     public init(registry: MetricsRegistry = MetricsRegistry(), version: String) {
         self.registry = registry
@@ -103,6 +119,14 @@ public struct ReceiptdMetrics: Sendable {
         databaseFallbacks = registry.counter(.databaseFallbacks).with()
         offsetResets = registry.counter(.offsetResets).with()
         notifications = registry.counter(.notifications)
+        announced = registry.counter(.announced)
+        unclaimed = registry.gauge(.unclaimed).with()
+        isolating = registry.gauge(.isolating).with()
+        subscriptions = registry.gauge(.subscriptions)
+        subscriptionChecksOverdue = registry.gauge(.subscriptionChecksOverdue).with()
+        finishes = registry.counter(.finishes)
+        consumptionAnswers = registry.counter(.consumptionAnswers)
+        localRefusalsDisputed = registry.counter(.localRefusalsDisputed)
         oldestInFlightSeconds = registry.gauge(.oldestInFlightSeconds).with()
         inFlightBytes = registry.gauge(.inFlightBytes).with()
         databaseBatchRows = registry.histogram(.databaseBatchRows).with()

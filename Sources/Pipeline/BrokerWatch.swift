@@ -8,7 +8,8 @@ struct BrokerWatch: Sendable {
     private static let retrySeconds = 2.0
     private static let timeoutMilliseconds: Int32 = 3_000
 
-    let publisher: OutcomePublisher
+    /// Blocks until a broker has answered, for so many milliseconds.
+    let ask: @Sendable (Int32) throws(KafkaError) -> Void
     let health: Health
 
     /// Until it is cancelled.
@@ -29,9 +30,9 @@ struct BrokerWatch: Sendable {
     /// Nil where a broker answered, whatever it said.
     private func failure() async -> KafkaError? {
         await withCheckedContinuation { continuation in
-            BlockingWork.run { [publisher] in
+            BlockingWork.run { [ask] in
                 do throws(KafkaError) {
-                    try publisher.askBroker(timeoutMilliseconds: Self.timeoutMilliseconds)
+                    try ask(Self.timeoutMilliseconds)
                     continuation.resume(returning: nil)
                 } catch {
                     continuation.resume(returning: error.isBrokersAnswer ? nil : error)

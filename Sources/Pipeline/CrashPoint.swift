@@ -1,5 +1,6 @@
 import Foundation
 import Fulfillment
+import Identifiers
 import Synchronization
 
 /// The instants after which the tests kill the process: right behind each step of a submission's life.
@@ -20,8 +21,20 @@ enum CrashPoint: String, CaseIterable {
     // Of notifications.
     case refunded
     case refundPublished
+    /// What Apple answered about a subscription is durable.
+    case subscriptionSettled
+    // Of purchases that Apple told of.
+    case delivered
+    case deliveryPublished
+    // Of what Apple is told: it has answered.
+    case finishTold
+    case consumptionTold
 
-    static let ofSubmissions = allCases.filter { $0 != .refunded && $0 != .refundPublished }
+    private static let others: Set<CrashPoint> = [
+        .refunded, .refundPublished, .subscriptionSettled, .delivered, .deliveryPublished, .finishTold,
+        .consumptionTold,
+    ]
+    static let ofSubmissions = allCases.filter { !others.contains($0) }
 
     @inline(__always)
     func reached() {
@@ -42,7 +55,21 @@ enum CrashPoint: String, CaseIterable {
         #endif
     }
 
+    /// Dies of a notification whose payload holds what `RECEIPTD_CRASH_ON_NOTIFICATION=<text>` says, as of a bug that it
+    /// brings out.
+    @inline(__always)
+    static func reading(_ notification: [UInt8]?) {
+        #if DEBUG
+            guard let poisonousText, let notification, let payload = NotificationName.payload(of: notification),
+                String(decoding: payload, as: UTF8.self).contains(poisonousText)
+            else { return }
+            kill(getpid(), SIGKILL)
+            while true { pause() }
+        #endif
+    }
+
     #if DEBUG
+        private static let poisonousText = ProcessInfo.processInfo.environment["RECEIPTD_CRASH_ON_NOTIFICATION"]
         private static let poison = ProcessInfo.processInfo.environment["RECEIPTD_CRASH_ON_SUBMISSION"]
         private static let armed = ArmedCrash(ProcessInfo.processInfo.environment["RECEIPTD_CRASH_AFTER"])
 

@@ -10,64 +10,135 @@ public struct Pipeline: Sendable {
     private let worker: SubmissionWorker
     private let stores: PipelineStores
     private let publisher: OutcomePublisher
-    private let notifications: NotificationLoop
+    /// Topics beside the submissions.
+    private let topics: [BatchedTopicLoop]
+    private let history: NotificationHistoryPoll?
+    private let dueWork: [(part: EndlessPart, loop: any LeasingLoop)]
     private let health: Health
     private let logger: Logger
     private let inbox = Inbox()
+    private let turn: IsolationTurn
     private let shutdown = ShutdownState()
 
     /// - Parameters:
     ///   - catalog: the newest one. There must be one before `run` is called.
     ///   - notifications: where Apple's come from.
+    ///   - accounts: where the game says whose account tokens are.
+    ///   - consumption: where the game says what is used up of purchases.
     public init(
         settings: PipelineSettings, catalog: @escaping @Sendable () -> Catalog?, verification: PipelineVerification,
-        stores: PipelineStores, notifications: NotificationSource, metrics: ReceiptdMetrics, health: Health,
-        logger: Logger
+        stores: PipelineStores, notifications: NotificationSource, accounts: PlayerAccountSource,
+        consumption: ConsumptionSource, metrics: ReceiptdMetrics, health: Health, logger: Logger
     ) throws(KafkaError) {
         self.settings = settings
         self.stores = stores
         self.health = health
         self.logger = logger
+        turn = IsolationTurn(gauge: metrics.isolating)
         let pipelineMetrics = PipelineMetrics(metrics, failures: health.failures)
         publisher = try OutcomePublisher(settings: settings, health: health, logger: logger)
         worker = SubmissionWorker(
-            catalog: catalog, parser: verification.parser, verifier: verification.verifier, ledger: stores.ledger,
-            holds: stores.holds, publisher: publisher, lanes: PlayerLanes(),
+            catalog: catalog, verification: verification, ledger: stores.ledger, holds: stores.holds,
+            subscriptions: stores.subscriptions, publisher: publisher, lanes: PlayerLanes(),
             parking: ParkingContext(store: stores.parked, apple: verification.apple, settings: settings),
+            refusals: LocalRefusalChecks(perMinute: settings.apple.refusalChecksPerMinute), metrics: pipelineMetrics,
+            logger: logger)
+        let notificationWorker = NotificationWorker(
+            source: notifications, catalog: catalog, publisher: publisher, ledger: stores.ledger,
             metrics: pipelineMetrics, logger: logger)
-        self.notifications = NotificationLoop(
-            worker: NotificationWorker(
-                source: notifications, catalog: catalog, publisher: publisher, ledger: stores.ledger,
-                metrics: pipelineMetrics, logger: logger),
-            checkpoints: stores.checkpoints, health: health, logger: logger)
+        history = notifications.history.map { [turn] in
+            NotificationHistoryPoll(
+                source: $0, worker: notificationWorker, turn: turn, failures: health.failures)
+        }
+        let workers: [any BatchedTopicWorker] = [
+            notificationWorker,
+            PlayerAccountWorker(
+                source: accounts,
+                decoder: PlayerAccountDecoder(signature: SubmissionSignature(keys: settings.signingKeys)),
+                publisher: publisher, metrics: pipelineMetrics, logger: logger),
+            ConsumptionWorker(
+                source: consumption,
+                decoder: ConsumptionReportDecoder(signature: SubmissionSignature(keys: settings.signingKeys)),
+                store: stores.refundRequests, publisher: publisher, metrics: pipelineMetrics, logger: logger),
+        ]
+        topics = workers.map { [turn] in
+            BatchedTopicLoop(worker: $0, checkpoints: stores.checkpoints, turn: turn, health: health, logger: logger)
+        }
+        let isAppleDown: @Sendable () -> Bool = { [apple = verification.apple] in apple.isDown }
+        dueWork = [
+            (
+                .finishLoop,
+                DueWorkLoop(
+                    FinishSource(
+                        store: stores.finishes, queries: verification.queries, catalog: catalog, metrics: metrics,
+                        logger: logger),
+                    health: health, isAppleDown: isAppleDown)
+            ),
+            (
+                .refundRequestLoop,
+                DueWorkLoop(
+                    RefundRequestSource(
+                        store: stores.refundRequests, queries: verification.queries, catalog: catalog,
+                        waitSeconds: settings.apple.consumptionWaitSeconds, metrics: metrics, logger: logger),
+                    health: health, isAppleDown: isAppleDown)
+            ),
+            (
+                .subscriptionLoop,
+                DueWorkLoop(
+                    SubscriptionChecks(
+                        store: stores.subscriptions, verification: verification, catalog: catalog,
+                        publication: SubscriptionPublication(
+                            publisher: publisher, ledger: stores.ledger, metrics: pipelineMetrics)),
+                    health: health, isAppleDown: isAppleDown)
+            ),
+        ]
     }
 
     /// Consumes until `stop` is called; returns when everything in flight is finished or given up, the offsets are
     /// committed and the group is left. Throws where librdkafka does not take the settings.
     public func run() async throws {
         let orphans = Task { await supervise(.outboxSweep) { await publishOrphans() } }
+        let historyPoll = Task { [history] in
+            guard let history else { return }
+            await supervise(.notificationHistory) { await history.run() }
+        }
         let broker = Task { [publisher, health] in
-            await supervise(.brokerWatch) { await BrokerWatch(publisher: publisher, health: health).run() }
+            await supervise(.brokerWatch) {
+                await BrokerWatch(
+                    ask: { (milliseconds) throws(KafkaError) in
+                        try publisher.askBroker(timeoutMilliseconds: milliseconds)
+                    }, health: health
+                ).run()
+            }
         }
         let parked = LeaseLoop(
             ParkedSource(worker: worker, failures: health.failures, logger: logger), worker: worker, health: health)
         parked.start { await supervise(.parkedLoop, $0) }
         let held = LeaseLoop(HeldSource(worker: worker), worker: worker, health: health)
         held.start { await supervise(.heldLoop, $0) }
-        async let notified: Void = supervise(.notificationLoop) { await readNotifications() }
+        for (part, loop) in dueWork { loop.start { await supervise(part, $0) } }
+        let announced = Task {
+            await supervise(.announcedLoop) {
+                await AnnouncedLoop(worker: worker, announced: stores.announced, health: health, logger: logger).run()
+            }
+        }
+        async let read: Void = readTopics()
         await supervise(.consumerLoop) {
             let ending = await consume()
             if case .failure(let error) = ending { shutdown.consumerFailed(error) }
             try ending.get()
         }
-        notifications.stop()
-        await notified
+        for topic in topics { topic.stop() }
+        await read
+        announced.cancel()
         orphans.cancel()
         broker.cancel()
-        // Both at once: each waits a while for what is in the database.
-        held.cancel()
-        await parked.stop()
-        await held.stop()
+        historyPoll.cancel()
+        // All at once: each waits a while for what is in the database.
+        let leasing: [any LeasingLoop] = [parked, held] + dueWork.map(\.loop)
+        for loop in leasing { loop.cancel() }
+        for loop in leasing { await loop.stop() }
+        await worker.refusals.stop()
         await withCheckedContinuation { continuation in
             BlockingWork.run { [publisher] in
                 publisher.close()
@@ -92,10 +163,10 @@ public struct Pipeline: Sendable {
     /// Returns when the consumer's thread is done.
     private func consume() async -> Result<Void, KafkaError> {
         await withCheckedContinuation { continuation in
-            let thread = Thread { [settings, worker, stores, inbox, health, logger] in
+            let thread = Thread { [settings, worker, stores, turn, inbox, health, logger] in
                 let loop = ConsumerLoop(
                     settings: settings, worker: worker, unpublished: stores.outbox, checkpoints: stores.checkpoints,
-                    inbox: inbox, health: health, logger: logger)
+                    turn: turn, inbox: inbox, health: health, logger: logger)
                 continuation.resume(returning: Result { () throws(KafkaError) in try loop.run() })
             }
             thread.name = "consumer"
@@ -104,14 +175,20 @@ public struct Pipeline: Sendable {
         }
     }
 
-    /// Returns when the thread is done that reads them.
-    private func readNotifications() async {
+    private func readTopics() async {
+        await withTaskGroup(of: Void.self) { group in
+            for topic in topics { group.addTask { await supervise(topic.topic.endlessPart) { await read(topic) } } }
+        }
+    }
+
+    /// Returns when the thread is done that reads it.
+    private func read(_ loop: BatchedTopicLoop) async {
         await withCheckedContinuation { continuation in
-            let thread = Thread { [notifications] in
-                notifications.run()
+            let thread = Thread {
+                loop.run()
                 continuation.resume()
             }
-            thread.name = "notifications"
+            thread.name = loop.topic.part.rawValue
             thread.stackSize = 1 << 20
             thread.start()
         }
@@ -120,7 +197,7 @@ public struct Pipeline: Sendable {
     /// May be called from anywhere, any number of times.
     public func stop() {
         shutdown.stop()
-        notifications.stop()
+        for topic in topics { topic.stop() }
         inbox.post(.stop)
     }
 

@@ -14,8 +14,7 @@ public struct PipelineSettings: Sendable {
     public var retry = RetryDelay()
     /// Seconds that a retrying submission waits in memory before it is parked.
     public var parkAfterSeconds = 30.0
-    /// Requests to Apple that may be in flight: a fifth of it is for parked work.
-    public var appleConcurrency = 256
+    public var apple = AppleUse()
     /// Secrets, any of which may sign a submission; empty: nothing is checked.
     public var signingKeys: [String] = []
     /// Seconds for finishing what is in flight when the process stops.
@@ -27,6 +26,16 @@ public struct PipelineSettings: Sendable {
         self.consumerProperties = consumerProperties
         self.producerProperties = producerProperties
     }
+}
+
+/// How much of Apple the pipeline may use.
+public struct AppleUse: Sendable {
+    /// Requests that may be in flight: a fifth of it is for parked work.
+    public var concurrency = 256
+    /// Receipts that are refused here and put to Apple afterwards; 0 none.
+    public var refusalChecksPerMinute = 0
+    /// Seconds that a refund request waits for what the game says of it, before Apple is answered.
+    public var consumptionWaitSeconds = 3600.0
 }
 
 /// The limits of the pipeline that are no settings.
@@ -78,14 +87,35 @@ enum PipelineLimits {
     static let forgivingSeconds = 60.0
     /// Holds leased at a time.
     static let holdBatch = 50
+    /// Purchases that Apple told of leased at a time, and delivered in one SQL transaction.
+    static let announcedBatch = 100
     /// Between two tries of a hold at least; Apple's trouble makes it longer.
     static let holdRetrySeconds = 1.0
     /// Until a hold is tried again whose end the database would not take.
     static let holdFailureSeconds = 60.0
+    /// Deliveries that Apple is told of at the same time, by one replica: fifty a second are allowed.
+    static let finishConcurrency = 8
+    /// Refund requests that Apple is answered about at the same time, by one replica.
+    static let refundRequestConcurrency = 4
     /// Until a released hold of an app that the catalog does not have is looked at again.
     static let unknownAppRetrySeconds = 300.0
+    /// Subscriptions that Apple is asked about at a time, by one replica: all together, and of one app.
+    static let subscriptionConcurrency = 32
+    static let subscriptionsOfOneApp = 16
+    /// Until a subscription is asked about again where Apple is in trouble, or our settings are wrong; up to twice as long.
+    static let troubledSubscriptionSeconds = 60.0
+    static let blockedSubscriptionSeconds = 600.0
+    /// Pages of Apple's history that are looked through for periods that were missed: 20 transactions each.
+    static let missedPeriodPages = 20
     /// How long the process waits at its end for leased work that is under way.
     static let leaseDrainSeconds = 5.0
+    /// Transactions of one submission that are looked up at the same time, and in one try at most.
+    static let lookUpsAtOnce = 4
+    static let lookUpsOfOneTry = 200
+    /// Of an account's history that is asked for because of one submission: 20 transactions each.
+    static let historyPages = 5
+    /// Receipts that were refused here and are put to Apple, at the same time.
+    static let refusalChecksAtOnce = 4
     /// Between two wakings of an app's blocked submissions: one that stays blocked must not be asked for all the time.
     static let wakeSeconds = 300.0
 }

@@ -6,18 +6,27 @@ public struct PipelineStores: Sendable {
     let outbox: any UnpublishedEvents
     let parked: any ParkedSubmissions
     let holds: any HeldPurchases
+    let subscriptions: any FollowedSubscriptions
     let checkpoints: any OffsetCheckpoints
+    let announced: any AnnouncedPurchases
+    let finishes: any OwedFinishes
+    let refundRequests: any OpenRefundRequests
 
     /// - Parameter checkpoints: of the consumer group that the settings name.
     public init(
         ledger: any PurchaseLedger, outbox: any UnpublishedEvents, parked: any ParkedSubmissions,
-        holds: any HeldPurchases, checkpoints: any OffsetCheckpoints
+        holds: any HeldPurchases, subscriptions: any FollowedSubscriptions, checkpoints: any OffsetCheckpoints,
+        announced: any AnnouncedPurchases, finishes: any OwedFinishes, refundRequests: any OpenRefundRequests
     ) {
         self.ledger = ledger
         self.outbox = outbox
         self.parked = parked
         self.holds = holds
+        self.subscriptions = subscriptions
         self.checkpoints = checkpoints
+        self.announced = announced
+        self.finishes = finishes
+        self.refundRequests = refundRequests
     }
 }
 
@@ -25,14 +34,19 @@ public struct PipelineStores: Sendable {
 public struct PipelineVerification: Sendable {
     let parser: any ProofParser
     let verifier: any ReceiptVerifier
+    let queries: any StoreQueries
     let apple: any AppleState
 
     /// - Parameters:
     ///   - parser: reads and proves receipts without asking anyone.
+    ///   - queries: for what the rules need beside a proof's answer.
     ///   - apple: tells an outage from one submission's trouble.
-    public init(parser: any ProofParser, verifier: any ReceiptVerifier, apple: any AppleState) {
+    public init(
+        parser: any ProofParser, verifier: any ReceiptVerifier, queries: any StoreQueries, apple: any AppleState
+    ) {
         self.parser = parser
         self.verifier = verifier
+        self.queries = queries
         self.apple = apple
     }
 }

@@ -23,6 +23,10 @@ public enum PlantedFault: String, CaseIterable, Sendable {
     case earlierHistoryCounts = "earlier-history-counts"
     /// A batch whose session hangs is not put aside, so that nobody does it again.
     case hungBatchDropped = "hung-batch-dropped"
+    /// Some purchases that Apple tells of are not stored, so that nobody delivers them.
+    case toldPurchaseDropped = "told-purchase-dropped"
+    /// A refund of what is not granted yet is not remembered.
+    case earlyRefundForgotten = "early-refund-forgotten"
 
     @inlinable
     public var isPlanted: Bool {

@@ -31,24 +31,50 @@ public final class HTTPExchange: @unchecked Sendable {
         bytes = template.bytes(body: body)
     }
 
-    /// A GET of JSON.
+    /// A request for JSON.
     /// - Parameters:
-    ///   - path: what follows the endpoint's own, such as `/items/1`.
+    ///   - path: what follows the endpoint's own, such as `/items/1`, with its query.
     ///   - bearer: the token of the `Authorization` header.
     ///   - userAgent: the `User-Agent` header's value. None of the three holds a space or a line break.
-    public init(_ endpoint: HTTPEndpoint, path: String, bearer: String, userAgent: String) {
+    ///   - body: JSON; nil sends none.
+    public init(
+        _ method: HTTPRequestMethod, _ endpoint: HTTPEndpoint, path: String, bearer: String, userAgent: String,
+        body: [UInt8]? = nil
+    ) {
         let base = endpoint.target == "/" ? "" : endpoint.target
         origin = endpoint.origin
-        head = HTTPRequestHead(version: .http1_1, method: .GET, uri: base + path)
-        bytes = ByteBuffer(
+        head = HTTPRequestHead(version: .http1_1, method: HTTPMethod(method), uri: base + path)
+        var bytes = ByteBuffer(
             string: """
-                GET \(base)\(path) HTTP/1.1\r
+                \(method.rawValue) \(base)\(path) HTTP/1.1\r
                 host: \(endpoint.authority)\r
                 accept: application/json\r
                 user-agent: \(userAgent)\r
                 authorization: Bearer \(bearer)\r
-                \r
 
                 """)
+        if body != nil { bytes.writeString("content-type: application/json\r\n") }
+        // Servers want a length of whatever may have a body.
+        if method != .get { bytes.writeString("content-length: \(body?.count ?? 0)\r\n") }
+        bytes.writeString("\r\n")
+        if let body { bytes.writeBytes(body) }
+        self.bytes = bytes
+    }
+}
+
+public enum HTTPRequestMethod: String, Sendable {
+    case get = "GET"
+    case post = "POST"
+    case put = "PUT"
+}
+
+extension HTTPMethod {
+    fileprivate init(_ method: HTTPRequestMethod) {
+        self =
+            switch method {
+            case .get: .GET
+            case .post: .POST
+            case .put: .PUT
+            }
     }
 }

@@ -115,6 +115,10 @@ public final class PostgresRows {
         value(row, column).flatMap { WireArray.decode($0) { String(decoding: $0, as: UTF8.self) } }
     }
 
+    public func byteaArray(_ row: Int, _ column: PostgresColumn) -> [[UInt8]?]? {
+        value(row, column).flatMap { WireArray.decode($0) { Array($0) } }
+    }
+
     private func integer<Value: FixedWidthInteger>(_: Value.Type, _ row: Int, _ column: PostgresColumn) -> Value? {
         guard let value = value(row, column), value.count == MemoryLayout<Value>.size else { return nil }
         return Value(bigEndian: value.loadUnaligned(as: Value.self))

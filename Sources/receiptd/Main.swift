@@ -5,10 +5,13 @@ struct Main: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "receiptd",
         abstract: "Turns App Store purchases into goods, exactly once.",
-        version: WorkerRunner.version,
+        version: Version.text,
         subcommands: [
-            RunCommand.self, MigrateCommand.self, CatalogCommand.self, CheckCommand.self, SubmitCommand.self,
-            ParkedCommand.self, HoldsCommand.self, DeadLettersCommand.self, RewindCommand.self, GrantsCommand.self,
+            RunCommand.self, IntakeCommand.self, MigrateCommand.self, CatalogCommand.self, CheckCommand.self,
+            SubmitCommand.self, OutcomesCommand.self,
+            ParkedCommand.self, HoldsCommand.self, UnclaimedCommand.self, SubscriptionsCommand.self,
+            DeadLettersCommand.self, RewindCommand.self,
+            GrantsCommand.self, PlayersCommand.self,
             InspectCommand.self, ReconcileCommand.self, DemoCommand.self,
         ])
 }

@@ -1,6 +1,8 @@
 import AppStore
 import Fulfillment
+import Identifiers
 import Testing
+import Timestamps
 
 @Suite("The purchases of an answer")
 struct AnswerPurchaseTests {
@@ -17,7 +19,7 @@ struct AnswerPurchaseTests {
                                     transactionID: "350000191094279", originalTransactionID: "350000191094279",
                                     productID: "com.lucky917.live.gold.1.555",
                                     purchasedAt: Timestamp(milliseconds: 1_484_283_892_000))
-                            ]))))
+                            ], createdAt: Timestamp(milliseconds: 1_484_283_892_000)))))
     }
 
     @Test("The answer of 2023 holds two purchases of one product in one millisecond, and both count")
@@ -51,6 +53,17 @@ struct AnswerPurchaseTests {
             let purchases = parse(answer.text).genuine?.purchases
             #expect(purchases?.map { $0.appTransactionID?.text } == [read, read], "\(told)")
         }
+    }
+
+    @Test(
+        "A trial is told as text or flag, and what cannot be read is not told",
+        arguments: [
+            (#""true""#, true), ("true", true), ("1", true), (#""false""#, false), ("null", false), ("[]", false),
+            (#""perhaps""#, false),
+        ])
+    func trial(text: String, isTrial: Bool) {
+        let told = purchase(["is_trial_period": text])
+        #expect(told != nil && told?.told?.isTrial == (isTrial ? true : nil))
     }
 
     @Test("What is left out has its default")

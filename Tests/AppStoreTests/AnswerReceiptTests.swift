@@ -1,6 +1,8 @@
 import AppStore
 import Fulfillment
+import Identifiers
 import Testing
+import Timestamps
 
 @Suite("The receipt of an answer")
 struct AnswerReceiptTests {

@@ -1,7 +1,9 @@
 import AppStoreSimulation
 import Fulfillment
+import Identifiers
 import Synchronization
 import Testing
+import Timestamps
 
 @testable import AppStore
 

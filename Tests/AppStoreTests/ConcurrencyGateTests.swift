@@ -1,4 +1,5 @@
 import AppStore
+import Fulfillment
 import Synchronization
 import Testing
 
@@ -101,6 +102,27 @@ struct ConcurrencyGateTests {
         }.value
         #expect(result == nil)
         #expect(gate.inUse == 0)
+    }
+
+    @Test("Who is dismissed leaves the queue without a permit, and whoever waited behind it may go")
+    func dismissed() async {
+        let gate = ConcurrencyGate(limit: 2)
+        let door = Door()
+        async let inside: Void? = gate.withPermit { await door.pass() }
+        await until { gate.inUse == 1 }
+        // Of two places one is all that the queue may have, and the background has none beside one that waits.
+        let queue = RequestKind(.queue, isFirst: true)
+        async let first: Void? = gate.withPermit(queue, since: 1) { await door.pass() }
+        await until { gate.inUse == 2 }
+        async let early: Void? = gate.withPermit(queue, since: 2) {}
+        await until { gate.waiting == 1 }
+        async let late: Void? = gate.withPermit(queue, since: 9) {}
+        await until { gate.waiting == 2 }
+        gate.dismiss([queue], waitingSince: 5)
+        #expect(await early == nil && gate.waiting == 1)
+        door.open()
+        _ = await (inside, first)
+        #expect(await late != nil && gate.inUse == 0)
     }
 
     @Test("Cancellations that race with permits lose none")

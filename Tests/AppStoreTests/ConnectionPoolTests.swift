@@ -1,5 +1,6 @@
 import AppStoreSimulation
 import Fulfillment
+import Identifiers
 import NIOCore
 import NIOPosix
 import Testing

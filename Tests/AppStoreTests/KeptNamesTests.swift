@@ -1,3 +1,4 @@
+import Encodings
 import Fulfillment
 import Testing
 
@@ -19,6 +20,13 @@ struct KeptNamesTests {
         """
     }
 
+    /// A receipt that Apple answered at the time that `time` tells, with one subscription's renewal.
+    private static func renewal(_ member: String, time: String = "\"request_date_ms\":\"1\"") -> String {
+        answer(
+            "\"bundle_id\":\"a\",\(time)",
+            besides: ",\"pending_renewal_info\":[{\"original_transaction_id\":\"1\",\(member)}]")
+    }
+
     private static let dated = "\"purchase_date_ms\":\"1\","
 
     /// For each name an answer that reads otherwise without it.
@@ -29,6 +37,9 @@ struct KeptNamesTests {
         "is-retryable": "{\"status\":21104,\"is-retryable\":false}",
         "environment": answer(besides: ",\"environment\":\"Sandbox\""),
         "receipt_type": answer("\"bundle_id\":\"a\",\"receipt_type\":\"ProductionSandbox\""),
+        "receipt_creation_date": answer(
+            "\"bundle_id\":\"a\",\"receipt_creation_date\":\"2017-01-13 05:04:52 Etc/GMT\""),
+        "receipt_creation_date_ms": answer("\"bundle_id\":\"a\",\"receipt_creation_date_ms\":\"1\""),
         "adam_id": answer("\"bundle_id\":\"a\",\"adam_id\":7"),
         "app_item_id": answer("\"bundle_id\":\"a\",\"app_item_id\":\"7\""),
         "app_transaction_id": answer("\"bundle_id\":\"a\",\"app_transaction_id\":\"9\""),
@@ -37,6 +48,14 @@ struct KeptNamesTests {
         "latest_expired_receipt_info": answer(besides: ",\"latest_expired_receipt_info\":[]"),
         "pending_renewal_info": answer(besides: ",\"pending_renewal_info\":[]"),
         "auto_renew_status": answer(besides: ",\"auto_renew_status\":0"),
+        "auto_renew_product_id": renewal("\"auto_renew_product_id\":\"q\""),
+        "is_in_billing_retry_period": renewal("\"is_in_billing_retry_period\":\"1\""),
+        "grace_period_expires_date_ms": renewal("\"grace_period_expires_date_ms\":\"7\""),
+        "grace_period_expires_date": renewal("\"grace_period_expires_date\":\"2017-01-13 05:04:52 Etc/GMT\""),
+        "request_date_ms": renewal("\"product_id\":\"p\""),
+        "request_date": renewal(
+            "\"product_id\":\"p\"", time: "\"request_date\":\"2017-01-13 05:04:52 Etc/GMT\""),
+        "subscription_group_identifier": answer(purchase: dated + "\"subscription_group_identifier\":\"20\""),
         "original_transaction_id": answer(purchase: dated + "\"original_transaction_id\":\"0\""),
         "quantity": answer(purchase: dated + "\"quantity\":\"3\""),
         "purchase_date": answer(purchase: "\"purchase_date\":\"2017-01-13 05:04:52 Etc/GMT\""),
@@ -47,6 +66,7 @@ struct KeptNamesTests {
         "cancellation_date_ms": answer(purchase: dated + "\"cancellation_date_ms\":\"1484287492000\""),
         "in_app_ownership_type": answer(purchase: dated + "\"in_app_ownership_type\":\"FAMILY_SHARED\""),
         "is_upgraded": answer(purchase: dated + "\"is_upgraded\":\"true\""),
+        "is_trial_period": answer(purchase: dated + "\"is_trial_period\":\"true\""),
         "app_account_token": answer(
             purchase: dated + "\"app_account_token\":\"8f1c5b1e-5a0c-4c55-9d5f-7d2b6a0f3e11\""),
         "web_order_line_item_id": answer(purchase: dated + "\"web_order_line_item_id\":\"5\""),

@@ -1,6 +1,7 @@
 import AppStore
 import AppStoreSimulation
 import Fulfillment
+import Identifiers
 import Testing
 
 /// What every `ReceiptVerifier` promises, the test double included.

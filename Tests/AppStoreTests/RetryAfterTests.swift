@@ -1,6 +1,7 @@
 import AppStore
 import Fulfillment
 import Testing
+import Timestamps
 
 @Suite("Retry-After")
 struct RetryAfterTests {

@@ -1,6 +1,7 @@
 import AppStore
 import Foundation
 import Fulfillment
+import Identifiers
 import NIOCore
 import NIOPosix
 import Testing

@@ -1,6 +1,7 @@
 import AppStore
 import Foundation
 import Fulfillment
+import Identifiers
 import Testing
 
 @Suite("TLS to Apple")

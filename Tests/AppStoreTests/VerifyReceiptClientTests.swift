@@ -1,8 +1,10 @@
 import AppStore
 import AppStoreSimulation
 import Fulfillment
+import Identifiers
 import Synchronization
 import Testing
+import Timestamps
 
 @Suite("Asking Apple")
 struct VerifyReceiptClientTests {
@@ -13,12 +15,10 @@ struct VerifyReceiptClientTests {
             let purchase = StorePurchase(
                 transactionID: "1000", originalTransactionID: "1000", productID: "gold", quantity: 2,
                 purchasedAt: Timestamp(milliseconds: 1_700_000_000_000))
-            #expect(
-                answer
-                    == .genuine(
-                        GenuineReceipt(
-                            bundleID: "com.example.game", appAppleID: 77, environment: .production,
-                            purchases: [purchase])))
+            var receipt = GenuineReceipt(
+                bundleID: "com.example.game", appAppleID: 77, environment: .production, purchases: [purchase])
+            receipt.createdAt = purchase.purchasedAt
+            #expect(answer == .genuine(receipt))
             #expect(apple.observer.results == ["Production genuine"])
             #expect(apple.observer.requests.allSatisfy { $0.endpoint == "verifyReceipt" && $0.seconds > 0 })
             #expect(apple.store.counters.requests == 1)

@@ -1,5 +1,6 @@
 import Crypto
 import Fulfillment
+import Identifiers
 import Testing
 
 @testable import AppleProofs

@@ -1,6 +1,7 @@
 import Crypto
 import Fulfillment
 import Testing
+import Timestamps
 
 @testable import AppleProofs
 

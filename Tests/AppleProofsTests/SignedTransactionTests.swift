@@ -1,6 +1,8 @@
 import Crypto
 import Fulfillment
+import Identifiers
 import Testing
+import Timestamps
 
 @testable import AppleProofs
 
@@ -21,12 +23,11 @@ struct SignedTransactionTests {
         #expect(transaction.environment == .production)
         #expect(transaction.kind == .consumable)
         #expect(transaction.purchase.appTransactionID == "704000000000001")
-        #expect(transaction.priceInThousandths == 1990)
-        #expect(transaction.storefront == "USA")
+        let told = PurchaseFacts(priceMilliunits: 1990, storefront: "USA", transactionReason: "PURCHASE")
+        #expect(transaction.purchase.told == told)
         #expect(transaction.signedDate == Timestamp(milliseconds: 1_714_550_405_000))
         let purchase = transaction.purchase
-        #expect(purchase.transactionID == "470000000000001")
-        #expect(purchase.originalTransactionID == "470000000000001")
+        #expect(purchase.transactionID == "470000000000001" && purchase.originalTransactionID == "470000000000001")
         #expect(purchase.productID == "com.example.castle.gems.100")
         #expect(purchase.quantity == 2)
         #expect(purchase.purchasedAt == Timestamp(milliseconds: 1_714_550_400_000))
@@ -55,7 +56,7 @@ struct SignedTransactionTests {
         #expect(transaction.purchase.isFamilyShared)
         #expect(transaction.purchase.quantity == 1)
         #expect(transaction.purchase.originalTransactionID == "470000000000001")
-        #expect(transaction.priceInThousandths == nil && transaction.purchase.currency == nil)
+        #expect(transaction.purchase.told?.priceMilliunits == nil && transaction.purchase.currency == nil)
     }
 
     static let flaws: [(TestAuthority.Traits, LocalSignature)] = [

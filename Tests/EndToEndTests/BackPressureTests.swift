@@ -2,6 +2,7 @@ import AppStoreSimulation
 import Foundation
 import Kafka
 import Postgres
+import TestSupport
 import Testing
 
 @testable import Demo

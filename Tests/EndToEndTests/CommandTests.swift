@@ -1,4 +1,5 @@
 import AppStoreSimulation
+import Encodings
 import Foundation
 import Postgres
 import Testing
@@ -155,16 +156,33 @@ extension EndToEnd {
             try "apps:\n  - bundle_id: com.example.castle\n    products:\n      - { product_id: a, kind: consumable }\n"
                 .write(to: small, atomically: true, encoding: .utf8)
             defer { try? FileManager.default.removeItem(at: faulty.deletingLastPathComponent()) }
-            let refused = try await Program.run(["catalog", "import", faulty.path], environment: bed.environment())
-            #expect(refused.code == 78)
-            for fault in ["colour", "edible", "a"] { #expect(refused.errors.contains(fault), "\(refused.errors)") }
-            #expect(refused.errors.split(separator: "\n").count >= 3, "\(refused.errors)")
-            let vanishing = try await Program.run(["catalog", "import", small.path], environment: bed.environment())
+            let settings = bed.environment()
+            // Whoever checks a file, in a review, has no database.
+            for (call, environment) in [(["check"], [:]), (["diff"], settings), (["import"], settings)] {
+                let refused = try await Program.run(["catalog"] + call + [faulty.path], environment: environment)
+                #expect(refused.code == 78)
+                for fault in ["colour", "edible", "a"] { #expect(refused.errors.contains(fault), "\(refused.errors)") }
+                #expect(refused.errors.split(separator: "\n").count >= 3, "\(refused.errors)")
+            }
+            let sound = try await Program.run(["catalog", "check", small.path], environment: [:])
+            #expect(sound.code == 0 && sound.output == "no fault: apps 1, products 1\n", "\(sound)")
+            let vanishing = try await Program.run(["catalog", "import", small.path], environment: settings)
             #expect(vanishing.code == 78 && vanishing.errors.contains("--allow-removal"), "\(vanishing)")
+            let difference = try await Program.run(["catalog", "diff", small.path], environment: settings)
+            #expect(difference.code == 0 && difference.output.hasPrefix(vanishing.output), "\(difference)")
+            #expect(difference.output.contains("- app ") && difference.output.contains("--allow-removal"))
             let told = try await Program.run(
                 ["catalog", "import", "--allow-removal", small.path], environment: bed.environment())
             #expect(told.code == 0, "\(told)")
             #expect(try await bed.query("SELECT count(*) FROM catalogs") { $0.int8(0, 0) } == 2)
+            let same = try await Program.run(["catalog", "diff", small.path], environment: settings)
+            #expect(same.code == 0 && same.output == "nothing changes\n", "\(same)")
+            let shown = try await Program.run(["catalog", "show"], environment: settings)
+            #expect(shown.code == 0 && shown.output.hasPrefix("# catalog "), "\(shown)")
+            let written = try file(shown.output)
+            defer { try? FileManager.default.removeItem(at: written.deletingLastPathComponent()) }
+            let again = try await Program.run(["catalog", "diff", written.path], environment: settings)
+            #expect(again.output == "nothing changes\n", "what is shown can be imported: \(again)")
         }
     }
 
@@ -203,6 +221,53 @@ extension EndToEnd {
             try await bed.settle(plan)
             expectNone(try await Checker(bed: bed, plan: plan).problems())
         }
+    }
+
+    @Test(
+        "submit --wait prints the events of what it published; outcomes those of all players or one, and as they come")
+    func answers() async throws {
+        let plan = Plan.genuine(count: 6, players: 3)
+        let lines = plan.records.map { String(decoding: $0.value ?? [], as: UTF8.self) }
+        try await Testbed.run { bed in
+            let settings = bed.environment()
+            let early = try await Program.run(
+                ["submit", "--wait", "--seconds", "1"], environment: settings, input: lines[0])
+            #expect(early.code == 1 && early.output == "", "\(early)")
+            #expect(early.errors.contains("no answer to 1 of 1") && early.errors.contains("receiptd inspect "))
+            try bed.startWorker()
+            async let following = Program.follow(["outcomes", "--follow"], environment: settings) {
+                $0.split(separator: "\n").count >= plan.records.count
+            }
+            let waited = try await Program.run(
+                ["submit", "--wait"], environment: settings, input: lines[1...].joined(separator: "\n"))
+            #expect(waited.code == 0 && waited.errors.contains("5 submissions published"), "\(waited)")
+            let wanted = try events(lines.joined(separator: "\n"))
+            #expect(try events(waited.output) == wanted.subtracting(events(lines[0])))
+            #expect(try await events(following) == wanted)
+            let all = try await Program.run(["outcomes"], environment: settings)
+            #expect(try all.code == 0 && events(all.output) == wanted, "\(all)")
+            let player = try #require(wanted.first?.player)
+            let theirs = try await Program.run(["outcomes", "--player", player], environment: settings)
+            #expect(try events(theirs.output) == wanted.filter { $0.player == player }, "\(theirs)")
+            let none = try await Program.run(["outcomes", "--since", "2099-01-01T00:00:00Z"], environment: settings)
+            #expect(none.code == 0 && none.output == "", "\(none)")
+            #expect(try await Program.run(["outcomes", "--since", "yesterday"], environment: settings).code == 64)
+        }
+    }
+
+    private struct Named: Hashable {
+        let submission, player: String
+    }
+
+    /// Whose each line is, of submissions or of events.
+    private func events(_ lines: String) throws -> Set<Named> {
+        Set(
+            try lines.split(separator: "\n").map { line in
+                let value = try JSONParser.parse(Array(line.utf8)).value
+                return Named(
+                    submission: try #require(value["submission_id"]?.string),
+                    player: try #require(value["player_id"]?.string))
+            })
     }
 
     private func file(_ text: String) throws -> URL {

@@ -1,8 +1,10 @@
+import Encodings
 import Foundation
 import Fulfillment
 import Kafka
 import Ledger
 import Postgres
+import TestSupport
 import Testing
 
 @testable import Administration

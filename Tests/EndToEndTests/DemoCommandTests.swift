@@ -1,6 +1,7 @@
 import EmbeddedPostgres
 import Foundation
 import Kafka
+import TestSupport
 import Testing
 
 @testable import Demo
@@ -22,9 +23,9 @@ struct DemoCommandTests {
         var text: String { (try? String(contentsOfFile: output, encoding: .utf8)) ?? "" }
     }
 
-    private func start(_ folder: URL) throws -> Running {
+    private func start(_ folder: URL, _ options: [String] = []) throws -> Running {
         let output = folder.appendingPathComponent("output").path
-        var start = ChildProcess.Start([try Program.path(), "demo"], log: output)
+        var start = ChildProcess.Start([try Program.path(), "demo"] + options, log: output)
         start.environment = Self.hostile.merging([
             "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin", "TMPDIR": folder.path,
         ]) { $1 }
@@ -81,6 +82,30 @@ struct DemoCommandTests {
         #expect(
             demo.text.contains("Not used by the demo: KAFKA_BOOTSTRAP_SERVERS, DATABASE_URL, PGHOST"), "\(demo.text)")
         #expect(demo.text.contains("--kafka and --database"))
+    }
+
+    @Test("its simulated traffic is granted and refused until a signal ends it, with a page to look at")
+    func live() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("demo-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let demo = try start(folder, ["--live"])
+        var address: Substring?
+        try await eventually("it prints the page's address") {
+            address = demo.text.firstMatch(of: /http:\/\/127\.0\.0\.1:(\d+)\//)?.1
+            return address != nil || !demo.process.isRunning
+        }
+        let port = try #require(address.flatMap { Int($0) }, "\(demo.text)")
+        try await eventually("purchases are granted, and others' receipts refused") {
+            guard let text = try? await HTTPProbe.get(port: port, "/metrics").body else { return false }
+            let metrics = Scrape(text)
+            return (metrics[#"receiptd_outcomes_total{type="receipt.granted",reason=""}"#] ?? 0) > 5
+                && (metrics[#"receiptd_submissions_total{class="foreign"}"#] ?? 0) > 5
+        }
+        #expect(try await HTTPProbe.get(port: port, "/").status == 200)
+        demo.process.send(SIGINT)
+        #expect(try await blocking { demo.process.wait() } == 128 + SIGINT, "\(demo.text)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["output"])
     }
 
     @Test("a database that --database names is used, in a schema of its own that goes at the end")

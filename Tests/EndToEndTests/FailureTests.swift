@@ -3,6 +3,7 @@ import Foundation
 import Kafka
 import Operations
 import Postgres
+import TestSupport
 import Testing
 
 @testable import Demo

@@ -1,4 +1,5 @@
 import AppStoreSimulation
+import Encodings
 import Foundation
 import Fulfillment
 import Testing

@@ -1,7 +1,9 @@
 import AppStoreSimulation
+import Encodings
 import Foundation
 import Fulfillment
 import Kafka
+import TestSupport
 import Testing
 
 @testable import Administration

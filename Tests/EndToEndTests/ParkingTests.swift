@@ -1,4 +1,5 @@
 import AppStoreSimulation
+import Encodings
 import Fulfillment
 import Kafka
 import Testing

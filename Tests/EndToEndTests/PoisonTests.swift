@@ -2,6 +2,7 @@ import AppStoreSimulation
 import Foundation
 import Fulfillment
 import Kafka
+import TestSupport
 import Testing
 
 @testable import Demo

@@ -3,6 +3,7 @@ import EmbeddedPostgres
 import Foundation
 import Kafka
 import Postgres
+import TestSupport
 import Testing
 
 @testable import Demo

@@ -31,6 +31,8 @@ extension EndToEnd {
             let faulty = try await reconcile("few")
             #expect(faulty.code == 1 && faulty.errors.contains("line 2: Units is no whole number"), "\(faulty)")
             #expect(try await reconcile("3", ["--time-zone", "Mars"]).code == 64)
+            let twice = try await reconcile("3", ["--report", "/dev/stdin"])
+            #expect(twice.code == 1 && twice.errors.contains("as another report does"), "\(twice)")
             let missing = try await Program.run(["reconcile", "--report", "/no/such"], environment: bed.environment())
             #expect(missing.code == 1 && missing.errors.contains("/no/such"), "\(missing)")
             #expect(try await Program.run(["reconcile"], environment: bed.environment()).code == 64)

@@ -1,7 +1,9 @@
 import AppStoreSimulation
+import Encodings
 import Foundation
 import Fulfillment
 import Kafka
+import TestSupport
 import Testing
 
 @testable import Demo
@@ -36,7 +38,11 @@ extension EndToEnd {
             plan.deadLetters["forged-\(index)"] = "bad_signature"
         }
         let sent = plan
-        try await Testbed.run(settings: ["SUBMISSION_SIGNING_KEYS": keys.joined(separator: ",")]) { bed in
+        let settings = [
+            "SUBMISSION_SIGNING_KEYS": keys.joined(separator: ","), "LOCAL_REFUSAL_CHECKS_PER_MINUTE": "0",
+            "NOTIFICATION_HISTORY_SECONDS": "0",
+        ]
+        try await Testbed.run(settings: settings) { bed in
             try bed.startWorker()
             try await bed.submit(sent.records)
             let places = try await bed.submit(forged)

@@ -4,6 +4,7 @@ import Foundation
 import Fulfillment
 import Kafka
 import Postgres
+import TestSupport
 import Testing
 
 @testable import Demo
@@ -105,7 +106,7 @@ extension EndToEnd {
                 #expect(try await worker.scrape()[gauge] == 1)
                 let check = try await Program.run(["check"], environment: bed.environment())
                 #expect(check.code == 69 && check.output.contains("the credentials are refused"), "\(check)")
-                let right = Seeds.directory.appendingPathComponent("signing/server-api-key.pem")
+                let right = Seeds.signing.appendingPathComponent("server-api-key.pem")
                 try String(contentsOf: right, encoding: .utf8).write(to: file, atomically: true, encoding: .utf8)
                 // One is tried; its answer wakes the other. A try may come while the app is still held back.
                 try await eventually("both are granted") {

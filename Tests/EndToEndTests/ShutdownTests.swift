@@ -2,6 +2,7 @@ import AppStoreSimulation
 import EmbeddedPostgres
 import Foundation
 import Kafka
+import TestSupport
 import Testing
 
 @testable import Demo
@@ -68,7 +69,9 @@ extension EndToEnd {
             case .broker: broker?.setBrokerDown(1)
             }
             first.process.terminate()
-            #expect(try await first.ending() == 0, "without \(trouble)")
+            let code = try await first.ending()
+            #expect(
+                code == 0, "without \(trouble): \(first.log.split(separator: "\n").suffix(40).joined(separator: "\n"))")
             switch trouble {
             case .apple: try await bed.apple.setOutage(nil)
             case .database: try await blocking { try server?.startServer() }

@@ -1,3 +1,5 @@
+import Encodings
+import Identifiers
 import Testing
 
 @testable import Fulfillment

@@ -1,4 +1,6 @@
+import Identifiers
 import Testing
+import Timestamps
 
 @testable import Fulfillment
 
@@ -11,6 +13,8 @@ struct JudgePurchaseTests {
         var purchase: StorePurchase
         var isExpiredSubscription = false
         var signature = ParsedProof.Signature.notProvable
+        /// How often each doubtful answer was given before.
+        var doubts = 0
 
         init() {
             purchase = Sample.purchase()
@@ -23,7 +27,7 @@ struct JudgePurchaseTests {
             let judge = Judge(
                 submission: submission, app: app, recordTimestamp: Sample.recordTime, now: Sample.recordTime,
                 signature: signature)
-            guard case .decided(.each(let judged)) = judge.judge(.genuine(receipt), doubts: { _ in 0 }) else {
+            guard case .decided(.each(let judged)) = judge.judge(.genuine(receipt), doubts: { _ in doubts }) else {
                 return nil
             }
             return judged.first?.verdict
@@ -156,12 +160,28 @@ struct JudgePurchaseTests {
         #expect(bent.verdict == (isOver ? .reject(.subscriptionExpired) : .grant(payload: nil)))
     }
 
-    @Test("21006 says that the period is over, whatever its date")
+    @Test("21006 says that the period is over, whatever its date, once it was said three times")
     func expiredReceipt() {
         var bent = Case()
         bent.isExpiredSubscription = true
         bent.purchase.expiresAt = Sample.recordTime.adding(milliseconds: 1)
+        for (doubts, verdict) in [(0, nil), (1, nil), (2, .reject(.subscriptionExpired))]
+            as [(Int, JudgedPurchase.Verdict?)]
+        {
+            bent.doubts = doubts
+            #expect(bent.verdict == verdict)
+        }
+    }
+
+    @Test("21006 is believed at once where the period is over by its date, and where it changes nothing")
+    func undoubtedExpiry() {
+        var bent = Case()
+        bent.isExpiredSubscription = true
+        bent.purchase.expiresAt = Sample.recordTime
         #expect(bent.verdict == .reject(.subscriptionExpired))
+        bent.purchase.expiresAt = nil
+        bent.purchase.cancelledAt = Sample.recordTime
+        #expect(bent.verdict == .reject(.cancelled))
     }
 
     @Test(

@@ -1,3 +1,4 @@
+import Identifiers
 import Testing
 
 @testable import Fulfillment
@@ -43,6 +44,16 @@ struct JudgeTests {
             #expect(judge(answer, doubts: 2) == .decided(.whole(reason, [])))
             #expect(judge(answer, doubts: 3) == .decided(.whole(reason, [])))
         }
+    }
+
+    @Test("21006 is asked for three times, each time counted for itself")
+    func expiredStatus() {
+        var receipt = Sample.receipt()
+        receipt.isExpiredSubscription = true
+        #expect(judge(.genuine(receipt), doubts: 1) == .doubtful(.subscriptionExpired))
+        let expired = JudgedPurchase(
+            purchase: Sample.purchase(), kind: .consumable, verdict: .reject(.subscriptionExpired))
+        #expect(judge(.genuine(receipt), doubts: 2) == .decided(.each([expired])))
     }
 
     @Test("a transaction that Apple does not know is believed unknown at the eighth time, an impossible id at once")

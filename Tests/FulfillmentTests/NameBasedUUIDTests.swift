@@ -1,4 +1,5 @@
 import Crypto
+import Identifiers
 import Testing
 
 @testable import Fulfillment

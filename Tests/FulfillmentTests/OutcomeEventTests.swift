@@ -1,4 +1,7 @@
+import Encodings
+import Identifiers
 import Testing
+import Timestamps
 
 @testable import Fulfillment
 
@@ -23,7 +26,7 @@ struct OutcomeEventTests {
         #expect(
             event.text == #"{"event_id":"\#(id)","type":"receipt.granted","occurred_at":"2026-11-20T09:30:00.000Z","#
                 + #""submission_id":"submission-1","player_id":"player-1","bundle_id":"com.example.game","#
-                + #""order_id":"order\u0001\u0085","transaction_id":"1001","original_transaction_id":"1000","#
+                + #""order_id":"order\u0001\u0085","source":"submission","transaction_id":"1001","original_transaction_id":"1000","#
                 + #""product_id":"gold.1","quantity":3,"environment":"Production","#
                 + #""purchased_at":"2026-11-20T09:29:00.000Z","expires_at":"2026-11-20T09:30:00.001Z","revision":1,"#
                 + #""payload":{"gold":555},"risk":[],"transactions":[{"transaction_id":"1001","product_id":"gold.1","#
@@ -36,7 +39,32 @@ struct OutcomeEventTests {
     @Test("a grant without what is optional")
     func plainGrant() throws {
         let text = try event(Sample.purchase()).text
-        for name in ["order_id", "expires_at", "payload", "\"detail\""] { #expect(!text.contains(name), "\(name)") }
+        let names = ["order_id", "expires_at", "payload", "\"detail\""] + OutcomeEvent.toldMembers
+        for name in names { #expect(!text.contains(name), "\(name)") }
+    }
+
+    @Test("a grant tells what Apple told beside: the price is for the whole quantity")
+    func told() throws {
+        var purchase = Sample.purchase()
+        purchase.currency = "EUR"
+        purchase.told = PurchaseFacts(
+            priceMilliunits: 5970, storefront: "DEU", offerType: 1, offerDiscountType: "FREE_TRIAL",
+            transactionReason: "RENEWAL")
+        #expect(
+            try event(purchase).text.contains(
+                #","purchased_at":"2026-11-20T09:29:00.000Z","price_milliunits":5970,"currency":"EUR","#
+                    + #""storefront":"DEU","offer_type":1,"offer_discount_type":"FREE_TRIAL","#
+                    + #""transaction_reason":"RENEWAL","is_trial":true,"revision":1,"#))
+        purchase.told = PurchaseFacts(offerType: 2, offerDiscountType: "PAY_AS_YOU_GO")
+        #expect(try event(purchase).text.contains(#""currency":"EUR","offer_type":2,"#))
+        #expect(try !event(purchase).text.contains("is_trial"))
+    }
+
+    @Test("what the client says it paid in is not what Apple says")
+    func claimedCurrency() throws {
+        let submission = Submission(
+            submissionID: "s", playerID: "p", bundleID: Sample.bundle, proof: .receipt("MIIB"), currency: "USD")
+        #expect(try !event(Sample.purchase(), submission).text.contains("currency"))
     }
 
     @Test("a hold")
@@ -47,7 +75,7 @@ struct OutcomeEventTests {
         #expect(
             event.text == #"{"event_id":"\#(id)","type":"receipt.held","occurred_at":"2026-11-20T09:30:00.000Z","#
                 + #""submission_id":"submission-1","player_id":"player-1","bundle_id":"com.example.game","#
-                + #""reason":"retired_product","detail":"The product is no longer sold.","risk":[],"#
+                + #""source":"submission","reason":"retired_product","detail":"The product is no longer sold.","risk":[],"#
                 + #""transactions":[{"transaction_id":"1000","product_id":"gold.1","outcome":"held","#
                 + #""reason":"retired_product"}],"transactions_total":1}"#)
     }
@@ -62,7 +90,7 @@ struct OutcomeEventTests {
         #expect(
             event.text == #"{"event_id":"\#(id)","type":"receipt.rejected","occurred_at":"2026-11-20T09:30:00.000Z","#
                 + #""submission_id":"submission-1","player_id":"player-1","bundle_id":"com.example.game","#
-                + #""order_id":"order-1","reason":"unknown_app","detail":"The catalog does not have this bundle id.","#
+                + #""order_id":"order-1","source":"submission","reason":"unknown_app","detail":"The catalog does not have this bundle id.","#
                 + #""transactions":[],"transactions_total":0}"#)
     }
 
@@ -73,7 +101,7 @@ struct OutcomeEventTests {
         #expect(
             event.text == #"{"event_id":"\#(event.eventID)","type":"receipt.rejected","#
                 + #""occurred_at":"2026-11-20T09:30:00.000Z","submission_id":"s","player_id":"p","#
-                + #""reason":"malformed_submission","#
+                + #""source":"submission","reason":"malformed_submission","#
                 + #""detail":"The record is not a submission; the dead-letter topic has it.","#
                 + #""transactions":[],"transactions_total":0}"#)
         let full = DeadLetter.Sender(submissionID: "s", playerID: "p", bundleID: "b", orderID: "o")

@@ -1,5 +1,6 @@
 import Fulfillment
 import Testing
+import Timestamps
 
 @Suite("Where a submission without a verdict waits")
 struct ParkingPolicyTests {

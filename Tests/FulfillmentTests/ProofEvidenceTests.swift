@@ -1,3 +1,4 @@
+import Identifiers
 import Testing
 
 @testable import Fulfillment
@@ -27,7 +28,8 @@ struct ProofEvidenceTests {
         app.verification = .local
         let expected = GenuineReceipt(
             bundleID: Sample.bundle, appAppleID: 7, environment: .production,
-            purchases: [Sample.purchase("1"), Sample.purchase("2", after: 1)], holdsAutoRenewable: true)
+            purchases: [Sample.purchase("1"), Sample.purchase("2", after: 1)], holdsAutoRenewable: true,
+            createdAt: Sample.purchaseTime)
         #expect(receipt(content).sufficientEvidence(for: app, now: Sample.recordTime) == expected)
         #expect(!isEnough(receipt(content), .apple))
     }

@@ -1,4 +1,7 @@
+import Encodings
+import Identifiers
 import Testing
+import Timestamps
 
 @testable import Fulfillment
 
@@ -30,8 +33,7 @@ struct RefundTests {
 
     static func notice(
         _ change: RefundNotice.Change = .revoked(.refund, at: refundedAt), id: Identifier = "n-1",
-        after seconds: Int64 = 0,
-        about transaction: NotifiedTransaction = told()
+        after seconds: Int64 = 0, about transaction: NotifiedTransaction = told()
     ) -> RefundNotice {
         RefundNotice(
             id: id, change: change, signedAt: day.adding(milliseconds: seconds * 1000), transaction: transaction)
@@ -49,7 +51,9 @@ struct RefundTests {
             transactionID: id, originalTransactionID: isImported ? nil : purchase.originalTransactionID,
             player: "player-1", bundleID: Sample.bundle, productID: Sample.product, quantity: 3,
             environment: .production, purchasedAt: isImported ? nil : purchase.purchasedAt,
-            submissionID: "submission-1", revokedAt: revokedAt, event: isImported ? nil : event.value)
+            submissionID: "submission-1",
+            revocations: GrantRevocations(apple: revokedAt.map { .init(at: $0, reason: .refund) }),
+            event: isImported ? nil : event.value)
     }
 
     static let catalog: Catalog = {
@@ -59,6 +63,11 @@ struct RefundTests {
         app.appAppleID = 77
         return Catalog(version: 1, apps: [app])
     }()
+
+    private static func refund(_ notification: StoreNotification) -> RefundNotice? {
+        guard case .taken(let notice) = notification.verdict(under: catalog, from: .notification) else { return nil }
+        return notice.refund
+    }
 
     private func settle(_ notice: RefundNotice, in view: inout RefundView) -> RefundEffect {
         notice.settle(in: &view, at: Self.day, catalog: Self.catalog)
@@ -70,24 +79,49 @@ struct RefundTests {
             ("REFUND", RefundNotice.Change.revoked(.refund, at: Self.refundedAt)),
             ("REVOKE", .revoked(.revoke, at: Self.refundedAt)), ("REFUND_REVERSED", .reversed),
         ] {
-            guard case .refund(let notice) = Self.notification(type).verdict(under: Self.catalog) else {
+            guard let notice = Self.refund(Self.notification(type)) else {
                 Issue.record("\(type) is no refund")
                 continue
             }
             #expect(notice.change == change && notice.transactionID == "1000")
         }
-        for type in ["TEST", "REFUND_DECLINED", "CONSUMPTION_REQUEST", "REVOKED", "refund", ""] {
+        for type in ["TEST", "REFUND_DECLINED", "REVOKED", "refund", ""] {
             let verdict = Self.notification(type, StoreNotification.Transaction.none, bundle: nil).verdict(
-                under: Self.catalog)
-            #expect(verdict == .unconcerned, "\(type)")
+                under: Self.catalog, from: .notification)
+            guard case .taken(let notice) = verdict else {
+                Issue.record("a dead letter: \(type)")
+                continue
+            }
+            #expect(notice.isUnconcerned, "\(type)")
         }
+    }
+
+    @Test("a reinstated purchase has what Apple told when it was granted")
+    func reinstatedFacts() throws {
+        var purchase = Sample.purchase()
+        purchase.currency = "EUR"
+        purchase.told = PurchaseFacts(priceMilliunits: 1990, storefront: "DEU", isTrial: true)
+        let granted = OutcomeEvent.granted(
+            purchase, payload: nil, to: Sample.submission(), environment: .production, at: Self.day, transactions: [])
+        let grant = GrantedPurchase(
+            transactionID: "1000", originalTransactionID: "1000", player: "player-1", bundleID: Sample.bundle,
+            productID: Sample.product, quantity: 1, environment: .production, purchasedAt: purchase.purchasedAt,
+            submissionID: "submission-1", event: granted.value)
+        let facts = #""price_milliunits":1990,"currency":"EUR","storefront":"DEU","is_trial":true"#
+        var changed = grant
+        let revocation = GrantRevocations.Revocation(at: Self.day, reason: .refund)
+        let taken = changed.tell(.revoked(revocation), at: Self.day, catalog: Self.catalog)
+        let revoked = try #require(taken)
+        #expect(!revoked.text.contains("price_milliunits"))
+        let again = changed.tell(.reinstated, at: Self.day, catalog: Self.catalog)
+        let event = try #require(again)
+        #expect(event.text.contains(facts) && event.text.contains(#""payload":{"gold":100}"#))
     }
 
     @Test("Apple's time of a refund is its revocation date, or when it said so")
     func time() {
         let undated = Self.notification("REFUND", .told(Self.told(revokedAt: nil)))
-        guard case .refund(let notice) = undated.verdict(under: Self.catalog) else { return #expect(Bool(false)) }
-        #expect(notice.change == .revoked(.refund, at: Self.day))
+        #expect(Self.refund(undated)?.change == .revoked(.refund, at: Self.day))
     }
 
     @Test("a refund without a transaction, of another app or of another environment is a dead letter")
@@ -101,7 +135,7 @@ struct RefundTests {
             Self.notification("REFUND", appAppleID: 78),
         ]
         for notification in wrong {
-            guard case .deadLetter(let letter) = notification.verdict(under: Self.catalog) else {
+            guard case .deadLetter(let letter) = notification.verdict(under: Self.catalog, from: .notification) else {
                 Issue.record("taken: \(notification)")
                 continue
             }
@@ -112,10 +146,7 @@ struct RefundTests {
         let unknown = Self.notification(
             "REFUND", .told(Self.told(bundle: "com.example.new")), bundle: "com.example.new", appAppleID: 5)
         for notification in [sandbox, unknown, Self.notification("REFUND", appAppleID: 77)] {
-            guard case .refund = notification.verdict(under: Self.catalog) else {
-                Issue.record("not taken: \(notification)")
-                continue
-            }
+            #expect(Self.refund(notification) != nil, "not taken: \(notification)")
         }
     }
 
@@ -128,6 +159,7 @@ struct RefundTests {
         #expect(revoked.member("revision") == .number("2") && revoked.member("quantity") == .number("3"))
         #expect(revoked.member("order_id")?.string == "order-7" && revoked.member("payload") == nil)
         #expect(revoked.member("reason")?.string == "refund")
+        #expect(revoked.member("units") == .number("3") && revoked.member("revocation_percentage") == .number("100000"))
         #expect(view.grants["1000"]?.revokedAt == Self.refundedAt)
         #expect(OutcomeEvent(stored: revoked.value) == revoked)
 
@@ -220,7 +252,8 @@ struct RefundedPurchaseTests {
     {
         var view = LedgerView()
         view.refunds[
-            RefundKey(transactionID: transaction, bundleID: Sample.bundle, environment: .production)] = time
+            RefundKey(transactionID: transaction, bundleID: Sample.bundle, environment: .production)] =
+            GrantRevocations.Revocation(at: time, reason: .refund)
         return view
     }
 
@@ -253,8 +286,7 @@ struct RefundedPurchaseTests {
             return Sample.decision(.each([Sample.judged(purchase, .consumable, verdict)]), submission: again)
                 .settle(in: &copy).answer?.reason
         }
-        #expect(reason(.grant(payload: nil)) == .cancelled)
-        #expect(reason(.reject(.bindingMismatch)) == .bindingMismatch)
+        #expect(reason(.grant(payload: nil)) == .cancelled && reason(.reject(.bindingMismatch)) == .bindingMismatch)
     }
 
     @Test("a restored copy of what was refunded is cancelled, what was bought again is not")

@@ -1,4 +1,5 @@
 import Foundation
+import Identifiers
 import Testing
 
 @testable import Fulfillment
@@ -50,7 +51,9 @@ struct RuleOrderTests {
             }
         }
         #expect(faults == PurchaseRule.reasons)
-        #expect(Rule.ofTransaction == Rule.ofOwnership + PurchaseRule.reasons + [.dailyLimit])
+        #expect(
+            Rule.ofTransaction.filter { $0 != .revokedByOperator }
+                == Rule.ofOwnership + PurchaseRule.reasons + [.dailyLimit])
     }
 
     /// Each can be added to all behind it.

@@ -1,3 +1,6 @@
+import Encodings
+import Identifiers
+
 @testable import Fulfillment
 
 /// A submission's JSON, each member as raw JSON, so that a test can bend one of them.

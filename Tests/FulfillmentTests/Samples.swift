@@ -1,4 +1,7 @@
+import Encodings
 import Fulfillment
+import Identifiers
+import Timestamps
 
 /// A plain purchase, submission and app, which each test bends where it looks.
 enum Sample {

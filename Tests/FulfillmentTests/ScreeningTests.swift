@@ -1,4 +1,7 @@
+import Encodings
+import Identifiers
 import Testing
+import Timestamps
 
 @testable import Fulfillment
 
@@ -60,6 +63,46 @@ struct ScreeningTests {
                     == .admitted(ParsedProof(digest: digest, material: .receipt("MPv//g=="))))
         }
         #expect(screen(.receipt("!"), as: .malformed) == .rejected(.malformedReceipt, proof: nil))
+    }
+
+    @Test("with local_refusals: ask Apple has the say on what would be refused by our reading of a receipt")
+    func askingFirst() {
+        var app = Sample.app()
+        app.announcements.asksBeforeRefusing = true
+        let digest = Digest256(hashing: [0x30, 0x82, 0x01])
+        let content = Sample.content()
+        func doubted(_ content: ProofContent?) -> Screening {
+            .admitted(ParsedProof(digest: digest, material: .receipt("MIIB"), content: content))
+        }
+        #expect(screen(receipt, as: .malformed, app: app) == doubted(nil))
+        #expect(screen(receipt, as: .read(content, .forged), app: app) == doubted(content))
+        // A property list, blanks in front.
+        let list = Submission.Proof.receipt(Base64.encode(Array(" {x}".utf8)))
+        #expect(screen(list, as: .malformed, app: app).reason == nil)
+        // What Apple could not say otherwise of, and what it would only read junk in.
+        #expect(screen(jws, as: .malformed, app: app).reason == .malformedReceipt)
+        #expect(screen(jws, as: .read(content, .forged), app: app).reason == .unauthenticReceipt)
+        #expect(screen(.receipt("!"), as: .malformed, app: app).reason == .malformedReceipt)
+        let junk = Submission.Proof.receipt(Base64.encode(Array("com.urus.iap.96657290".utf8)))
+        #expect(screen(junk, as: .malformed, app: app).reason == .malformedReceipt)
+        // What it says against itself counts all the same.
+        #expect(reason(Sample.content(environment: .sandbox), .forged, app: app) == .sandboxNotAllowed)
+        var foreign = content
+        foreign.bundleID = "com.example.other"
+        #expect(reason(foreign, .forged, app: app) == .foreignApp)
+    }
+
+    @Test("only a receipt that our reading refuses can be disputed")
+    func disputable() {
+        func proof(_ proof: Submission.Proof, _ reason: Reason) -> ParsedProof? {
+            Screening.disputable(Sample.submission(proof: proof), refusedFor: reason)
+        }
+        for reason in Reason.allCases {
+            let isDisputable = reason == .malformedReceipt || reason == .unauthenticReceipt
+            #expect((proof(receipt, reason) != nil) == isDisputable)
+            #expect(proof(jws, reason) == nil)
+        }
+        #expect(proof(receipt, .unauthenticReceipt)?.signature == .notProvable)
     }
 
     @Test("of several local reasons the first of the contract's order is told")

@@ -1,4 +1,5 @@
 import Testing
+import Timestamps
 
 @testable import Fulfillment
 @testable import Timestamps

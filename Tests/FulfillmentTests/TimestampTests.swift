@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import Timestamps
 
 @testable import Fulfillment
 @testable import Timestamps

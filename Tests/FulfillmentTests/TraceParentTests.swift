@@ -22,6 +22,9 @@ struct TraceParentTests {
             ("00-1-2-01", false), ("", false), ("x", false),
             ("cc-\(Self.trace)-\(Self.parent)-01-" + String(repeating: "a", count: 201), false),
         ]
-        for (text, isSound) in table { #expect(TraceParent.isSound(Array(text.utf8)) == isSound, "\(text)") }
+        for (text, isSound) in table {
+            #expect(TraceParent.isSound(Array(text.utf8)) == isSound, "\(text)")
+            #expect(TraceParent.traceID(of: text) == (isSound ? Self.trace : nil), "\(text)")
+        }
     }
 }

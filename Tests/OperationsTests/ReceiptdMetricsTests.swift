@@ -89,6 +89,8 @@ struct ReceiptdMetricsTests {
         }
         #expect(try value("process_resident_memory_bytes") > 1_000_000)
         #expect(try value("process_cpu_seconds_total") >= 0)
+        #expect(try value("process_open_fds") >= 3)
+        #expect(try value("process_max_fds") >= value("process_open_fds"))
         #expect(abs(try value("process_start_time_seconds") - Date().timeIntervalSince1970) < 3_600)
     }
 

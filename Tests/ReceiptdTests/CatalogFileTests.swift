@@ -1,5 +1,8 @@
+import Encodings
 import Fulfillment
+import Identifiers
 import Testing
+import Timestamps
 
 @testable import ReceiptdConfiguration
 

@@ -1,7 +1,9 @@
 import Foundation
 import Fulfillment
+import Identifiers
 import Ledger
 import Testing
+import Timestamps
 
 @testable import Administration
 

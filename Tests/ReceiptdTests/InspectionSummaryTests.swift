@@ -1,8 +1,10 @@
+import Encodings
 import Fulfillment
-import Ledger
 import Testing
+import Timestamps
 
 @testable import Administration
+@testable import Ledger
 
 @Suite("Where a purchase is")
 struct InspectionSummaryTests {
@@ -56,6 +58,38 @@ struct InspectionSummaryTests {
             AppleWord.troubles(inMetrics: text) == [
                 #"requests to Apple are held back after failures {bundle_id="a",endpoint="verifyReceipt"}"#,
                 #"an app's credentials are wrong {bundle_id="c"}"#,
+            ])
+    }
+
+    private func rows(_ name: String, _ objects: String...) throws -> Inspection.Section {
+        Inspection.Section(name: name, rows: try objects.map { try JSONParser.parse(Array($0.utf8)).value })
+    }
+
+    @Test("what PostgreSQL knows is told in a sentence each: what waits, what was given, what was refused")
+    func verdicts() throws {
+        let inspection = Inspection(sections: [
+            try rows(
+                "grants",
+                #"{"transaction_id":"1","player_id":"p","bundle_id":"b","product_id":"gems","quantity":2,"granted_at":"2026-11-23T02:00:00.5+00:00","revoked_at":null,"revoked_units":0,"imported":false}"#,
+                #"{"transaction_id":"2","player_id":"p","bundle_id":"b","product_id":"gems","quantity":1,"granted_at":"2026-11-23T01:00:00+00:00","revoked_at":"2026-11-23T03:00:00+00:00","revoked_units":1,"imported":false}"#
+            ),
+            try rows("outbox", #"{"subject":"2"}"#, #"{"subject":"s-3"}"#),
+            try rows(
+                "parked",
+                #"{"submission_id":"s-4","player_id":"p","reason":"apple_trouble","detail":"timeout","parked_at":"2026-11-23T02:00:00+00:00","due_at":"2026-11-23T02:05:00+00:00","is_leased":false}"#
+            ),
+            try rows(
+                "outcomes",
+                #"{"submission_id":"s-3","player_id":"p","answer":"receipt.rejected","reason":"foreign_app","decided_at":"2026-11-23T02:00:00+00:00"}"#,
+                #"{"submission_id":"s-1","player_id":"p","answer":"receipt.granted","reason":null,"decided_at":"2026-11-23T02:00:00+00:00"}"#
+            ),
+        ])
+        #expect(
+            InspectionSummary(id: "p", inspection: inspection, kafka: KafkaFindings()).verdicts == [
+                #"not decided yet: submission "s-4" of player "p" waits in PostgreSQL since 2026-11-23T02:00:00.000Z: apple_trouble, timeout; it is tried next at 2026-11-23T02:05:00.000Z"#,
+                #"granted to player "p" at 2026-11-23T02:00:00.500Z: 2 x gems of b, transaction 1; its event is acknowledged"#,
+                #"granted to player "p" at 2026-11-23T01:00:00.000Z: 1 x gems of b, transaction 2; its event is not published yet; revoked at 2026-11-23T03:00:00.000Z"#,
+                #"refused at 2026-11-23T02:00:00.000Z: submission "s-3" of player "p": foreign_app; its event is not published yet"#,
             ])
     }
 

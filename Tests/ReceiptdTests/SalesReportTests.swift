@@ -1,3 +1,5 @@
+import Encodings
+import Fulfillment
 import Ledger
 import Testing
 
@@ -71,10 +73,20 @@ struct SalesReportTests {
             faults(row("a", "1", from: "11/01/2026", to: "11/07/2026"), row("a", "1", from: "11/07/2026")) == [
                 "periods overlap: 2026-11-01 to 2026-11-07 and 2026-11-07 to 2026-11-07"
             ])
-        #expect(throws: SalesReport.Faults(messages: ["is compressed: unpack it first, as with gunzip"])) {
-            try SalesReport([0x1F, 0x8B, 0x08])
+    }
+
+    @Test("more units than any store sells are a fault, in one row, in all rows and in several reports")
+    func tooMany() throws {
+        let most = SalesReport.maximumUnits
+        let words = "more than 1000000000000 units"
+        for extreme in [Int64.min, .max, most + 1] {
+            #expect(faults(row("a", "\(extreme)")) == ["line 2: \(words) up to here"])
         }
-        #expect(faults(row("a", "\(Int64.max)"), row("a", "1")) == ["line 3: Units is too large"])
+        #expect(faults(row("a", "\(most)"), row("b", "-1")) == ["line 3: \(words) up to here"])
+        var all = try report(row("a", "-\(most)"))
+        #expect(Reconciliation(all, []).totals.map(\.difference) == [most])
+        let other = try report(row("a", "-1", from: "11/22/2026", to: "11/22/2026"))
+        #expect(throws: SalesReport.Faults(messages: ["with the others tells of \(words)"])) { try all.add(other) }
     }
 
     @Test("grants less revocations are set against sales, by product and day and in all")
@@ -113,5 +125,84 @@ struct SalesReportTests {
         #expect(reconciliation.differences.isEmpty && reconciliation.rows.count == 2)
         #expect(ReconciliationText.tables(reconciliation, all: true).contains("2026-11-02 to 2026-11-08"))
         #expect(ReconciliationText.tables(reconciliation, all: false) == "1 products, 2 rows: all agree")
+    }
+
+    /// `printf 'SKU\tProduct Type Identifier\tUnits\tBegin Date\tEnd Date\ngold\tIA1\t3\t11/20/2026\t11/20/2026\n' | gzip -n`
+    private static let packed =
+        Base64.decode(
+            "H4sIAAAAAAAAAwv2DuUMKMpPKU0uUQipLEhV8ExJzSvJTMtMLeIMzcssKeZ0Sk3PzFNwSSxJ5XTNSwEzuNLzc1I4PR0NOY05DQ31jQyAyMgMickFAPWpYY1XAAAA"
+                .utf8) ?? []
+
+    @Test("a gzip report is read as what it holds, also of several members, and a broken one is a fault")
+    func gzip() throws {
+        let report = try SalesReport(Self.packed)
+        #expect(report.units[.init(productID: "gold", period: period("2026-11-20"))] == 3)
+        let plain = try Gzip.unpack(Self.packed, limit: 1000)
+        #expect(try Gzip.unpack(Self.packed + Self.packed + [0, 0], limit: 1000) == plain + plain)
+        for broken in [
+            Array(Self.packed.dropLast()), Array(Self.packed.prefix(12)), [0x1F, 0x8B], Self.packed + [7],
+            Self.packed.enumerated().map { $0 == 30 ? $1 ^ 0x55 : $1 },
+            // Its checksum, and its length.
+            Self.packed.enumerated().map { $0 == Self.packed.count - 8 ? $1 ^ 1 : $1 },
+            Self.packed.enumerated().map { $0 == Self.packed.count - 1 ? $1 ^ 1 : $1 },
+        ] {
+            #expect(throws: Gzip.Fault.self, "\(broken.count)") { try Gzip.unpack(broken, limit: 1000) }
+        }
+    }
+
+    @Test("what holds more than it may is unpacked no further")
+    func bomb() {
+        let count = (try? Gzip.unpack(Self.packed, limit: 1000).count) ?? 0
+        #expect(throws: Never.self) { try Gzip.unpack(Self.packed, limit: count) }
+        #expect(throws: Gzip.Fault(message: "holds more than \(count - 1) bytes")) {
+            try Gzip.unpack(Self.packed, limit: count - 1)
+        }
+    }
+
+    @Test("several reports are one, unless two tell of the same day")
+    func several() throws {
+        var all = try report(row("gold", "3"))
+        try all.add(try report(row("gold", "2", from: "11/21/2026"), row("vip", "1", from: "11/21/2026")))
+        #expect(all.units.values.reduce(0, +) == 6 && all.periods.count == 2)
+        let again = try report(row("gold", "3"))
+        #expect(throws: SalesReport.Faults(messages: ["tells of 2026-11-20 to 2026-11-20, as another report does"])) {
+            try all.add(again)
+        }
+        let week = try report(row("gold", "3", from: "11/15/2026", to: "11/21/2026"))
+        #expect(throws: SalesReport.Faults.self) { try all.add(week) }
+    }
+
+    @Test("money is beside the units, by currency, and decides nothing")
+    func money() throws {
+        let header = Self.header + "\tCustomer Price\tCustomer Currency"
+        let report = try report(
+            row("gold", "3") + "\t0.99\tUSD", row("gold", "-1") + "\t-0.99\tUSD", row("gold", "1") + "\t120\tJPY",
+            row("gold", "1") + "\tfree\tUSD", row("gold", "1") + "\t1.00\tdollars", header: header)
+        let granted = [
+            GrantedUnits(
+                productID: "gold", day: ReportDay("2026-11-20"), granted: 3, revoked: 1, currency: "USD",
+                milliunits: 1_980),
+            GrantedUnits(productID: "gold", day: ReportDay("2026-11-20"), granted: 3, revoked: 0),
+        ]
+        let reconciliation = Reconciliation(report, granted)
+        #expect(reconciliation.differences.isEmpty && reconciliation.rows.map(\.granted) == [6])
+        #expect(reconciliation.money.map(\.currency) == ["JPY", "USD"])
+        #expect(reconciliation.money.map(\.sold) == [120_000, 1_980])
+        #expect(reconciliation.money.map(\.granted) == [0, 1_980] && reconciliation.money.map(\.units) == [0, 2])
+        #expect(
+            ReconciliationText.tables(reconciliation, all: false).contains("gold     USD       2      1.98     1.98"))
+        #expect(
+            ReconciliationText.json(reconciliation, timeZone: "UTC").contains(
+                #"{"product_id":"gold","currency":"USD","units":2,"granted_milliunits":1980,"sold_milliunits":1980}"#))
+    }
+
+    @Test(
+        "an amount is read to thousandths, and what is none is left out",
+        arguments: [
+            ("0.99", 990), ("1", 1000), ("-4.99", -4990), ("12.3456", 12345), ("", nil), (".5", nil), ("1,99", nil),
+            ("+1", nil), ("99999999999999999999", nil), ("9223372036854775807", nil),
+        ] as [(String, Int64?)])
+    func amounts(_ text: String, _ milliunits: Int64?) {
+        #expect(Money.milliunits(text) == milliunits)
     }
 }

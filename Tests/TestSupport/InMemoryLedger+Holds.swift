@@ -29,7 +29,14 @@ struct HoldRow {
             traceparent: decision.traceparent,
             evidence: GenuineReceipt(
                 bundleID: decision.submission.bundleID, environment: decision.environment, purchases: [purchase]),
-            dailyCount: dailyCount, tries: tries, lease: lease, risk: risk)
+            dailyCount: dailyCount, tries: tries, lease: lease, risk: risk, announced: terms)
+    }
+
+    private var terms: AnnouncedTerms? {
+        decision.announced.map {
+            AnnouncedTerms(
+                source: $0.source, isRenewal: $0.isRenewal, disputesOwner: waived.contains(.ownershipDisputed))
+        }
     }
 
     mutating func keep(for reason: Reason, catalogVersion version: Int64) {
@@ -124,12 +131,18 @@ extension InMemoryLedger.State {
             holds[hold.transactionID] = nil
             view.grants[hold.transactionID]?.event = grant.event.value
             enter(grant, of: decision.decision)
+            announced.claim([grant.purchase], isGrant: true)
             outbox.append(OutboxRow(grant.event, traceparent: hold.traceparent, of: partition))
+            _ = hear(decision.decision)
             return grant.event
         case .rejected(let event):
             holds[hold.transactionID] = nil
             let isGranted = refunds.grants.values.contains { $0.originalTransactionID == hold.originalTransactionID }
             if !isGranted { view.claims[hold.originalTransactionID]?.player = nil }
+            if view.grants[hold.transactionID] == nil {
+                announced.reopen(
+                    hold.transactionID, refusedFor: decision.reasonAgainstAnybody(after: event.reason))
+            }
             outbox.append(OutboxRow(event, traceparent: hold.traceparent, of: partition))
             return event
         case .held(let reason):

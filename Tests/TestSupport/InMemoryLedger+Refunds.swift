@@ -1,9 +1,10 @@
 import Fulfillment
 import Synchronization
 
-extension InMemoryLedger: RefundLedger {
-    public func apply(_ notices: [ReceivedNotice], catalog: Catalog) async throws -> Durable<[AppliedNotice]> {
-        Durable(state.withLock { state in notices.map { .applied(state.settle($0, catalog)) } }, in: nil)
+extension InMemoryLedger: NoticeLedger {
+    public func apply(_ notices: [ReceivedNotice], catalog: Catalog) async throws -> Durable<AppliedNotices> {
+        let effects = state.withLock { state in notices.map { AppliedNotice.applied(state.settle($0, catalog)) } }
+        return Durable(AppliedNotices(effects: effects), in: nil)
     }
 }
 
@@ -11,25 +12,31 @@ extension InMemoryLedger.State {
     /// So that a refund finds it.
     mutating func enter(_ grant: Settlement.NewGrant, of decision: PendingDecision) {
         let purchase = grant.purchase
-        refunds.grants[purchase.transactionID] = GrantedPurchase(
+        let granted = GrantedPurchase(
             transactionID: purchase.transactionID, originalTransactionID: purchase.originalTransactionID,
             player: decision.submission.playerID, bundleID: decision.submission.bundleID,
             productID: purchase.productID, quantity: purchase.quantity, environment: decision.environment,
             purchasedAt: purchase.purchasedAt, expiresAt: purchase.expiresAt,
             submissionID: decision.submission.submissionID, event: grant.event.value)
+        refunds.grants[purchase.transactionID] = grant.revocation?.grant ?? granted
+        if let finish = decision.finish(of: grant) { enter(finish, of: decision) }
         if grant.kind == .nonConsumable {
             refunds.grantedUnder[purchase.originalTransactionID] = purchase.transactionID
         }
     }
 
-    fileprivate mutating func settle(_ received: ReceivedNotice, _ catalog: Catalog) -> RefundEffect {
-        let notice = received.notice
+    fileprivate mutating func settle(_ received: ReceivedNotice, _ catalog: Catalog) -> NoticeEffect {
+        guard let notice = received.notice.refund else {
+            guard refunds.taken.insert(received.notice.id).inserted else { return .duplicate }
+            return NoticeEffect(of: received.notice, refund: nil)
+        }
         let effect = notice.settle(in: &refunds, at: received.decidedAt, catalog: catalog)
-        view.refunds[notice.key] = refunds.states[notice.key]?.revokedAt
-        guard case .published(let event) = effect else { return effect }
+        view.refunds[notice.key] = refunds.states[notice.key]?.revocation
+        guard case .published(let event) = effect else { return NoticeEffect(of: received.notice, refund: effect) }
         let granted = refunds.grants[notice.transactionID]?.transactionID
         if let transaction = granted ?? refunds.grantedUnder[notice.originalTransactionID] {
-            let isRevoked = refunds.grants[transaction]?.revokedAt != nil
+            let isRevoked =
+                refunds.grants[transaction].map { $0.revocations.revokedUnits(of: $0.quantity) >= $0.quantity } ?? false
             view.grants[transaction]?.isRevoked = isRevoked
             if refunds.grantedUnder[notice.originalTransactionID] == transaction {
                 view.claims[notice.originalTransactionID]?.grantedTransaction = isRevoked ? nil : transaction
@@ -37,6 +44,6 @@ extension InMemoryLedger.State {
         }
         let partition = InMemoryLedger.Partition(topic: received.topic, number: received.partition)
         outbox.append(OutboxRow(event, traceparent: received.traceparent, of: partition))
-        return effect
+        return NoticeEffect(of: received.notice, refund: effect)
     }
 }

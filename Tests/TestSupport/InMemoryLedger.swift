@@ -1,5 +1,7 @@
+import Clocks
 import Fulfillment
 import Synchronization
+import Timestamps
 
 /// The database without a database: the same settlements on the same rows, gone with the process.
 public final class InMemoryLedger: PurchaseLedger {
@@ -12,6 +14,10 @@ public final class InMemoryLedger: PurchaseLedger {
         var offsets: [Partition: Int64] = [:]
         var holds: [StoreTransactionID: HoldRow] = [:]
         var refunds = RefundView()
+        var subscriptions: [StoreTransactionID: SubscriptionRow] = [:]
+        var announced = AnnouncedRows()
+        var finishes: [StoreTransactionID: FinishEntry] = [:]
+        var refundQuestions = RefundQuestions()
         var lastLease: Int64 = 0
 
         mutating func nextLease() -> Int64 {
@@ -26,8 +32,12 @@ public final class InMemoryLedger: PurchaseLedger {
     }
 
     let state = Mutex(State())
+    /// By which subscriptions are due.
+    let clock: @Sendable () -> Timestamp
 
-    public init() {}
+    public init(clock: @escaping @Sendable () -> Timestamp = { WallClock.now }) {
+        self.clock = clock
+    }
 
     public func recollect(_ query: RecallQuery) async throws(LedgerClosed) -> Durable<Recollection> {
         Durable(recall(query), in: nil)
@@ -62,16 +72,19 @@ extension InMemoryLedger.State {
         let position = decision.position
         if let events = outcomes[position] { return .events(events) }
         let settlement = decision.settle(in: &view)
-        let events = settlement.events
+        var events = settlement.events
         outcomes[position] = events
         let partition = InMemoryLedger.Partition(topic: position.topic, number: position.partition)
         offsets[partition] = max(position.offset, offsets[partition] ?? -1)
         let reissued = Set(settlement.reissued.map(\.eventID))
-        for event in events where !reissued.contains(event.eventID) {
+        for event in events where !reissued.contains(event.eventID) && decision.publishes(event) {
             outbox.append(OutboxRow(event, traceparent: decision.traceparent, of: partition))
         }
         for grant in settlement.grants { enter(grant, of: decision) }
+        announced.claim(by: settlement)
+        for finish in settlement.finishes { enter(finish, of: decision) }
         for hold in settlement.holds { holds[hold.purchase.transactionID] = HoldRow(hold, of: decision) }
+        events += hear(decision)
         if let evidence = decision.evidence, !evidence.purchases.isEmpty, view.holdsAll(evidence.purchases) {
             proofs[decision.proof] = evidence
         }

@@ -1,4 +1,5 @@
 import Fulfillment
+import Identifiers
 import Synchronization
 
 /// Parked submissions without a database. Its clock is the process's.
@@ -177,7 +178,9 @@ extension ParkingSubmission {
 extension WaitingHistory {
     /// Without what a row does not hold: how long it waited in memory.
     fileprivate var stored: WaitingHistory {
-        WaitingHistory(
+        var stored = WaitingHistory(
             failures: failures, doubts: doubts, firstFailureAt: firstFailureAt, parkings: parkings, tries: tries)
+        stored.lookedUp = lookedUp
+        return stored
     }
 }

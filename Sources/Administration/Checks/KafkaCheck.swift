@@ -40,14 +40,16 @@ package struct KafkaCheck: Sendable {
         var notes: [String] = []
         var partitions: [String: [TopicPartition]] = [:]
         let needed = [kafka.submissionsTopic, kafka.outcomesTopic, kafka.deadLettersTopic]
-        for topic in needed + [kafka.notificationsTopic] {
+        for topic in needed + [kafka.notificationsTopic, kafka.accountsTopic, kafka.consumptionTopic] {
             do throws(KafkaError) {
                 let found = try consumer.metadata(topic: topic, timeoutMilliseconds: Self.answerMilliseconds)
                 partitions[topic] = (found.topics[topic] ?? []).map { TopicPartition(topic: topic, partition: $0) }
             } catch {
                 let isMissing = Self.missing.contains(error.code)
                 if isMissing, !needed.contains(topic) {
-                    notes.append("none of notifications, so that no refund is heard of")
+                    if topic == kafka.notificationsTopic {
+                        notes.append("none of notifications, so that no refund is heard of")
+                    }
                 } else {
                     faults.append(isMissing ? "topic \(topic) is missing" : "topic \(topic): \(Self.words(error))")
                 }
@@ -55,6 +57,7 @@ package struct KafkaCheck: Sendable {
         }
         for (topic, group) in [
             (kafka.submissionsTopic, kafka.groupID), (kafka.notificationsTopic, kafka.notificationsGroupID),
+            (kafka.accountsTopic, kafka.accountsGroupID), (kafka.consumptionTopic, kafka.consumptionGroupID),
         ] {
             guard let partitions = partitions[topic] else { continue }
             if let fault = try read(partitions, with: consumer) { faults.append("topic \(topic): \(fault)") }
@@ -138,9 +141,12 @@ package struct KafkaCheck: Sendable {
         }
     }
 
-    /// Compaction keeps the newest record of a key, which here is a player: it eats grants and submissions.
+    /// Compaction keeps the newest record of a key, which is a player but for the topic of players' accounts: it eats grants
+    /// and submissions.
     static func compacted(_ policies: [String: String], _ kafka: KafkaSettings) -> [String] {
-        policies.sorted { $0.key < $1.key }.filter { $0.value.contains("compact") }.map { topic, policy in
+        policies.sorted { $0.key < $1.key }.filter { topic, policy in
+            topic != kafka.accountsTopic && policy.contains("compact")
+        }.map { topic, policy in
             "topic \(topic) is compacted (cleanup.policy=\(policy)): records of one key are deleted, "
                 + "set cleanup.policy=delete"
         }

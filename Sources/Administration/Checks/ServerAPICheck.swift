@@ -1,8 +1,11 @@
 import AppStore
 import AppleProofs
+import Clocks
 import Fulfillment
+import Identifiers
 import Ledger
 import ReceiptdConfiguration
+import Timestamps
 
 /// Whether the App Store Server API takes the credentials of each app that has some.
 package enum ServerAPICheck {
@@ -10,6 +13,8 @@ package enum ServerAPICheck {
 
     /// An id that no transaction has: any answer about it shows that the token was taken.
     private static let noTransaction: StoreTransactionID = "0"
+    /// Of the notification history that is asked for: whether there is any does not matter. An hour.
+    private static let historyMilliseconds: Int64 = 3_600_000
 
     /// Nothing where there is no catalog to be read: another line says so.
     package static func all(_ settings: Settings, _ secrets: SecretSource) async -> [Line] {
@@ -20,7 +25,7 @@ package enum ServerAPICheck {
             guard let credentials = app.serverAPI else { continue }
             for environment in StoreEnvironment.allCases {
                 let name = "apple server API, \(environment.rawValue), of \(ShownText.plain(app.bundleID.text))"
-                lines.append((name, await ask(environment, app.bundleID, credentials, settings.apple, secrets)))
+                lines.append((name, await ask(environment, app, credentials, settings, secrets)))
             }
         }
         return lines
@@ -37,8 +42,8 @@ package enum ServerAPICheck {
     }
 
     private static func ask(
-        _ environment: StoreEnvironment, _ bundleID: BundleID, _ credentials: ServerAPICredentials,
-        _ apple: ReceiptdConfiguration.AppleSettings, _ secrets: SecretSource
+        _ environment: StoreEnvironment, _ app: AppPolicy, _ credentials: ServerAPICredentials,
+        _ settings: Settings, _ secrets: SecretSource
     ) async -> Result<String, CheckFailure> {
         let setting = credentials.privateKeySetting
         switch secrets.read(setting) {
@@ -47,23 +52,55 @@ package enum ServerAPICheck {
         case .success: break
         }
         // Either address is asked as if it were both.
-        var one = apple.client
+        var one = settings.apple.client
         let address = environment == .production ? one.serverAPIProductionURL : one.serverAPISandboxURL
         one.serverAPIProductionURL = address
         one.serverAPISandboxURL = address
         let client = try? ServerAPIClient(
-            settings: one, secrets: { secrets.secret(named: $0) }, proofs: ProofReader(roots: apple.roots))
+            settings: one, secrets: { secrets.secret(named: $0) }, proofs: ProofReader(roots: settings.apple.roots))
         guard let client else { return .failure(CheckFailure("the settings do not make a client")) }
-        let request = VerificationRequest(bundleID: bundleID, subject: .transaction(noTransaction, credentials))
+        let request = VerificationRequest(bundleID: app.bundleID, subject: .transaction(noTransaction, credentials))
         let answer = await client.look(up: noTransaction, credentials, for: request)
-        let isKey = client.hasKey(for: bundleID, credentials)
-        await client.shutdown()
+        let isKey = client.hasKey(for: app.bundleID, credentials)
+        var result: Result<String, CheckFailure>
         switch answer {
-        case .blocked where !isKey: return .failure(CheckFailure("\(setting) holds no private key"))
-        case .blocked: return .failure(CheckFailure("the credentials are refused (HTTP 401)"))
-        case .trouble(let trouble):
-            return .failure(CheckFailure("no answer (\(trouble.kind.rawValue))"))
-        case .genuine, .refused: return .success("takes the credentials")
+        case .blocked where !isKey: result = .failure(CheckFailure("\(setting) holds no private key"))
+        case .blocked: result = .failure(CheckFailure("the credentials are refused (HTTP 401)"))
+        case .trouble(let trouble): result = .failure(CheckFailure("no answer (\(trouble.kind.rawValue))"))
+        case .genuine, .refused: result = .success("takes the credentials")
+        }
+        if case .success(let text) = result, readsHistory(of: app, in: environment, settings) {
+            let context = StoreQueryContext(
+                bundleID: app.bundleID, credentials: credentials, environment: environment, share: .submission)
+            result = .success("\(text); \(await historyLine(client, context))")
+        }
+        await client.shutdown()
+        return result
+    }
+
+    private static func readsHistory(
+        of app: AppPolicy, in environment: StoreEnvironment, _ settings: Settings
+    ) -> Bool {
+        guard app.announcements.readsNotificationHistory, settings.announcements.historySeconds > 0 else {
+            return false
+        }
+        return environment == .production || app.sandbox != .reject
+    }
+
+    /// Apple keeps a history of the notifications that it tried to send, and without an address it sends none. That is no
+    /// failure of the check: purchases are delivered without them.
+    private static func historyLine(_ client: ServerAPIClient, _ context: StoreQueryContext) async -> String {
+        let now = WallClock.now
+        let window = NotificationHistoryWindow(from: now.adding(milliseconds: -historyMilliseconds), to: now)
+        switch await client.notificationHistory(window, page: nil, context) {
+        case .answered: return "has a notification history"
+        case .refused(StoreErrorCode.noNotificationURL):
+            return
+                "no notification address is set (4040007): it has no notification history"
+        case .refused(let code): return "its notification history is refused (\(code))"
+        case .notFound: return "it knows of no notification history"
+        case .blocked: return "its notification history is refused"
+        case .trouble(let trouble): return "no answer about its notification history (\(trouble.kind.rawValue))"
         }
     }
 }

@@ -1,5 +1,6 @@
 import AppStore
 import Fulfillment
+import Identifiers
 import ReceiptdConfiguration
 
 /// Whether Apple answers at both addresses of verifyReceipt.

@@ -1,4 +1,5 @@
 import Fulfillment
+import Identifiers
 import Pipeline
 
 /// Which dead letters an operator means. Nil means any.

@@ -92,7 +92,7 @@ package struct DeadLetterRedrive {
 
     private func putBack(_ due: Set<RedrivenStore.Place>, from topic: DeadLetterTopic) async throws {
         let properties = KafkaClientProperties(settings: kafka).producer
-        for name in Set(due.map { $0.topic == kafka.notificationsTopic ? $0.topic : kafka.submissionsTopic }) {
+        for name in Set(due.map { kafka.batchedTopics.contains($0.topic) ? $0.topic : kafka.submissionsTopic }) {
             try await DeadLetterTopic.requireTopic(name, KafkaClientProperties(settings: kafka).consumer)
         }
         let producer = try KafkaProducer(properties: properties, log: { _ in })
@@ -139,8 +139,7 @@ package struct DeadLetterRedrive {
         func add(_ letter: StoredDeadLetter) throws {
             guard let place = letter.redrivenPlace else { return }
             // The topic of submissions may have had another name then.
-            let isNotification = place.topic == kafka.notificationsTopic
-            let topic = isNotification ? kafka.notificationsTopic : kafka.submissionsTopic
+            let topic = kafka.batchedTopics.contains(place.topic) ? place.topic : kafka.submissionsTopic
             guard let record = letter.original(to: topic) else { return }
             let waiting = state.withLock { state -> Int? in
                 guard state.due.remove(place) != nil else { return nil }

@@ -1,4 +1,5 @@
 import Fulfillment
+import Identifiers
 import Ledger
 import ReceiptdConfiguration
 

@@ -1,5 +1,6 @@
 import Foundation
 import Fulfillment
+import Identifiers
 import Kafka
 import Ledger
 import Postgres

@@ -1,6 +1,8 @@
+import Encodings
 import Fulfillment
 import Ledger
 import ReceiptdConfiguration
+import Timestamps
 
 /// Support's question is "where is my purchase?": the answer in a few sentences, above all that is known.
 package struct InspectionSummary {
@@ -22,7 +24,7 @@ package struct InspectionSummary {
 
     private var outcomes: [JSONValue] { rows("outcomes") }
 
-    private func rows(_ name: String) -> [JSONValue] { inspection.sections.first { $0.name == name }?.rows ?? [] }
+    func rows(_ name: String) -> [JSONValue] { inspection.sections.first { $0.name == name }?.rows ?? [] }
 
     package var undecided: [KafkaFindings.Waiting] { kafka.undecided(outcomes: outcomes, parked: rows("parked")) }
 
@@ -40,6 +42,7 @@ package struct InspectionSummary {
             lines.append("and \(undecided.count - Self.maximumTold) more that are not decided yet")
         }
         lines += apple
+        lines += verdicts
         lines += untold.suffix(Self.maximumTold).map(Self.sentence)
         if untold.count > Self.maximumTold { lines.append("and \(untold.count - Self.maximumTold) older answers") }
         lines.append(looks)

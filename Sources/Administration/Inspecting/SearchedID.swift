@@ -1,6 +1,8 @@
 import AppleProofs
+import Encodings
 import Foundation
 import Fulfillment
+import Identifiers
 import Kafka
 
 /// The id that is looked for in records: quickly where it can be seen without reading them.

@@ -14,8 +14,21 @@ package struct Reconciliation: Equatable {
         package var difference: Int64 { granted - revoked - sold }
     }
 
+    /// What a product brought in one currency, where prices are known, as an indication: Apple says not to reconcile by
+    /// the prices that it signs.
+    package struct MoneyRow: Equatable {
+        package let productID: String
+        package let currency: String
+        /// Units of the ledger whose price Apple told, less what was taken back.
+        package var units: Int64 = 0
+        package var granted: Int64 = 0
+        package var sold: Int64 = 0
+    }
+
     /// By product, then period.
     package let rows: [Row]
+    /// By product, then currency.
+    package let money: [MoneyRow]
 
     package var differences: [Row] { rows.filter { $0.difference != 0 } }
 
@@ -25,15 +38,30 @@ package struct Reconciliation: Equatable {
         for (key, units) in report.units {
             rows[key] = Row(productID: key.productID, period: key.period, sold: units)
         }
+        var money: [SalesReport.Price: MoneyRow] = [:]
+        for (price, paid) in report.money {
+            money[price] = MoneyRow(productID: price.productID, currency: price.currency, sold: paid)
+        }
         for one in granted {
             guard let period = Self.period(of: one.day, in: report.periods) else { continue }
             let key = SalesReport.Key(productID: one.productID, period: period)
             rows[key, default: Row(productID: one.productID, period: period)].granted += one.granted
             rows[key, default: Row(productID: one.productID, period: period)].revoked += one.revoked
+            guard let currency = one.currency else { continue }
+            let price = SalesReport.Price(productID: one.productID, currency: currency)
+            var row = money[price] ?? MoneyRow(productID: one.productID, currency: currency)
+            row.units += one.granted - one.revoked
+            row.granted.addClamped(one.milliunits)
+            money[price] = row
         }
+        self.money = Self.sorted(money)
         self.rows = rows.values.sorted { left, right in
             left.productID != right.productID ? left.productID < right.productID : left.period < right.period
         }
+    }
+
+    private static func sorted(_ money: [SalesReport.Price: MoneyRow]) -> [MoneyRow] {
+        money.values.sorted { ($0.productID, $0.currency) < ($1.productID, $1.currency) }
     }
 
     /// Sums over all periods: what differs only by day, because a day ends elsewhere at another hour, agrees here.

@@ -5,10 +5,12 @@ import Ledger
 /// Columns and product types as in App Store Connect Help, "Summary Sales Report" and "Product type identifiers". Rows say
 /// how many units of a product were sold in a period; they name no transaction.
 package struct SalesReport: Equatable {
-    /// Bytes of a report: half a million rows.
+    /// Bytes of a report, packed or not: half a million rows.
     package static let maximumBytes = 64 << 20
     /// Faults that are told.
     static let maximumFaults = 20
+    /// Units of all rows together, sold and refunded ones each counted: no store sells as many, and no sum of them overflows.
+    static let maximumUnits: Int64 = 1_000_000_000_000
 
     package struct Period: Hashable, Comparable {
         package let first: ReportDay
@@ -24,6 +26,13 @@ package struct SalesReport: Equatable {
         let period: Period
     }
 
+    /// Of a product in a currency.
+    struct Price: Hashable {
+        let productID: String
+        /// ISO 4217.
+        let currency: String
+    }
+
     /// Why the report cannot be relied on: each with its line, nothing of its content but a column's name.
     package struct Faults: Error, Equatable {
         package let messages: [String]
@@ -35,13 +44,16 @@ package struct SalesReport: Equatable {
 
     /// Refunds are subtracted, as Apple has them: rows with negative units.
     private(set) var units: [Key: Int64] = [:]
+    /// Of all rows, sold and refunded ones each counted.
+    private var unitsInAll: Int64 = 0
+    /// What customers paid, refunds subtracted, where the report says it: an indication.
+    private(set) var money: [Price: Int64] = [:]
     /// Of all rows, sorted; none overlaps another.
     package private(set) var periods: [Period] = []
 
-    package init(_ bytes: [UInt8]) throws(Faults) {
-        if bytes.starts(with: [0x1F, 0x8B]) {
-            throw Faults(messages: ["is compressed: unpack it first, as with gunzip"])
-        }
+    /// - Parameter file: plain or gzip.
+    package init(_ file: [UInt8]) throws(Faults) {
+        let bytes = try Self.unpacked(file)
         var parsing = Parsing()
         for (index, line) in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
             parsing.read(line.last == UInt8(ascii: "\r") ? line.dropLast() : line, number: index + 1)
@@ -49,11 +61,47 @@ package struct SalesReport: Equatable {
         }
         try parsing.finish()
         units = parsing.units
+        unitsInAll = parsing.unitsInAll
+        money = parsing.money
         periods = parsing.periods.sorted()
+    }
+
+    private static func unpacked(_ file: [UInt8]) throws(Faults) -> [UInt8] {
+        guard Gzip.isGzip(file) else { return file }
+        do throws(Gzip.Fault) {
+            return try Gzip.unpack(file, limit: maximumBytes)
+        } catch {
+            throw Faults(messages: [error.message])
+        }
+    }
+
+    /// Several as one: each of other days. Throws where two tell of the same day, whose units would count twice.
+    package mutating func add(_ other: SalesReport) throws(Faults) {
+        for (one, next) in Self.overlaps((periods + other.periods).sorted()) {
+            throw Faults(messages: ["tells of \(Self.text(one, next)), as another report does"])
+        }
+        // Each at most the limit: the sum cannot overflow.
+        guard unitsInAll + other.unitsInAll <= Self.maximumUnits else {
+            throw Faults(messages: ["with the others tells of more than \(Self.maximumUnits) units"])
+        }
+        unitsInAll += other.unitsInAll
+        units.merge(other.units) { $0 + $1 }
+        money.merge(other.money) { $0.addingClamped($1) }
+        periods = (periods + other.periods).sorted()
+    }
+
+    private static func overlaps(_ sorted: [Period]) -> [(Period, Period)] {
+        zip(sorted, sorted.dropFirst()).filter { one, next in next.first <= one.last }
+    }
+
+    private static func text(_ one: Period, _ next: Period) -> String {
+        "\(next.first.text) to \(min(one.last, next.last).text)"
     }
 
     private struct Parsing {
         var units: [Key: Int64] = [:]
+        var unitsInAll: Int64 = 0
+        var money: [Price: Int64] = [:]
         var periods: Set<Period> = []
         var faults: [String] = []
         private var columns: [String: Int]?
@@ -84,17 +132,26 @@ package struct SalesReport: Equatable {
             let period = Period(first: first, last: last)
             periods.insert(period)
             let key = Key(productID: product, period: period)
-            let (sum, isTooMuch) = units[key, default: 0].addingReportingOverflow(count)
-            guard !isTooMuch else { return fault(number, "Units is too large") }
-            units[key] = sum
+            let room = SalesReport.maximumUnits - unitsInAll
+            guard (-room...room).contains(count) else {
+                return fault(number, "more than \(SalesReport.maximumUnits) units up to here")
+            }
+            unitsInAll += abs(count)
+            units[key, default: 0] += count
+            // Not needed, and so no fault where it cannot be read.
+            if let price = Money.milliunits(value("customer price")),
+                let currency = Money.currency(value("customer currency"))
+            {
+                let paid = Int64(clamping: price.magnitude).multipliedClamped(by: count)
+                money[Price(productID: product, currency: currency), default: 0].addClamped(paid)
+            }
         }
 
         func finish() throws(Faults) {
             if columns == nil, faults.isEmpty { throw Faults(messages: ["is empty: not even a header"]) }
             guard faults.isEmpty else { throw Faults(messages: faults) }
             guard !periods.isEmpty else { throw Faults(messages: ["has no in-app purchase in it"]) }
-            let sorted = periods.sorted()
-            for (one, next) in zip(sorted, sorted.dropFirst()) where next.first <= one.last {
+            for (one, next) in SalesReport.overlaps(periods.sorted()) {
                 throw Faults(messages: [
                     "periods overlap: \(one.first.text) to \(one.last.text) and \(next.first.text) to \(next.last.text)"
                 ])

@@ -1,5 +1,6 @@
 import Fulfillment
 import PlantedFaults
+import Timestamps
 
 extension AppleLimits.End {
     /// - Parameter now: the wall clock that `retryNotBefore` was reckoned by.
@@ -40,13 +41,15 @@ extension AppleLimits.End {
         }
     }
 
-    /// - Parameter isTelling: whether a failure speaks of Apple's load: few receipts that are never answered must not slow
-    ///   down all others.
-    func outcome(isTelling: Bool) -> AdaptiveConcurrency.Outcome {
+    /// - Parameters:
+    ///   - isTelling: whether a failure speaks of Apple's load: few receipts that are never answered must not slow down all
+    ///     others.
+    ///   - isOfProofs: else a limit of Apple's is one of what receiptd asks by itself, which is no load of submissions.
+    func outcome(isTelling: Bool, isOfProofs: Bool = true) -> AdaptiveConcurrency.Outcome {
         switch self {
         case .answered, .doubtful: .fine
         case .failed: isTelling ? .overload : .unknown
-        case .limited: .overload
+        case .limited: isOfProofs ? .overload : .unknown
         case .unknown: .unknown
         }
     }

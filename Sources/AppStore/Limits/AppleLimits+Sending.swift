@@ -6,19 +6,18 @@ extension AppleLimits {
     /// - Parameter queueSeconds: it does not join those who wait for the budget where they are more than pass in this
     ///   time. Nil waits behind any number.
     func send<Answer>(
-        to scope: AppleScope, for request: VerificationRequest, queueSeconds: Double? = nil,
+        to scope: AppleScope, for asker: AppleAsker, queueSeconds: Double? = nil,
         _ body: () async -> (Answer, End)
     ) async -> Answer? {
         if isFixed { return await gate.withPermit { await body().0 } }
-        let suspect = request.suspect
         while true {
-            let kind = kind(of: request, suspect)
-            let admitted = await admission(to: scope, kind, queueSeconds: queueSeconds, waiting: request.waiting)
+            let kind = kind(of: asker)
+            let admitted = await admission(to: scope, kind, queueSeconds: queueSeconds, waiting: asker.waiting)
             guard let pass = admitted else { return nil }
-            let sent: Sent<Answer>? = await gate.withPermit(kind, mustWait: makeRoom) {
+            let sent: Sent<Answer>? = await gate.withPermit(kind, since: now(), mustWait: makeRoom) {
                 guard let number = begin(scope, pass) else { return .mustWaitAgain }
                 let (answer, end) = await body()
-                let ended = SentRequest(scope: scope, pass: pass, number: number, suspect: suspect)
+                let ended = SentRequest(scope: scope, pass: pass, number: number, suspect: asker.suspect)
                 finish(ended, Task.isCancelled ? .unknown : end.orPlanted)
                 return .sent(answer)
             }
@@ -45,16 +44,19 @@ extension AppleLimits {
         case mustWaitAgain
     }
 
-    private func kind(of request: VerificationRequest, _ suspect: Suspect) -> RequestKind {
+    private func kind(of asker: AppleAsker) -> RequestKind {
         let now = now()
-        let isKnownToFail = state.withLock { $0.failedProofs.contains(suspect.proof, now: now) }
-        return RequestKind(isFresh: !request.isRetry && !isKnownToFail, isProven: request.isProven)
+        let isKnownToFail = state.withLock { $0.failedProofs.contains(asker.suspect.proof, now: now) }
+        guard asker.work == .submission else { return RequestKind(asker.work, isFirst: !isKnownToFail) }
+        return RequestKind(isFresh: !asker.isRetry && !isKnownToFail, isProven: asker.isProven)
     }
 
     /// Requests that take far longer than Apple's answers do keep no place from others. Looks again when the next one is
-    /// slow, while anyone waits.
+    /// slow, while anyone waits. What receiptd asks by itself does not wait for a place for longer than for its turn: as
+    /// long as there is none for it, others come here.
     private func makeRoom() {
         let now = now()
+        gate.dismiss(RequestKind.own, waitingSince: now - Self.patienceSeconds)
         let look = state.withLock { state -> Double? in
             adjustGate(&state, now: now)
             guard state.gateLook == .infinity, let next = state.underWay.nextSlow(now: now) else { return nil }
@@ -112,11 +114,12 @@ extension AppleLimits {
             let wasShut = waiting.limits.isShut(now: now)
             let limitBefore = state.concurrency.limit
             newHold = apply(end, of: request, now: now, &state)
-            let isTelling = request.pass.kind.isFresh && waiting.limits.breaker.isWidespread(now: now)
-            state.concurrency.ended(request.number, end.outcome(isTelling: isTelling))
-            if newHold != nil { state.concurrency.calm() }
+            let isTelling =
+                scope.isOfProofs && request.pass.kind.isFresh && waiting.limits.breaker.isWidespread(now: now)
+            state.concurrency.ended(request.number, end.outcome(isTelling: isTelling, isOfProofs: scope.isOfProofs))
+            if newHold != nil, scope.isOfProofs { state.concurrency.calm() }
             let isShut = waiting.limits.isShut(now: now)
-            if wasShut, !isShut { state.concurrency.restart() }
+            if wasShut, !isShut, scope.isOfProofs { state.concurrency.restart() }
             adjustGate(&state, now: now)
             if state.concurrency.limit != limitBefore {
                 observer?.concurrency(limit: state.concurrency.limit)
@@ -136,7 +139,7 @@ extension AppleLimits {
         case .answered:
             waiting.limits.succeeded(pass, now: now)
             state.failedProofs.answered(request.suspect.proof)
-            state.lastAnswer = now
+            if request.scope.isOfProofs { state.lastAnswer = now }
         case .failed, .doubtful:
             waiting.limits.failed(pass, by: request.suspect, now: now, jitter: .random(in: 0..<1))
             state.failedProofs.note(request.suspect.proof, now: now)
@@ -166,12 +169,5 @@ extension AppleLimits {
                 }
             }
         }
-    }
-}
-
-extension VerificationRequest {
-    fileprivate var suspect: Suspect {
-        let proof = subject.hashValue
-        return Suspect(player: playerID?.hashValue ?? proof, proof: proof)
     }
 }

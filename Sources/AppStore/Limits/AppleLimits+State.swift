@@ -1,5 +1,7 @@
 import Fulfillment
+import Identifiers
 import Synchronization
+import Timestamps
 
 extension AppleLimits: AppleState {
     public var isDown: Bool { state.withLock { $0.downSince != nil } }
@@ -25,9 +27,10 @@ extension AppleLimits: AppleState {
             if isOpen { state.openCircuits.insert(key) } else { state.openCircuits.remove(key) }
             observer?.circuit(bundleID: scope.bundleID, endpoint: scope.endpoint, isOpen: isOpen)
         }
-        // The sandbox may fail by itself: no purchase waits for it.
+        // The sandbox may fail by itself: no purchase waits for it. Nor for what receiptd asks by itself.
         let inUse = state.scopes.filter {
-            $0.key.environment == .production && (now - $0.value.lastUse < Self.inUseSeconds || !$0.value.isEmpty)
+            $0.key.environment == .production && $0.key.isOfProofs
+                && (now - $0.value.lastUse < Self.inUseSeconds || !$0.value.isEmpty)
         }
         let isDown = !inUse.isEmpty && inUse.allSatisfy { $0.value.limits.isShut(now: now) }
         guard isDown != (state.downSince != nil) else { return }
@@ -38,14 +41,14 @@ extension AppleLimits: AppleState {
     }
 
     /// The answer to a request that was cancelled, or held back for longer than it is worth waiting in front of Apple.
-    func notSent(to scope: AppleScope, now: Timestamp) -> AppleAnswer {
-        if Task.isCancelled { return .trouble(.init(.connection)) }
+    func notSent(to scope: AppleScope, now: Timestamp) -> AppleAnswer.Trouble {
+        if Task.isCancelled { return .init(.connection) }
         if let seconds = heldSeconds(scope) {
             let end = now.adding(milliseconds: Int64(seconds * 1000))
-            return .trouble(.init(.rateLimited, retryNotBefore: end, wasAsked: false))
+            return .init(.rateLimited, retryNotBefore: end, wasAsked: false)
         }
         let isOpen = state.withLock { $0.scopes[scope]?.limits.breaker.isOpen ?? false }
-        return .trouble(.init(isOpen ? .connection : .rateLimited, wasAsked: false))
+        return .init(isOpen ? .connection : .rateLimited, wasAsked: false)
     }
 
     /// Seconds until `Retry-After` ends, nil where none holds.
@@ -87,12 +90,19 @@ extension AppleLimits: AppleState {
         }
     }
 
+    /// As for an answer, of a token that Apple took or did not take.
+    func noteToken(isTaken: Bool, of bundleID: BundleID, endpoint: String) {
+        if isFixed { return }
+        change(bundleID, endpoint) { credentials, now in
+            if isTaken { credentials.succeeded(didCheckSecret: true) } else { credentials.refusedForCertain(now: now) }
+        }
+    }
+
     /// Each answer but 401 shows that the token was taken, also where the transaction is not known.
     private func noteOfTransaction(_ answer: AppleAnswer, _ bundleID: BundleID, _ endpoint: String) {
         switch answer {
-        case .blocked: change(bundleID, endpoint) { credentials, now in credentials.refusedForCertain(now: now) }
-        case .genuine, .refused:
-            change(bundleID, endpoint) { credentials, _ in credentials.succeeded(didCheckSecret: true) }
+        case .blocked: noteToken(isTaken: false, of: bundleID, endpoint: endpoint)
+        case .genuine, .refused: noteToken(isTaken: true, of: bundleID, endpoint: endpoint)
         case .trouble: break
         }
     }
@@ -145,9 +155,11 @@ extension AppleLimits: AppleState {
                         return state.scopes[scope]?.limits.hold(until: now + seconds) ?? false
                     }
                     guard isNews else { continue }
-                    state.withLock { state in
-                        state.concurrency.calm()
-                        gate.adjust(limit: state.concurrency.limit)
+                    if scope.isOfProofs {
+                        state.withLock { state in
+                            state.concurrency.calm()
+                            gate.adjust(limit: state.concurrency.limit)
+                        }
                     }
                     look(at: scope)
                 }

@@ -39,12 +39,12 @@ extension AppleLimits {
         let (pass, ticket) = state.withLock { state -> (ScopeLimits.Pass?, UInt64?) in
             let waiting = prepare(scope, &state)
             waiting.lastUse = began
-            waiting.limits.budget?.arrived(now: began)
+            if waiting.limits.needsBudget(kind) { waiting.limits.budget?.arrived(now: began) }
             if waiting.isEmpty, case .pass(let pass) = waiting.limits.admit(kind, now: began) {
                 return (pass, 0)
             }
-            if let queueSeconds, waiting.limits.budget != nil,
-                Double(waiting.count) >= max(1, scope.share(ofRate: perSecond) * queueSeconds)
+            if let queueSeconds, waiting.limits.needsBudget(kind),
+                Double(waiting.count) >= max(1, rate(scope).perSecond * queueSeconds)
             {
                 return (nil, nil)
             }
@@ -63,7 +63,9 @@ extension AppleLimits {
     @discardableResult
     func prepare(_ scope: AppleScope, _ state: inout State) -> Waiting {
         if let waiting = state.scopes[scope] { return waiting }
-        let waiting = Waiting(limits: ScopeLimits(perSecond: scope.share(ofRate: perSecond)))
+        let rate = rate(scope)
+        let waiting = Waiting(
+            limits: ScopeLimits(perSecond: rate.perSecond, forSubmissions: rate.isForSubmissions))
         state.scopes[scope] = waiting
         let key = Credentials(bundleID: scope.bundleID, endpoint: scope.endpoint)
         if state.credentials[key] == nil {
@@ -71,6 +73,11 @@ extension AppleLimits {
             observer?.circuit(bundleID: scope.bundleID, endpoint: scope.endpoint, isOpen: false)
         }
         return waiting
+    }
+
+    /// Without a budget to share there is no rate.
+    private func rate(_ scope: AppleScope) -> AppleRate {
+        budget == nil ? AppleRate(perSecond: 0) : scope.rate(ofSetting: perSecond)
     }
 
     private func wait(
@@ -106,19 +113,24 @@ extension AppleLimits {
             // A circuit closes and a hold ends by themselves too.
             noteShut(scope, &state, now: now)
             while !waiting.isEmpty, let (waiter, pass) = waiting.next(now: now) { admitted.append((waiter, pass)) }
-            if state.downSince == nil {
-                // What failed before waits for its turn, too, and shall not stay in memory for it.
-                let kinds = waiting.limits.isShut(now: now) ? RequestKind.all : RequestKind.repeated
-                let impatient = waiting.queue.takeFirst(kinds) { $0.since < now - Self.patienceSeconds }
-                for waiter in impatient { admitted.append((waiter, nil)) }
+            let impatient = waiting.queue.takeFirst(impatientKinds(waiting, isDown: state.downSince != nil, now: now)) {
+                $0.since < now - Self.patienceSeconds
             }
-            let count = waiting.count
+            for waiter in impatient { admitted.append((waiter, nil)) }
+            let count = waiting.limits.needingBudget(of: waiting.queue)
             if !waiting.limits.isHeld(now: now) { toLease = waiting.limits.budget?.toLease(waiting: count, now: now) }
             wakeUp = nextWakeUp(waiting, now: now)
         }
         for (waiter, pass) in admitted { waiter.continuation.resume(returning: pass) }
         if let toLease { lease(toLease, for: scope) }
         if let wakeUp { look(at: scope, when: wakeUp, seconds: wakeUp - now) }
+    }
+
+    /// What failed before waits for its turn, too, and shall not stay in memory for it. What receiptd asks by itself comes
+    /// again from the database, and holds a lease meanwhile.
+    private func impatientKinds(_ waiting: Waiting, isDown: Bool, now: Double) -> [RequestKind] {
+        if isDown { return RequestKind.own }
+        return waiting.limits.isShut(now: now) ? RequestKind.all : RequestKind.deferrable
     }
 
     /// Nil where a look is on its way already, or nobody waits.
@@ -147,7 +159,7 @@ extension AppleLimits {
 
     private func lease(_ requests: Int, for scope: AppleScope) {
         guard let budget else { return }
-        let perSecond = scope.share(ofRate: perSecond)
+        let perSecond = rate(scope).perSecond
         Task.detached { [self] in
             do {
                 let lease = try await budget.lease(requests, for: scope, perSecond: perSecond)

@@ -1,4 +1,6 @@
+import Encodings
 import Fulfillment
+import Timestamps
 
 /// What one answer of the App Store Server API's "Get Transaction Info" says.
 ///

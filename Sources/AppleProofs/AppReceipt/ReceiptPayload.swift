@@ -1,4 +1,6 @@
 import Fulfillment
+import Identifiers
+import Timestamps
 
 /// What an app receipt says of its app and its purchases.
 struct ReceiptPayload {

@@ -1,4 +1,5 @@
 import Fulfillment
+import Timestamps
 
 /// One purchase of an app receipt: attribute 17.
 struct ReceiptPurchase {

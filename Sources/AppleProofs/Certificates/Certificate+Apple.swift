@@ -1,6 +1,7 @@
 import Foundation
 import Fulfillment
 import SwiftASN1
+import Timestamps
 import X509
 
 extension Certificate {

@@ -1,5 +1,7 @@
 import Crypto
+import Encodings
 import Fulfillment
+import Timestamps
 
 extension CompactJWS {
     private static let chainLength = 3

@@ -1,3 +1,4 @@
+import Encodings
 import Fulfillment
 
 /// The three segments of a JWS in its compact form (RFC 7515), decoded but not judged.

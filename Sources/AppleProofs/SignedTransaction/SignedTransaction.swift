@@ -1,4 +1,5 @@
 import Fulfillment
+import Timestamps
 
 /// A StoreKit 2 JWS as far as it can be read without asking anyone.
 public enum SignedTransactionReading: Sendable, Equatable {
@@ -20,14 +21,15 @@ public struct SignedTransaction: Sendable, Equatable {
     /// Nil where it is a development machine's (`Xcode`, `LocalTesting`), which is always forged, and where it is not known
     /// here.
     public var environment: StoreEnvironment?
-    /// In thousandths of the purchase's currency.
-    public var priceInThousandths: Int64?
-    /// ISO 3166-1 alpha-3.
-    public var storefront: String?
     public var signedDate: Timestamp?
     public var signature: LocalSignature
     /// False where it says something that cannot be read: Apple can tell what it is.
     public var isComplete: Bool
     /// Thousandths of a percent that Apple has refunded; nil where it does not tell.
     public var refundedMilliPercent: Int32?
+    /// Apple's `revocationType`.
+    public var revocationType: String?
+    public var subscriptionGroupID: String?
+    /// The subscription that this one goes on from.
+    public var previousOriginalTransactionID: StoreTransactionID?
 }

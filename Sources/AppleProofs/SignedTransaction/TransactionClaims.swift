@@ -1,15 +1,19 @@
+import Encodings
 import Fulfillment
+import Identifiers
+import Timestamps
 
 /// The claims of a JWS payload, typed: Apple's `JWSTransactionDecodedPayload`.
 struct TransactionClaims {
     let purchase: StorePurchase
     let bundleID: BundleID
     let environment: Environment
-    let priceInThousandths: Int64?
-    let storefront: String?
     let signedDate: Claim<Timestamp>
     /// Thousandths of a percent; nil where nothing was refunded.
     let revocationPercentage: Int32?
+    let revocationType: String?
+    let subscriptionGroupID: String?
+    let previousOriginalTransactionID: StoreTransactionID?
     /// False where a claim that decides something is there and cannot be read.
     let isComplete: Bool
 
@@ -26,19 +30,21 @@ struct TransactionClaims {
         var isComplete = true
         guard case .told(let bundleID) = payload.identifier("bundleId"),
             let environment = Environment(payload["environment"]),
-            let purchase = StorePurchase(claims: payload, noting: &isComplete)
+            var purchase = StorePurchase(claims: payload, noting: &isComplete)
         else { return nil }
-        self.purchase = purchase
         self.bundleID = bundleID
         self.environment = environment
-        // These two decide nothing.
-        var isTold = true
-        priceInThousandths = payload.integer("price").value(noting: &isTold)
-        storefront = payload.identifier("storefront").value(noting: &isTold)?.text
         signedDate = payload.date("signedDate")
         let percentage = payload.integer("revocationPercentage").value(noting: &isComplete)
         revocationPercentage = percentage.flatMap { Int32(exactly: $0) }
         if percentage != nil, revocationPercentage == nil { isComplete = false }
+        revocationType = payload.identifier("revocationType").told?.text
+        subscriptionGroupID = payload.identifier("subscriptionGroupIdentifier").told?.text
+        previousOriginalTransactionID =
+            payload.identifier("previousOriginalTransactionId").value(noting: &isComplete)
+        purchase.refundedMilliPercent = revocationPercentage
+        purchase.revocationType = revocationType
+        self.purchase = purchase
         self.isComplete = isComplete
     }
 }
@@ -79,8 +85,21 @@ extension StorePurchase {
             currency: claims.identifier("currency").told?.text.uppercased(),
             appTransactionID: claims.identifier("appTransactionId").told)
         self.ownership = ownership ?? .purchased
+        subscriptionGroupID = claims.identifier("subscriptionGroupIdentifier").told?.text
         isUpgraded = claims.flag("isUpgraded").value(noting: &isComplete) ?? false
         type = claims.text("type").value(noting: &isComplete).map(PurchaseType.init(claim:))
+        told = PurchaseFacts(claims: claims)
+    }
+}
+
+extension PurchaseFacts {
+    /// Nothing of it decides: what cannot be read counts as absent.
+    fileprivate convenience init?(claims: JSONValue) {
+        func word(_ name: String) -> String? { claims.identifier(name).told?.text }
+        self.init(
+            priceMilliunits: claims.integer("price").told, storefront: word("storefront"),
+            offerType: claims.integer("offerType").told.flatMap { Int32(exactly: $0) },
+            offerDiscountType: word("offerDiscountType"), transactionReason: word("transactionReason"))
     }
 }
 

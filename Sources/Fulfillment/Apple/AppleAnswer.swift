@@ -1,3 +1,5 @@
+import Timestamps
+
 /// What one try at Apple gave. Trouble and wrong credentials are values too: neither is ever a verdict.
 public enum AppleAnswer: Sendable, Equatable {
     case genuine(GenuineReceipt)

@@ -1,3 +1,6 @@
+import Identifiers
+import Timestamps
+
 public enum StoreEnvironment: String, Sendable, CaseIterable {
     case production = "Production"
     case sandbox = "Sandbox"
@@ -22,6 +25,9 @@ public struct StorePurchase: Sendable, Equatable {
     public var appAccountToken: String?
     /// Upper case, where Apple tells it.
     public var currency: String?
+    private var details = Details()
+    /// What else Apple tells of it; nil where that is nothing.
+    public var told: PurchaseFacts?
     /// Apple's number of one Apple account in one app, where it tells it: the same for all that the account buys there.
     public var appTransactionID: AppTransactionID?
 
@@ -42,6 +48,31 @@ public struct StorePurchase: Sendable, Equatable {
         self.appAccountToken = appAccountToken
         self.currency = currency
         self.appTransactionID = appTransactionID
+    }
+
+    /// Thousandths of a percent that Apple took back, where it tells them; nil is all of it.
+    public var refundedMilliPercent: Int32? {
+        get { details.refundedMilliPercent }
+        set { details.refundedMilliPercent = newValue }
+    }
+
+    /// Apple's `revocationType`, such as `REFUND_PRORATED`, where it tells it.
+    public var revocationType: String? {
+        get { details.revocationType }
+        set { details.revocationType = newValue }
+    }
+
+    /// Of an auto-renewable subscription, where Apple tells it.
+    public var subscriptionGroupID: String? {
+        get { details.subscriptionGroupID }
+        set { details.subscriptionGroupID = newValue }
+    }
+
+    /// What most purchases do not have.
+    private struct Details: Sendable, Equatable {
+        var refundedMilliPercent: Int32?
+        var revocationType: String?
+        var subscriptionGroupID: String?
     }
 
     public var isFamilyShared: Bool { ownership == .familyShared }
@@ -88,10 +119,18 @@ public struct GenuineReceipt: Sendable, Equatable {
     public var isExpiredSubscription: Bool
     /// New periods appear behind the same bytes, so that the answer must not be remembered.
     public var holdsAutoRenewable: Bool
+    /// When verifyReceipt answered; nil for a transaction that Apple signed.
+    public var answeredAt: Timestamp?
+    /// What verifyReceipt tells of its subscriptions' renewal (`pending_renewal_info`).
+    public var renewals: [RenewalInfo] = []
+    /// `latest_receipt` of a receipt with subscriptions, in base64: the same with all periods since.
+    public var latestReceipt: String?
+    /// When Apple made it; nil where that is not told, as of a single transaction.
+    public var createdAt: Timestamp?
 
     public init(
         bundleID: BundleID, appAppleID: Int64? = nil, environment: StoreEnvironment, purchases: [StorePurchase],
-        isExpiredSubscription: Bool = false, holdsAutoRenewable: Bool = false
+        isExpiredSubscription: Bool = false, holdsAutoRenewable: Bool = false, createdAt: Timestamp? = nil
     ) {
         self.bundleID = bundleID
         self.appAppleID = appAppleID
@@ -99,6 +138,7 @@ public struct GenuineReceipt: Sendable, Equatable {
         self.purchases = Self.inOrder(purchases)
         self.isExpiredSubscription = isExpiredSubscription
         self.holdsAutoRenewable = holdsAutoRenewable
+        self.createdAt = createdAt
     }
 
     private static func inOrder(_ purchases: [StorePurchase]) -> [StorePurchase] {

@@ -25,6 +25,12 @@ public enum TraceParent {
         }
     }
 
+    /// Of the whole trace, 32 digits; nil where it is not sound.
+    public static func traceID(of value: String) -> String? {
+        let bytes = Array(value.utf8)
+        return isSound(bytes) ? String(decoding: bytes[3..<35], as: UTF8.self) : nil
+    }
+
     private static func isHex(_ digits: ArraySlice<UInt8>) -> Bool {
         digits.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
     }

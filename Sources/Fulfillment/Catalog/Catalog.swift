@@ -1,3 +1,5 @@
+import Timestamps
+
 /// What the studio sells: its apps, their policies and their products.
 public struct Catalog: Sendable, Equatable {
     /// Counts imports. 0 is no catalog at all.
@@ -20,18 +22,37 @@ public struct AppPolicy: Sendable, Equatable {
     public var serverAPI: ServerAPICredentials?
     public var verification = Verification.apple
     public var sandbox = SandboxPolicy.reject
-    public var accountToken = AccountTokenPolicy.compare
-    public var accountTokenIs = AccountTokenMeaning.none
+    private var accountTokenTerms = AccountTokenTerms()
     /// Purchases before it that the ledger does not know are held.
     public var cutover: Timestamp?
     public var acceptsFamilyShared = false
     /// Nil admits all. Upper case.
     public var currencies: Set<String>?
     public var risk = RiskThresholds()
+    public var announcements = AnnouncementPolicy()
     public var products: [ProductID: Product] = [:]
 
     public init(bundleID: BundleID) {
         self.bundleID = bundleID
+    }
+
+    public var accountToken: AccountTokenPolicy {
+        get { accountTokenTerms.policy }
+        set { accountTokenTerms.policy = newValue }
+    }
+
+    public var accountTokenIs: AccountTokenMeaning {
+        get { accountTokenTerms.meaning }
+        set { accountTokenTerms.meaning = newValue }
+    }
+
+    private struct AccountTokenTerms: Sendable, Equatable {
+        var policy = AccountTokenPolicy.compare
+        var meaning = AccountTokenMeaning.none
+    }
+
+    public var followsRenewals: Bool {
+        (announcements.renewals ?? (serverAPI == nil ? .off : .follow)) == .follow
     }
 
     public enum Verification: String, Sendable, CaseIterable {
@@ -79,6 +100,53 @@ public struct ServerAPICredentials: Sendable, Hashable {
     }
 }
 
+/// What is done with what Apple tells by itself, and what Apple is asked and told besides.
+public struct AnnouncementPolicy: Sendable, Equatable {
+    /// Apple's notification history is asked for; only with `serverAPI`.
+    public var readsNotificationHistory = true
+    public var missedPurchases = MissedPurchasePolicy.report
+    /// Nil: subscriptions are followed where there is a `serverAPI`.
+    public var renewals: RenewalPolicy?
+    /// Apple is asked before a receipt is refused as unauthentic or malformed.
+    public var asksBeforeRefusing = false
+    /// New consumables of receipts are looked up before they are granted.
+    public var checksRefunds = false
+    /// Apple is told of what is delivered.
+    public var finishesGrants = false
+    /// Nil: Apple's questions about refunds are not answered.
+    public var consumption: ConsumptionPolicy?
+
+    public init() {}
+
+    /// What becomes of purchases that nobody submitted.
+    public enum MissedPurchasePolicy: String, Sendable, CaseIterable {
+        case report
+        case grant
+        case off
+    }
+
+    public enum RenewalPolicy: String, Sendable, CaseIterable {
+        case follow
+        case off
+    }
+}
+
+/// How Apple's questions about refunds are answered. That there is one says that the players agreed to it.
+public struct ConsumptionPolicy: Sendable, Equatable {
+    /// Nil: none is sent.
+    public var refundPreference: RefundPreference?
+    public var providesSampleContent = false
+
+    public init() {}
+
+    /// As the catalog and the game say it.
+    public enum RefundPreference: String, Sendable, CaseIterable {
+        case decline
+        case grantFull = "grant_full"
+        case grantProrated = "grant_prorated"
+    }
+}
+
 public struct RiskThresholds: Sendable, Equatable {
     public var sharedDevicePlayers = 5
     public var manyAccounts = 5
@@ -94,6 +162,8 @@ public struct Product: Sendable, Equatable {
     public var onRetired = RetiredAction.hold
     /// Granted transactions for each player and UTC day of purchase.
     public var dailyLimit: Int?
+    /// Each paid period is goods, also when it is told after its end. Auto-renewable only.
+    public var grantsLatePeriods = false
     /// A JSON object, copied into granted events as it is.
     public var payload: String?
 

@@ -1,18 +1,23 @@
+import Encodings
+import Identifiers
+import Timestamps
+
 extension OutcomeEvent {
     /// The most transactions that an event lists; `transactions_total` counts all.
     public static let maximumListedTransactions = 100
 
     /// The first revision of a transaction: its grant.
     static func granted(
-        _ purchase: StorePurchase, payload: String?, to submission: Submission, environment: StoreEnvironment,
-        at now: Timestamp, risk: [RiskSignal] = [], transactions: [TransactionOutcome]
+        _ purchase: StorePurchase, payload: String?, to submission: Submission,
+        from source: PurchaseSource = .submission,
+        environment: StoreEnvironment, at now: Timestamp, risk: [RiskSignal] = [], transactions: [TransactionOutcome]
     ) -> OutcomeEvent {
         let kind = Kind.granted
         let id = eventID(kind, transaction: purchase.transactionID, revision: 1)
         var json = JSONWriter()
         json.beginObject()
         json.begin(kind, id: id, at: now)
-        json.write(submission)
+        json.write(submission, from: source)
         json.member("transaction_id", purchase.transactionID.text)
         json.member("original_transaction_id", purchase.originalTransactionID.text)
         json.member("product_id", purchase.productID.text)
@@ -21,6 +26,7 @@ extension OutcomeEvent {
         json.member("environment", environment.rawValue)
         json.member("purchased_at", purchase.purchasedAt.rfc3339)
         json.member("expires_at", ifPresent: purchase.expiresAt?.rfc3339)
+        json.writeTold(of: purchase)
         json.name("revision")
         json.number(1)
         if let payload {
@@ -35,13 +41,19 @@ extension OutcomeEvent {
             occurredAt: now, risk: risk, value: json.bytes)
     }
 
-    /// A rejection or a hold of a submission, at this record.
+    /// A rejection or a hold of a submission, at its record, or of a purchase that nobody submitted.
     static func answer(
-        _ kind: Kind, reason: Reason, to submission: Submission, identity: NameBasedUUID, position: RecordPosition,
-        at now: Timestamp, risk: [RiskSignal] = [], transactions: [TransactionOutcome]
+        _ kind: Kind, reason: Reason, to decision: PendingDecision, risk: [RiskSignal] = [],
+        transactions: [TransactionOutcome]
     ) -> OutcomeEvent {
-        answer(
-            kind, id: eventID(kind, submission: identity, position: position), reason: reason, to: submission, at: now,
+        let id =
+            if decision.source != .submission, let transaction = transactions.first?.transactionID {
+                eventID(kind, transaction: transaction, timesHeld: decision.position.offset)
+            } else {
+                eventID(kind, submission: decision.identity, position: decision.position)
+            }
+        return answer(
+            kind, id: id, reason: reason, to: decision.submission, from: decision.source, at: decision.decidedAt,
             risk: risk, transactions: transactions)
     }
 
@@ -49,21 +61,25 @@ extension OutcomeEvent {
     static func rejected(
         _ reason: Reason, endOf hold: LeasedHold, at now: Timestamp, transaction: TransactionOutcome
     ) -> OutcomeEvent {
-        let id = eventID(
-            endOfHold: hold.transactionID, submission: hold.identity, position: hold.position)
+        let source = hold.announced?.source ?? .submission
+        let id =
+            source == .submission
+            ? eventID(endOfHold: hold.transactionID, submission: hold.identity, position: hold.position)
+            : eventID(.rejected, transaction: hold.transactionID, timesHeld: hold.position.offset)
         return answer(
-            .rejected, id: id, reason: reason, to: hold.submission, at: now, transactions: [transaction])
+            .rejected, id: id, reason: reason, to: hold.submission, from: source, at: now, transactions: [transaction])
     }
 
     private static func answer(
-        _ kind: Kind, id: NameBasedUUID, reason: Reason, to submission: Submission, at now: Timestamp,
-        risk: [RiskSignal] = [], transactions: [TransactionOutcome]
+        _ kind: Kind, id: NameBasedUUID, reason: Reason, to submission: Submission,
+        from source: PurchaseSource = .submission, at now: Timestamp, risk: [RiskSignal] = [],
+        transactions: [TransactionOutcome]
     ) -> OutcomeEvent {
         let first = transactions.last { $0.reason == reason && ($0.outcome == .held) == (kind == .held) }?.transactionID
         var json = JSONWriter()
         json.beginObject()
         json.begin(kind, id: id, at: now)
-        json.write(submission)
+        json.write(submission, from: source)
         json.member("reason", reason.rawValue)
         json.member("detail", reason.detail)
         if kind == .held { json.write(risk) }
@@ -80,7 +96,7 @@ extension OutcomeEvent {
     ) -> OutcomeEvent {
         let identity = submission.identity(proof: proof ?? position.content)
         return answer(
-            .rejected, reason: reason, to: submission, identity: identity, position: position,
+            .rejected, id: eventID(.rejected, submission: identity, position: position), reason: reason, to: submission,
             at: position.timestamp, transactions: [])
     }
 
@@ -94,6 +110,7 @@ extension OutcomeEvent {
         json.member("player_id", sender.playerID.text)
         json.member("bundle_id", ifPresent: sender.bundleID?.text)
         json.member("order_id", ifPresent: sender.orderID)
+        json.member("source", PurchaseSource.submission.rawValue)
         json.member("reason", Reason.malformedSubmission.rawValue)
         json.member("detail", Reason.malformedSubmission.detail)
         json.write([], first: nil)
@@ -111,11 +128,12 @@ extension JSONWriter {
         member("occurred_at", time.rfc3339)
     }
 
-    fileprivate mutating func write(_ submission: Submission) {
+    fileprivate mutating func write(_ submission: Submission, from source: PurchaseSource) {
         member("submission_id", submission.submissionID.text)
         member("player_id", submission.playerID.text)
         member("bundle_id", submission.bundleID.text)
         member("order_id", ifPresent: submission.orderID)
+        member("source", source.rawValue)
     }
 
     fileprivate mutating func write(_ risk: [RiskSignal]) {

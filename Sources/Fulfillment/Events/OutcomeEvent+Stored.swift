@@ -1,3 +1,7 @@
+import Encodings
+import Identifiers
+import Timestamps
+
 extension OutcomeEvent {
     /// Takes an event up again from its stored bytes. Nil where they are not an event's: a fault of the store.
     public init?(stored value: [UInt8]) {
@@ -7,6 +11,7 @@ extension OutcomeEvent {
             let playerID = json["player_id"]?.string,
             let occurredAt = json["occurred_at"]?.string.flatMap({ Timestamp(rfc3339: $0) }),
             let subject = json["transaction_id"]?.string ?? json["submission_id"]?.string
+                ?? json["original_transaction_id"]?.string
         else { return nil }
         self.init(
             eventID: id, kind: kind, reason: json["reason"]?.string.flatMap(Reason.init(rawValue:)),

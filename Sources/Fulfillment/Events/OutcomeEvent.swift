@@ -1,3 +1,6 @@
+import Identifiers
+import Timestamps
+
 /// An event of section 3 as it is published: its bytes are made once and never again.
 public struct OutcomeEvent: Sendable, Equatable {
     public enum Kind: String, Sendable, CaseIterable {
@@ -6,6 +9,8 @@ public struct OutcomeEvent: Sendable, Equatable {
         case held = "receipt.held"
         case revoked = "receipt.revoked"
         case reinstated = "receipt.reinstated"
+        case subscriptionChanged = "subscription.changed"
+        case refundRequested = "refund.requested"
     }
 
     public let eventID: NameBasedUUID
@@ -13,7 +18,7 @@ public struct OutcomeEvent: Sendable, Equatable {
     /// Nil for a granted one.
     public let reason: Reason?
     public let playerID: PlayerID
-    /// The transaction, else the submission: the CloudEvents subject.
+    /// The transaction, else the submission; of a subscription its original transaction: the CloudEvents subject.
     public let subject: Identifier
     public let occurredAt: Timestamp
     /// What a granted or held one lists.
@@ -56,6 +61,14 @@ public struct OutcomeEvent: Sendable, Equatable {
         NameBasedUUID(
             "submission event", kind.rawValue, submission.description, position.topic, String(position.partition),
             String(position.offset))
+    }
+
+    /// Rejected and held events of a purchase that nobody submitted.
+    /// - Parameter timesHeld: how often it was held before.
+    public static func eventID(
+        _ kind: Kind, transaction: StoreTransactionID, timesHeld: Int64
+    ) -> NameBasedUUID {
+        NameBasedUUID("announced event", kind.rawValue, transaction.text, String(timesHeld))
     }
 
     /// The rejection that ends a hold: one record may have left several transactions held.

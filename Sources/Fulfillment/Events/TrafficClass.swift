@@ -20,11 +20,13 @@ public enum TrafficClass: String, Sendable, CaseIterable {
     ///   - events: of one submission, at least one.
     ///   - isLocal: decided without asking anyone.
     public init(_ events: [OutcomeEvent], isLocal: Bool) {
-        guard events.allSatisfy({ $0.kind == .rejected }) else {
+        // What a subscription has become, or what Apple's answer shows to be refunded, is no answer to the submission.
+        let answers = events.filter { $0.kind != .subscriptionChanged && $0.kind != .revoked }
+        guard answers.allSatisfy({ $0.kind == .rejected }) else {
             self = .genuine
             return
         }
-        switch events.last?.reason {
+        switch answers.last?.reason {
         case .alreadyGranted, .ownedByOtherPlayer: self = .repeated
         case .foreignApp: self = .foreign
         case .malformedSubmission: self = .junk
@@ -33,7 +35,8 @@ public enum TrafficClass: String, Sendable, CaseIterable {
         case .tooManyWaiting, .accountNotFound, .transactionNotFound, .refusedByApple: self = .unverifiable
         case .unknownApp, .sandboxNotAllowed, .noPurchase, .productMismatch, .ownershipDisputed, .bindingMismatch,
             .upgraded,
-            .cancelled, .familyShared, .subscriptionExpired, .unknownOwnership, .kindMismatch, .bindingMissing,
+            .cancelled, .revokedByOperator, .familyShared, .subscriptionExpired, .unknownOwnership, .kindMismatch,
+            .bindingMissing,
             .beforeCutover, .unknownProduct, .retiredProduct, .currencyNotAllowed, .dailyLimit, .refusedByOperator,
             .refund, .revoke, nil:
             self = .other

@@ -1,3 +1,6 @@
+import Identifiers
+import Timestamps
+
 /// What is to become of a held transaction, on its way into the ledger.
 public struct HoldDecision: Sendable {
     public let hold: LeasedHold
@@ -7,13 +10,13 @@ public struct HoldDecision: Sendable {
     /// - Parameter verdict: on Apple's new answer, with `hold.waived` let pass.
     public init(
         _ hold: LeasedHold, verdict: Verdict, environment: StoreEnvironment, decidedAt: Timestamp,
-        catalogVersion: Int64,
-        tokenUse: AccountTokenUse = .none
+        catalogVersion: Int64, tokenUse: AccountTokenUse = .none, finishesGrants: Bool = false,
+        subscriptions: ToldSubscriptions = .none
     ) {
         self.hold = hold
         decision = PendingDecision(
             hold, verdict: verdict, environment: environment, decidedAt: decidedAt, catalogVersion: catalogVersion,
-            tokenUse: tokenUse)
+            tokenUse: tokenUse, finishesGrants: finishesGrants, subscriptions: subscriptions)
     }
 
     /// An operator refuses it.
@@ -47,10 +50,20 @@ public struct HoldDecision: Sendable {
         if case .whole(let reason, _) = decision.verdict { return rejected(reason) }
         guard let judged else { return .notTold }
         switch decision.settlement(of: judged, in: view, waived: hold.waived) {
-        case .won: return rejected(.alreadyGranted)
+        case .won, .repeatedPeriod: return rejected(.alreadyGranted)
         case .reject(let reason): return rejected(reason)
         case .hold(let reason), .stillHeld(let reason): return .held(reason)
         case .grant(let payload): return granted(judged, payload: payload, in: &view)
+        }
+    }
+
+    /// Why nobody is to have the purchase once its hold has ended for `reason`, nil where another player may: Apple's newest
+    /// word is older in what it told by itself, and what an operator has decided between two players is not disputed again.
+    public func reasonAgainstAnybody(after reason: Reason?) -> Reason? {
+        switch reason {
+        case .cancelled, .upgraded, .familyShared: reason
+        case .ownedByOtherPlayer where hold.waived.contains(.ownershipDisputed): reason
+        default: nil
         }
     }
 
@@ -58,14 +71,14 @@ public struct HoldDecision: Sendable {
         view.enterGrant(of: judged, decision: decision)
         let purchase = judged.purchase
         let event = OutcomeEvent.granted(
-            purchase, payload: payload, to: decision.submission, environment: decision.environment,
-            at: decision.decidedAt, risk: hold.risk,
+            purchase, payload: payload, to: decision.submission, from: decision.source,
+            environment: decision.environment, at: decision.decidedAt, risk: hold.risk,
             transactions: [
                 TransactionOutcome(
                     transactionID: purchase.transactionID, productID: purchase.productID, outcome: .granted,
                     reason: nil)
             ])
-        return .granted(Settlement.NewGrant(purchase: purchase, kind: judged.kind, event: event))
+        return .granted(decision.newGrant(of: judged, event, in: view))
     }
 
     private func rejected(_ reason: Reason) -> Settled {
@@ -79,14 +92,15 @@ public struct HoldDecision: Sendable {
 extension PendingDecision {
     fileprivate convenience init(
         _ hold: LeasedHold, verdict: Verdict, environment: StoreEnvironment, decidedAt: Timestamp,
-        catalogVersion: Int64,
-        tokenUse: AccountTokenUse
+        catalogVersion: Int64, tokenUse: AccountTokenUse, finishesGrants: Bool, subscriptions: ToldSubscriptions
     ) {
         self.init(
             submission: hold.submission, position: hold.position,
             // Never read: a hold's end remembers nothing of its proof.
             proof: Digest256(bytes: []),
             identity: hold.identity, verdict: verdict, environment: environment, evidence: nil, decidedAt: decidedAt,
-            catalogVersion: catalogVersion, traceparent: hold.traceparent, tokenUse: tokenUse)
+            catalogVersion: catalogVersion, traceparent: hold.traceparent,
+            tokenUse: hold.announced?.isRenewal == true ? .none : tokenUse, finishesGrants: finishesGrants,
+            subscriptions: subscriptions, announced: hold.announced)
     }
 }

@@ -1,3 +1,6 @@
+import Identifiers
+import Timestamps
+
 /// A held transaction under a lease: no other replica takes it before the lease is over.
 public struct LeasedHold: Sendable {
     /// When the lease ends, in PostgreSQL's microseconds: what tells this lease from a later one.
@@ -30,13 +33,15 @@ public struct LeasedHold: Sendable {
     /// Tries without a verdict since the last decision.
     public let tries: Int
     public let lease: Lease
+    /// Nil where it was submitted.
+    public let announced: AnnouncedTerms?
 
     public init(
         transactionID: StoreTransactionID, originalTransactionID: StoreTransactionID, productID: ProductID,
         reason: Reason, waived: Set<Reason>, isReleased: Bool, isDue: Bool, submission: Submission,
         identity: NameBasedUUID,
         position: RecordPosition, traceparent: String?, evidence: GenuineReceipt?, dailyCount: Int?, tries: Int,
-        lease: Lease, risk: [RiskSignal] = []
+        lease: Lease, risk: [RiskSignal] = [], announced: AnnouncedTerms? = nil
     ) {
         self.transactionID = transactionID
         self.originalTransactionID = originalTransactionID
@@ -54,6 +59,7 @@ public struct LeasedHold: Sendable {
         self.tries = tries
         self.lease = lease
         self.risk = risk
+        self.announced = announced
     }
 
     /// What can be said under another catalog before Apple is asked.
@@ -72,7 +78,7 @@ public struct LeasedHold: Sendable {
         else { return .mayEnd }
         let judge = Judge(
             submission: submission, app: app, recordTimestamp: position.timestamp, now: now,
-            signature: .notProvable, waived: waived)
+            signature: .notProvable, waived: waived, announced: announced)
         guard judge.reasonAgainst(evidence) == nil else { return .mayEnd }
         let judged = judge.judged(purchase, in: evidence)
         switch judged.verdict {

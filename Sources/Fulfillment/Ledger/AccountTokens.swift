@@ -1,3 +1,5 @@
+import Identifiers
+
 /// A token of one app. Only its hash is kept: a token is personal, and whoever knows one can pass for its player.
 public struct AccountTokenKey: Sendable, Hashable, Comparable {
     public let bundleID: BundleID
@@ -23,10 +25,13 @@ public struct AccountTokenFacts: Sendable, Equatable {
     public var learntOf: PlayerID?
     /// Who was granted or holds a transaction with it on both sides; of a constant not all.
     public var senders: Set<PlayerID>
+    /// Whose it is by `player-accounts`.
+    public var told: PlayerID?
 
-    public init(learntOf: PlayerID? = nil, senders: Set<PlayerID> = []) {
+    public init(learntOf: PlayerID? = nil, senders: Set<PlayerID> = [], told: PlayerID? = nil) {
         self.learntOf = learntOf
         self.senders = senders
+        self.told = told
     }
 
     public var isConstant: Bool { senders.count > Self.maximumSenders }
@@ -52,17 +57,21 @@ extension AppPolicy {
 extension PendingDecision {
     /// Tokens of which something may be learnt: those of transactions that may be granted or held, on both sides.
     public var learnableTokens: Set<AccountTokenKey> {
-        tokens { isBound($0) ? submission.appAccountToken : nil }
+        tokenUse == .none ? [] : tokens(but: \.isRejection, of: { isBound($0) ? submission.appAccountToken : nil })
     }
 
     /// Tokens whose player is of interest: the submission's and its transactions'.
-    public var mentionedTokens: Set<AccountTokenKey> { tokens { mentionedToken(of: $0) } }
+    public var mentionedTokens: Set<AccountTokenKey> {
+        if announced?.isRenewal == true { return [] }
+        return tokens(but: { $0 == .reject(.bindingMismatch) }, of: { mentionedToken(of: $0) })
+    }
 
-    private func tokens(_ token: (StorePurchase) -> String?) -> Set<AccountTokenKey> {
-        guard tokenUse != .none, case .each(let judged) = verdict else { return [] }
+    private func tokens(
+        but isExempt: (JudgedPurchase.Verdict) -> Bool, of token: (StorePurchase) -> String?
+    ) -> Set<AccountTokenKey> {
+        guard case .each(let judged) = verdict else { return [] }
         var keys: Set<AccountTokenKey> = []
-        for purchase in judged {
-            if case .reject = purchase.verdict { continue }
+        for purchase in judged where !isExempt(purchase.verdict) {
             if let token = token(purchase.purchase) { keys.insert(key(of: token)) }
         }
         return keys
@@ -74,6 +83,14 @@ extension PendingDecision {
 
     private func key(of token: String) -> AccountTokenKey {
         AccountTokenKey(bundleID: submission.bundleID, token: token)
+    }
+
+    /// By `player-accounts` the token is another player's.
+    func isTokenToldOfAnother(_ purchase: StorePurchase, in view: LedgerView) -> Bool {
+        guard announced?.isRenewal != true, let token = mentionedToken(of: purchase),
+            let player = view.tokens[key(of: token)]?.told
+        else { return false }
+        return player != submission.playerID
     }
 
     /// The transaction's token was learnt as another player's.
@@ -92,5 +109,11 @@ extension PendingDecision {
         if isGranted, facts.learntOf == nil { facts.learntOf = submission.playerID }
         if !facts.isConstant { facts.senders.insert(submission.playerID) }
         view.tokens[key(of: token)] = facts
+    }
+}
+
+extension JudgedPurchase.Verdict {
+    public var isRejection: Bool {
+        if case .reject = self { true } else { false }
     }
 }

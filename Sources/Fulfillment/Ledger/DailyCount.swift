@@ -1,3 +1,5 @@
+import Timestamps
+
 /// What a product's `daily_limit` counts together: one player's transactions of it that were bought on one UTC day.
 public struct DailyCount: Sendable, Hashable {
     public let bundleID: BundleID

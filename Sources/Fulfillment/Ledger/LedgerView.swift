@@ -1,3 +1,5 @@
+import Timestamps
+
 /// The rows that a settlement is decided by: read under the claims' locks, and changed as the batch goes on.
 public struct LedgerView: Sendable {
     public struct Claim: Sendable, Equatable {
@@ -5,6 +7,8 @@ public struct LedgerView: Sendable {
         public var player: PlayerID?
         /// The non-consumable granted under it, and not revoked since.
         public var grantedTransaction: StoreTransactionID?
+        /// The non-consumable granted under it was taken back then, by an operator's decision only.
+        public var operatorRevokedAt: Timestamp?
 
         public init(player: PlayerID?, grantedTransaction: StoreTransactionID? = nil) {
             self.player = player
@@ -16,7 +20,10 @@ public struct LedgerView: Sendable {
         public var player: PlayerID
         /// Nil for a grant that an earlier system delivered.
         public var submission: NameBasedUUID?
+        /// Nothing of it is left.
         public var isRevoked: Bool
+        /// Since when, where that is an operator's decision only.
+        public var operatorRevokedAt: Timestamp?
         public var event: [UInt8]?
         /// Its player's submission had the transaction's token.
         public var isBound: Bool
@@ -45,11 +52,13 @@ public struct LedgerView: Sendable {
     /// By original transaction.
     public var claims: [StoreTransactionID: Claim]
     public var grants: [StoreTransactionID: Grant]
+    /// The transactions that periods of subscriptions were granted by.
+    public var periods: [GrantedPeriod: Set<StoreTransactionID>] = [:]
     public var holds: [StoreTransactionID: Hold]
     /// Players who were refused a transaction by an operator. It outlives the hold, and any other player's.
     public var refusals: [StoreTransactionID: Set<PlayerID>]
-    /// What Apple took back, whether it was granted or not, and when.
-    public var refunds: [RefundKey: Timestamp] = [:]
+    /// What Apple took back, whether it was granted or not.
+    public var refunds: [RefundKey: GrantRevocations.Revocation] = [:]
     /// Granted and not revoked, for each product with a limit: complete for what the decisions may grant.
     public var dailyCounts: [DailyCount: Int]
     public var risk = RiskFacts()
@@ -66,5 +75,13 @@ public struct LedgerView: Sendable {
         self.holds = holds
         self.refusals = refusals
         self.dailyCounts = dailyCounts
+    }
+    /// A non-consumable that was taken back may be bought again: no grant is under its claim any more.
+    public mutating func freeRevoked(_ original: StoreTransactionID) {
+        guard let granted = claims[original]?.grantedTransaction else { return }
+        let grant = grants[granted]
+        guard grant?.isRevoked ?? true else { return }
+        claims[original]?.grantedTransaction = nil
+        claims[original]?.operatorRevokedAt = grant?.operatorRevokedAt
     }
 }

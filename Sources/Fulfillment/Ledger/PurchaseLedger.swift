@@ -1,3 +1,5 @@
+import Timestamps
+
 /// The seam to the database: who was granted what, and what was answered.
 public protocol PurchaseLedger: Sendable {
     /// What is known of a record and of its proof, before Apple is asked. Many callers share one round trip.
@@ -85,15 +87,24 @@ public final class PendingDecision: Sendable {
     /// From where on its events carry signals; nil: they carry none.
     public let risk: RiskThresholds?
     public let tokenUse: AccountTokenUse
+    /// What its evidence tells of subscriptions, where its app follows them.
+    public let subscriptions: ToldSubscriptions
+    /// Apple is to be told of what is granted, or was.
+    public let finishesGrants: Bool
     /// For people; it decides nothing.
     public let trace: DecisionTrace?
+    /// Nil where it was submitted.
+    public let announced: AnnouncedTerms?
+    /// Its record was refused here, and Apple says otherwise: a rejection was published before.
+    public let isSecond: Bool
 
     /// - Parameter identity: nil: the submission's with this proof.
     public init(
         submission: Submission, position: RecordPosition, proof: Digest256, identity: NameBasedUUID? = nil,
         verdict: Verdict, environment: StoreEnvironment, evidence: GenuineReceipt?, decidedAt: Timestamp,
         catalogVersion: Int64, traceparent: String?, parkedID: NameBasedUUID? = nil, risk: RiskThresholds? = nil,
-        tokenUse: AccountTokenUse = .none, trace: DecisionTrace? = nil
+        tokenUse: AccountTokenUse = .none, finishesGrants: Bool = false, subscriptions: ToldSubscriptions = .none,
+        trace: DecisionTrace? = nil, announced: AnnouncedTerms? = nil, isSecond: Bool = false
     ) {
         self.submission = submission
         self.position = position
@@ -108,7 +119,26 @@ public final class PendingDecision: Sendable {
         self.parkedID = parkedID
         self.risk = risk
         self.tokenUse = tokenUse
+        self.subscriptions = subscriptions
+        self.finishesGrants = finishesGrants
         self.trace = trace
+        self.announced = announced
+        self.isSecond = isSecond
+    }
+
+    public var source: PurchaseSource { announced?.source ?? .submission }
+
+    /// Whether it is published: of a second decision only what grants or holds, for the rejection's id is the record's,
+    /// and it is taken.
+    public func publishes(_ event: OutcomeEvent) -> Bool { !isSecond || event.kind != .rejected }
+}
+
+extension RecordPosition {
+    /// Of a second decision on the record: it is stored beside whatever is stored of the record itself, and once.
+    public var ofSecondDecision: RecordPosition {
+        RecordPosition(
+            topic: topic, partition: partition, offset: offset, timestamp: timestamp,
+            content: Digest256(hashing: Array("second decision".utf8) + content.bytes))
     }
 }
 

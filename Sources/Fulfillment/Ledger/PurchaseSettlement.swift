@@ -1,3 +1,5 @@
+import Identifiers
+
 /// What becomes of one purchase when its verdict meets the ledger.
 enum PurchaseSettlement {
     /// This very submission won it earlier. Nil: a grant without an event, from an earlier system.
@@ -8,6 +10,8 @@ enum PurchaseSettlement {
     /// As it was: this player's hold is there already.
     case stillHeld(Reason)
     case reject(Reason)
+    /// Another transaction of the same period is granted to this player.
+    case repeatedPeriod
 }
 
 extension PendingDecision {
@@ -17,10 +21,15 @@ extension PendingDecision {
         of judged: JudgedPurchase, in view: LedgerView, waived: Set<Reason> = []
     ) -> PurchaseSettlement {
         if let known = ownership(of: judged, in: view, waived) { return known }
-        if view.isRefunded(judged, of: self) { return .reject(judged.reasonOfRefunded) }
+        if isTokenToldOfAnother(judged.purchase, in: view) { return .reject(.bindingMismatch) }
+        if view.isRefunded(judged, of: self) { return .reject(judged.reasonOfRevoked()) }
+        if view.isTakenBackByOperator(judged) { return .reject(judged.reasonOfRevoked(byOperator: true)) }
         // What is refused to every player is not disputed.
         if case .reject(let reason) = judged.verdict { return .reject(reason) }
-        if isTokenDisputed(judged.purchase, in: view, waived) { return .hold(.ownershipDisputed) }
+        if view.isPeriodGranted(judged) { return .repeatedPeriod }
+        if isOwnerDisputed(waived) || isTokenDisputed(judged.purchase, in: view, waived) {
+            return .hold(.ownershipDisputed)
+        }
         switch judged.verdict {
         case .grant where !view.hasRoom(for: judged, of: self): return .hold(.dailyLimit)
         case .grant(let payload): return .grant(payload: payload)
@@ -38,7 +47,8 @@ extension PendingDecision {
         if let grant = view.grants[purchase.transactionID] {
             if grant.player != player { return settlement(of: purchase, grantedToOther: grant, in: view, waived) }
             if grant.submission == identity { return .won(grant.event.flatMap(OutcomeEvent.init(stored:))) }
-            return .reject(grant.isRevoked ? judged.reasonOfRefunded : .alreadyGranted)
+            let byOperator = grant.operatorRevokedAt != nil
+            return .reject(grant.isRevoked ? judged.reasonOfRevoked(byOperator: byOperator) : .alreadyGranted)
         }
         if let hold = view.holds[purchase.transactionID] {
             if hold.player == player { return .stillHeld(hold.reason) }
@@ -47,10 +57,14 @@ extension PendingDecision {
         }
         if view.refusals[purchase.transactionID]?.contains(player) == true { return .reject(.refusedByOperator) }
         guard judged.isOwnedByOriginal, let claim = view.claims[purchase.originalTransactionID] else { return nil }
-        if let owner = claim.player, owner != player { return .reject(.ownedByOtherPlayer) }
-        let isNonConsumable = judged.kind == .nonConsumable
-        if isNonConsumable, claim.grantedTransaction != nil { return .reject(.alreadyGranted) }
-        return nil
+        // Where that is the dispute, an operator decides.
+        if let owner = claim.player, owner != player, announced?.disputesOwner != true {
+            return .reject(.ownedByOtherPlayer)
+        }
+        guard judged.kind == .nonConsumable, claim.grantedTransaction != nil else { return nil }
+        if claim.player == player { return .reject(.alreadyGranted) }
+        // It is granted once: a release leaves it with its owner.
+        return isOwnerDisputed(waived) ? nil : .reject(.ownedByOtherPlayer)
     }
 
     /// Disputed where the submission has the purchase's token, and the other player's had none.
@@ -68,6 +82,11 @@ extension PendingDecision {
         return waived.contains(.ownershipDisputed) ? .reject(.ownedByOtherPlayer) : .hold(.ownershipDisputed)
     }
 
+    /// A word about the token names this player, and another one owns the original transaction.
+    private func isOwnerDisputed(_ waived: Set<Reason>) -> Bool {
+        announced?.disputesOwner == true && !waived.contains(.ownershipDisputed)
+    }
+
     /// The app requires tokens, and this one was learnt as another player's.
     private func isTokenDisputed(_ purchase: StorePurchase, in view: LedgerView, _ waived: Set<Reason>) -> Bool {
         tokenUse == .holds && isBound(purchase) && isTokenOfAnother(purchase, in: view)
@@ -82,16 +101,23 @@ extension PendingDecision {
 
 extension JudgedPurchase {
     /// The order of reasons: who it is bound to comes before what became of it.
-    fileprivate var reasonOfRefunded: Reason {
+    fileprivate func reasonOfRevoked(byOperator: Bool = false) -> Reason {
         switch verdict {
         case .reject(.bindingMismatch): .bindingMismatch
         case .reject(.upgraded): .upgraded
-        default: .cancelled
+        case .reject(.cancelled): .cancelled
+        default: byOperator ? .revokedByOperator : .cancelled
         }
     }
 }
 
 extension LedgerView {
+    /// A copy of a non-consumable that an operator took back. Apple dates a restored copy when it was restored: its date tells
+    /// nothing, and who buys anew gets another original. A later period of a subscription is paid, and no copy.
+    fileprivate func isTakenBackByOperator(_ judged: JudgedPurchase) -> Bool {
+        judged.kind == .nonConsumable && claims[judged.purchase.originalTransactionID]?.operatorRevokedAt != nil
+    }
+
     mutating func enterGrant(of judged: JudgedPurchase, decision: PendingDecision) {
         let purchase = judged.purchase
         enterClaim(of: judged, player: decision.submission.playerID)
@@ -107,6 +133,7 @@ extension LedgerView {
                 risk.accountsOfPlayer[decision.playerOfApp, default: []].insert(account)
             }
         }
+        if let period = judged.period { periods[period, default: []].insert(purchase.transactionID) }
         decision.enterToken(of: purchase, isGranted: true, in: &self)
         if judged.dailyLimit != nil { dailyCounts[decision.dailyCount(of: purchase), default: 0] += 1 }
     }

@@ -1,3 +1,6 @@
+import Identifiers
+import Timestamps
+
 /// What the ledger knows of devices and days, as far as a batch's signals need it. Signals inform; they decide nothing.
 public struct RiskFacts: Sendable {
     public struct Device: Sendable, Hashable {

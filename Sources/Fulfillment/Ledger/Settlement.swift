@@ -1,9 +1,20 @@
+import Identifiers
+
 /// A decision settled against the ledger: what is to be written, and what is to be published.
 public struct Settlement: Sendable, Equatable {
     public struct NewGrant: Sendable, Equatable {
         public let purchase: StorePurchase
         public let kind: ProductKind?
         public let event: OutcomeEvent
+        /// Of a part that Apple took back before.
+        public var revocation: Revocation?
+    }
+
+    /// A grant that is revoked in part as soon as it is made.
+    public struct Revocation: Sendable, Equatable {
+        public let grant: GrantedPurchase
+        /// Nil where there is no player any more.
+        public let event: OutcomeEvent?
     }
 
     public struct NewHold: Sendable, Equatable {
@@ -13,15 +24,26 @@ public struct Settlement: Sendable, Equatable {
         public var risk: [RiskSignal] = []
     }
 
+    /// A granted transaction of which Apple is to be told that it is delivered.
+    public struct Finish: Sendable, Equatable {
+        public let transactionID: StoreTransactionID
+        /// Apple is told once this event is acknowledged.
+        public let eventID: NameBasedUUID
+    }
+
     public var grants: [NewGrant] = []
+    /// Of what was granted before. `grants` have their own.
+    public var finishes: [Finish] = []
     public var holds: [NewHold] = []
     /// Grants that this submission won earlier: their events come out again as they were.
     public var reissued: [OutcomeEvent] = []
     public var outcomes: [TransactionOutcome] = []
+    /// Already granted by another transaction of their period: nothing is written of these.
+    public var repeated: Set<StoreTransactionID> = []
     /// The submission's own event, where it is held or rejected.
     public var answer: OutcomeEvent?
 
-    /// Every event of the submission, grants in purchase order, then its own.
+    /// Every event of the submission: grants in purchase order, what is revoked of them at once, then its own.
     public var events: [OutcomeEvent] {
         var granted = grants.map(\.event)
         if !reissued.isEmpty {
@@ -29,7 +51,7 @@ public struct Settlement: Sendable, Equatable {
                 outcomes.enumerated().map { ($1.transactionID, $0) }, uniquingKeysWith: { first, _ in first })
             granted = (reissued + granted).sorted { places[$0.subject] ?? 0 < places[$1.subject] ?? 0 }
         }
-        return granted + (answer.map { [$0] } ?? [])
+        return granted + grants.compactMap { $0.revocation?.event } + (answer.map { [$0] } ?? [])
     }
 }
 
@@ -73,6 +95,7 @@ extension PendingDecision {
             switch self.settlement(of: purchase, in: view) {
             case .won(let event):
                 if let event { settlement.reissued.append(event) }
+                if let finish = finish(ofGranted: purchase, in: view) { settlement.finishes.append(finish) }
                 outcome = (event == nil ? .alreadyGranted : .granted, event == nil ? .alreadyGranted : nil)
             case .grant(let payload):
                 toGrant.append((purchase, payload))
@@ -83,7 +106,13 @@ extension PendingDecision {
             case .stillHeld(let reason):
                 outcome = (.held, reason)
             case .reject(let reason):
+                if reason == .alreadyGranted, let finish = finish(ofGranted: purchase, in: view) {
+                    settlement.finishes.append(finish)
+                }
                 outcome = (reason == .alreadyGranted ? .alreadyGranted : .rejected, reason)
+            case .repeatedPeriod:
+                settlement.repeated.insert(purchase.purchase.transactionID)
+                outcome = (.alreadyGranted, .alreadyGranted)
             }
             settlement.outcomes.append(
                 TransactionOutcome(
@@ -92,10 +121,11 @@ extension PendingDecision {
         }
         for (judged, payload) in toGrant {
             let event = OutcomeEvent.granted(
-                judged.purchase, payload: payload, to: submission, environment: environment, at: decidedAt,
+                judged.purchase, payload: payload, to: submission, from: source, environment: environment,
+                at: decidedAt,
                 risk: signals(on: judged.purchase, in: view), transactions: settlement.outcomes)
             view.grants[judged.purchase.transactionID]?.event = event.value
-            settlement.grants.append(Settlement.NewGrant(purchase: judged.purchase, kind: judged.kind, event: event))
+            settlement.grants.append(newGrant(of: judged, event, in: view))
         }
         for index in settlement.holds.indices {
             settlement.holds[index].risk = signals(on: settlement.holds[index].purchase, in: view)
@@ -131,7 +161,6 @@ extension PendingDecision {
         _ kind: OutcomeEvent.Kind, _ reason: Reason, _ outcomes: [TransactionOutcome], risk: [RiskSignal] = []
     ) -> OutcomeEvent {
         .answer(
-            kind, reason: reason, to: submission, identity: identity, position: position, at: decidedAt, risk: risk,
-            transactions: outcomes)
+            kind, reason: reason, to: self, risk: risk, transactions: outcomes)
     }
 }

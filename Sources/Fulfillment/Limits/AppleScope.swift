@@ -11,8 +11,18 @@ public struct AppleScope: Sendable, Hashable {
         self.environment = environment
     }
 
-    /// Requests a second for all replicas together: the setting, and a tenth of it for the sandbox, as Apple does.
-    public func share(ofRate perSecond: Double) -> Double {
-        environment == .production ? perSecond : perSecond / 10
+    /// Requests a second for all replicas together: the setting or a share of it, and a tenth of that for the sandbox, as
+    /// Apple does.
+    /// - Parameter perSecond: 0 is no limit.
+    public func rate(ofSetting perSecond: Double) -> AppleRate {
+        let endpoint = AppleEndpoint(rawValue: endpoint)
+        let share = endpoint == .notificationHistory ? AppleRate.historyShare : 1
+        let sandboxShare = environment == .production ? 1 : AppleRate.sandboxShare
+        if perSecond > 0 { return AppleRate(perSecond: perSecond * share * sandboxShare) }
+        guard let ownPerSecond = endpoint?.ownPerSecond else { return AppleRate(perSecond: 0) }
+        return AppleRate(perSecond: ownPerSecond * sandboxShare, isForSubmissions: false)
     }
+
+    /// Submissions wait for what it answers: where nobody is answered there, Apple as a whole is down.
+    public var isOfProofs: Bool { AppleEndpoint(rawValue: endpoint)?.isOfProofs ?? true }
 }

@@ -11,9 +11,15 @@ public struct RequestQueue<Element> {
 
     public var count: Int { lines.reduce(0) { $0 + $1.count } }
     public var isEmpty: Bool { lines.allSatisfy { $0.count == 0 } }
+    /// Of submissions.
     public var hasFresh: Bool { lines[0].count + lines[1].count > 0 }
+    /// Of submissions.
     public var hasProven: Bool { lines[0].count + lines[2].count > 0 }
-    public var hasRepeated: Bool { lines[2].count + lines[3].count > 0 }
+    /// Anything that has not failed before.
+    public var hasFirst: Bool { hasFresh || lines[4].count + lines[6].count > 0 }
+    public var hasDeferrable: Bool { lines.dropFirst(2).contains { $0.count > 0 } }
+    /// What receiptd asks by itself.
+    public var ownCount: Int { lines.dropFirst(RequestKind.submissions.count).reduce(0) { $0 + $1.count } }
 
     public func isWaiting(_ kind: RequestKind) -> Bool { lines[kind.index].count > 0 }
 
@@ -22,10 +28,15 @@ public struct RequestQueue<Element> {
         lines[kind.index].append(element)
     }
 
-    /// The kind whose turn it is, of those that may go.
+    /// The kind whose turn it is, of those that may go: one of the background only where no other may.
     public func next(where mayGo: (RequestKind) -> Bool = { _ in true }) -> RequestKind? {
+        next(inBackground: false, where: mayGo) ?? next(inBackground: true, where: mayGo)
+    }
+
+    private func next(inBackground: Bool, where mayGo: (RequestKind) -> Bool) -> RequestKind? {
         var best: RequestKind?
-        for kind in RequestKind.all where lines[kind.index].count > 0 {
+        for kind in RequestKind.all
+        where lines[kind.index].count > 0 && (kind.work == .background) == inBackground {
             if let best, nextTurns[best.index] <= nextTurns[kind.index] { continue }
             if mayGo(kind) { best = kind }
         }

@@ -1,8 +1,9 @@
 /// How many of the requests under way each kind may have.
 ///
-/// What failed before has a fifth while anything fresh waits, and never more than half: it may hang until the time-out,
-/// and what comes next must find places free. What is not proven has a fifth while anything proven waits, and leaves a
-/// fifth free while proven ones come.
+/// What failed before and what receiptd asks by itself have together a fifth while anything fresh waits, and never more than
+/// half: it may hang until the time-out, and what comes next must find places free. Of the background nothing goes while
+/// anything else waits. What is not proven has a fifth while anything proven waits, and leaves a fifth free while proven
+/// ones come.
 public struct RequestShares: Sendable {
     /// After so many requests in a row that are not proven, no place is kept free for proven ones.
     static let provenIsRareAfter = 500
@@ -19,22 +20,28 @@ public struct RequestShares: Sendable {
         guard total < limit else { return false }
         if !kind.isProven, notProven >= mostNotProven(beside: waiting, limit: limit) { return false }
         if kind.isFresh { return true }
+        if kind.work == .background,
+            RequestKind.all.contains(where: { $0.work != .background && waiting.isWaiting($0) })
+        {
+            return false
+        }
         // Fresh ones that may not go themselves do not hold back others.
         let isFreshWaiting = RequestKind.all.contains { other in
             other.isFresh && waiting.isWaiting(other)
                 && (other.isProven || notProven < mostNotProven(beside: waiting, limit: limit))
         }
-        return repeated < (isFreshWaiting ? Self.fifth(of: limit) : max(1, limit / 2))
+        return deferrable < (isFreshWaiting ? Self.fifth(of: limit) : max(1, limit / 2))
     }
 
     public mutating func began(_ kind: RequestKind) {
         underWay[kind.index] += 1
+        guard kind.work == .submission else { return }
         sinceProven = kind.isProven ? 0 : min(sinceProven + 1, Self.provenIsRareAfter)
     }
 
     public mutating func ended(_ kind: RequestKind) { underWay[kind.index] -= 1 }
 
-    private var repeated: Int { underWay[2] + underWay[3] }
+    private var deferrable: Int { underWay.dropFirst(2).reduce(0, +) }
     private var notProven: Int { underWay[1] + underWay[3] }
 
     private func mostNotProven<Element>(beside waiting: RequestQueue<Element>, limit: Int) -> Int {

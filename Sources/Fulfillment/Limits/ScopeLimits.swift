@@ -22,11 +22,24 @@ public struct ScopeLimits: Sendable {
     public private(set) var breaker = CircuitBreaker()
     public private(set) var heldUntil = -Double.infinity
     public var budget: RequestBudget?
+    /// The budget is that of what receiptd asks by itself: submissions have none.
+    private let hasBudgetForSubmissions: Bool
     private var retries = RetryBudget()
 
     /// - Parameter perSecond: 0 is no limit.
-    public init(perSecond: Double) {
+    public init(perSecond: Double, forSubmissions: Bool = true) {
+        hasBudgetForSubmissions = forSubmissions
         if perSecond > 0 { budget = RequestBudget(perSecond: perSecond) }
+    }
+
+    /// Whether a request of the kind needs a token of the budget.
+    public func needsBudget(_ kind: RequestKind) -> Bool {
+        budget != nil && (hasBudgetForSubmissions || kind.work != .submission)
+    }
+
+    /// How many of those who wait need one.
+    public func needingBudget<Element>(of waiting: RequestQueue<Element>) -> Int {
+        hasBudgetForSubmissions ? waiting.count : waiting.ownCount
     }
 
     public func isHeld(now: Double) -> Bool { now < heldUntil }
@@ -34,17 +47,17 @@ public struct ScopeLimits: Sendable {
 
     public mutating func admit(_ kind: RequestKind, since: Double? = nil, now: Double) -> Admission {
         if isHeld(now: now) { return .shut }
-        if let next = breaker.nextPass(isFirst: kind.isFresh), now < next { return kind.isFresh ? .shut : .noRetry }
+        if let next = breaker.nextPass(isFirst: kind.isFirst), now < next { return kind.isFresh ? .shut : .noRetry }
         if !kind.isFresh, !breaker.isOpen, !retries.take(now: now) { return .noRetry }
         var token: RequestBudget.Token?
-        if budget != nil {
+        if needsBudget(kind) {
             token = budget?.take(now: now)
             if token == nil {
                 if !kind.isFresh, !breaker.isOpen { retries.withdrew() }
                 return .noBudget
             }
         }
-        guard let circuit = breaker.pass(isFirst: kind.isFresh, since: since, now: now) else { return .shut }
+        guard let circuit = breaker.pass(isFirst: kind.isFirst, since: since, now: now) else { return .shut }
         return .pass(Pass(circuit: circuit, kind: kind, token: token))
     }
 
@@ -57,14 +70,15 @@ public struct ScopeLimits: Sendable {
         var mustWait: Set<RequestKind> = []
         while true {
             let kind = waiting.next { kind in
-                !mustWait.contains(kind) && (kind.isFresh || !breaker.isOpen || !waiting.hasFresh)
+                !mustWait.contains(kind) && (kind.isFirst || !breaker.isOpen || !waiting.hasFirst)
             }
             guard let kind else { return nil }
             switch admit(kind, since: waiting.first(kind).map(since), now: now) {
             case .pass(let pass):
                 return waiting.take(kind, newest: pass.circuit.isForNewest).map { ($0, pass) }
-            case .noRetry: mustWait.formUnion(RequestKind.repeated)
-            case .shut, .noBudget: return nil
+            case .noRetry: mustWait.formUnion(RequestKind.deferrable)
+            case .shut: return nil
+            case .noBudget: mustWait.formUnion(RequestKind.all.filter(needsBudget))
             }
         }
     }
@@ -108,10 +122,10 @@ public struct ScopeLimits: Sendable {
     /// When to look again for waiting requests, nil where another event will do so.
     public func nextLook<Element>(for waiting: RequestQueue<Element>, now: Double) -> Double? {
         if isHeld(now: now) { return heldUntil }
-        if let next = breaker.nextPass(isFirst: waiting.hasFresh || waiting.isEmpty), next > now { return next }
+        if let next = breaker.nextPass(isFirst: waiting.hasFirst || waiting.isEmpty), next > now { return next }
         var times: [Double] = []
-        if let next = budget?.nextLook(now: now) { times.append(next) }
-        if waiting.hasRepeated { times.append(retries.nextToken(now: now)) }
+        if needingBudget(of: waiting) > 0, let next = budget?.nextLook(now: now) { times.append(next) }
+        if waiting.hasDeferrable { times.append(retries.nextToken(now: now)) }
         return times.min()
     }
 }

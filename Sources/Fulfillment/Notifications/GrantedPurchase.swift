@@ -1,3 +1,6 @@
+import Identifiers
+import Timestamps
+
 /// A grant in the ledger, with what an event about it has to repeat.
 public struct GrantedPurchase: Sendable, Equatable {
     public let transactionID: StoreTransactionID
@@ -13,7 +16,7 @@ public struct GrantedPurchase: Sendable, Equatable {
     public var expiresAt: Timestamp?
     public let submissionID: Identifier
     public var revision: Int32
-    public var revokedAt: Timestamp?
+    public var revocations: GrantRevocations
     /// The granted event as it was made; nil where another system granted.
     public let event: [UInt8]?
 
@@ -21,7 +24,7 @@ public struct GrantedPurchase: Sendable, Equatable {
         transactionID: StoreTransactionID, originalTransactionID: StoreTransactionID?, player: PlayerID,
         bundleID: BundleID, productID: ProductID, quantity: Int32, environment: StoreEnvironment,
         purchasedAt: Timestamp?, expiresAt: Timestamp? = nil, submissionID: Identifier, revision: Int32 = 1,
-        revokedAt: Timestamp? = nil, event: [UInt8]? = nil
+        revocations: GrantRevocations = GrantRevocations(), event: [UInt8]? = nil
     ) {
         self.transactionID = transactionID
         self.originalTransactionID = originalTransactionID
@@ -34,7 +37,9 @@ public struct GrantedPurchase: Sendable, Equatable {
         self.expiresAt = expiresAt
         self.submissionID = submissionID
         self.revision = revision
-        self.revokedAt = revokedAt
+        self.revocations = revocations
         self.event = event
     }
+    /// Nil where it is whole.
+    public var revokedAt: Timestamp? { revocations.revokedAt }
 }

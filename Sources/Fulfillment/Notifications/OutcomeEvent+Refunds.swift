@@ -1,23 +1,54 @@
-extension OutcomeEvent {
-    /// Apple took a granted transaction back, the whole or a part: `quantity` is the whole.
+import Encodings
+import Identifiers
+import Timestamps
+
+extension GrantedPurchase {
+    /// What tells of a change in what is in force; its revision counts up. Nil where there is no player any more.
     /// - Parameters:
-    ///   - grant: with the revision of this event.
     ///   - told: fills in what the grant of another system does not say.
+    ///   - catalog: has the payload of what is reinstated.
+    public mutating func tell(
+        _ change: GrantRevocations.Change, told: NotifiedTransaction? = nil, at now: Timestamp, catalog: Catalog
+    ) -> OutcomeEvent? {
+        revision += 1
+        if player.isPseudonym { return nil }
+        switch change {
+        case .revoked(let revocation): return .revoked(self, told: told, revocation, at: now)
+        case .reinstated:
+            let product = catalog.apps[bundleID]?.products[productID]
+            return .reinstated(self, told: told, payload: product?.payload, at: now)
+        }
+    }
+}
+
+extension OutcomeEvent {
+    /// A granted transaction is taken back, the whole or a part: `quantity` is the whole.
+    /// - Parameter grant: with the revision of this event.
     static func revoked(
-        _ grant: GrantedPurchase, told: NotifiedTransaction, reason: Reason, at now: Timestamp
+        _ grant: GrantedPurchase, told: NotifiedTransaction?, _ revocation: GrantRevocations.Revocation,
+        at now: Timestamp
     ) -> OutcomeEvent {
-        make(.revoked, of: grant, told, at: now, reason: reason) { json, _ in
-            json.member("reason", reason.rawValue)
-            json.member("detail", detail(reason, told.refundedMilliPercent))
+        make(.revoked, of: grant, told, at: now, reason: revocation.reason) { json, _ in
+            json.name("units")
+            json.number(revocation.units(of: grant.quantity))
+            json.name("revocation_percentage")
+            json.number(revocation.milliPercent)
+            json.member("reason", revocation.reason.rawValue)
+            json.member("detail", revocation.detail)
         }
     }
 
-    /// Apple gave a granted transaction back.
+    /// It is reinstated.
     /// - Parameter payload: the catalog's; where it no longer has the product, what was granted is repeated.
     static func reinstated(
-        _ grant: GrantedPurchase, told: NotifiedTransaction, payload: String?, at now: Timestamp
+        _ grant: GrantedPurchase, told: NotifiedTransaction?, payload: String?, at now: Timestamp
     ) -> OutcomeEvent {
         make(.reinstated, of: grant, told, at: now, reason: nil) { json, granted in
+            for member in toldMembers {
+                guard let value = granted?[member] else { continue }
+                json.name(member)
+                json.value(value)
+            }
             if let payload {
                 json.name("payload")
                 json.raw(payload)
@@ -29,7 +60,7 @@ extension OutcomeEvent {
     }
 
     private static func make(
-        _ kind: Kind, of grant: GrantedPurchase, _ told: NotifiedTransaction, at now: Timestamp, reason: Reason?,
+        _ kind: Kind, of grant: GrantedPurchase, _ told: NotifiedTransaction?, at now: Timestamp, reason: Reason?,
         _ addMembers: (inout JSONWriter, JSONValue?) -> Void
     ) -> OutcomeEvent {
         let id = eventID(kind, transaction: grant.transactionID, revision: grant.revision)
@@ -45,13 +76,13 @@ extension OutcomeEvent {
         json.member("bundle_id", grant.bundleID.text)
         json.member("order_id", ifPresent: granted?["order_id"]?.string)
         json.member("transaction_id", grant.transactionID.text)
-        json.member(
-            "original_transaction_id", (grant.originalTransactionID ?? told.purchase.originalTransactionID).text)
+        let original = grant.originalTransactionID ?? told?.purchase.originalTransactionID ?? grant.transactionID
+        json.member("original_transaction_id", original.text)
         json.member("product_id", grant.productID.text)
         json.name("quantity")
         json.number(grant.quantity)
         json.member("environment", grant.environment.rawValue)
-        json.member("purchased_at", (grant.purchasedAt ?? told.purchase.purchasedAt).rfc3339)
+        json.member("purchased_at", ifPresent: (grant.purchasedAt ?? told?.purchase.purchasedAt)?.rfc3339)
         json.member("expires_at", ifPresent: grant.expiresAt?.rfc3339)
         json.name("revision")
         json.number(grant.revision)
@@ -61,15 +92,14 @@ extension OutcomeEvent {
             eventID: id, kind: kind, reason: reason, playerID: grant.player, subject: grant.transactionID,
             occurredAt: now, value: json.bytes)
     }
+}
 
-    private static let wholeInMilliPercent: Int32 = 100_000
-
-    private static func detail(_ reason: Reason, _ milliPercent: Int32?) -> String {
-        guard reason == .refund, let part = milliPercent, (1..<wholeInMilliPercent).contains(part) else {
-            return reason.detail
-        }
+extension GrantRevocations.Revocation {
+    fileprivate var detail: String {
+        guard reason == .refund, milliPercent < GrantRevocations.whole else { return reason.detail }
         // At least two digits behind the point: 33333 is 33.33.
-        let hundredths = part % 1000 / 10
-        return "Apple has refunded \(part / 1000).\(hundredths < 10 ? "0" : "")\(hundredths) percent of the purchase."
+        let hundredths = milliPercent % 1000 / 10
+        return
+            "Apple has refunded \(milliPercent / 1000).\(hundredths < 10 ? "0" : "")\(hundredths) percent of the purchase."
     }
 }

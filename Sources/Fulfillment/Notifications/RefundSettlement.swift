@@ -1,3 +1,6 @@
+import Identifiers
+import Timestamps
+
 /// The rows that refunds are settled by: read under the claims' locks, and changed as the batch goes on.
 public struct RefundView: Sendable {
     /// What Apple last said of a transaction.
@@ -14,6 +17,11 @@ public struct RefundView: Sendable {
             self.revokedAt = revokedAt
             self.reason = reason
             self.milliPercent = milliPercent
+        }
+
+        /// Nil once it was reversed.
+        public var revocation: GrantRevocations.Revocation? {
+            revokedAt.map { GrantRevocations.Revocation(at: $0, reason: reason ?? .refund, milliPercent: milliPercent) }
         }
     }
 
@@ -61,35 +69,26 @@ extension RefundNotice {
     /// Settles against `view` and enters there what it changes, so that the next of the batch sees it.
     /// - Parameter catalog: has the payload of what is reinstated.
     public func settle(in view: inout RefundView, at now: Timestamp, catalog: Catalog) -> RefundEffect {
-        guard view.taken.insert(id).inserted else { return .duplicate }
-        if let last = view.states[key], signedAt < last.signedAt { return .outdated }
-        view.states[key] = state
+        if let id, !view.taken.insert(id).inserted { return .duplicate }
+        let last = view.states[key]
+        if let last, signedAt < last.signedAt { return .outdated }
+        view.states[key] = state(after: last)
         guard var grant = view.target(of: self) else { return .remembered }
-        switch change {
-        case .revoked(let reason, let time):
-            guard grant.revokedAt == nil else { return .remembered }
-            grant.revokedAt = time
-            grant.revision += 1
-            view.grants[grant.transactionID] = grant
-            return .published(
-                .revoked(grant, told: transaction, reason: reason, at: now))
-        case .reversed:
-            guard grant.revokedAt != nil else { return .remembered }
-            grant.revokedAt = nil
-            grant.revision += 1
-            view.grants[grant.transactionID] = grant
-            let product = catalog.apps[grant.bundleID]?.products[grant.productID]
-            return .published(.reinstated(grant, told: transaction, payload: product?.payload, at: now))
-        }
+        let change = refunded.map { grant.revocations.revoke(byApple: $0) } ?? grant.revocations.reinstateByApple()
+        let event = change.flatMap { grant.tell($0, told: transaction, at: now, catalog: catalog) }
+        // What Apple said is kept with the grant, also where an operator's revocation is what counts.
+        view.grants[grant.transactionID] = grant
+        return event.map(RefundEffect.published) ?? .remembered
     }
 
-    private var state: RefundView.State {
-        switch change {
-        case .revoked(let reason, let time):
-            RefundView.State(
-                signedAt: signedAt, revokedAt: time, reason: reason, milliPercent: transaction.refundedMilliPercent)
-        case .reversed: RefundView.State(signedAt: signedAt, revokedAt: nil)
-        }
+    /// A part that is not larger than what was taken back before takes nothing more.
+    private func state(after last: RefundView.State?) -> RefundView.State {
+        guard let refunded else { return RefundView.State(signedAt: signedAt, revokedAt: nil) }
+        let before = last?.revocation?.milliPercent ?? 0
+        let share = max(before, refunded.milliPercent)
+        return RefundView.State(
+            signedAt: signedAt, revokedAt: refunded.at, reason: refunded.reason,
+            milliPercent: share == GrantRevocations.whole ? nil : share)
     }
 }
 
@@ -104,26 +103,66 @@ extension RefundView {
             let other = grantedUnder[notice.originalTransactionID], let grant = grants[other], isOfKey(grant)
         else { return nil }
         // What was bought again after the refund is another purchase.
-        if case .revoked(_, let time) = notice.change, let bought = grant.purchasedAt, bought > time { return nil }
+        if let time = notice.refunded?.at, let bought = grant.purchasedAt, bought > time { return nil }
         return grant
     }
 }
 
 extension LedgerView {
-    /// Whether Apple took it back before it was granted.
-    func isRefunded(_ judged: JudgedPurchase, of decision: PendingDecision) -> Bool {
+    /// What Apple took back of it before it was granted, by a notification or with the purchase itself.
+    func refund(of judged: JudgedPurchase, in decision: PendingDecision) -> GrantRevocations.Revocation? {
         let purchase = judged.purchase
-        func refund(of transaction: StoreTransactionID) -> Timestamp? {
+        if refunds.isEmpty, purchase.cancelledAt == nil { return nil }
+        func refund(of transaction: StoreTransactionID) -> GrantRevocations.Revocation? {
             refunds[
                 RefundKey(
                     transactionID: transaction, bundleID: decision.submission.bundleID,
                     environment: decision.environment)]
         }
-        if refund(of: purchase.transactionID) != nil { return true }
+        let known = [refund(of: purchase.transactionID), purchase.refunded].compactMap(\.self)
+        if let largest = known.max(by: { $0.milliPercent < $1.milliPercent }) { return largest }
         // A restored copy of what was refunded; not what was bought again since.
         guard judged.kind == .nonConsumable, purchase.originalTransactionID != purchase.transactionID,
-            let time = refund(of: purchase.originalTransactionID)
-        else { return false }
-        return purchase.purchasedAt <= time
+            let original = refund(of: purchase.originalTransactionID)
+        else { return nil }
+        return purchase.purchasedAt <= original.at ? original : nil
+    }
+
+    /// Whether Apple took all of it back before it was granted.
+    func isRefunded(_ judged: JudgedPurchase, of decision: PendingDecision) -> Bool {
+        refund(of: judged, in: decision).map { !$0.leavesUnits(of: judged.purchase.quantity) } ?? false
+    }
+}
+
+extension PendingDecision {
+    /// A part that Apple took back before is revoked at once.
+    func newGrant(of judged: JudgedPurchase, _ event: OutcomeEvent, in view: LedgerView) -> Settlement.NewGrant {
+        let purchase = judged.purchase
+        var new = Settlement.NewGrant(purchase: purchase, kind: judged.kind, event: event)
+        guard let refunded = view.refund(of: judged, in: self) else { return new }
+        var grant = GrantedPurchase(
+            transactionID: purchase.transactionID, originalTransactionID: purchase.originalTransactionID,
+            player: submission.playerID, bundleID: submission.bundleID, productID: purchase.productID,
+            quantity: purchase.quantity, environment: environment, purchasedAt: purchase.purchasedAt,
+            expiresAt: purchase.expiresAt, submissionID: submission.submissionID,
+            revocations: GrantRevocations(apple: refunded), event: event.value)
+        let told = grant.tell(.revoked(refunded), at: decidedAt, catalog: Catalog(version: 0, apps: []))
+        new.revocation = Settlement.Revocation(grant: grant, event: told)
+        return new
+    }
+
+    /// Revocations that Apple's answer shows of transactions which are granted and in force: they count as their
+    /// notifications would.
+    public func revocationsShown(in view: LedgerView) -> [RefundNotice] {
+        guard case .each(let judged) = verdict else { return [] }
+        return judged.compactMap { judged in
+            guard judged.purchase.cancelledAt != nil, let grant = view.grants[judged.purchase.transactionID],
+                !grant.isRevoked
+            else { return nil }
+            return RefundNotice(
+                shownBy: NotifiedTransaction(
+                    purchase: judged.purchase, kind: judged.kind, bundleID: submission.bundleID,
+                    environment: environment))
+        }
     }
 }

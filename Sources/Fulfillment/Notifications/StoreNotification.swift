@@ -1,36 +1,58 @@
+import Identifiers
+import Timestamps
+
 /// An App Store Server Notification (version 2) that Apple signed, as far as it is of use here.
 public struct StoreNotification: Sendable, Equatable {
+    public typealias Transaction = SignedPart<NotifiedTransaction>
+
     /// Apple's `notificationUUID`: the same each time that it is delivered.
     public var id: Identifier
     /// Apple's `notificationType`.
     public var type: String
+    public var subtype: String?
     public var signedAt: Timestamp
     /// Nil where it is about no app's purchases.
     public var bundleID: BundleID?
     /// Nil or 0 where Apple does not tell it, as in the sandbox.
     public var appAppleID: Int64?
     public var environment: StoreEnvironment?
-    public var transaction: Transaction
-
+    /// What the subscription is, where it is about one: Apple's `status`.
+    public var state: SubscriptionState?
+    /// Why a player asks for a refund: Apple's `consumptionRequestReason`.
+    public var consumptionRequestReason: String?
     /// What `signedTransactionInfo` holds.
-    public enum Transaction: Sendable, Equatable {
-        case none
-        /// Apple did not sign it, or it is no transaction. Says why, and holds none of its content.
-        case unusable(String)
-        case told(NotifiedTransaction)
-    }
+    public var transaction: Transaction
+    /// What `signedRenewalInfo` holds.
+    public var renewal: SignedPart<RenewalInfo>
 
     public init(
-        id: Identifier, type: String, signedAt: Timestamp, bundleID: BundleID?, appAppleID: Int64? = nil,
-        environment: StoreEnvironment?, transaction: Transaction
+        id: Identifier, type: String, subtype: String? = nil, signedAt: Timestamp, bundleID: BundleID?,
+        appAppleID: Int64? = nil, environment: StoreEnvironment?, transaction: Transaction,
+        renewal: SignedPart<RenewalInfo> = .none
     ) {
         self.id = id
         self.type = type
+        self.subtype = subtype
         self.signedAt = signedAt
         self.bundleID = bundleID
         self.appAppleID = appAppleID
         self.environment = environment
         self.transaction = transaction
+        self.renewal = renewal
+    }
+}
+
+/// A part of a notification that Apple signs by itself.
+public enum SignedPart<Value: Sendable & Equatable>: Sendable, Equatable {
+    case none
+    /// Apple did not sign it, or it is something else. Says why, and holds none of its content.
+    case unusable(String)
+    /// It cannot be told whether Apple signed it.
+    case notProvable(String)
+    case told(Value)
+
+    public var told: Value? {
+        if case .told(let value) = self { value } else { nil }
     }
 }
 
@@ -42,7 +64,20 @@ public struct NotifiedTransaction: Sendable, Equatable {
     public var bundleID: BundleID
     public var environment: StoreEnvironment
     /// Thousandths of a percent that were refunded; nil where Apple does not tell.
-    public var refundedMilliPercent: Int32?
+    public var refundedMilliPercent: Int32? {
+        get { purchase.refundedMilliPercent }
+        set { purchase.refundedMilliPercent = newValue }
+    }
+    /// Apple's `revocationType`, such as `REFUND_PRORATED`.
+    public var revocationType: String? {
+        get { purchase.revocationType }
+        set { purchase.revocationType = newValue }
+    }
+    /// When Apple signed this transaction; nil where it did not say.
+    public var signedAt: Timestamp?
+    public var subscriptionGroupID: String?
+    /// The subscription that this one goes on from.
+    public var previousOriginalTransactionID: StoreTransactionID?
 
     public init(
         purchase: StorePurchase, kind: ProductKind?, bundleID: BundleID, environment: StoreEnvironment,
@@ -52,7 +87,7 @@ public struct NotifiedTransaction: Sendable, Equatable {
         self.kind = kind
         self.bundleID = bundleID
         self.environment = environment
-        self.refundedMilliPercent = refundedMilliPercent
+        if let refundedMilliPercent { self.purchase.refundedMilliPercent = refundedMilliPercent }
     }
 }
 
@@ -65,5 +100,7 @@ public protocol NotificationParser: Sendable {
 public enum NotificationReading: Sendable, Equatable {
     /// Not a notification, or not Apple's. Says why, and holds none of its content.
     case unusable(String)
+    /// It cannot be told whether Apple signed it.
+    case notProvable(String)
     case read(StoreNotification)
 }

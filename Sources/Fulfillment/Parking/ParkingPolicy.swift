@@ -1,3 +1,5 @@
+import Timestamps
+
 /// Where a submission without a verdict waits, and how long: in memory, or parked in PostgreSQL.
 public struct ParkingPolicy: Sendable, Equatable {
     /// Between two tries of a parked submission that Apple itself keeps failing, at most. Seconds.
@@ -9,7 +11,7 @@ public struct ParkingPolicy: Sendable, Equatable {
     /// Submissions of one player in memory.
     public static let placesOfPlayer = 32
     /// Parked submissions of one player with proofs that are not proven: further ones are rejected. Further ones that
-    /// are proven are tried one after the other.
+    /// are proven are tried one after the other. Of batches written at the same moment each counts without the other.
     public static let parkedOfPlayer = 20
     /// After so many tries that failed while Apple answered others a submission does not wait for the end of an outage
     /// in memory: it may fail for ever.
@@ -60,7 +62,7 @@ public struct ParkingPolicy: Sendable, Equatable {
         let seconds = delayInMemory(after: judgement, history, jitter: jitter, now: now)
         let mayStay = !circumstances.isParked && circumstances.hasRoom
         switch judgement {
-        case .decided: return .tryAgain(afterSeconds: seconds)
+        case .decided, .needs: return .tryAgain(afterSeconds: seconds)
         // Anyone can invent an id: it takes no place in memory, and does not hold up its player.
         case .doubtful(.transactionNotFound): return .park(.doubt, dueAfterSeconds: seconds)
         case .doubtful:
@@ -108,7 +110,7 @@ public struct ParkingPolicy: Sendable, Equatable {
             return max(
                 Self.minimumDelay, retry.afterTrouble(failures: history.failures, jitter: jitter),
                 Self.rest(trouble, now))
-        case .blocked, .decided:
+        case .blocked, .decided, .needs:
             return max(Self.minimumDelay, retry.afterTrouble(failures: max(1, history.failures), jitter: jitter))
         }
     }

@@ -1,3 +1,5 @@
+import Timestamps
+
 /// What was tried for one submission so far. It outlives the process in the submission's parked row, but for what tells
 /// how long it may stay in memory.
 public struct WaitingHistory: Sendable, Equatable {
@@ -13,6 +15,8 @@ public struct WaitingHistory: Sendable, Equatable {
     public private(set) var waitedSeconds = 0.0
     /// Tries from memory that failed while Apple answered others.
     public private(set) var failuresOfItsOwn = 0
+    /// Transactions that need no look-up any more: what a further question brought.
+    public var lookedUp: Set<StoreTransactionID> = []
     /// For people, the last ones: none of them counts for anything.
     public var tries: [AppleTry]
 
@@ -30,7 +34,7 @@ public struct WaitingHistory: Sendable, Equatable {
     /// A try ended without a verdict.
     public mutating func note(_ judgement: Judgement, now: Timestamp) {
         switch judgement {
-        case .decided: return
+        case .decided, .needs: return
         case .doubtful(let reason): doubts[reason, default: 0] += 1
         case .undecided(let trouble): failures += trouble.wasAsked ? 1 : 0
         case .blocked: failures += 1

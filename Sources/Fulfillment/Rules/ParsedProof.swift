@@ -1,3 +1,5 @@
+import Timestamps
+
 /// A submission's proof, read as far as it can be without asking anyone. A class for the reason that `Submission` is
 /// one.
 public final class ParsedProof: Sendable, Equatable {
@@ -92,12 +94,21 @@ extension ParsedProof {
         }
     }
 
+    /// In base64; nil where it is none.
+    public var receipt: String? {
+        if case .receipt(let text) = material { text } else { nil }
+    }
+
     /// Whether Apple signed it for this app.
     public func isProven(of bundleID: BundleID) -> Bool {
         signature == .proven && content?.bundleID == bundleID
     }
 
-    private var evidence: GenuineReceipt? { signature == .proven ? content?.asReceipt : nil }
+    private var evidence: GenuineReceipt? {
+        guard signature == .proven, var receipt = content?.asReceipt else { return nil }
+        if case .receipt = material { receipt.createdAt = content?.signedAt }
+        return receipt
+    }
 
     private func isFresh(_ now: Timestamp) -> Bool {
         guard let signedAt = content?.signedAt else { return false }

@@ -1,3 +1,5 @@
+import Timestamps
+
 /// What a receipt or a signed transaction says of itself: worth as much as its signature.
 public struct ProofContent: Sendable, Equatable {
     /// Nil where it names none.

@@ -1,3 +1,6 @@
+import Encodings
+import Identifiers
+
 /// Reads proofs without asking anyone. Pure: no I/O, no clock, the same reading of the same bytes. Any thread.
 public protocol ProofParser: Sendable {
     /// - Parameter bytes: the decoded receipt.
@@ -45,6 +48,19 @@ public struct DecodedProof: Sendable {
             digest = Digest256(hashing: Array(id.text.utf8))
             material = .transactionID(id)
         }
+    }
+
+    /// As one of which only Apple can tell what it is. Nil unless it has the form of a receipt: PKCS #7 or a property list.
+    func doubted(_ content: ProofContent? = nil) -> ParsedProof? {
+        guard case .receipt = material, hasReceiptForm else { return nil }
+        return ParsedProof(digest: digest, material: material, signature: .notProvable, content: content)
+    }
+
+    /// By its first octets: an ASN.1 sequence, or one of the forms of a property list.
+    private var hasReceiptForm: Bool {
+        let starts: [[UInt8]] = [[0x30], Array("{".utf8), Array("<".utf8), Array("bplist".utf8)]
+        let body = bytes.drop { $0 == 0x20 || $0 == 0x09 || $0 == 0x0A || $0 == 0x0D }
+        return starts.contains { body.starts(with: $0) }
     }
 
     /// Nil where it is malformed.

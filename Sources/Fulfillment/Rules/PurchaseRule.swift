@@ -1,3 +1,6 @@
+import Identifiers
+import Timestamps
+
 /// One rule that the catalog and Apple's answer decide for a purchase.
 struct PurchaseRule: Sendable {
     /// What a rule looks at.
@@ -7,6 +10,8 @@ struct PurchaseRule: Sendable {
         /// Nil where the catalog does not have it.
         let product: Product?
         let receipt: GenuineReceipt
+        /// Of a subscription's period, with its grace period where one is known.
+        let accessEnd: Timestamp?
 
         var app: AppPolicy { judge.app }
     }
@@ -41,7 +46,7 @@ struct PurchaseRule: Sendable {
     static let all: [PurchaseRule] = [
         .reject(.bindingMismatch) { $0.isBoundElsewhere },
         .reject(.upgraded) { $0.purchase.isUpgraded },
-        .reject(.cancelled) { $0.purchase.cancelledAt != nil },
+        .reject(.cancelled) { $0.purchase.isWhollyRefunded },
         .reject(.familyShared) { $0.purchase.isFamilyShared && !$0.app.acceptsFamilyShared },
         .reject(.subscriptionExpired) { $0.isOver },
         .hold(.unknownOwnership) { $0.purchase.ownership == .other },
@@ -63,7 +68,9 @@ struct PurchaseRule: Sendable {
 extension PurchaseRule.Facts {
     /// By the record's time: a redelivery must not change the verdict.
     fileprivate var isOver: Bool {
-        receipt.isExpiredSubscription || purchase.expiresAt.map { $0 <= judge.recordTimestamp } ?? false
+        // Each paid period is goods.
+        if product?.kind == .autoRenewableSubscription, product?.grantsLatePeriods == true { return false }
+        return receipt.isExpiredSubscription || accessEnd.map { $0 <= judge.recordTimestamp } ?? false
     }
 
     fileprivate var isOfAnotherKind: Bool {
@@ -91,6 +98,8 @@ extension PurchaseRule.Facts {
             let known = [tokens.submitted, tokens.told].compactMap(\.self)
             if known.contains(where: { PlayerID($0) != judge.submission.playerID }) { return true }
         }
+        // Nobody had to prove anything: Apple told of it, and its token is told on both sides.
+        if judge.announced != nil { return false }
         switch tokens {
         case (let submitted?, let told?): return submitted != told
         case (nil, _) where app.accountToken == .require: return true

@@ -21,6 +21,7 @@ extension Reason {
         case .bindingMismatch: "The purchase was made for another game account."
         case .upgraded: "The player gave up this period for another plan before it was granted."
         case .cancelled: "Apple has refunded or revoked the purchase."
+        case .revokedByOperator: "An operator took the purchase back."
         case .familyShared: "The purchase was made by another family member."
         case .subscriptionExpired: "The subscription period is over."
         case .unknownOwnership: "Apple tells a kind of ownership that is not known here."

@@ -18,6 +18,7 @@ public enum Reason: String, Sendable, CaseIterable {
     case bindingMismatch = "binding_mismatch"
     case upgraded
     case cancelled
+    case revokedByOperator = "revoked_by_operator"
     case familyShared = "family_shared"
     case subscriptionExpired = "subscription_expired"
     case unknownOwnership = "unknown_ownership"

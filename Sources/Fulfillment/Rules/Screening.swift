@@ -1,3 +1,5 @@
+import Timestamps
+
 /// What can be said of a submission before anyone is asked: section 4's local reasons, in their order.
 public enum Screening: Sendable, Equatable {
     /// Decided here and now. It costs no request and touches no table.
@@ -18,16 +20,32 @@ public enum Screening: Sendable, Equatable {
         }
         // Most of the traffic is other apps' receipts, whose signatures change nothing.
         guard let proof = decoded?.parsed(by: parser, provingWhere: { !app.isForeign($0) }) else {
+            if app.announcements.asksBeforeRefusing, let doubted = decoded?.doubted() { return .admitted(doubted) }
             return .rejected(.malformedReceipt, proof: decoded?.digest)
         }
         if let reason = reason(against: proof, app: app, player: submission.playerID) {
-            return .rejected(reason, proof: proof.digest)
+            guard reason == .unauthenticReceipt, app.announcements.asksBeforeRefusing,
+                let doubted = decoded?.doubted(proof.content)
+            else { return .rejected(reason, proof: proof.digest) }
+            if let other = self.reason(against: doubted, app: app, player: submission.playerID) {
+                return .rejected(other, proof: proof.digest)
+            }
+            return .admitted(doubted)
         }
         switch proof.material {
         case .receipt: return .admitted(proof)
         case .signedTransaction, .transactionID:
             let isEnough = proof.sufficientEvidence(for: app, now: now) != nil
             return isEnough || app.serverAPI != nil ? .admitted(proof) : .blocked(.noServerAPI, proof)
+        }
+    }
+
+    /// The proof of a receipt that is refused here by our reading of it, as one of which Apple has the say. Nil where
+    /// Apple cannot say otherwise, or would only read junk.
+    public static func disputable(_ submission: Submission, refusedFor reason: Reason) -> ParsedProof? {
+        switch reason {
+        case .malformedReceipt, .unauthenticReceipt: DecodedProof(submission.proof)?.doubted()
+        default: nil
         }
     }
 

@@ -1,3 +1,5 @@
+import Identifiers
+
 /// A record that is no submission: it goes to the dead-letter topic as it came, with the reason in headers.
 public struct DeadLetter: Sendable, Equatable {
     public enum Reason: String, Sendable, CaseIterable {

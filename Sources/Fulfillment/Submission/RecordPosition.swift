@@ -1,3 +1,5 @@
+import Timestamps
+
 /// The place of a record in Kafka, and what it held: a redelivered record has the same position and the same content.
 public struct RecordPosition: Sendable, Hashable {
     public let topic: String

@@ -1,3 +1,6 @@
+import Identifiers
+import Timestamps
+
 /// What a game server asks: verify this proof for this player.
 ///
 /// A class, though it never changes: it is handed on by everything that a submission passes, and a copy of a struct of ten
@@ -39,6 +42,11 @@ public final class Submission: Sendable, Equatable {
             && left.proof == right.proof && left.productID == right.productID && left.orderID == right.orderID
             && left.appAccountToken == right.appAccountToken && left.deviceID == right.deviceID
             && left.currency == right.currency && left.submittedAt == right.submittedAt
+    }
+
+    /// In base64 as sent; nil where it has none.
+    public var receipt: String? {
+        if case .receipt(let text) = proof { text } else { nil }
     }
 
     /// Exactly one of three.

@@ -1,3 +1,5 @@
+import Encodings
+
 /// Bytes of a record → a submission, or the dead letter it is.
 public struct SubmissionDecoder: Sendable {
     public enum Decoded: Sendable, Equatable {

@@ -1,3 +1,7 @@
+import Encodings
+import Identifiers
+import Timestamps
+
 /// The known members of a submission's object, each under its rule.
 struct SubmissionFields {
     struct Fault: Error {

@@ -1,3 +1,5 @@
+import Identifiers
+
 extension Submission {
     /// What a submission is known by: bundle, player, `submission_id` and the decoded proof together. An id that a game
     /// server uses again with another proof names another submission.

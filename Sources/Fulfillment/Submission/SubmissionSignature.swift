@@ -1,4 +1,5 @@
 import Crypto
+import Encodings
 
 /// The optional record header `receiptd-signature`: HMAC-SHA-256 of the record's value under any of the keys.
 public struct SubmissionSignature: Sendable {

@@ -1,3 +1,5 @@
+import Timestamps
+
 /// One try for an answer of Apple's, as people look it up later. It holds no secret, and nothing of the receipt.
 public struct AppleTry: Sendable, Equatable {
     /// Of one submission's tries, the last ones.

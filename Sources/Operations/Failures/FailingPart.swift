@@ -6,7 +6,10 @@ public enum FailingPart: String, CaseIterable, Sendable {
     // What the ledger's writers and its reader do.
     case decisions, recall, acknowledgements, parking
     // The loops.
-    case parked, holds, outbox, offsets, commits, consumer, publisher, notifications, catalog, counts, maintenance
+    case parked, holds, outbox, offsets, commits, consumer, publisher, notifications, accounts, announced, catalog
+    case counts, maintenance, subscriptions, finishes, consumption
+    case refundRequests = "refund_requests"
+    case history = "notification_history"
     case appleBudget = "apple_budget"
     /// A difference between two of them is a failure.
     case clocks
@@ -28,6 +31,13 @@ public enum FailingPart: String, CaseIterable, Sendable {
         case .consumer: "submissions cannot be read"
         case .publisher: "events cannot be published"
         case .notifications: "notifications cannot be taken"
+        case .history: "Apple's notification history cannot be taken"
+        case .subscriptions: "subscriptions cannot be asked about"
+        case .accounts: "players' accounts cannot be taken"
+        case .announced: "purchases that Apple told of cannot be delivered"
+        case .finishes: "deliveries that Apple is to be told of cannot be taken"
+        case .refundRequests: "refund requests cannot be taken"
+        case .consumption: "the game's reports of consumption cannot be taken"
         case .catalog: "the catalog cannot be looked up"
         case .counts: "the fleet's backlog cannot be counted"
         case .maintenance: "the tables cannot be maintained"
@@ -40,8 +50,9 @@ public enum FailingPart: String, CaseIterable, Sendable {
     public var isNeeded: Bool {
         switch self {
         case .postgresql, .kafka, .decisions, .recall, .parking, .offsets, .publisher: true
-        case .acknowledgements, .parked, .holds, .outbox, .commits, .consumer, .notifications, .catalog, .counts,
-            .maintenance, .appleBudget, .clocks:
+        case .acknowledgements, .parked, .holds, .outbox, .commits, .consumer, .notifications, .accounts, .announced,
+            .subscriptions, .catalog, .counts, .maintenance, .finishes, .refundRequests, .consumption, .history,
+            .appleBudget, .clocks:
             false
         }
     }
@@ -51,7 +62,8 @@ public enum FailingPart: String, CaseIterable, Sendable {
         switch self {
         case .postgresql, .kafka, .clocks: nil
         case .decisions, .recall, .acknowledgements, .parking, .parked, .holds, .outbox, .offsets, .notifications,
-            .catalog, .counts, .maintenance, .appleBudget:
+            .accounts, .announced, .subscriptions, .catalog, .counts, .maintenance, .finishes, .refundRequests,
+            .consumption, .history, .appleBudget:
             .postgresql
         case .commits, .consumer, .publisher: .kafka
         }

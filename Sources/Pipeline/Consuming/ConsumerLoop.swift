@@ -1,3 +1,4 @@
+import Clocks
 import Foundation
 import Fulfillment
 import Kafka
@@ -29,7 +30,7 @@ final class ConsumerLoop {
 
     init(
         settings: PipelineSettings, worker: SubmissionWorker, unpublished: any UnpublishedEvents,
-        checkpoints: any OffsetCheckpoints, inbox: Inbox, health: Health, logger: Logger
+        checkpoints: any OffsetCheckpoints, turn: IsolationTurn, inbox: Inbox, health: Health, logger: Logger
     ) {
         (self.settings, self.inbox, self.health, self.logger) = (settings, inbox, health, logger)
         metrics = worker.metrics.all
@@ -42,7 +43,8 @@ final class ConsumerLoop {
         offsets = OffsetCommitter(
             assignment: assignment, intake: intake, checkpointer: checkpointer, inbox: inbox, logger: logger)
         isolated = IsolatedIntake(
-            assignment: assignment, intake: intake, offsets: offsets, slots: worker.parking.slots, logger: logger)
+            assignment: assignment, intake: intake, offsets: offsets, slots: worker.parking.slots, turn: turn,
+            logger: logger)
         handover = PartitionHandover(
             assignment: assignment, offsets: offsets, isolated: isolated,
             preparation: PartitionPreparation(
@@ -144,7 +146,7 @@ final class ConsumerLoop {
             // Deferred records may have taken all places.
             if assignment.gate.isFull { return }
         }
-        let patience: Int32 = assignment.gate.isPaused || assignment.isolation.isActive ? 20 : 100
+        let patience: Int32 = assignment.gate.isPaused || assignment.isolation.isRestricted ? 20 : 100
         for number in 0..<PipelineLimits.recordsPerTurn {
             var polled = consumer.poll(timeoutMilliseconds: 0)
             if polled == nil, number == 0 {

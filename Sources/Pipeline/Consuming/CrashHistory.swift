@@ -1,3 +1,4 @@
+import Encodings
 import Fulfillment
 
 /// What the commit metadata of a partition tells its next owner of how the ones before it ended.

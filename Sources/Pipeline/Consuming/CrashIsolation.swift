@@ -47,7 +47,7 @@ struct CrashIsolation: Sendable {
         /// The next record to isolate is looked for. Can become: `isolating`; `inactive`.
         case choosing(notBefore: Double)
         /// One record was isolated. Can become: `choosing`, when nothing is in flight any more; `inactive`.
-        case isolating(since: Double)
+        case isolating(TopicPartition, since: Double)
     }
 
     private struct Partition {
@@ -60,6 +60,11 @@ struct CrashIsolation: Sendable {
 
     private var state = State.inactive
     private var partitions: [TopicPartition: Partition] = [:]
+    /// A record of another topic is isolated: nothing of ours begins meanwhile.
+    var isHeldBack = false
+
+    /// Records do not begin by themselves.
+    var isRestricted: Bool { isActive || isHeldBack }
 
     var isActive: Bool { if case .inactive = state { false } else { true } }
 
@@ -116,6 +121,7 @@ extension CrashIsolation {
 extension CrashIsolation {
     /// - Parameter awaitsProgress: Kafka has none of this owner, nor of whoever had the partition before it.
     func admission(to partition: TopicPartition, awaitsProgress: Bool) -> Admission {
+        if isHeldBack { return .isolated(pending: 0) }
         let mode = partitions[partition]?.history.mode ?? .concurrent
         if isActive {
             guard case .isolated(let remaining) = mode else { return .isolated(pending: 0) }
@@ -145,15 +151,23 @@ extension CrashIsolation {
     }
 
     /// Something is in flight. What waits that long for Apple or the database has done no harm: a death in that time is an
-    /// operator's.
-    mutating func isBusy(now: Double) {
-        guard case .isolating(let since) = state, now - since > PipelineLimits.isolatedSeconds else { return }
+    /// operator's. Returns whether that is so.
+    mutating func isBusy(now: Double) -> Bool {
+        guard case .isolating(_, let since) = state, now - since > PipelineLimits.isolatedSeconds else { return false }
         for index in partitions.values.indices { partitions.values[index].history.forgive() }
+        return true
+    }
+
+    /// Nothing is in flight. Returns the partition of the record that was isolated and has ended.
+    mutating func takeEnded() -> TopicPartition? {
+        guard case .isolating(let partition, _) = state else { return nil }
+        state = .choosing(notBefore: 0)
+        return partition
     }
 
     /// Nothing is in flight. Nil where there is nothing to begin now.
     mutating func next(among candidates: [Candidate], now: Double) -> Action? {
-        if case .isolating = state { state = .choosing(notBefore: 0) }
+        _ = takeEnded()
         guard case .choosing(let notBefore) = state, now >= notBefore else { return nil }
         for candidate in candidates.sorted(by: { $0.partition < $1.partition }) {
             guard var partition = partitions[candidate.partition], partition.history.remaining > 0 else { continue }
@@ -185,6 +199,6 @@ extension CrashIsolation {
     /// Kafka has the metadata: the record begins now.
     mutating func isolated(_ offset: Int64, of partition: TopicPartition, now: Double) {
         partitions[partition]?.history.isolate(offset)
-        state = .isolating(since: now)
+        state = .isolating(partition, since: now)
     }
 }

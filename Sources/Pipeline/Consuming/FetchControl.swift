@@ -53,7 +53,7 @@ struct FetchControl {
 
     /// Resumes partitions that were paused by themselves and need not be any longer.
     func resumeBacklogged(_ consumer: KafkaConsumer) {
-        guard !assignment.isolation.isActive else { return }
+        guard !assignment.isolation.isRestricted else { return }
         for partition in assignment.gate.backlogged {
             intake.admitPending(of: partition)
             guard assignment.gate.mayResumeBacklogged(partition, assignment.admission(to: partition)) else { continue }

@@ -1,3 +1,4 @@
+import Clocks
 import Fulfillment
 import Kafka
 import Logging
@@ -10,12 +11,13 @@ struct IsolatedIntake {
     let offsets: OffsetCommitter
     /// Parked submissions, of which none is leased meanwhile.
     let slots: WorkSlots
+    let turn: IsolationTurn
     let logger: Logger
 
     /// To be called after every change of the assignment.
     func update() {
         let change = assignment.isolation.update()
-        slots.setLeasingPaused(assignment.isolation.isActive)
+        slots.setLeasingPaused(assignment.isolation.isRestricted)
         switch change {
         case .began(let records):
             logger.warning(
@@ -23,6 +25,7 @@ struct IsolatedIntake {
                 [.count: .stringConvertible(records)])
         case .ended:
             logger.info("isolation is over: records are taken side by side")
+            turn.pass(.submissions)
             for partition in assignment.all { intake.admitPending(of: partition) }
         case nil: break
         }
@@ -30,17 +33,48 @@ struct IsolatedIntake {
 
     /// Begins the next record where nothing is in flight.
     func step(_ consumer: KafkaConsumer) {
+        holdBack()
         guard assignment.isolation.isActive else { return }
         let now = WallClock.monotonicSeconds
-        guard assignment.gate.isIdle else { return assignment.isolation.isBusy(now: now) }
+        guard assignment.gate.isIdle else {
+            if assignment.isolation.isBusy(now: now) { turn.pass(.submissions) }
+            return
+        }
+        if let partition = assignment.isolation.takeEnded() { ended(partition, consumer) }
         update()
         // A commit under way may come after the one that names the record.
-        guard slots.isLeasingIdle, !offsets.isCommitUnderWay else { return }
+        guard assignment.isolation.isActive, slots.isLeasingIdle, !offsets.isCommitUnderWay, turn.take(.submissions)
+        else { return }
         switch assignment.isolation.next(among: candidates(consumer), now: now) {
         case .isolate(let offset, let partition, let metadata):
             isolate(offset, of: partition, metadata: metadata, consumer)
         case .deadLetter(let offset, let partition, let deaths): bury(offset, of: partition, deaths: deaths)
-        case nil: break
+        case nil: turn.pass(.submissions)
+        }
+    }
+
+    /// Between two of ours come those of others. Kafka hears first that this one is done: a death from now on is not its.
+    private func ended(_ partition: TopicPartition, _ consumer: KafkaConsumer) {
+        defer { turn.pass(.submissions) }
+        let metadata = assignment.isolation.metadata(of: partition, hasMoved: true)
+        do throws(KafkaError) {
+            _ = try offsets.commitPosition(of: partition, metadata: metadata, consumer)
+        } catch {
+            logger.warning("Kafka does not take the commit that clears an isolated record", [.error: "\(error.name)"])
+        }
+    }
+
+    /// While a record of another topic is isolated, nothing of ours is in flight.
+    private func holdBack() {
+        if turn.isWanted(byOthersThan: .submissions) {
+            assignment.isolation.isHeldBack = true
+            slots.setLeasingPaused(true)
+            if assignment.gate.isIdle, slots.isLeasingIdle { turn.ended(.submissions) }
+        } else if assignment.isolation.isHeldBack {
+            guard turn.begin(.submissions) else { return }
+            assignment.isolation.isHeldBack = false
+            slots.setLeasingPaused(assignment.isolation.isActive)
+            for partition in assignment.all { intake.admitPending(of: partition) }
         }
     }
 

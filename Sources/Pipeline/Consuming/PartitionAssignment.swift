@@ -1,6 +1,8 @@
+import Clocks
 import Fulfillment
 import Kafka
 import Operations
+import Timestamps
 
 /// The partitions that this worker owns, with the values that decide about them. The consumer loop and its parts share
 /// it; one thread's.
@@ -86,7 +88,7 @@ final class PartitionAssignment {
         var readings: [TopicPartition: UnreadableBatchWatch.Reading] = [:]
         for partition in partitions.keys {
             readings[partition] = UnreadableBatchWatch.Reading(
-                next: next(of: partition), mayCome: !isolation.isActive && gate.mayCome(from: partition))
+                next: next(of: partition), mayCome: !isolation.isRestricted && gate.mayCome(from: partition))
         }
         return readings
     }

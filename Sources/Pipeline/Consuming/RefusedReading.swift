@@ -1,3 +1,4 @@
+import Clocks
 import Kafka
 import Operations
 

@@ -1,5 +1,7 @@
 import Fulfillment
+import Identifiers
 import Operations
+import Timestamps
 
 /// The metrics that the pipeline moves, with the children of the hot path looked up once.
 struct PipelineMetrics: Sendable {

@@ -1,4 +1,6 @@
+import Clocks
 import Fulfillment
+import Timestamps
 
 /// One submission's retries, with the slot that it takes while it retries in memory. One task's own.
 final class RetryState {
@@ -13,6 +15,8 @@ final class RetryState {
     /// The wait in memory that is under way or over and not counted yet.
     private var uncounted: (seconds: Double, since: Double, downSecondsBefore: Double)?
     private(set) var history: WaitingHistory
+    /// What came of further questions: a retry asks only for what is still open.
+    var further: FurtherAnswers
 
     init(of item: SubmissionInHand, in parking: ParkingContext) {
         self.parking = parking
@@ -22,17 +26,19 @@ final class RetryState {
         case .parked(let leased): history = leased.history
         case .held(let hold): history = WaitingHistory(failures: hold.tries)
         }
+        further = FurtherAnswers(settled: history.lookedUp)
     }
 
     /// It was asked about before, in vain, or waited in the database.
     var isRetry: Bool { history.failures > 0 || item.isParked }
 
     /// How often the answer was given before. For a parked one that is not due yet it never was often enough: its tries
-    /// are spread over `RETRY_DOUBT_SECONDS`, whoever else asks for its proof. A hold's answers are not counted at all.
+    /// are spread over `RETRY_DOUBT_SECONDS`, whoever else asks for its proof. A hold's answers are not counted one by one:
+    /// no verdict ends a hold but that its period is over.
     func doubts(_ reason: Reason) -> Int {
         switch item.origin {
         case .parked(let leased) where !leased.isDue: 0
-        case .held: 0
+        case .held(let hold): reason == .subscriptionExpired ? hold.tries : 0
         case .record, .parked: history.doubts[reason, default: 0]
         }
     }
@@ -55,6 +61,7 @@ final class RetryState {
         case .park(let reason, let seconds):
             var plan = ParkingPlan(reason, after: judgement, history, dueAfterSeconds: seconds)
             if ParkingPolicy.countsAgainst(judgement, circumstances) { plan.history.noteParking() }
+            plan.history.lookedUp = further.remembered
             return .park(plan)
         }
     }

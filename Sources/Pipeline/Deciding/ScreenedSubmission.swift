@@ -14,6 +14,8 @@ struct ProofAnswer: Sendable {
     let isRemembered: Bool
     /// What the catalog says of its app.
     let terms: AppTerms
+    /// What is known of its subscriptions beside the answer.
+    var subscriptions: [SubscriptionFact] = []
 
     var receipt: GenuineReceipt? {
         if case .genuine(let receipt) = answer { receipt } else { nil }

@@ -1,3 +1,4 @@
+import Clocks
 import Fulfillment
 
 extension SubmissionWorker {
@@ -7,6 +8,7 @@ extension SubmissionWorker {
         if let evidence = screened.proof.sufficientEvidence(for: terms.app, now: WallClock.now) {
             return .genuine(evidence)
         }
+        if let evidence = item.announcedEvidence(for: terms.app) { return .genuine(evidence) }
         let ask = question(screened, terms, isRetry: isRetry)
         let triesBefore = item.tryCount
         let answer = await item.sharedAnswer(ask)
@@ -30,7 +32,7 @@ extension SubmissionWorker {
         request.waiting = { [weak item] isWaiting in item?.setWaiting(isWaiting) }
         request.ended = { [weak item] latest in item?.add(latest) }
         let key = SharedAnswers.Key(proof: proof.digest, bundleID: submission.bundleID)
-        return { [request, shared, verifier] in
+        return { [request, shared, verifier = verification.verifier] in
             await shared.answer(
                 for: key, waiting: { item.setWaiting($0) }, ask: { await verifier.verify(request) })
         }

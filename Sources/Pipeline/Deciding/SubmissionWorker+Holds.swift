@@ -1,3 +1,4 @@
+import Clocks
 import Fulfillment
 import Operations
 
@@ -17,14 +18,22 @@ extension SubmissionWorker {
         try await publishRecorded(settle(decision), of: item)
     }
 
-    func holdDecision(_ verdict: Verdict, on hold: LeasedHold, by answer: ProofAnswer) -> HoldDecision {
-        HoldDecision(
-            hold, verdict: verdict, environment: answer.receipt?.environment ?? .production, decidedAt: WallClock.now,
-            catalogVersion: answer.terms.catalogVersion, tokenUse: answer.terms.app.accountTokenUse)
+    /// The event, none where it stays held.
+    @inline(never)
+    func settle(_ verdict: Verdict, heldBy item: SubmissionInHand, by answer: ProofAnswer) async -> [OutcomeEvent] {
+        guard case .held(let hold) = item.origin else { return [] }
+        let now = WallClock.now
+        return await settle(
+            HoldDecision(
+                hold, verdict: verdict, environment: answer.receipt?.environment ?? .production, decidedAt: now,
+                catalogVersion: answer.terms.catalogVersion, tokenUse: answer.terms.app.accountTokenUse,
+                finishesGrants: answer.terms.app.announcements.finishesGrants,
+                subscriptions: ToldSubscriptions(
+                    answer.receipt, besides: answer.subscriptions, submitted: hold.submission.receipt,
+                    under: answer.terms.app, now: now)))
     }
 
-    /// The event, none where it stays held.
-    func settle(_ decision: HoldDecision) async -> [OutcomeEvent] {
+    private func settle(_ decision: HoldDecision) async -> [OutcomeEvent] {
         do {
             let event = try await holds.settle(decision)
             CrashPoint.recorded.reached()
@@ -36,12 +45,15 @@ extension SubmissionWorker {
     }
 
     /// No verdict ends a hold. Apple called it genuine once: an answer that it may take back is only asked for again.
-    func reschedule(_ hold: LeasedHold) async {
-        let seconds = parking.policy.retry.afterTrouble(failures: hold.tries + 1, jitter: Double.random(in: 0..<1))
-        await reschedule(hold, afterSeconds: max(PipelineLimits.holdRetrySeconds, seconds))
+    /// - Parameter seconds: nil: as the tries so far ask for.
+    @inline(never)
+    func reschedule(heldBy item: SubmissionInHand, afterSeconds seconds: Double? = nil) async {
+        guard case .held(let hold) = item.origin else { return }
+        let delay = parking.policy.retry.afterTrouble(failures: hold.tries + 1, jitter: Double.random(in: 0..<1))
+        await reschedule(hold, afterSeconds: seconds ?? max(PipelineLimits.holdRetrySeconds, delay))
     }
 
-    func reschedule(_ hold: LeasedHold, afterSeconds seconds: Double) async {
+    private func reschedule(_ hold: LeasedHold, afterSeconds seconds: Double) async {
         do { try await holds.reschedule(hold, dueAfterSeconds: seconds) } catch { await failed(hold, error) }
     }
 

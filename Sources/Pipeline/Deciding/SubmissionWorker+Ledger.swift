@@ -1,3 +1,4 @@
+import Clocks
 import Fulfillment
 import Logging
 import Operations
@@ -28,9 +29,7 @@ extension SubmissionWorker {
     func record(
         _ verdict: Verdict, on screened: ScreenedSubmission, by answer: ProofAnswer
     ) async throws(Abandoned) -> [OutcomeEvent] {
-        if case .held(let hold) = screened.item.origin {
-            return await settle(holdDecision(verdict, on: hold, by: answer))
-        }
+        if screened.item.isHeld { return await settle(verdict, heldBy: screened.item, by: answer) }
         let decision = decision(verdict, on: screened, by: answer)
         let settled = try await withLedger(screened.item) { () async throws(LedgerClosed) in
             try await ledger.settle(decision)
@@ -42,11 +41,11 @@ extension SubmissionWorker {
         case .parked:
             logger.error(
                 "the database refuses this submission's data: it is parked",
-                [
+                screened.item.traced([
                     .submissionID: "\(decision.submission.submissionID)", .topic: "\(decision.position.topic)",
                     .partition: .stringConvertible(decision.position.partition),
                     .offset: .stringConvertible(decision.position.offset),
-                ])
+                ]))
             return []
         }
     }
@@ -61,12 +60,18 @@ extension SubmissionWorker {
             signature: screened.proof.signature,
             source: answer.isRemembered ? .ledger : tries.isEmpty ? .proof : .apple,
             tries: tries)
+        let now = WallClock.now
         return PendingDecision(
             submission: screened.submission, position: item.position, proof: screened.proof.digest, verdict: verdict,
             environment: answer.receipt?.environment ?? .production,
             evidence: answer.receipt.flatMap { screened.proof.rememberedEvidence($0, after: verdict, of: terms.app) },
-            decidedAt: WallClock.now, catalogVersion: terms.catalogVersion, traceparent: item.traceparent,
-            parkedID: item.parked?.id, risk: terms.app.risk, tokenUse: terms.app.accountTokenUse, trace: trace)
+            decidedAt: now, catalogVersion: terms.catalogVersion, traceparent: item.traceparent,
+            parkedID: item.parked?.id, risk: terms.app.risk, tokenUse: terms.app.accountTokenUse,
+            finishesGrants: terms.app.announcements.finishesGrants,
+            subscriptions: ToldSubscriptions(
+                answer.receipt, besides: answer.subscriptions, submitted: screened.proof.receipt, under: terms.app,
+                now: now),
+            trace: trace)
     }
 
     /// What the ledger answers, after recording which history of the database says so.

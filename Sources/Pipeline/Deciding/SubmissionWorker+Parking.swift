@@ -1,3 +1,4 @@
+import Clocks
 import Fulfillment
 import Logging
 import Operations
@@ -65,11 +66,11 @@ extension SubmissionWorker {
         metrics.all.parkings.with(plan.reason.rawValue).increment()
         logger.debug(
             "parked",
-            [
+            item.traced([
                 .submissionID: "\(submission.submissionID)", .bundleID: "\(submission.bundleID)",
                 .reason: "\(plan.reason.rawValue)", .detail: "\(plan.detail ?? "")",
                 .delaySeconds: .stringConvertible(plan.dueAfterSeconds),
-            ])
+            ]))
     }
 
     private func putBack(_ leased: LeasedSubmission, _ plan: ParkingPlan) async throws(Abandoned) {

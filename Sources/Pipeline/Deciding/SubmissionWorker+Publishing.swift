@@ -1,9 +1,11 @@
+import Clocks
 import Fulfillment
 import Kafka
 
 /// The last step, and the short ways to it.
 extension SubmissionWorker {
     /// Publishes what the database holds; the outbox's rows go once it is acknowledged.
+    @inline(never)
     func publishRecorded(_ events: [OutcomeEvent], of item: SubmissionInHand) async throws(Abandoned) {
         try await publish(events, of: item)
         CrashPoint.published.reached()

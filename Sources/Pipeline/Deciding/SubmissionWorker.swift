@@ -1,3 +1,4 @@
+import Clocks
 import Fulfillment
 import Kafka
 import Logging
@@ -9,13 +10,14 @@ import Operations
 /// `Abandoned` when it is to come again.
 public struct SubmissionWorker: Sendable {
     let catalog: @Sendable () -> Catalog?
-    let parser: any ProofParser
-    let verifier: any ReceiptVerifier
+    let verification: PipelineVerification
     let ledger: any PurchaseLedger
     let holds: any HeldPurchases
+    let subscriptions: any FollowedSubscriptions
     let publisher: OutcomePublisher
     let lanes: PlayerLanes
     let parking: ParkingContext
+    let refusals: LocalRefusalChecks
     let metrics: PipelineMetrics
     let logger: Logger
     let shared = SharedAnswers()
@@ -23,31 +25,41 @@ public struct SubmissionWorker: Sendable {
     /// The steps: screen, wait for the turn, decide (`recall`, then `answer` and `judge` until there is a verdict, then
     /// `record`), publish, acknowledge. What screening does not admit leaves early.
     func work(on item: SubmissionInHand) async throws(Abandoned) {
-        switch (item.decoded, item.origin) {
-        case (.deadLetter(let letter), .record(let admitted)):
-            try await publishDeadLetter(letter, of: admitted.record, item)
-        case (.submission(let submission), _):
-            guard let catalog = catalog() else { throw Abandoned() }
-            switch Screening.screen(submission, catalog: catalog, parser: parser, now: WallClock.now) {
-            case .rejected(let reason, let proof):
-                if case .held(let hold) = item.origin {
-                    return try await endHold(hold, rejectedFor: reason, item, catalogVersion: catalog.version)
-                }
-                try await rejectLocally(submission, for: reason, proof: proof, item)
-            case .blocked(let blockage, let proof):
-                let screened = ScreenedSubmission(item: item, submission: submission, proof: proof)
-                noteMissingCredentials(blockage, of: screened, in: catalog)
-                if case .held(let hold) = item.origin {
-                    metrics.retries.increment()
-                    return await reschedule(hold)
-                }
-                try await parkUntried(screened, blockedBy: blockage)
-            case .admitted(let proof):
-                CrashPoint.screened.reached()
-                try await carryOut(ScreenedSubmission(item: item, submission: submission, proof: proof))
+        switch try screen(item) {
+        case .admitted(let screened): try await carryOut(screened)
+        case .leavesEarly(let exit): try await leave(item, by: exit)
+        }
+    }
+
+    private enum Screened {
+        case admitted(ScreenedSubmission)
+        case leavesEarly(EarlyExit)
+    }
+
+    @inline(never)
+    private func screen(_ item: SubmissionInHand) throws(Abandoned) -> Screened {
+        let submission: Submission
+        switch item.decoded {
+        case .deadLetter(let letter): return .leavesEarly(EarlyExit(.deadLetter(letter)))
+        case .submission(let read): submission = read
+        }
+        guard let catalog = catalog() else { throw Abandoned() }
+        if case .held(let hold) = item.origin, hold.announced != nil {
+            return .admitted(ScreenedSubmission(announced: hold, item))
+        }
+        switch Screening.screen(submission, catalog: catalog, parser: verification.parser, now: WallClock.now) {
+        case .admitted(let proof):
+            CrashPoint.screened.reached()
+            return .admitted(ScreenedSubmission(item: item, submission: submission, proof: proof))
+        case .rejected(let reason, let proof):
+            // It was called genuine once: our reading of it does not end its wait.
+            if item.isHeld, let doubted = Screening.disputable(submission, refusedFor: reason) {
+                return .admitted(ScreenedSubmission(item: item, submission: submission, proof: doubted))
             }
-        case (.deadLetter, .parked), (.deadLetter, .held):
-            preconditionFailure("only submissions are leased")
+            return .leavesEarly(EarlyExit(.rejected(submission, reason, proof: proof, under: catalog)))
+        case .blocked(let blockage, let proof):
+            let screened = ScreenedSubmission(item: item, submission: submission, proof: proof)
+            return .leavesEarly(EarlyExit(.blocked(blockage, screened, under: catalog)))
         }
     }
 
@@ -80,13 +92,15 @@ public struct SubmissionWorker: Sendable {
         CrashPoint.recalled.reached()
         let retries = RetryState(of: screened.item, in: parking)
         defer { retries.end() }
+        // Nothing of it is granted anew.
+        if let remembered { retries.further.settle(remembered.purchases.lazy.map(\.transactionID)) }
         while true {
             // The newest catalog: what was retired or added while we waited counts.
             guard let catalog = catalog() else { throw Abandoned() }
             guard let terms = AppTerms(of: screened.submission.bundleID, in: catalog) else {
                 return await answerForUnknownApp(screened)
             }
-            let answer: ProofAnswer
+            var answer: ProofAnswer
             if let remembered {
                 answer = ProofAnswer(answer: .genuine(remembered), isRemembered: true, terms: terms)
             } else {
@@ -97,10 +111,11 @@ public struct SubmissionWorker: Sendable {
                 answer = ProofAnswer(answer: told, isRemembered: false, terms: terms)
             }
             CrashPoint.answered.reached()
-            switch judge(screened, by: answer, retries) {
+            switch try await judge(screened, by: answer, retries) {
             case .decided(let verdict):
                 CrashPoint.judged.reached()
                 clock.mark(.ask)
+                answer.subscriptions = retries.further.allSubscriptions
                 let events = try await record(verdict, on: screened, by: answer)
                 clock.mark(.record)
                 return events
@@ -123,25 +138,38 @@ public struct SubmissionWorker: Sendable {
         return AppTerms(of: screened.submission.bundleID, in: newest)
     }
 
+    /// Judges, and asks what the rules need to know beside the answer: for few submissions.
     @inline(never)
-    private func judge(
+    func judge(
+        _ screened: ScreenedSubmission, by answer: ProofAnswer, _ retries: RetryState
+    ) async throws(Abandoned) -> Judgement {
+        while true {
+            let judgement = judgeNow(screened, by: answer, retries)
+            guard case .needs(let question) = judgement else { return judgement }
+            if let unanswered = try await ask(question, about: screened, answer.terms, retries) { return unanswered }
+        }
+    }
+
+    @inline(never)
+    private func judgeNow(
         _ screened: ScreenedSubmission, by answer: ProofAnswer, _ retries: RetryState
     ) -> Judgement {
         var waived: Set<Reason> = []
-        if case .held(let hold) = screened.item.origin { waived = hold.waived }
+        var announced: AnnouncedTerms?
+        if case .held(let hold) = screened.item.origin { (waived, announced) = (hold.waived, hold.announced) }
         return Judge(
             submission: screened.submission, app: answer.terms.app,
             recordTimestamp: screened.item.position.timestamp, now: WallClock.now, signature: screened.proof.signature,
-            waived: waived
-        ).judge(answer.answer, doubts: retries.doubts)
+            waived: waived, announced: announced
+        ).judge(answer.answer, besides: retries.further, doubts: retries.doubts)
     }
 
     /// After a try without a verdict: true once the wait in memory is over, false where it waits durably.
     private func isTriedAgain(
         _ screened: ScreenedSubmission, after undecided: Judgement, _ retries: RetryState
     ) async throws(Abandoned) -> Bool {
-        if case .held(let hold) = screened.item.origin {
-            await reschedule(hold)
+        if screened.item.isHeld {
+            await reschedule(heldBy: screened.item)
             return false
         }
         switch retries.next(after: undecided, now: WallClock.now) {
@@ -157,8 +185,8 @@ public struct SubmissionWorker: Sendable {
     /// The app has left the catalog since the submission was screened. It is answered as if it came now: a record that is
     /// never finished would hold back its partition's offset for good. A hold stays.
     private func answerForUnknownApp(_ screened: ScreenedSubmission) async -> [OutcomeEvent] {
-        if case .held(let hold) = screened.item.origin {
-            await reschedule(hold, afterSeconds: PipelineLimits.unknownAppRetrySeconds)
+        if screened.item.isHeld {
+            await reschedule(heldBy: screened.item, afterSeconds: PipelineLimits.unknownAppRetrySeconds)
             return []
         }
         return rejected(screened, for: .unknownApp)

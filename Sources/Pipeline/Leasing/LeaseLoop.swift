@@ -1,20 +1,17 @@
 import Fulfillment
-import Logging
 import Operations
-import Synchronization
 
-/// Leases work that is due from one source and hands it to the worker, beside the fresh submissions and with a smaller
+/// Leases submissions that are due from one source and hands them to the worker, beside the fresh ones and with a smaller
 /// share of the slots. All loops share that: what frees thousands at once asks Apple no more than that.
-final class LeaseLoop: Sendable {
+struct LeaseLoop: LeasingLoop {
     private let source: any LeaseSource
     private let worker: SubmissionWorker
-    private let health: Health
-    private let task = Mutex<Task<Void, Never>?>(nil)
-    /// Leased work whose try has not ended, and the turn in which more is being leased.
-    private let underWay = Atomic(0)
+    let health: Health
+    let state = LeasingState()
 
+    var part: Health.Part { source.part }
+    var failingPart: FailingPart { source.failingPart }
     private var slots: WorkSlots { worker.parking.slots }
-    private var failures: Failures { health.failures }
 
     init(_ source: any LeaseSource, worker: SubmissionWorker, health: Health) {
         self.source = source
@@ -22,48 +19,17 @@ final class LeaseLoop: Sendable {
         self.health = health
     }
 
-    /// - Parameter supervise: runs what it is given, and hears of its end.
-    func start(
-        _ supervise: @escaping @Sendable (@Sendable () async -> Void) async -> Void = { await $0() }
-    ) {
-        task.withLock { task in
-            if task == nil { task = Task { await supervise { await self.run() } } }
+    func turn(_ group: inout DiscardingTaskGroup) async -> Double? {
+        var leased = LeasedBatch()
+        switch await source.nextTurn() {
+        case .nothing: break
+        case .due: leased = await leaseDue()
+        case .isolated(let item): await isolate(item, &group)
         }
-    }
-
-    func cancel() { task.withLock { $0?.cancel() } }
-
-    /// Leases no more, cuts what is under way at Apple, and waits a while for what is in the database.
-    func stop() async {
-        cancel()
-        // Not for the task's end: a database that is away would hold the process up.
-        let deadline = WallClock.monotonicSeconds + PipelineLimits.leaseDrainSeconds
-        while underWay.load(ordering: .sequentiallyConsistent) > 0, WallClock.monotonicSeconds < deadline {
-            await BlockingWork.pause(seconds: 0.05)
+        for items in leased.groups {
+            group.addTask { for item in items { await work(on: item) } }
         }
-        health.retire(source.part)
-    }
-
-    private func run() async {
-        await withDiscardingTaskGroup { group in
-            while !Task.isCancelled {
-                health.beat(source.part)
-                underWay.add(1, ordering: .sequentiallyConsistent)
-                var leased = LeasedBatch()
-                switch await source.nextTurn() {
-                case .nothing: break
-                case .due: leased = await leaseDue()
-                case .isolated(let item): await isolate(item, &group)
-                }
-                for items in leased.groups {
-                    group.addTask { for item in items { await self.work(on: item) } }
-                }
-                underWay.subtract(1, ordering: .sequentiallyConsistent)
-                if leased.isFull { continue }
-                let seconds = PipelineLimits.leaseSeconds * Double.random(in: 0.5..<1.5)
-                guard (try? await Task.sleep(for: .seconds(seconds))) != nil else { return }
-            }
-        }
+        return leased.isFull ? nil : PipelineLimits.leaseSeconds
     }
 
     private func leaseDue() async -> LeasedBatch {
@@ -71,30 +37,22 @@ final class LeaseLoop: Sendable {
         let limit = min(slots.roomForLeases, worker.parking.apple.isDown ? 1 : source.batch)
         guard limit > 0, slots.beginLeasing() else { return LeasedBatch() }
         defer { slots.endLeasing() }
-        // Until the next turn: how long the database takes is not this loop's doing.
-        health.retire(source.part)
-        do {
-            let leased = try await source.leaseDue(limit: limit)
-            failures.recovered(source.failingPart)
-            slots.leasesBegan(leased.count)
-            underWay.add(leased.count, ordering: .sequentiallyConsistent)
-            return leased
-        } catch {
-            failures.report(error, of: source.failingPart)
-            return LeasedBatch()
-        }
+        let leased = await lease { try await source.leaseDue(limit: limit) } ?? LeasedBatch()
+        slots.leasesBegan(leased.count)
+        state.began(leased.count)
+        return leased
     }
 
     /// Returns when its try is over, or has lasted so long that others may be leased beside it.
     private func isolate(_ item: SubmissionInHand, _ group: inout DiscardingTaskGroup) async {
-        underWay.add(1, ordering: .sequentiallyConsistent)
+        state.began(1)
         let (over, end) = AsyncStream<Never>.makeStream()
         let clearing = Task {
             await source.clearSuspicion(of: item)
             end.finish()
         }
         group.addTask {
-            await self.work(on: item)
+            await work(on: item)
             clearing.cancel()
             end.finish()
         }
@@ -104,7 +62,7 @@ final class LeaseLoop: Sendable {
     private func work(on item: SubmissionInHand) async {
         defer {
             slots.leaseEnded()
-            underWay.subtract(1, ordering: .sequentiallyConsistent)
+            state.ended()
         }
         CrashPoint.passed(item.decoded)
         do {
@@ -117,7 +75,7 @@ final class LeaseLoop: Sendable {
             try await source.end(item)
         } catch {
             // Its lease is left to end.
-            failures.report(error, of: source.failingPart)
+            health.failures.report(error, of: failingPart)
         }
     }
 }

@@ -7,32 +7,18 @@ public struct NotificationSource: Sendable {
     /// Of a group of their own: members of one group that read different topics would rebalance one another.
     public let consumerProperties: KafkaProperties
     public let parser: any NotificationParser
-    public let refunds: any RefundLedger
+    public let notices: any NoticeLedger
+    /// Nil: Apple is not asked.
+    public let history: NotificationHistorySource?
 
     public init(
         topic: String, consumerProperties: KafkaProperties, parser: any NotificationParser,
-        refunds: any RefundLedger
+        notices: any NoticeLedger, history: NotificationHistorySource? = nil
     ) {
         self.topic = topic
         self.consumerProperties = consumerProperties
         self.parser = parser
-        self.refunds = refunds
+        self.notices = notices
+        self.history = history
     }
-}
-
-enum NotificationLimits {
-    /// Records in one SQL transaction.
-    static let batch = 200
-    /// How long a batch may take before the loop leaves the group: Kafka would throw it out after five minutes.
-    static let batchSeconds = 60.0
-    /// Before the group is joined again.
-    static let pauseSeconds = 5.0
-    /// Between two tries of a batch.
-    static let retrySeconds = 0.5
-    static let commitSeconds = 3.0
-    /// For the group's offsets, and for a partition's ends.
-    static let committedMilliseconds: Int32 = 5000
-    static let watermarkMilliseconds: Int32 = 2000
-    /// Between two warnings of the same trouble.
-    static let warningSeconds = 300.0
 }

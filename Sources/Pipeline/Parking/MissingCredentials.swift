@@ -1,4 +1,5 @@
 import Fulfillment
+import Identifiers
 import Synchronization
 
 /// The apps without App Store Server API credentials whose players send what needs them.

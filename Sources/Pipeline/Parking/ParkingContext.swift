@@ -13,6 +13,6 @@ public final class ParkingContext: Sendable {
         self.store = store
         self.apple = apple
         policy = ParkingPolicy(retry: settings.retry, parkAfterSeconds: settings.parkAfterSeconds)
-        slots = WorkSlots(maximumInFlight: settings.maximumInFlight, appleConcurrency: settings.appleConcurrency)
+        slots = WorkSlots(maximumInFlight: settings.maximumInFlight, appleConcurrency: settings.apple.concurrency)
     }
 }

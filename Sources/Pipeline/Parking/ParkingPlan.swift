@@ -23,7 +23,7 @@ extension Judgement {
         switch self {
         case .undecided(let trouble): trouble.kind.rawValue
         case .doubtful(let reason): reason.rawValue
-        case .blocked, .decided: nil
+        case .blocked, .decided, .needs: nil
         }
     }
 }

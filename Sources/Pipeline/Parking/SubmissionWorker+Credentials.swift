@@ -1,3 +1,4 @@
+import Clocks
 import Fulfillment
 import Logging
 import Operations
@@ -41,8 +42,13 @@ extension SubmissionWorker {
 
     func noteAnswer(_ answer: AppleAnswer, to screened: ScreenedSubmission) {
         if Task.isCancelled { return }
-        let bundleID = screened.submission.bundleID
         let isReceipt = if case .receipt = screened.proof.material { true } else { false }
+        noteAnswer(answer, to: screened, isReceipt: isReceipt)
+    }
+
+    /// - Parameter isReceipt: verifyReceipt gave it.
+    func noteAnswer(_ answer: AppleAnswer, to screened: ScreenedSubmission, isReceipt: Bool) {
+        let bundleID = screened.submission.bundleID
         let reasons = isReceipt ? ParkingReason.blockagesOfReceipts : ParkingReason.blockagesOfTransactions
         let credentials = BlockedApps.Credentials(bundleID: bundleID, areForReceipts: isReceipt)
         switch answer {

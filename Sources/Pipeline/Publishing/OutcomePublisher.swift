@@ -1,4 +1,6 @@
+import Clocks
 import Fulfillment
+import Identifiers
 import Kafka
 import Logging
 import Operations

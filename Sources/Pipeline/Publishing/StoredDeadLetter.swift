@@ -1,4 +1,5 @@
 import Fulfillment
+import Identifiers
 import Kafka
 
 /// A record of the dead-letter topic, as its headers tell.

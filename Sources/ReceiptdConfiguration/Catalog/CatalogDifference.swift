@@ -1,4 +1,6 @@
 import Fulfillment
+import Identifiers
+import Timestamps
 
 /// What an import changes: the catalog in use against the one to come.
 package struct CatalogDifference: Sendable, Equatable {
@@ -72,8 +74,23 @@ package struct CatalogDifference: Sendable, Equatable {
             ("cutover", app.cutover?.rfc3339 ?? absent),
             ("family_shared", app.acceptsFamilyShared ? "accept" : "reject"),
             ("currencies", app.currencies?.sorted().joined(separator: " ") ?? "all"),
+            ("notification_history", onOff(app.serverAPI != nil && app.announcements.readsNotificationHistory)),
+            ("missed_purchases", app.announcements.missedPurchases.rawValue),
+            ("renewals", app.followsRenewals ? "follow" : "off"),
+            ("local_refusals", app.announcements.asksBeforeRefusing ? "ask" : "trust"),
+            ("refund_check", onOff(app.announcements.checksRefunds)),
+            ("finish", app.announcements.finishesGrants ? "after_grant" : "off"),
+            ("consumption", consumption(app.announcements.consumption)),
             ("risk", "\(risk.sharedDevicePlayers) \(risk.manyAccounts) \(risk.smallPurchasesPerDay)"),
         ]
+    }
+
+    private static func onOff(_ value: Bool) -> String { value ? "on" : "off" }
+
+    private static func consumption(_ policy: ConsumptionPolicy?) -> String {
+        guard let policy else { return absent }
+        let sample = policy.providesSampleContent ? ", with sample content" : ""
+        return (policy.refundPreference?.rawValue ?? "no preference") + sample
     }
 
     private static func fields(of product: Product) -> [Field] {
@@ -82,6 +99,7 @@ package struct CatalogDifference: Sendable, Equatable {
             ("status", product.isRetired ? "retired" : "active"),
             ("on_retired", product.onRetired.rawValue),
             ("daily_limit", product.dailyLimit.map(String.init) ?? absent),
+            ("late_periods", product.grantsLatePeriods ? "grant" : "reject"),
             ("payload", product.payload ?? absent),
         ]
     }

@@ -1,3 +1,4 @@
+import Encodings
 import Fulfillment
 
 /// A product's payload: YAML as compact JSON, keys in the order of the file, numbers with their digits.

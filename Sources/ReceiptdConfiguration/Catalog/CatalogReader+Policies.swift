@@ -1,4 +1,6 @@
 import Fulfillment
+import Identifiers
+import Timestamps
 
 extension CatalogReader {
     mutating func policies(of app: inout AppPolicy, in fields: inout CatalogFields) {

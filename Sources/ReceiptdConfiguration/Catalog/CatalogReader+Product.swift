@@ -1,4 +1,5 @@
 import Fulfillment
+import Identifiers
 
 extension CatalogReader {
     mutating func product(_ node: YAMLNode, seen lines: inout [ProductID: Int]) -> Product? {
@@ -19,6 +20,12 @@ extension CatalogReader {
         choose("on_retired", in: &fields, into: &product.onRetired, Product.RetiredAction.allCases.named)
         if let node = fields.take("daily_limit") {
             product.dailyLimit = integer(node, called: "daily_limit", in: CatalogLimits.dailyLimit).map(Int.init)
+        }
+        if let position = fields.entries.first(where: { $0.name == "late_periods" })?.position {
+            choose("late_periods", in: &fields, into: &product.grantsLatePeriods, [("reject", false), ("grant", true)])
+            if product.grantsLatePeriods, product.kind != .autoRenewableSubscription {
+                fail(position, "`late_periods: grant` is only for `kind: auto_renewable_subscription`")
+            }
         }
         if let node = fields.take("payload") { product.payload = payload(node) }
         finish(fields)

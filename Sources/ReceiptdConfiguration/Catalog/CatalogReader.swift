@@ -1,4 +1,5 @@
 import Fulfillment
+import Identifiers
 
 /// Reads a YAML tree as a catalog. Whatever is wrong adds a fault and reading goes on, with the default in its place.
 struct CatalogReader {
@@ -41,6 +42,7 @@ struct CatalogReader {
         }
         credentials(of: &app, in: &fields)
         policies(of: &app, in: &fields)
+        announcements(of: &app, in: &fields)
         if let list = required("products", in: &fields).flatMap({ elements(of: $0, called: "products") }) {
             var productLines: [ProductID: Int] = [:]
             productLines.reserveCapacity(list.count)
@@ -68,6 +70,9 @@ struct CatalogReader {
             if let issuer, let key, let setting {
                 app.serverAPI = ServerAPICredentials(issuerID: issuer, keyID: key, privateKeySetting: setting)
             }
+            choose(
+                "notification_history", in: &inner, into: &app.announcements.readsNotificationHistory,
+                CatalogReader.onOff)
             finish(inner)
         }
     }

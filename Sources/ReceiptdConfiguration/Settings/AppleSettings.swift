@@ -16,6 +16,8 @@ package struct AppleSettings: Sendable {
     package var maxConcurrency = 256
     /// For all replicas together, for each app and endpoint; 0: no limit. The sandbox has a tenth of it.
     package var maxRequestsPerSecond = 0.0
+    /// Local refusals put to Apple a minute, by each replica; 0 none.
+    package var localRefusalChecksPerMinute = 6
     /// Path of PEM roots for TLS to Apple; nil: the system's.
     package var caFile: String?
     /// Path of PEM roots for receipt and JWS signatures, in place of Apple's.

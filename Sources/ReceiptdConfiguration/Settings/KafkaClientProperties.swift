@@ -57,10 +57,16 @@ package struct KafkaClientProperties {
         ]
     }
 
+    package var notificationsConsumer: KafkaProperties { consumer(inGroup: settings.notificationsGroupID) }
+
+    package var accountsConsumer: KafkaProperties { consumer(inGroup: settings.accountsGroupID) }
+
+    package var consumptionConsumer: KafkaProperties { consumer(inGroup: settings.consumptionGroupID) }
+
     /// In a group of its own, and with a shorter wait for a topic that is made later: it is optional.
-    package var notificationsConsumer: KafkaProperties {
+    private func consumer(inGroup group: String) -> KafkaProperties {
         var properties = consumer
-        properties["group.id"] = settings.notificationsGroupID
+        properties["group.id"] = group
         if properties["topic.metadata.refresh.interval.ms"] == nil {
             properties["topic.metadata.refresh.interval.ms"] = String(Self.topicRefreshMilliseconds)
         }

@@ -10,8 +10,15 @@ package struct KafkaSettings: Sendable {
     package var outcomesTopic = "receipt-outcomes"
     package var deadLettersTopic = "receipt-dead-letters"
     package var notificationsTopic = "app-store-notifications"
+    package var accountsTopic = "player-accounts"
+    package var consumptionTopic = "receipt-consumption"
     /// Members of one group that read different topics would rebalance one another.
     package var notificationsGroupID: String { groupID + "-notifications" }
+    package var accountsGroupID: String { groupID + "-accounts" }
+    package var consumptionGroupID: String { groupID + "-consumption" }
+
+    /// Those beside the submissions: a dead letter of any goes back to its own.
+    package var batchedTopics: Set<String> { [notificationsTopic, accountsTopic, consumptionTopic] }
 
     package init() {}
 }

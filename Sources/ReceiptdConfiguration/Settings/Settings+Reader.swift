@@ -45,6 +45,7 @@ extension Settings {
             readDatabase(&checks, into: &settings.database)
             readApple(&checks, into: &settings.apple)
             readRetry(&checks, into: &settings.retry)
+            readAnnouncements(&checks, into: &settings)
             readOthers(&checks, into: &settings)
             let faults = source.faults + checks.faults
             let near = NearName.warnings(environment)
@@ -120,10 +121,7 @@ extension Settings {
             }
             checks.integer(
                 .outcomeRetentionDays, into: &settings.outcomeRetentionDays, in: SettingsLimits.retentionDays)
-            checks.read(.httpHost, into: &settings.http.host, mustBe: "a host name or address") { text in
-                text.unicodeScalars.allSatisfy { $0.value > 0x20 && $0.value != 0x7F && $0 != "/" } ? text : nil
-            }
-            checks.integer(.httpPort, into: &settings.http.port, in: SettingsLimits.port)
+            checks.address(.httpHost, .httpPort, into: &settings.http)
             checks.decimal(.shutdownGraceSeconds, into: &settings.shutdownGraceSeconds, in: SettingsLimits.graceSeconds)
             checks.choice(.logLevel, into: &settings.log.level, Logger.Level.allCases.map { ($0.rawValue, $0) })
             checks.choice(.logFormat, into: &settings.log.format, LogSettings.Format.allCases.map { ($0.rawValue, $0) })

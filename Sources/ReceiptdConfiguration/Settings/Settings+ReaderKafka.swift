@@ -36,6 +36,7 @@ extension Settings.Reader {
         let topics: [(SettingName, WritableKeyPath<KafkaSettings, String>)] = [
             (.kafkaSubmissionsTopic, \.submissionsTopic), (.kafkaOutcomesTopic, \.outcomesTopic),
             (.kafkaDeadLettersTopic, \.deadLettersTopic), (.kafkaNotificationsTopic, \.notificationsTopic),
+            (.kafkaAccountsTopic, \.accountsTopic), (.kafkaConsumptionTopic, \.consumptionTopic),
         ]
         let requirement =
             "a Kafka topic's name: 1 to \(SettingsLimits.topicLength) of letters, digits, '.', '_' and '-', not '.' or '..'"

@@ -1,4 +1,5 @@
 import Fulfillment
+import Identifiers
 import Kafka
 import Logging
 
@@ -14,6 +15,8 @@ extension Settings {
             (.kafkaOutcomesTopic, kafka.outcomesTopic),
             (.kafkaDeadLettersTopic, kafka.deadLettersTopic),
             (.kafkaNotificationsTopic, kafka.notificationsTopic),
+            (.kafkaAccountsTopic, kafka.accountsTopic),
+            (.kafkaConsumptionTopic, kafka.consumptionTopic),
             (.databaseURL, DatabasePlace.shown(database.url)),
             (.databasePoolSize, "\(database.poolSize)"),
             (.databasePreparedStatements, database.usesPreparedStatements ? "on" : "off"),
@@ -33,6 +36,17 @@ extension Settings {
             (.maxInFlight, "\(maxInFlight)"),
             (.submissionSigningKeys, "\(submissionSigningKeys.count) keys"),
             (.outcomeRetentionDays, "\(outcomeRetentionDays)"),
+            (.notificationHistorySeconds, "\(announcements.historySeconds)"),
+            (.notificationHistoryDays, "\(announcements.historyDays)"),
+            (.missedPurchaseSeconds, "\(announcements.missedPurchaseSeconds)"),
+            (.consumptionWaitSeconds, "\(announcements.consumptionWaitSeconds)"),
+            (.localRefusalChecksPerMinute, "\(apple.localRefusalChecksPerMinute)"),
+            (.intakeHTTPHost, announcements.intake.http.host),
+            (.intakeHTTPPort, "\(announcements.intake.http.port)"),
+            (
+                .intakeBundleIDs,
+                announcements.intake.bundleIDs.map { $0.map(\.text).sorted().joined(separator: ",") } ?? ""
+            ),
             (.httpHost, http.host),
             (.httpPort, "\(http.port)"),
             (.shutdownGraceSeconds, "\(shutdownGraceSeconds)"),

@@ -15,6 +15,8 @@ package struct Settings: Sendable {
     package var submissionSigningKeys: [Secret] = []
     /// Days after which decided submissions are forgotten.
     package var outcomeRetentionDays = 30
+    /// What Apple tells by itself.
+    package var announcements = AnnouncementSettings()
     package var http = HTTPSettings()
     /// Seconds in which a stopping worker finishes what is in flight.
     package var shutdownGraceSeconds = 25.0
@@ -40,6 +42,24 @@ package struct RetrySettings: Sendable {
 
     /// No delay that these settings make is longer.
     package var longestSeconds: Double { max(delay.maximumSeconds, delay.doubtSeconds, parkAfterSeconds) }
+}
+
+package struct AnnouncementSettings: Sendable {
+    /// Seconds between two rounds of Apple's notification history, for each app; 0 never.
+    package var historySeconds = 600.0
+    /// How far back it is asked for at first.
+    package var historyDays = 30
+    /// Seconds that a purchase which Apple told of waits for its submission.
+    package var missedPurchaseSeconds = 900.0
+    /// Seconds that a refund request waits for the game's word.
+    package var consumptionWaitSeconds = 3600.0
+    package var intake = IntakeSettings()
+}
+
+package struct IntakeSettings: Sendable {
+    package var http = HTTPSettings(port: 8090)
+    /// Whose notifications are taken; nil: all.
+    package var bundleIDs: Set<BundleID>?
 }
 
 package struct HTTPSettings: Sendable {

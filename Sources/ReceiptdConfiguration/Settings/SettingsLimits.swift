@@ -9,6 +9,11 @@ enum SettingsLimits {
     static let delaySeconds = 0.0...604_800
     static let maxInFlight = 1...100_000
     static let retentionDays = 1...3650
+    /// Apple keeps notifications for 180 days.
+    static let historyDays = 1...180
+    /// Apple takes an answer within twelve hours of the request.
+    static let consumptionWaitSeconds = 0.0...36_000
+    static let refusalChecks = 0...6000
     static let port = 0...65_535
     static let graceSeconds = 0.0...86_400
 

@@ -1,14 +1,46 @@
 import Administration
 import ArgumentParser
-import Foundation
 import Fulfillment
+import Identifiers
 import Ledger
 import Postgres
 import ReceiptdConfiguration
+import Timestamps
 
 struct CatalogCommand: CommandGroup {
     static let configuration = CommandConfiguration(
-        commandName: "catalog", abstract: "The apps and products that are sold.", subcommands: [Import.self])
+        commandName: "catalog", abstract: "The apps and products that are sold.",
+        subcommands: [Check.self, Diff.self, Import.self, Show.self])
+
+    struct Check: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "check", abstract: "Tells every fault of a catalog file. Needs no settings and no database.")
+
+        @Argument(help: "A YAML file.") var file: String
+
+        func run() async throws {
+            try await reporting {
+                let apps = try CatalogDocument(file: file).catalog.apps
+                let products = apps.values.reduce(0) { $0 + $1.products.count }
+                print("no fault: apps \(apps.count), products \(products)")
+            }
+        }
+    }
+
+    struct Diff: DatabaseCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "diff", abstract: "What an import of a catalog file would change.")
+
+        @Argument(help: "A YAML file.") var file: String
+        @OptionGroup var options: SettingsOptions
+
+        func run(_ settings: Settings, in pool: PostgresPool) async throws {
+            let document = try CatalogDocument(file: file)
+            let difference = try document.difference(from: try await CatalogStore(pool: pool).newest())
+            print(difference.text)
+            if let names = difference.removedNames { print("an import needs --allow-removal, for \(names)") }
+        }
+    }
 
     struct Import: OperatorCommand {
         static let configuration = CommandConfiguration(
@@ -22,46 +54,77 @@ struct CatalogCommand: CommandGroup {
         @OptionGroup var options: SettingsOptions
 
         func run(_ settings: Settings) async throws {
-            let (text, catalog) = try readCatalog()
+            // A faulty file is told before the database is reached.
+            let document = try CatalogDocument(file: file)
             try await withSchema(settings.database) { pool in
-                try await replace(in: CatalogStore(pool: pool), text: text, by: catalog)
+                try await replace(in: CatalogStore(pool: pool), by: document)
             }
         }
 
-        private func replace(in store: CatalogStore, text: String, by catalog: Catalog) async throws {
-            let difference = try difference(to: catalog, from: try await newest(in: store))
-            let version = try await store.importDocument(text)
-            print(difference.isEmpty ? "nothing changes" : difference.lines.joined(separator: "\n"))
-            print("catalog \(version) is in force")
-        }
-
-        private func readCatalog() throws -> (text: String, catalog: Catalog) {
-            do throws(CatalogFaults) {
-                let text = try CatalogFile.load(file)
-                return (text, try CatalogFile.parse(text, version: 0))
-            } catch {
-                throw CommandFailure(
-                    error.lines(of: file).joined(separator: "\n"), code: CatalogFaults.exitCode)
-            }
-        }
-
-        private func newest(in store: CatalogStore) async throws -> CatalogStore.Stored? {
-            guard let version = try await store.latestVersion() else { return nil }
-            return try await store.load(version: version)
-        }
-
-        /// Not inlined: the optimizer of Swift 6.3 crashes on a typed throw inlined into an asynchronous function.
-        @inline(never)
-        private func difference(to new: Catalog, from stored: CatalogStore.Stored?) throws -> CatalogDifference {
-            let old = try stored.map { try CatalogFile.parse($0.document, version: $0.version) }
-            let difference = CatalogDifference(old: old, new: new)
-            if !difference.removedApps.isEmpty, !allowRemoval {
-                let names = difference.removedApps.map { ShownText.plain($0.text) }.joined(separator: ", ")
+        private func replace(in store: CatalogStore, by document: CatalogDocument) async throws {
+            let difference = try document.difference(from: try await store.newest())
+            print(difference.text)
+            if let names = difference.removedNames, !allowRemoval {
                 throw CommandFailure(
                     "these apps would vanish, which needs --allow-removal: \(names)", code: CommandFailure.wrongSettings
                 )
             }
-            return difference
+            print("catalog \(try await store.importDocument(document.text)) is in force")
         }
+    }
+
+    struct Show: DatabaseCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "show", abstract: "The catalog that is in force, as it was imported.")
+
+        @OptionGroup var options: SettingsOptions
+
+        func run(_ settings: Settings, in pool: PostgresPool) async throws {
+            guard let stored = try await CatalogStore(pool: pool).newest() else {
+                throw CommandFailure("no catalog was imported yet: receiptd catalog import FILE", code: 1)
+            }
+            print("# catalog \(stored.version), imported \(stored.importedAt.rfc3339)")
+            print(stored.document, terminator: stored.document.hasSuffix("\n") ? "" : "\n")
+        }
+    }
+}
+
+/// A catalog file without a fault.
+private struct CatalogDocument {
+    let text: String
+    let catalog: Catalog
+
+    /// Throws a `CommandFailure` that names every fault.
+    init(file: String) throws {
+        do throws(CatalogFaults) {
+            text = try CatalogFile.load(file)
+            catalog = try CatalogFile.parse(text, version: 0)
+        } catch {
+            throw CommandFailure(error.lines(of: file).joined(separator: "\n"), code: CatalogFaults.exitCode)
+        }
+    }
+
+    /// Not inlined: the optimizer of Swift 6.3 crashes on a typed throw inlined into an asynchronous function.
+    @inline(never)
+    func difference(from stored: CatalogStore.Stored?) throws -> CatalogDifference {
+        CatalogDifference(
+            old: try stored.map { try CatalogFile.parse($0.document, version: $0.version) }, new: catalog)
+    }
+}
+
+extension CatalogStore {
+    /// Nil before the first import.
+    fileprivate func newest() async throws -> Stored? {
+        guard let version = try await latestVersion() else { return nil }
+        return try await load(version: version)
+    }
+}
+
+extension CatalogDifference {
+    fileprivate var text: String { isEmpty ? "nothing changes" : lines.joined(separator: "\n") }
+
+    /// Of the apps that would vanish; nil where none would.
+    fileprivate var removedNames: String? {
+        removedApps.isEmpty ? nil : removedApps.map { ShownText.plain($0.text) }.joined(separator: ", ")
     }
 }

@@ -22,6 +22,8 @@ struct DemoCommand: AsyncParsableCommand {
     var kafka: String?
     @Option(help: ArgumentHelp("A real database.", valueName: "uri")) var database: String?
     @Flag(help: "Keep the worker's log and say where it is.") var keepLog = false
+    @Flag(help: "Keep simulated players buying, and the worker's page, until Ctrl-C.") var live = false
+    @Flag(help: "List every case, and not only those that come out otherwise than expected.") var all = false
 
     func run() async throws {
         try await reporting {
@@ -43,13 +45,13 @@ struct DemoCommand: AsyncParsableCommand {
             // libpq reads them by itself, for whatever database.
             for name in environment.keys where name.hasPrefix("PG") { unsetenv(name) }
             let parts = DemoParts(kafka: kafka, database: database)
-            if let note = parts.note(on: environment) { print(note) }
+            if let note = parts.note(on: environment) { printLine(Array(note.utf8)) }
             let progress = Mutex(ProgressBar("submissions answered"))
             let demo = DemoRun(
                 seeds: seeds.map { .folder($0) } ?? .builtIn, given: parts.environment(from: environment),
                 keepsLog: keepLog,
                 listener: .init(
-                    line: { print($0) },
+                    line: { printLine(Array($0.utf8)) },
                     progress: { done, total in
                         progress.withLock { bar in
                             bar.show(done, of: total)
@@ -57,12 +59,15 @@ struct DemoCommand: AsyncParsableCommand {
                         }
                     }))
             do {
+                if live { return try await untilSignal { try await demo.runLive() } }
                 let report = try await untilSignal { try await demo.run() }
-                print(report.text(width: Terminal.outputWidth))
+                print(
+                    report.text(
+                        .init(width: Terminal.outputWidth, hasColors: Terminal.outputHasColors, listsAll: all)))
                 guard report.isAsExpected else {
                     throw CommandFailure("\nSome outcomes are not as their cases expect.", code: 1)
                 }
-                print("\nEvery outcome is as its case expects.")
+                print("\nEvery outcome is as its case expects." + (all ? "" : " Each of them: --all"))
             } catch let fault as SeedCase.Fault {
                 throw CommandFailure(fault.description, code: 1)
             } catch let missing as DemoSeeds.Missing {

@@ -9,7 +9,7 @@ import ReceiptdConfiguration
 
 struct GrantsCommand: CommandGroup {
     static let configuration = CommandConfiguration(
-        commandName: "grants", abstract: "What was granted.", subcommands: [Import.self])
+        commandName: "grants", abstract: "What was granted.", subcommands: [Import.self, Revoke.self, Reinstate.self])
 
     struct Import: DatabaseCommand {
         static let configuration = CommandConfiguration(
@@ -29,26 +29,11 @@ struct GrantsCommand: CommandGroup {
         @OptionGroup var options: SettingsOptions
 
         func run(_ settings: Settings, in pool: PostgresPool) async throws {
-            var apps = UnknownApps(catalog: try await catalog(in: CatalogStore(pool: pool)))
+            var apps = UnknownApps(catalog: try await GrantsCommand.catalog(in: CatalogStore(pool: pool)))
             let report = try await enter(into: GrantImport(pool: pool), &apps)
             for warning in apps.warnings { printError(warning) }
             print(report.summary)
             if report.skipped > 0 { throw ExitCode(1) }
-        }
-
-        private func catalog(in store: CatalogStore) async throws -> Catalog {
-            guard let version = try await store.latestVersion(), let stored = try await store.load(version: version)
-            else {
-                printError("warning: no catalog was imported yet, so that every app is unknown")
-                return Catalog(version: 0, apps: [])
-            }
-            return try parsed(stored)
-        }
-
-        /// Not inlined: the optimizer of Swift 6.3 crashes on a typed throw inlined into an asynchronous function.
-        @inline(never)
-        private func parsed(_ stored: CatalogStore.Stored) throws -> Catalog {
-            try CatalogFile.parse(stored.document, version: stored.version)
         }
 
         private func enter(into database: GrantImport, _ apps: inout UnknownApps) async throws -> ImportReport {
@@ -99,6 +84,21 @@ struct GrantsCommand: CommandGroup {
             report.note(entered, of: batch.count)
             batch.removeAll(keepingCapacity: true)
         }
+    }
+
+    static func catalog(in store: CatalogStore) async throws -> Catalog {
+        guard let version = try await store.latestVersion(), let stored = try await store.load(version: version)
+        else {
+            printError("warning: no catalog was imported yet, so that every app is unknown")
+            return Catalog(version: 0, apps: [])
+        }
+        return try parsed(stored)
+    }
+
+    /// Not inlined: the optimizer of Swift 6.3 crashes on a typed throw inlined into an asynchronous function.
+    @inline(never)
+    private static func parsed(_ stored: CatalogStore.Stored) throws -> Catalog {
+        try CatalogFile.parse(stored.document, version: stored.version)
     }
 }
 

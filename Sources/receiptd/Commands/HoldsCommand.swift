@@ -2,6 +2,7 @@ import Administration
 import ArgumentParser
 import Clocks
 import Fulfillment
+import Identifiers
 import Ledger
 import Postgres
 import ReceiptdConfiguration

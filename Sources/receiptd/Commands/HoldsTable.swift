@@ -1,6 +1,8 @@
+import Encodings
 import Fulfillment
 import Ledger
 import ReceiptdConfiguration
+import Timestamps
 
 /// Held transactions as a table for people, or as JSON.
 enum HoldsTable {

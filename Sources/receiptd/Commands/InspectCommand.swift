@@ -1,5 +1,6 @@
 import Administration
 import ArgumentParser
+import Encodings
 import Foundation
 import Fulfillment
 import Ledger

@@ -9,7 +9,7 @@ struct OperatorOptions: ParsableArguments {
 
     @Option(
         name: .customLong("operator"),
-        help: "Who decides: kept with what is decided of holds. Default: the system's user.")
+        help: "Who decides: kept with what is decided of holds and grants. Default: the system's user.")
     var name: String = NSUserName()
     @Flag(help: "Say how many it would be, and do nothing.") var dryRun = false
     @Flag(help: "Do not ask. Needed where nobody can be asked, for what has no way back.") var yes = false
@@ -21,7 +21,7 @@ struct OperatorOptions: ParsableArguments {
         }
     }
 
-    /// Before many are ended for good: asks on a terminal, and elsewhere takes no silence for consent.
+    /// Before many are ended for good, or anything is taken from a player: asks on a terminal, and elsewhere takes no silence for consent.
     /// - Parameter what: what would be done to how many, such as "reject 12 held transactions".
     func confirm(_ what: String) throws {
         try Confirmation(

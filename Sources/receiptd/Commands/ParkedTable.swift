@@ -1,6 +1,8 @@
+import Encodings
 import Fulfillment
 import Ledger
 import ReceiptdConfiguration
+import Timestamps
 
 /// Parked submissions as a table for people, or as JSON.
 enum ParkedTable {

@@ -7,12 +7,16 @@ struct ReconcileCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "reconcile", abstract: "Compares grants with Apple's Summary Sales report.",
         discussion: """
-            The report is the one that App Store Connect hands out, tab separated and unpacked. In-app purchases are \
-            compared by product (SKU) and day, or by the longer period of a weekly or monthly report. Exit code 0 where all \
-            agrees, 1 where something differs or the report cannot be read.
+            The report is the one that App Store Connect hands out, tab separated, plain or gzip; several of other days \
+            are one. In-app purchases are compared by product (SKU) and day, or by the longer period of a weekly or monthly \
+            report. Money is shown where prices are known, as an indication: it decides nothing. Exit code 0 where all \
+            units agree, 1 where some differ or a report cannot be read.
             """)
 
-    @Option(help: "A Summary Sales report, tab separated; /dev/stdin for standard input.") var report: String
+    @Option(
+        name: .customLong("report"),
+        help: "A Summary Sales report, plain or gzip; /dev/stdin for standard input. As often as wanted.")
+    var reports: [String]
     @Option(help: "Where the report's days begin and end.") var timeZone = "America/Los_Angeles"
     @Option(help: "Only the grants of this app: for a report that has no other one's products.") var bundle: String?
     @Flag(help: "What agrees is shown too.") var all = false
@@ -21,9 +25,13 @@ struct ReconcileCommand: OperatorCommand {
 
     static let requirements: Set<Settings.Requirement> = [.database]
 
+    func validate() throws {
+        if reports.isEmpty { throw ValidationError("Name a report with --report.") }
+    }
+
     func run(_ settings: Settings) async throws {
-        let sales = try read()
-        guard let first = sales.periods.first?.first, let last = sales.periods.last?.last else { return }
+        guard let sales = try readAll(), let first = sales.periods.first?.first, let last = sales.periods.last?.last
+        else { return }
         let granted = try await withSchema(settings.database) { pool in
             guard try await GrantedUnits.isKnown(timeZone: timeZone, in: pool) else {
                 throw CommandFailure("--time-zone \(ShownText.quoted(timeZone)): PostgreSQL does not know it", code: 64)
@@ -40,7 +48,26 @@ struct ReconcileCommand: OperatorCommand {
 
     /// Not inlined: the optimizer of Swift 6.3 crashes on a typed throw inlined into an asynchronous function.
     @inline(never)
-    private func read() throws -> SalesReport {
+    private func readAll() throws -> SalesReport? {
+        var sales: SalesReport?
+        for report in reports {
+            let next = try Self.read(report)
+            do throws(SalesReport.Faults) {
+                if sales == nil { sales = next } else { try sales?.add(next) }
+            } catch {
+                throw Self.failure(report, error)
+            }
+        }
+        return sales
+    }
+
+    private static func failure(_ report: String, _ faults: SalesReport.Faults) -> CommandFailure {
+        CommandFailure(faults.messages.map { "\(report): \($0)" }.joined(separator: "\n"), code: 1)
+    }
+
+    /// Not inlined, as `readAll`.
+    @inline(never)
+    private static func read(_ report: String) throws -> SalesReport {
         let bytes: [UInt8]
         do throws(BoundedFile.Fault) {
             bytes = try BoundedFile.read(report, limit: SalesReport.maximumBytes)
@@ -50,7 +77,7 @@ struct ReconcileCommand: OperatorCommand {
         do throws(SalesReport.Faults) {
             return try SalesReport(bytes)
         } catch {
-            throw CommandFailure(error.messages.map { "\(report): \($0)" }.joined(separator: "\n"), code: 1)
+            throw failure(report, error)
         }
     }
 }

@@ -1,4 +1,5 @@
 import Administration
+import Encodings
 import Fulfillment
 import Ledger
 import ReceiptdConfiguration
@@ -6,6 +7,8 @@ import ReceiptdConfiguration
 /// A reconciliation as a table, or as JSON.
 enum ReconciliationText {
     private static let heading = ["PRODUCT", "DAY", "GRANTED", "REVOKED", "SOLD", "DIFFERENCE"]
+
+    private static let moneyHeading = ["PRODUCT", "CURRENCY", "UNITS", "GRANTED", "SOLD"]
 
     /// - Parameter all: rows that agree too.
     static func tables(_ reconciliation: Reconciliation, all: Bool, width: Int? = nil) -> String {
@@ -19,7 +22,20 @@ enum ReconciliationText {
             let totals = reconciliation.totals.filter { total in rows.contains { $0.productID == total.productID } }
             text += "in all\n" + table(totals)
         }
-        return text + summary(reconciliation)
+        return text + moneyTable(reconciliation, width: width) + summary(reconciliation)
+    }
+
+    /// Empty where no price is known.
+    private static func moneyTable(_ reconciliation: Reconciliation, width: Int?) -> String {
+        guard !reconciliation.money.isEmpty else { return "" }
+        let rows = reconciliation.money.map { row in
+            [
+                ShownText.plain(row.productID), row.currency, String(row.units), Money.text(row.granted),
+                Money.text(row.sold),
+            ]
+        }
+        return "money, an indication: by the prices that Apple told, and by the report's\n"
+            + TextTable.lines(moneyHeading, rows, width: width).joined(separator: "\n") + "\n\n"
     }
 
     static func json(_ reconciliation: Reconciliation, timeZone: String) -> String {
@@ -34,6 +50,10 @@ enum ReconciliationText {
             for row in rows { write(row, to: &json) }
             json.endArray()
         }
+        json.name("money")
+        json.beginArray()
+        for row in reconciliation.money { write(row, to: &json) }
+        json.endArray()
         json.endObject()
         return String(decoding: json.bytes, as: UTF8.self)
     }
@@ -54,6 +74,19 @@ enum ReconciliationText {
             ShownText.plain(row.productID), day, String(row.granted), String(row.revoked), String(row.sold),
             sign + String(row.difference),
         ]
+    }
+
+    private static func write(_ row: Reconciliation.MoneyRow, to json: inout JSONWriter) {
+        json.beginObject()
+        json.member("product_id", row.productID)
+        json.member("currency", row.currency)
+        for (name, value) in [
+            ("units", row.units), ("granted_milliunits", row.granted), ("sold_milliunits", row.sold),
+        ] {
+            json.name(name)
+            json.number(value)
+        }
+        json.endObject()
     }
 
     private static func write(_ row: Reconciliation.Row, to json: inout JSONWriter) {

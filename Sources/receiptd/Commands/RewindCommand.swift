@@ -7,6 +7,7 @@ import Ledger
 import Pipeline
 import Postgres
 import ReceiptdConfiguration
+import Timestamps
 
 /// Lets the group take again what it has taken.
 struct RewindCommand: DatabaseCommand {

@@ -2,6 +2,7 @@ import Administration
 import ArgumentParser
 import Foundation
 import Fulfillment
+import Identifiers
 import Kafka
 import ReceiptdConfiguration
 import Synchronization
@@ -14,7 +15,15 @@ struct SubmitCommand: OperatorCommand {
     static let requirements: Set<Settings.Requirement> = [.kafka]
 
     @Argument(help: "A file of JSON lines; standard input where none is named.") var file: String?
+    @Flag(help: "Print their events as they come, one JSON object a line; 1 where some have none in time.") var wait =
+        false
+    @Option(help: "How long to wait for them, at most.") var seconds = 60
     @OptionGroup var options: SettingsOptions
+
+    private struct Line {
+        let id, key: String
+        let value: [UInt8]
+    }
 
     /// Records handed to librdkafka before the oldest is acknowledged.
     private static let window = 1000
@@ -22,6 +31,8 @@ struct SubmitCommand: OperatorCommand {
     func run(_ settings: Settings) async throws {
         let signature = SubmissionSignature(keys: settings.submissionSigningKeys.map(\.value))
         let lines = try readLines()
+        let outcomes = OutcomeTopic(settings: settings.kafka)
+        let ends = wait ? try await outcomes.ends() : [:]
         let recorder = TroubleRecorder()
         let producer = try KafkaProducer(
             properties: KafkaClientProperties(settings: settings.kafka).producer, log: recorder.note)
@@ -30,11 +41,35 @@ struct SubmitCommand: OperatorCommand {
         }
         try await publish(lines, to: settings.kafka.submissionsTopic, signed: signature, with: producer)
         _ = try await blocking { producer.close() }
-        print("\(lines.count) submissions published" + (signature.isRequired ? ", signed" : ""))
+        let done = "\(lines.count) submissions published" + (signature.isRequired ? ", signed" : "")
+        guard wait else { return print(done) }
+        printError(done)
+        try await printEvents(of: lines.map(\.id), from: outcomes, since: ends)
     }
 
-    /// Each line with its number. All are checked before any is sent.
-    private func readLines() throws -> [(key: String, value: [UInt8])] {
+    private func printEvents(
+        of submissions: [String], from outcomes: OutcomeTopic, since ends: [TopicPartition: Int64]
+    ) async throws {
+        guard !submissions.isEmpty else { return }
+        let answers = Mutex(AnswerWait(for: submissions, until: .now + .seconds(seconds)))
+        try await outcomes.read(from: .offsets(ends), follow: true) { step in
+            let now = ContinuousClock.now
+            if case .record(let record) = step, let value = record.value,
+                answers.withLock({ $0.take(value, now: now) })
+            {
+                printLine(value)
+            }
+            return !answers.withLock { $0.isOver(now) }
+        }
+        let unanswered = answers.withLock(\.unanswered)
+        guard let first = unanswered.first else { return }
+        throw CommandFailure(
+            "no answer to \(unanswered.count) of \(submissions.count) within \(seconds) s: receiptd inspect \(ShownText.plain(first))",
+            code: 1)
+    }
+
+    /// All are checked before any is sent.
+    private func readLines() throws -> [Line] {
         let data: Data
         do {
             data =
@@ -43,13 +78,15 @@ struct SubmitCommand: OperatorCommand {
         } catch {
             throw CommandFailure("\(file ?? "standard input"): cannot be read", code: 1)
         }
-        var lines: [(key: String, value: [UInt8])] = []
+        var lines: [Line] = []
         var faults: [String] = []
         for (index, line) in data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
             let bytes = Array(line)
             if bytes.allSatisfy({ $0 == 0x20 || $0 == 0x0D || $0 == 0x09 }) { continue }
             switch SubmissionDecoder().decode(bytes, signatureHeaders: []) {
-            case .submission(let submission): lines.append((submission.playerID.text, bytes))
+            case .submission(let submission):
+                lines.append(
+                    Line(id: submission.submissionID.text, key: submission.playerID.text, value: bytes))
             case .deadLetter(let letter): faults.append("line \(index + 1): \(letter.detail)")
             }
         }
@@ -59,7 +96,7 @@ struct SubmitCommand: OperatorCommand {
 
     /// Hands records over in the order of the lines, which is the order that a player's submissions are decided in.
     private func publish(
-        _ lines: [(key: String, value: [UInt8])], to topic: String, signed signature: SubmissionSignature,
+        _ lines: [Line], to topic: String, signed signature: SubmissionSignature,
         with producer: KafkaProducer
     ) async throws {
         var progress = ProgressBar("submitting")

@@ -14,6 +14,13 @@ enum Terminal {
 
     /// Of standard output, where tables go.
     static var outputWidth: Int? { width(of: STDOUT_FILENO) }
+
+    /// Whether standard output is a terminal whose user has not asked for text without colors (`NO_COLOR`).
+    static var outputHasColors: Bool {
+        let environment = ProcessInfo.processInfo.environment
+        let isUnwanted = !(environment["NO_COLOR"] ?? "").isEmpty || environment["TERM"] == "dumb"
+        return isatty(STDOUT_FILENO) == 1 && !isUnwanted
+    }
 }
 
 extension String {

@@ -1,5 +1,6 @@
 import AppStore
 import Fulfillment
+import Identifiers
 import Logging
 import Operations
 

@@ -3,6 +3,7 @@ import Fulfillment
 import Ledger
 import Operations
 import Postgres
+import Timestamps
 
 /// Compares this process's clock with PostgreSQL's and with the timestamps of records, at the start and each minute.
 struct ClockWatch: Sendable {

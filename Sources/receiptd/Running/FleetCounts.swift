@@ -1,3 +1,4 @@
+import Fulfillment
 import Ledger
 import Logging
 import Operations
@@ -6,25 +7,39 @@ import Postgres
 /// The fleet's counts for the metrics, now and then, and whether the database answers.
 struct FleetCounts: Sendable {
     private static let countSeconds = 5.0
+    /// Subscriptions by state are counted once in so many turns.
+    private static let turnsOfStates = 12
 
     let pool: PostgresPool
+    let catalog: @Sendable () -> Catalog?
     let metrics: ReceiptdMetrics
     let health: Health
     let logger: Logger
 
     func run() async {
         let floor = OutboxFloor()
+        var turn = 0
         while !Task.isCancelled {
             do {
                 let counted = try await LedgerCounts.read(from: pool, floor: floor)
                 metrics.parked.set(counted.parked)
                 metrics.held.set(counted.held)
                 metrics.outboxPending.set(counted.outboxPending)
+                try await countSubscriptions(states: turn % Self.turnsOfStates == 0)
+                turn += 1
+                metrics.unclaimed.set(counted.unclaimed)
                 health.failures.recovered(.counts)
             } catch {
                 health.failures.failed(.counts, error)
             }
             guard (try? await Task.sleep(for: .seconds(Self.countSeconds))) != nil else { return }
         }
+    }
+
+    private func countSubscriptions(states: Bool) async throws {
+        let followed = catalog()?.apps.values.filter(\.followsRenewals).map(\.bundleID) ?? []
+        let counted = try await SubscriptionCounts.read(followed: followed, countsStates: states, from: pool)
+        for (state, count) in counted.states { metrics.subscriptions.with(state.rawValue).set(count) }
+        metrics.subscriptionChecksOverdue.set(counted.overdue)
     }
 }

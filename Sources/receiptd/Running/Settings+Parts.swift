@@ -20,7 +20,9 @@ extension Settings {
         pipeline.maximumInFlight = maxInFlight
         pipeline.retry = retry.delay
         pipeline.parkAfterSeconds = retry.parkAfterSeconds
-        pipeline.appleConcurrency = apple.maxConcurrency
+        pipeline.apple.concurrency = apple.maxConcurrency
+        pipeline.apple.consumptionWaitSeconds = announcements.consumptionWaitSeconds
+        pipeline.apple.refusalChecksPerMinute = apple.localRefusalChecksPerMinute
         pipeline.signingKeys = submissionSigningKeys.map(\.value)
         pipeline.shutdownGraceSeconds = shutdownGraceSeconds
         return pipeline

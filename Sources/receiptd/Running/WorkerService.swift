@@ -120,17 +120,33 @@ struct WorkerService: Service {
         let proofs = ProofReader(roots: settings.apple.roots)
         let pipeline = try Pipeline(
             settings: settings.pipeline, catalog: { catalog.catalog },
-            verification: PipelineVerification(parser: proofs, verifier: verifier, apple: limits),
+            verification: PipelineVerification(
+                parser: proofs, verifier: verifier, queries: verifier.transactions, apple: limits),
             stores: PipelineStores(
                 ledger: ledger, outbox: PostgresOutbox(ledger: ledger, sweeper: OutboxSweeper(pool: pool)),
                 parked: parking, holds: PostgresHolds(pool: pool, longestDelay: settings.retry.longestSeconds),
-                checkpoints: PostgresCheckpoints(pool: pool, group: settings.kafka.groupID)),
+                subscriptions: PostgresSubscriptions(pool: pool),
+                checkpoints: PostgresCheckpoints(pool: pool, group: settings.kafka.groupID),
+                announced: PostgresAnnouncements(
+                    pool: pool, waitSeconds: settings.announcements.missedPurchaseSeconds),
+                finishes: PostgresFinishes(pool: pool), refundRequests: PostgresRefundRequests(pool: pool)),
             notifications: NotificationSource(
                 topic: settings.kafka.notificationsTopic,
                 consumerProperties: KafkaClientProperties(settings: settings.kafka).notificationsConsumer,
-                parser: proofs, refunds: PostgresRefunds(pool: pool)),
+                parser: proofs, notices: PostgresNotices(pool: pool),
+                history: NotificationHistorySource(
+                    queries: verifier.transactions, places: PostgresHistoryPlaces(pool: pool),
+                    seconds: settings.announcements.historySeconds, days: settings.announcements.historyDays)),
+            accounts: PlayerAccountSource(
+                topic: settings.kafka.accountsTopic,
+                consumerProperties: KafkaClientProperties(settings: settings.kafka).accountsConsumer,
+                accounts: PostgresPlayerAccounts(pool: pool)),
+            consumption: ConsumptionSource(
+                topic: settings.kafka.consumptionTopic,
+                consumerProperties: KafkaClientProperties(settings: settings.kafka).consumptionConsumer),
             metrics: metrics, health: health, logger: logger)
-        let fleetCounts = FleetCounts(pool: pool, metrics: metrics, health: health, logger: logger)
+        let fleetCounts = FleetCounts(
+            pool: pool, catalog: { catalog.catalog }, metrics: metrics, health: health, logger: logger)
         let maintenance = PartitionMaintenance(
             retention: OutcomeRetention(pool: pool, days: settings.outcomeRetentionDays), failures: health.failures,
             logger: logger)

@@ -1,6 +1,7 @@
 import AppStore
 import AppStoreSimulation
 import Fulfillment
+import Identifiers
 import Testing
 
 @Suite("Wrong credentials")

@@ -2,7 +2,9 @@ import AppStore
 import AppStoreSimulation
 import Foundation
 import Fulfillment
+import Identifiers
 import Testing
+import Timestamps
 
 @Suite("The client of the App Store Server API")
 struct ServerAPIClientTests {

@@ -1,6 +1,7 @@
 import AppStore
 import AppStoreSimulation
 import Fulfillment
+import Identifiers
 import Testing
 
 @Suite("The limits in front of the App Store Server API")
@@ -24,7 +25,7 @@ struct ServerAPILimitsTests {
             }
             #expect(trouble.kind == .rateLimited && trouble.retryNotBefore != nil)
             await observer.waitUntil { $0.holds[self.scope(.production)] != nil }
-            while try await budget.holds()[scope(.production)] == nil { try await Task.sleep(for: .milliseconds(10)) }
+            #expect(await budget.held.stream.contains(scope(.production)))
         }
     }
 

@@ -1,7 +1,10 @@
 import Crypto
+import Encodings
 import Foundation
 import Fulfillment
+import Identifiers
 import Testing
+import Timestamps
 
 @testable import AppStore
 

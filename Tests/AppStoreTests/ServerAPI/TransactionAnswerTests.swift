@@ -1,5 +1,6 @@
 import AppStore
 import Fulfillment
+import Identifiers
 import Testing
 
 @Suite("Answers of the App Store Server API")

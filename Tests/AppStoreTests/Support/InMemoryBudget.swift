@@ -9,10 +9,9 @@ final class InMemoryBudget: AppleBudget {
     }
 
     private let rows = Mutex<[AppleScope: Row]>([:])
-    private let looks = Atomic(0)
-
-    /// How often somebody has looked at what is held back.
-    var looksAtHolds: Int { looks.load(ordering: .sequentiallyConsistent) }
+    /// What is held back, as it comes, and each look at all of it: for one reader.
+    let held = AsyncStream.makeStream(of: AppleScope.self)
+    let looks = AsyncStream.makeStream(of: Void.self)
 
     func lease(_ requests: Int, for scope: AppleScope, perSecond: Double) async throws -> BudgetLease? {
         rows.withLock { rows in
@@ -28,6 +27,7 @@ final class InMemoryBudget: AppleBudget {
     }
 
     func hold(_ scope: AppleScope, seconds: Double) async throws {
+        defer { held.continuation.yield(scope) }
         rows.withLock { rows in
             let until = ContinuousClock.now + .seconds(seconds)
             rows[scope, default: Row()].heldUntil = max(until, rows[scope]?.heldUntil ?? until)
@@ -35,7 +35,7 @@ final class InMemoryBudget: AppleBudget {
     }
 
     func holds() async throws -> [AppleScope: Double] {
-        defer { looks.add(1, ordering: .sequentiallyConsistent) }
+        defer { looks.continuation.yield() }
         let now = ContinuousClock.now
         return rows.withLock { $0.mapValues { ($0.heldUntil - now) / .seconds(1) }.filter { $0.value > 0 } }
     }

@@ -1,6 +1,8 @@
 import AppStore
 import AppStoreSimulation
 import Fulfillment
+import Identifiers
+import Timestamps
 
 /// A client and the simulated App Store it asks.
 struct SimulatedApple: Sendable {

@@ -3,6 +3,7 @@ import AppStoreSimulation
 import AppleProofs
 import Foundation
 import Fulfillment
+import Identifiers
 
 /// A client of the App Store Server API, the simulated App Store it asks, and the keys of the seeds.
 struct SimulatedServerAPI: Sendable {
@@ -31,6 +32,7 @@ struct SimulatedServerAPI: Sendable {
         let key = try file("server-api-key.pem")
         var options = AppStoreSimulation.Options()
         options.trackReceipts = true
+        options.signer = try signer.get()
         options.serverAPIKeys[bundle.text] = try SimulatedServerAPIKey(
             pem: key, keyID: knownKeyID ?? credentials.keyID, issuerID: credentials.issuerID)
         let store = try await AppStoreSimulation.start(options: options)

@@ -3,6 +3,7 @@ import CryptoExtras
 import Foundation
 import Fulfillment
 import SwiftASN1
+import Timestamps
 import X509
 
 @testable import AppleProofs

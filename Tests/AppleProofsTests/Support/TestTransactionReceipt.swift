@@ -1,5 +1,6 @@
 import Crypto
 import CryptoExtras
+import Encodings
 import Fulfillment
 
 @testable import AppleProofs

@@ -2,6 +2,7 @@ import EmbeddedPostgres
 import Foundation
 import Kafka
 import Postgres
+import TestSupport
 
 @testable import Demo
 

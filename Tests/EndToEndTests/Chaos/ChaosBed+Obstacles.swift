@@ -1,6 +1,7 @@
 import EmbeddedPostgres
 import Foundation
 import Postgres
+import TestSupport
 
 @testable import Demo
 

@@ -55,6 +55,7 @@ final class ChaosMonitor: Sendable {
         let task = Task {
             while !Task.isCancelled {
                 await look()
+                // How often it looks; nothing is waited for.
                 try? await Task.sleep(for: .milliseconds(700))
             }
         }

@@ -1,6 +1,7 @@
 import AppStoreSimulation
 import Foundation
 import Postgres
+import TestSupport
 
 @testable import Demo
 
@@ -45,7 +46,9 @@ struct ChaosRun {
         let monitor = ChaosMonitor(
             bed: bed, plan: plan, places: { load.places }, workers: { [chaos] in chaos.workers },
             databaseLife: chaos.databaseLife)
+        let told = try ToldPurchases(bed: bed)
         load.start(perSecond: Self.perSecond)
+        try await told.start()
         monitor.start()
         try await eventually("the workers are at work") { bed.outcomes.content.events.count > 100 }
         var notes = Notes()
@@ -54,18 +57,23 @@ struct ChaosRun {
         } catch {
             notes.faults.append("the run could not go on: \(error)")
         }
+        await told.finish()
         await load.finish()
-        var unsettled = load.failure.map { [$0] } ?? []
+        var unsettled = told.faults + (load.failure.map { [$0] } ?? [])
         do {
             try await bed.settle(plan, within: .seconds(150))
             try await eventually("nothing is parked", within: .seconds(150)) {
                 try await bed.query("SELECT count(*) FROM parked") { $0.int8(0, 0) } == 0
             }
+            try await eventually("what Apple told of is as it said", within: .seconds(150)) {
+                try await bed.hasAll(told.all)
+            }
             // What a database has lost was answered before: only the ledger tells that it is decided again.
+            let refunded = chaos.databaseLife.losses != 0 ? told.all.refunded : []
             try await eventually("whatever was told is in the ledger", within: .seconds(150)) {
-                let told = Set(
+                let granted = Set(
                     bed.outcomes.content.events.compactMap { $0.type == "receipt.granted" ? $0.transactionID : nil })
-                return told.isSubset(of: try await grantedTransactions())
+                return granted.subtracting(refunded).isSubset(of: try await grantedTransactions())
             }
         } catch {
             unsettled.append("\(error)")
@@ -75,6 +83,7 @@ struct ChaosRun {
         await monitor.stop()
         await monitor.look(isSettled: true)
         var evidence = try await Evidence(plan, from: bed)
+        evidence.told = Evidence.Told(purchases: told.all, inForce: try await bed.inForce(of: told.all))
         evidence.everParked = try await chaos.everParked()
         evidence.monitor = monitor.findings
         evidence.progress.unsettled = unsettled
@@ -145,14 +154,17 @@ struct ChaosRun {
         let bed = chaos.bed
         let began = ContinuousClock.now
         var open = Set(plan.records.prefix(load.places.count).compactMap(\.submissionID))
-        while ContinuousClock.now - began < Self.recoveryLimit {
-            let content = bed.outcomes.content
-            open = open.filter { content.answers[$0] == nil }
-            if !open.isEmpty, let parked = try? await chaos.everParked() { open.subtract(parked) }
-            if open.isEmpty { return Self.seconds(ContinuousClock.now - began) }
-            try await Task.sleep(for: .milliseconds(100))
+        do {
+            try await eventually("all is caught up", within: Self.recoveryLimit, every: .milliseconds(100)) {
+                let content = bed.outcomes.content
+                open = open.filter { content.answers[$0] == nil }
+                if !open.isEmpty, let parked = try? await chaos.everParked() { open.subtract(parked) }
+                return open.isEmpty
+            }
+        } catch is DeadlinePassed {
+            return nil
         }
-        return nil
+        return Self.seconds(ContinuousClock.now - began)
     }
 
     private var grantsTold: Int { chaos.bed.outcomes.content.events.count { $0.type == "receipt.granted" } }
@@ -177,6 +189,16 @@ struct ChaosRun {
     private static func seconds(_ duration: Duration) -> Double {
         Double(duration.components.seconds) + Double(duration.components.attoseconds) * 1e-18
     }
+}
+
+extension [ToldPurchases.Purchase] {
+    /// Players by transaction: what Apple has not taken back.
+    var inForce: [String: String] {
+        Dictionary(filter { !$0.isRefunded }.map { ($0.id, $0.player) }, uniquingKeysWith: { $1 })
+    }
+
+    /// What a database has lost of these is decided again, then perhaps behind the refund: no grant is due then.
+    var refunded: Set<String> { Set(lazy.filter(\.isRefunded).map(\.id)) }
 }
 
 extension Plan {

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Whole workers among failing parts. One test at a time: each keeps the machine busy.
@@ -8,6 +9,9 @@ struct Chaos {
     enum Order {
         static let environment = ProcessInfo.processInfo.environment
         static let seed = environment["CHAOS_SEED"].flatMap(UInt64.init)
+        /// Of a run without an order, among all other tests: what it says is said of the change, and not of the draw. The
+        /// database falls back in it.
+        static let usualSeed: UInt64 = 102_080
         /// Of faults. Without an order a short run, for it runs among all other tests then.
         static let seconds = environment["CHAOS_SECONDS"].flatMap { Int($0) } ?? 20
         /// Only these, also such as the worker does not withstand yet.
@@ -20,7 +24,7 @@ struct Chaos {
 
     @Test("whatever fails, and in whatever order, every invariant holds")
     func faults() async throws {
-        let seed = Order.seed ?? UInt64.random(in: 1...999_999)
+        let seed = Order.seed ?? (Order.isWhole ? UInt64.random(in: 1...999_999) : Order.usualSeed)
         print("chaos: seed \(seed), \(Order.seconds) seconds of faults (repeat it by CHAOS_SEED=\(seed))")
         try await ChaosBed.run { chaos in
             let evidence = try await ChaosRun(

@@ -61,13 +61,25 @@ struct Evidence: Sendable {
         var unsettled: [String] = []
     }
 
+    /// Of PostgreSQL.
+    struct Rows: Sendable {
+        var grants: [Grant] = []
+        var heldTransactions = 0
+    }
+
+    /// What Apple told of by itself, and the players of what is granted of it and not revoked.
+    struct Told: Sendable {
+        var purchases: [ToldPurchases.Purchase] = []
+        var inForce: [String: String] = [:]
+    }
+
     var plan = Plan()
     /// In the order of each partition, repeats included.
     var events: [Event] = []
     /// Reasons by record key.
     var deadLetters: [String: Set<String>] = [:]
-    var grants: [Grant] = []
-    var heldTransactions = 0
+    var rows = Rows()
+    var told = Told()
     /// Submissions that were parked once: they come later by themselves.
     var everParked: Set<String> = []
     var requests: [Request] = []
@@ -77,6 +89,16 @@ struct Evidence: Sendable {
     /// Whether the database lost what it had committed.
     var isLossy = false
     var faults: [String] = []
+}
+
+extension Evidence {
+    var grants: [Grant] { rows.grants }
+    var heldTransactions: Int { rows.heldTransactions }
+}
+
+extension Evidence.Event {
+    /// Of a purchase that nobody submitted.
+    var isOfTold: Bool { submissionID.hasPrefix("apple-") }
 }
 
 extension Evidence {
@@ -104,14 +126,15 @@ extension Evidence {
             let reason = letter.headers.last { $0.name == "dead-letter-reason" }?.value
             deadLetters[key, default: []].insert(reason.map { String(decoding: $0, as: UTF8.self) } ?? "-")
         }
-        grants = try await bed.query("SELECT transaction_id, player_id, submission_id, event FROM grants") { rows in
+        rows.grants = try await bed.query("SELECT transaction_id, player_id, submission_id, event FROM grants") {
+            rows in
             (0..<rows.count).map { row in
                 Grant(
                     transactionID: rows.text(row, 0) ?? "-", playerID: rows.text(row, 1) ?? "-",
                     submissionID: rows.text(row, 2) ?? "-", event: rows.bytes(row, 3) ?? [])
             }
         }
-        heldTransactions = Int(try await bed.query("SELECT count(*) FROM holds") { $0.int8(0, 0) ?? -1 })
+        rows.heldTransactions = Int(try await bed.query("SELECT count(*) FROM holds") { $0.int8(0, 0) ?? -1 })
         requests = bed.apple.requestLog.map { Request(milliseconds: $0.timestampMilliseconds, answer: $0.answer) }
         load.highestAppleConcurrency = bed.apple.counters.maximumConcurrentRequests
     }

@@ -9,6 +9,7 @@ enum Invariant: String, CaseIterable, Sendable {
     case orderPerPlayer = "I7 order per player"
     case appleIsSpared = "I8 Apple is spared when it must be"
     case bounded = "I9 bounded, and fast again"
+    case deliversWhatIsTold = "I11 what Apple tells of is granted once, and revoked where it is refunded"
     case settles = "I10 everything is done without a restart"
 }
 
@@ -40,6 +41,7 @@ extension Evidence {
         case .orderPerPlayer: disorder()
         case .appleIsSpared: appleTroubled()
         case .bounded: unbounded()
+        case .deliversWhatIsTold: undelivered()
         case .settles: progress.unsettled + monitor.endedWorkers + faults
         }
     }
@@ -62,11 +64,24 @@ extension Evidence {
         problems += players.filter { $0.value.count > 1 }.map { "\($0.key) is given to \($0.value.sorted())" }
         var rows: Set<String> = []
         problems += grants.filter { !rows.insert($0.transactionID).inserted }.map { "two rows for \($0.transactionID)" }
-        let known = plan.certainGrants.union(plan.contests.flatMap { $0 })
+        let known = plan.certainGrants.union(plan.contests.flatMap { $0 }).union(told.purchases.map(\.id))
         problems += rows.subtracting(known).map { "\($0) was granted, which it must not" }
         problems += plan.contests.filter { contest in contest.count { rows.contains($0) } > 1 }.map {
             "all of \($0) were granted"
         }
+        return problems
+    }
+
+    private func undelivered() -> [String] {
+        let wanted = told.purchases.inForce
+        var problems = wanted.keys.sorted().compactMap { id in
+            told.inForce[id] == wanted[id] ? nil : "Apple told of \(id), and \(told.inForce[id] ?? "nobody") has it"
+        }
+        problems += told.inForce.keys.filter { wanted[$0] == nil }.sorted().map {
+            "\($0) was refunded and is in force"
+        }
+        let granted = Set(events.filter { $0.type == "receipt.granted" }.compactMap(\.transactionID))
+        problems += wanted.keys.filter { !granted.contains($0) }.sorted().map { "the delivery of \($0) was never told" }
         return problems
     }
 
@@ -78,6 +93,7 @@ extension Evidence {
         for event in events { copies[event.id, default: []].insert(event.value) }
         var unpublished = Dictionary(grants.map { ($0.transactionID, $0) }, uniquingKeysWith: { one, _ in one })
         let rows = unpublished
+        let refunded = told.purchases.refunded
         for event in events {
             if let known = first[event.id] {
                 if (known.value != event.value && !isLossy) || known.key != event.key
@@ -92,6 +108,7 @@ extension Evidence {
             guard event.type == "receipt.granted", let transaction = event.transactionID else { continue }
             unpublished[transaction] = nil
             guard let row = rows[transaction] else {
+                if isLossy, refunded.contains(transaction) { continue }
                 problems.append("\(transaction) was told and never granted")
                 continue
             }
@@ -106,7 +123,7 @@ extension Evidence {
     /// The events of each submission, each once.
     private var answers: [String: [String: Truth.Expected]] {
         var answers: [String: [String: Truth.Expected]] = [:]
-        for event in events {
+        for event in events where !event.isOfTold {
             answers[event.submissionID, default: [:]][event.id] =
                 switch event.type {
                 case "receipt.granted": .granted(event.transactionID ?? "-")

@@ -1,5 +1,6 @@
 import AppStoreSimulation
 import PlantedFaults
+import TestSupport
 
 @testable import Demo
 
@@ -16,6 +17,7 @@ struct PlantedScenario: Sendable {
         case .parkedRowDropped: [.commitsAreSafe, .noGrantLost, .oneOutcome, .settles]
         case .checkpointNotCompared, .earlierHistoryCounts: [.noGrantLost]
         case .hungBatchDropped: [.noGrantLost, .oneOutcome, .settles]
+        case .toldPurchaseDropped, .earlyRefundForgotten: [.deliversWhatIsTold]
         }
     }
 
@@ -46,6 +48,7 @@ struct PlantedScenario: Sendable {
             case .checkpointNotCompared: try await scene.putBack(isCheckpointed: true)
             case .earlierHistoryCounts: try await scene.putBack(isCheckpointed: false)
             case .hungBatchDropped: try await scene.hungBatch()
+            case .toldPurchaseDropped, .earlyRefundForgotten: try await scene.toldByApple()
             }
             evidence = try await scene.evidence()
         }

@@ -1,5 +1,6 @@
 import AppStoreSimulation
 import Foundation
+import TestSupport
 import Testing
 
 extension Chaos {

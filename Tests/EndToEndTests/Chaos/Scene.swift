@@ -1,6 +1,7 @@
 import AppStoreSimulation
 import Foundation
 import Postgres
+import TestSupport
 
 @testable import Demo
 
@@ -14,10 +15,12 @@ final class Scene: Sendable {
     private let quiets = Locked<[Evidence.Quiet]>([])
     private let limitedSince = Locked<Int64?>(nil)
     private let unsettled = Locked<[String]>([])
+    private let told = Locked<Evidence.Told>(Evidence.Told())
 
     /// What is not done by then is lost. A worker joins its group within seconds.
     private static let settling = Duration.seconds(25)
     private static let outageSeconds = 6
+    private static let toldPurchases = 40
 
     init(bed: Testbed, plan: Plan) {
         self.bed = bed
@@ -81,11 +84,31 @@ final class Scene: Sendable {
         await settle()
     }
 
+    /// Purchases that nobody submits wait for longer than it takes to refund some of them.
+    func toldByApple() async throws {
+        try bed.startWorker(["MISSED_PURCHASE_SECONDS": "4"])
+        let purchases = try ToldPurchases(bed: bed)
+        try await purchases.start()
+        try await eventually("some are told") { purchases.all.count >= Self.toldPurchases }
+        await purchases.finish()
+        await load.finish()
+        await settle()
+        do {
+            try await eventually("what Apple told of is as it said", within: Self.settling) {
+                try await bed.hasAll(purchases.all)
+            }
+        } catch {
+            unsettled.value.append("\(error)")
+        }
+        told.value = Evidence.Told(purchases: purchases.all, inForce: try await bed.inForce(of: purchases.all))
+    }
+
     func evidence() async throws -> Evidence {
         await monitor.stop()
         await monitor.look(isSettled: true)
         var evidence = try await Evidence(plan, from: bed)
         evidence.isLossy = databaseLife.losses != 0
+        evidence.told = told.value
         evidence.monitor = monitor.findings
         evidence.progress.unsettled = unsettled.value
         evidence.load.quiets = quiets.value

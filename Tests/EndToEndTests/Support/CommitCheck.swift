@@ -1,5 +1,6 @@
 import Kafka
 import Postgres
+import TestSupport
 
 /// What was committed at one instant, against what was decided by then.
 struct CommitCheck: Sendable {

@@ -1,4 +1,5 @@
 import Kafka
+import TestSupport
 
 /// Sends a plan piece by piece, and knows where each record is.
 struct Feed: Sendable {

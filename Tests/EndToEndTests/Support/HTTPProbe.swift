@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking
@@ -11,11 +12,24 @@ enum HTTPProbe {
         let body: String
     }
 
-    static func get(port: Int, _ path: String) async throws -> Answer {
+    static func get(port: Int, _ path: String) async throws -> Answer { try await ask(port, path) }
+
+    static func post(port: Int, _ path: String, _ body: String) async throws -> Answer {
+        try await ask(port, path) { request in
+            request.httpMethod = "POST"
+            request.httpBody = Data(body.utf8)
+        }
+    }
+
+    private static func ask(
+        _ port: Int, _ path: String, _ change: (inout URLRequest) -> Void = { _ in }
+    ) async throws -> Answer {
         guard let url = URL(string: "http://127.0.0.1:\(port)\(path)") else {
             throw DeadlinePassed(description: "no URL: \(path)")
         }
-        let (data, response) = try await URLSession.shared.data(for: URLRequest(url: url, timeoutInterval: 10))
+        var request = URLRequest(url: url, timeoutInterval: 10)
+        change(&request)
+        let (data, response) = try await URLSession.shared.data(for: request)
         return Answer(
             status: (response as? HTTPURLResponse)?.statusCode ?? 0, body: String(decoding: data, as: UTF8.self))
     }

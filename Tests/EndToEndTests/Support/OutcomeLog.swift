@@ -1,3 +1,4 @@
+import Encodings
 import Foundation
 import Fulfillment
 import Kafka
@@ -76,6 +77,7 @@ final class OutcomeLog: Sendable {
     }
 
     private func take(_ record: ConsumerRecord, isOutcome: Bool) {
+        SeenRecords.add(record, isOutcome: isOutcome)
         let json = isOutcome ? try? JSONParser.parse(record.value ?? []).value : nil
         state.withLock { state in
             if let json {

@@ -1,9 +1,11 @@
 import AppStoreSimulation
+import Encodings
 import Foundation
 import Fulfillment
 import Kafka
 import Ledger
 import Postgres
+import TestSupport
 
 @testable import Demo
 
@@ -14,10 +16,6 @@ final class ParkingBed {
     static let club = "com.example.castle.club"
     /// An app with a cutover at the beginning of 2024.
     static let limits = "com.example.castle.limits"
-
-    struct NeverCame: Error, CustomStringConvertible {
-        let description: String
-    }
 
     struct Ending {
         let code: Int32
@@ -38,10 +36,12 @@ final class ParkingBed {
     var apple: AppStoreSimulation { parts.apple }
 
     static func run(
-        latency: SimulatedLatency = .fixed(0), _ body: (ParkingBed) async throws -> Void
+        latency: SimulatedLatency = .fixed(0), options adjust: (inout AppStoreSimulation.Options) -> Void = { _ in },
+        _ body: (ParkingBed) async throws -> Void
     ) async throws {
-        var options = AppStoreSimulation.Options()
-        options.trackReceipts = true
+        var options = try DemoRun.appleOptions(signing: Seeds.signing)
+        options.signer = try SimulatedSigner(folder: Seeds.signing.path)
+        adjust(&options)
         let bed = try await ParkingBed(
             EmbeddedParts.start(environment: TestBroker.environment, latency: latency, appleOptions: options))
         do {
@@ -59,10 +59,7 @@ final class ParkingBed {
         directory = FileManager.default.temporaryDirectory.appendingPathComponent("parking-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         try await parts.migrate()
-        let catalog = URL(fileURLWithPath: #filePath)
-            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("seeds/catalog.yaml")
-        document = try String(contentsOf: catalog, encoding: .utf8)
+        document = try Seeds.catalog()
         pool = PostgresPool(
             configuration: PostgresConfiguration(uri: parts.databaseURL, applicationName: "tests"), size: 1)
         _ = try await CatalogStore(pool: pool).importDocument(document)
@@ -70,7 +67,8 @@ final class ParkingBed {
         producer = try KafkaProducer(properties: properties, log: { _ in })
         outcomes = try await blocking { [parts] in
             try OutcomeCollector(
-                outcomesTopic: parts.outcomesTopic, deadLettersTopic: parts.deadLettersTopic, properties: properties)
+                outcomesTopic: parts.outcomesTopic, deadLettersTopic: parts.deadLettersTopic, properties: properties,
+                seen: { SeenRecords.add($0, isOutcome: $1) })
         }
     }
 
@@ -96,9 +94,10 @@ final class ParkingBed {
             })
     }
 
-    func startWorker(_ more: [String: String] = [:]) throws -> WorkerProcess {
+    /// - Parameter command: `run`, or `intake`.
+    func startWorker(_ more: [String: String] = [:], command: String = "run") throws -> WorkerProcess {
         let worker = try WorkerProcess(
-            program: Self.program(), environment: environment(more),
+            program: Self.program(), command: command, environment: environment(more),
             logFile: directory.appendingPathComponent("worker-\(workers.count).log"))
         workers.append(worker)
         return worker
@@ -167,9 +166,34 @@ final class ParkingBed {
         let value = """
             {"submission_id":"\(name)","player_id":"\(player)","bundle_id":"\(bundle)","receipt_data":"\(receipt)"}
             """
+        try await publish(value, player: player)
+    }
+
+    /// A submission as it is.
+    func publish(_ value: String, player: String) async throws {
         _ = try await producer.send(
             ProducerRecord(
                 topic: parts.submissionsTopic, partition: 0, key: Array(player.utf8), value: Array(value.utf8),
+                headers: [], timestampMilliseconds: nil))
+    }
+
+    /// A StoreKit 2 transaction, as a submission that is named after its player.
+    func submit(signedTransaction: String, player: String, bundle: String) async throws {
+        let value = """
+            {"submission_id":"\(player)","player_id":"\(player)","bundle_id":"\(bundle)",\
+            "signed_transaction":"\(signedTransaction)"}
+            """
+        _ = try await producer.send(
+            ProducerRecord(
+                topic: parts.submissionsTopic, partition: 0, key: Array(player.utf8), value: Array(value.utf8),
+                headers: [], timestampMilliseconds: nil))
+    }
+
+    /// What the game says of consumption. Its dead letter would be found under the transaction.
+    func report(_ value: String, of transaction: String) async throws {
+        _ = try await producer.send(
+            ProducerRecord(
+                topic: parts.consumptionTopic, partition: nil, key: Array(transaction.utf8), value: Array(value.utf8),
                 headers: [], timestampMilliseconds: nil))
     }
 
@@ -182,8 +206,24 @@ final class ParkingBed {
         notified += 1
     }
 
+    /// The game says whose an account token is.
+    func account(_ token: String, isOf player: String, bundle: String = castle) async throws {
+        _ = try await producer.send(
+            ProducerRecord(
+                topic: parts.accountsTopic, partition: nil, key: Array("\(bundle)/\(token)".utf8),
+                value: Array(#"{"player_id":"\#(player)"}"#.utf8), headers: [], timestampMilliseconds: nil))
+    }
+
     func number(_ sql: String) async throws -> Int64 {
         try await pool.run { try $0.execute(PostgresStatement(sql)).int8(0, 0) } ?? -1
+    }
+
+    /// The first column, as text.
+    func rows(_ sql: String) async throws -> [String] {
+        try await pool.run { connection in
+            let result = try connection.execute(PostgresStatement(sql))
+            return (0..<result.count).compactMap { result.text($0, 0) }
+        }
     }
 
     func waits(_ player: String, _ reason: ParkingReason) async throws -> Bool {
@@ -201,11 +241,7 @@ final class ParkingBed {
     }
 
     /// The limit only ends a test that would hang.
-    func until(_ what: String, _ condition: () async throws -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(120)
-        while try await !condition() {
-            guard ContinuousClock.now < deadline else { throw NeverCame(description: "never came true: \(what)") }
-            try await Task.sleep(for: .milliseconds(50))
-        }
+    func until(_ what: String, seconds: Int = 120, _ condition: () async throws -> Bool) async throws {
+        try await eventually(what, within: .seconds(seconds), every: .milliseconds(50), condition)
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Kafka
+import TestSupport
 
 @testable import Demo
 
@@ -47,5 +48,27 @@ enum Program {
                 output: try String(contentsOf: files[1], encoding: .utf8),
                 errors: try String(contentsOf: files[2], encoding: .utf8))
         }
+    }
+
+    /// Runs one that does not end by itself, until its output is as wanted; returns the output.
+    static func follow(
+        _ arguments: [String], environment: [String: String], until isEnough: @escaping @Sendable (String) -> Bool
+    ) async throws -> String {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("receiptd-\(UUID().uuidString)")
+        try Data().write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: try path())
+        process.arguments = arguments
+        process.environment = environment
+        process.standardOutput = try FileHandle(forWritingTo: file)
+        try process.run()
+        defer { process.terminate() }
+        var text = ""
+        try await eventually("\(arguments) prints what is wanted") {
+            text = try String(contentsOf: file, encoding: .utf8)
+            return isEnough(text)
+        }
+        return text
     }
 }

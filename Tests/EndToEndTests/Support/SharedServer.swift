@@ -59,6 +59,9 @@ enum Seeds {
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("seeds")
 
+    /// The keys and the root that answers and notifications are signed with.
+    static let signing = directory.appendingPathComponent("signing")
+
     static var catalogFile: URL { directory.appendingPathComponent("catalog.yaml") }
 
     static func catalog() throws -> String {

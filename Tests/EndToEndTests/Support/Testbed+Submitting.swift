@@ -2,6 +2,7 @@ import Foundation
 import Kafka
 import Postgres
 import Synchronization
+import TestSupport
 
 @testable import Demo
 

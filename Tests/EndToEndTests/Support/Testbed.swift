@@ -40,7 +40,7 @@ final class Testbed: Sendable {
         settings: [String: String] = [:],
         _ body: (Testbed) async throws -> Void
     ) async throws {
-        var options = try DemoRun.appleOptions(signing: Seeds.directory.appendingPathComponent("signing"))
+        var options = try DemoRun.appleOptions(signing: Seeds.signing)
         options.logCapacity = 200_000
         let uri: String? =
             switch database {
@@ -81,7 +81,7 @@ final class Testbed: Sendable {
 
     func environment(_ more: [String: String] = [:]) -> [String: String] {
         let own = DemoRun.workerSettings
-            .merging(DemoRun.settings(signing: Seeds.directory.appendingPathComponent("signing"))) { _, own in own }
+            .merging(DemoRun.settings(signing: Seeds.signing)) { _, own in own }
             .merging(["DATABASE_URL": databaseURL]) { _, own in own }
         let broker = ["KAFKA_PROPERTIES": TestBroker.workerProperties]
         return parts.workerEnvironment(

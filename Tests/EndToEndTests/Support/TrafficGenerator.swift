@@ -1,4 +1,5 @@
 import AppStoreSimulation
+import Encodings
 import Fulfillment
 
 /// Makes mixed submissions from a seed, and what must come of each.

@@ -13,9 +13,9 @@ struct WholeSystem: SuiteTrait, TestTrait, TestScoping {
         await Self.places.take()
         do {
             try await function()
-            await Self.places.giveBack()
+            await Self.places.pass()
         } catch {
-            await Self.places.giveBack()
+            await Self.places.pass()
             throw error
         }
     }
@@ -37,7 +37,7 @@ struct WholeSystem: SuiteTrait, TestTrait, TestScoping {
             await withCheckedContinuation { waiting.append($0) }
         }
 
-        func giveBack() {
+        func pass() {
             if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() }
         }
     }

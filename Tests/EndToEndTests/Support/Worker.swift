@@ -1,6 +1,8 @@
+import Encodings
 import Foundation
 import Fulfillment
 import Kafka
+import TestSupport
 
 @testable import Demo
 

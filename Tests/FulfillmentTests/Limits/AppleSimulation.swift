@@ -1,3 +1,5 @@
+import Timestamps
+
 @testable import Fulfillment
 
 /// One replica in front of an Apple that fails, limits, slows down and recovers, and never answers some receipts, on a

@@ -6,6 +6,8 @@ private let freshProven = RequestKind(isFresh: true, isProven: true)
 private let freshUnproven = RequestKind(isFresh: true, isProven: false)
 private let repeatedProven = RequestKind(isFresh: false, isProven: true)
 private let repeatedUnproven = RequestKind(isFresh: false, isProven: false)
+private let queued = RequestKind(.queue, isFirst: true)
+private let background = RequestKind(.background, isFirst: true)
 
 @Suite("Who goes first at Apple")
 struct RequestQueueTests {
@@ -15,7 +17,7 @@ struct RequestQueueTests {
     func turns() throws {
         var queue = RequestQueue<(RequestKind, Int)>()
         for number in 0..<1000 {
-            for kind in RequestKind.all { queue.append((kind, number), kind) }
+            for kind in RequestKind.submissions { queue.append((kind, number), kind) }
         }
         var taken: [RequestKind: [Int]] = [:]
         for _ in 0..<500 {
@@ -30,6 +32,30 @@ struct RequestQueueTests {
         #expect((75...85).contains(taken[freshUnproven]?.count ?? 0))
         #expect((75...85).contains(taken[repeatedProven]?.count ?? 0))
         #expect((15...25).contains(taken[repeatedUnproven]?.count ?? 0))
+    }
+
+    @Test(
+        "what receiptd asks by itself has less than a fifth of the turns, and the background none while anyone else may go"
+    )
+    func own() throws {
+        var queue = RequestQueue<RequestKind>()
+        for _ in 0..<1000 {
+            for kind in RequestKind.all { queue.append(kind, kind) }
+        }
+        var taken: [RequestKind: Int] = [:]
+        for _ in 0..<560 {
+            let kind = try #require(queue.next())
+            let element = queue.take(kind)
+            #expect(element == kind)
+            taken[kind, default: 0] += 1
+        }
+        #expect((315...325).contains(taken[freshProven] ?? 0))
+        #expect((35...45).contains(taken[queued] ?? 0))
+        #expect(taken[background] == nil)
+        let kind = queue.next { $0.work == .background || $0 == freshUnproven }
+        #expect(kind == freshUnproven)
+        let last = queue.next { $0.work == .background }
+        #expect(last?.work == .background)
     }
 
     @Test("a kind that had nobody waiting has saved up no turns")
@@ -50,13 +76,13 @@ struct RequestQueueTests {
     @Test("whoever leaves is gone, from any place")
     func removal() {
         var queue = RequestQueue<Int>()
-        for number in 0..<300 { queue.append(number, RequestKind.all[number % 4]) }
+        for number in 0..<300 { queue.append(number, RequestKind.submissions[number % 4]) }
         for _ in 0..<20 { _ = queue.take(freshProven) }
         let gone = queue.remove { $0 == 200 }
         let never = queue.remove { $0 == 200 }
         #expect(gone == 200 && never == nil)
         #expect(queue.count == 279)
-        let first = queue.takeFirst(RequestKind.repeated) { $0 < 100 }
+        let first = queue.takeFirst(RequestKind.deferrable) { $0 < 100 }
         #expect(first.allSatisfy { $0 < 100 && $0 % 4 > 1 } && first.count == 50)
         #expect(queue.takeAll().count == 229)
         #expect(queue.isEmpty)
@@ -91,6 +117,26 @@ struct RequestSharesTests {
         var full = RequestShares()
         for _ in 0..<20 { full.began(freshUnproven) }
         #expect(most(repeatedProven, beside: queue(freshUnproven, repeatedProven), full) == 50)
+    }
+
+    @Test(
+        "what receiptd asks by itself shares that fifth and that half, and the background goes only where nobody waits")
+    func own() {
+        #expect(most(queued, beside: queue(freshProven)) == 20)
+        #expect(most(queued, beside: queue()) == 50)
+        var retried = RequestShares()
+        for _ in 0..<15 { retried.began(repeatedProven) }
+        #expect(most(queued, beside: queue(freshProven), retried) == 5)
+        #expect(most(background, beside: queue()) == 50)
+        for kind in RequestKind.all where kind.work != .background {
+            #expect(most(background, beside: queue(kind, background)) == 0)
+        }
+        #expect(most(background, beside: queue(background)) == 50)
+        // It does not count as a proven proof: what is not proven keeps its places.
+        var shares = RequestShares()
+        shares.began(queued)
+        shares.ended(queued)
+        #expect(most(freshUnproven, beside: queue(queued, background), shares) == 100)
     }
 
     @Test("what is not proven has a fifth while anything proven waits, and leaves a fifth free while proven ones come")

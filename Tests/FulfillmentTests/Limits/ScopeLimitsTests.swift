@@ -1,3 +1,4 @@
+import Identifiers
 import Testing
 
 @testable import Fulfillment
@@ -34,6 +35,56 @@ struct ScopeLimitsTests {
         var limits = ScopeLimits(perSecond: 0)
         let isNews = [limits.hold(until: 10), limits.hold(until: 5), limits.hold(until: 10.1), limits.hold(until: 20)]
         #expect(isNews == [true, false, false, true])
+    }
+
+    @Test("a budget of what receiptd asks by itself holds back no submission, and stops with it")
+    func ownBudget() throws {
+        var limits = ScopeLimits(perSecond: 5, forSubmissions: false)
+        let queued = RequestKind(.queue, isFirst: true)
+        var waiting = RequestQueue<String>()
+        waiting.append("status", queued)
+        waiting.append("submission", Self.fresh)
+        let first = limits.next(of: &waiting, now: 0) { _ in 0 }
+        #expect(first?.element == "submission")
+        let second = limits.next(of: &waiting, now: 0) { _ in 0 }
+        #expect(second == nil && limits.needingBudget(of: waiting) == 1)
+        let toLease = limits.budget?.toLease(waiting: 1, now: 0)
+        #expect(toLease == 1)
+        limits.budget?.leased(BudgetLease(requests: 1, startsIn: 0, lasts: 0.2), now: 0, jitter: 0)
+        let third = limits.next(of: &waiting, now: 0.1) { _ in 0 }
+        #expect(third?.element == "status")
+    }
+
+    @Test("a circuit counts what receiptd asks by itself like a first try, once for each")
+    func ownCircuit() throws {
+        var limits = ScopeLimits(perSecond: 0)
+        for number in 0..<FirstTries.fewestFailures {
+            #expect(!limits.breaker.isOpen)
+            guard case .pass(let pass) = limits.admit(RequestKind(.background, isFirst: true), now: 0) else {
+                Issue.record("held back after \(number)")
+                return
+            }
+            limits.failed(pass, by: Suspect(number), now: 0, jitter: 1)
+        }
+        #expect(limits.breaker.isOpen)
+    }
+
+    @Test("the rate is the setting's; a tenth of it for Apple's notification history, and of either for the sandbox")
+    func rates() {
+        func rate(_ endpoint: AppleEndpoint, _ environment: StoreEnvironment, _ setting: Double) -> AppleRate {
+            AppleScope(bundleID: "b", endpoint: endpoint.rawValue, environment: environment).rate(ofSetting: setting)
+        }
+        #expect(rate(.verifyReceipt, .production, 40) == AppleRate(perSecond: 40))
+        #expect(rate(.subscriptions, .sandbox, 40) == AppleRate(perSecond: 4))
+        #expect(rate(.notificationHistory, .production, 40) == AppleRate(perSecond: 4))
+        #expect(abs(rate(.notificationHistory, .sandbox, 40).perSecond - 0.4) < 0.001)
+        // Without a setting what receiptd asks by itself has a bound all the same, and submissions have none.
+        #expect(rate(.verifyReceipt, .production, 0).perSecond == 0)
+        for endpoint in AppleEndpoint.allCases where endpoint != .verifyReceipt {
+            let rate = rate(endpoint, .production, 0)
+            #expect(rate.perSecond > 0 && rate.perSecond <= 25 && !rate.isForSubmissions)
+        }
+        #expect(rate(.notificationHistory, .production, 0).perSecond == 5)
     }
 
     @Test("thousands of random schedules: nothing passes a hold, an open circuit or a spent budget")

@@ -1,3 +1,5 @@
+import Timestamps
+
 @testable import Fulfillment
 
 /// What is in front of Apple, put together as `AppleLimits` does it: one queue and one circuit for each app, one gate for
@@ -100,7 +102,7 @@ struct SimulatedFront {
         var ids: [Int] = []
         for number in used {
             let scope = scopes[number]
-            let kinds = scope.limits.isShut(now: now) ? nil : RequestKind.repeated
+            let kinds = scope.limits.isShut(now: now) ? nil : RequestKind.deferrable
             ids += scope.waiting.takeFirst(kinds) { $0.since < now - 10 }.map(\.id)
         }
         waiting -= ids.count

@@ -1,6 +1,7 @@
 import Fulfillment
 import Kafka
 import Operations
+import TestSupport
 import Testing
 
 @testable import Pipeline

@@ -1,7 +1,9 @@
 import Foundation
 import Fulfillment
+import Identifiers
 import Kafka
 import Operations
+import TestSupport
 import Testing
 
 @testable import Pipeline

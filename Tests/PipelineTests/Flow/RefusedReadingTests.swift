@@ -1,5 +1,6 @@
 import Kafka
 import Operations
+import TestSupport
 import Testing
 
 @testable import Pipeline

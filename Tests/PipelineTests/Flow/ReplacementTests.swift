@@ -1,6 +1,8 @@
 import Fulfillment
+import Identifiers
 import Kafka
 import Operations
+import TestSupport
 import Testing
 
 @testable import Pipeline

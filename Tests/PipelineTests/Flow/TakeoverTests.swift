@@ -1,7 +1,11 @@
+import Clocks
 import Fulfillment
+import Identifiers
 import Kafka
 import Operations
+import TestSupport
 import Testing
+import Timestamps
 
 @testable import Pipeline
 

@@ -1,4 +1,5 @@
 import Fulfillment
+import Identifiers
 import Operations
 import Testing
 
@@ -9,7 +10,7 @@ struct HeldSourceTests {
     private func hold(
         _ transaction: StoreTransactionID = "1000", product: ProductID = "gold", isDue: Bool = true,
         bundle: BundleID = ParkingBench.bundle, proof: Submission.Proof = .receipt(ParkingBench.receipt("a")),
-        token: String? = nil
+        token: String? = nil, announced: AnnouncedTerms? = nil
     ) -> LeasedHold {
         let submission = Submission(
             submissionID: "s", playerID: "player-1", bundleID: bundle, proof: proof, appAccountToken: token)
@@ -22,7 +23,7 @@ struct HeldSourceTests {
             reason: .unknownProduct, waived: [], isReleased: isDue, isDue: isDue, submission: submission,
             identity: submission.identity(proof: position.content), position: position, traceparent: nil,
             evidence: GenuineReceipt(bundleID: bundle, environment: .production, purchases: [purchase]),
-            dailyCount: nil, tries: 0, lease: 1)
+            dailyCount: nil, tries: 0, lease: 1, announced: announced)
     }
 
     @Test("a release of what came by a transaction id asks for the transaction anew; unknown is no verdict on it")
@@ -89,6 +90,25 @@ struct HeldSourceTests {
             try await bench.worker.work(on: SubmissionInHand(held: hold(bundle: "com.example.gone")))
             #expect(holds.content.putBack == [PipelineLimits.unknownAppRetrySeconds])
             #expect(bench.apple.asked == asked)
+        }
+    }
+
+    @Test("what nobody submitted is judged by what Apple told where there is nothing to ask with, and else asked for")
+    func announced() async throws {
+        try await with { bench, holds in
+            let terms = AnnouncedTerms(source: .notification, isRenewal: false)
+            let held = hold(proof: .transactionID("1000"), announced: terms)
+            try await bench.worker.work(on: SubmissionInHand(held: held))
+            guard case .granted(let grant)? = holds.content.settled.first else {
+                Issue.record("it is not granted")
+                return
+            }
+            #expect(String(decoding: grant.event.value, as: UTF8.self).contains(#""source":"notification""#))
+            #expect(bench.apple.asked == 0)
+            bench.catalog.update { $0 = Catalog(version: 1, apps: [ParkingBench.serverApp]) }
+            bench.apple.answer(ParkingBench.genuine)
+            try await bench.worker.work(on: SubmissionInHand(held: held))
+            #expect(bench.apple.asked == 1 && holds.content.settled.count == 2)
         }
     }
 

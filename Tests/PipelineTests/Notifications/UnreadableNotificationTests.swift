@@ -18,15 +18,15 @@ struct UnreadableNotificationTests {
         func parse(notification body: [UInt8]) -> NotificationReading { .unusable("a test's") }
     }
 
-    private struct NoRefunds: RefundLedger {
-        func apply(_ notices: [ReceivedNotice], catalog: Catalog) async throws -> Durable<[AppliedNotice]> {
-            Durable([], in: nil)
+    private struct NoNotices: NoticeLedger {
+        func apply(_ notices: [ReceivedNotice], catalog: Catalog) async throws -> Durable<AppliedNotices> {
+            Durable(AppliedNotices(), in: nil)
         }
     }
 
     /// A notification loop on a thread of its own.
     private final class Running: Sendable {
-        let loop: NotificationLoop
+        let loop: BatchedTopicLoop
         let publisher: OutcomePublisher
         let log = RecordedLog()
         private let ended = DispatchGroup()
@@ -38,13 +38,13 @@ struct UnreadableNotificationTests {
             publisher = try OutcomePublisher(settings: settings, health: health, logger: logger)
             var properties = settings.consumerProperties
             properties["group.id"] = "receiptd-notifications"
-            loop = NotificationLoop(
+            loop = BatchedTopicLoop(
                 worker: NotificationWorker(
                     source: NotificationSource(
-                        topic: topic, consumerProperties: properties, parser: NoNotifications(), refunds: NoRefunds()),
+                        topic: topic, consumerProperties: properties, parser: NoNotifications(), notices: NoNotices()),
                     catalog: { Sample.catalog }, publisher: publisher, ledger: ObservedLedger(),
                     metrics: PipelineMetrics(ReceiptdMetrics(version: "test")), logger: logger),
-                checkpoints: checkpoints, health: health, logger: logger)
+                checkpoints: checkpoints, turn: IsolationTurn(), health: health, logger: logger)
             ended.enter()
             Thread.detachNewThread { [loop, ended] in
                 loop.run()

@@ -1,8 +1,12 @@
+import Encodings
 import Fulfillment
+import Identifiers
 import Kafka
 import Logging
 import Operations
 import Synchronization
+import TestSupport
+import Timestamps
 
 @testable import Pipeline
 
@@ -19,6 +23,7 @@ final class ParkingBench: Sendable {
     let store = Store()
     let holds = Holds()
     let outage = Outage()
+    let queries = InMemoryStoreQueries()
     let worker: SubmissionWorker
     let parking: ParkingContext
     private let cluster: MockCluster
@@ -38,7 +43,7 @@ final class ParkingBench: Sendable {
 
     init(
         maximumInFlight: Int = 100, retry: RetryDelay = RetryDelay(initialSeconds: 0, doubtSeconds: 0),
-        parkAfterSeconds: Double = 0
+        parkAfterSeconds: Double = 0, refusalChecksPerMinute: Int = 0
     ) throws {
         cluster = try MockCluster(topics: ["receipt-outcomes": 1])
         let properties = KafkaProperties([("bootstrap.servers", cluster.bootstrapServers)])
@@ -46,13 +51,16 @@ final class ParkingBench: Sendable {
         settings.maximumInFlight = maximumInFlight
         settings.retry = retry
         settings.parkAfterSeconds = parkAfterSeconds
-        settings.appleConcurrency = 10
+        settings.apple.concurrency = 10
         parking = ParkingContext(store: store, apple: outage, settings: settings)
         let logger = Logger(label: "parking") { _ in SwiftLogNoOpLogHandler() }
         worker = SubmissionWorker(
-            catalog: { [catalog] in catalog.value }, parser: proofs, verifier: apple, ledger: ledger, holds: holds,
+            catalog: { [catalog] in catalog.value },
+            verification: PipelineVerification(parser: proofs, verifier: apple, queries: queries, apple: outage),
+            ledger: ledger, holds: holds, subscriptions: InMemoryLedger(),
             publisher: try OutcomePublisher(settings: settings, health: Health(), logger: logger), lanes: PlayerLanes(),
-            parking: parking, metrics: PipelineMetrics(metrics), logger: logger)
+            parking: parking, refusals: LocalRefusalChecks(perMinute: refusalChecksPerMinute),
+            metrics: PipelineMetrics(metrics), logger: logger)
     }
 
     /// Of the parked submissions.
@@ -155,6 +163,7 @@ extension ParkingBench {
             var decisions: [PendingDecision] = []
             var queries: [RecallQuery] = []
             var recollection = Recollection.nothing
+            var known: Set<StoreTransactionID> = []
         }
 
         private let state = Mutex(State())
@@ -163,9 +172,17 @@ extension ParkingBench {
         var decisions: [PendingDecision] { state.withLock { $0.decisions } }
         func recollect(_ recollection: Recollection) { state.withLock { $0.recollection = recollection } }
 
+        /// It has these transactions.
+        func know(_ transactions: StoreTransactionID...) { state.withLock { $0.known.formUnion(transactions) } }
+
         func recollect(_ query: RecallQuery) async throws(LedgerClosed) -> Durable<Recollection> {
             state.withLock { state in
                 state.queries.append(query)
+                if let evidence = query.evidence,
+                    evidence.purchases.allSatisfy({ state.known.contains($0.transactionID) })
+                {
+                    return Durable(.provenBefore(evidence), in: nil)
+                }
                 return Durable(state.recollection, in: nil)
             }
         }

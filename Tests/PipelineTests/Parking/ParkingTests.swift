@@ -1,7 +1,9 @@
 import Fulfillment
+import Identifiers
 import Logging
 import Operations
 import Testing
+import Timestamps
 
 @testable import Pipeline
 

@@ -1,7 +1,10 @@
+import Clocks
 import Fulfillment
+import Identifiers
 import Logging
 import Operations
 import Testing
+import Timestamps
 
 @testable import Pipeline
 

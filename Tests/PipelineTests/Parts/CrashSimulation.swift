@@ -210,7 +210,10 @@ struct CrashSimulation {
 
     private mutating func isolate() throws {
         guard process.isolation.isActive else { return }
-        guard process.gate.isIdle else { return process.isolation.isBusy(now: now) }
+        guard process.gate.isIdle else {
+            _ = process.isolation.isBusy(now: now)
+            return
+        }
         if process.isolation.update() == .ended {
             for partition in partitions { try admitPending(of: partition) }
             return

@@ -1,7 +1,9 @@
 import Fulfillment
+import Identifiers
 import Logging
 import Operations
 import Testing
+import Timestamps
 
 @testable import Pipeline
 
@@ -129,7 +131,8 @@ struct LocalProofTests {
             let submission = ParkingBench.submission("r")
             bench.proofs.read(submission.proof, as: .read(Self.content, .proven))
             let receipt = GenuineReceipt(
-                bundleID: ParkingBench.bundle, environment: .production, purchases: Self.content.purchases)
+                bundleID: ParkingBench.bundle, environment: .production, purchases: Self.content.purchases,
+                createdAt: Self.content.signedAt)
             bench.ledger.recollect(.provenBefore(receipt))
             try await bench.work(on: bench.item(submission))
             #expect(bench.ledger.queries.map(\.evidence) == [receipt])

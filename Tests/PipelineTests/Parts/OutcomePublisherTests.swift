@@ -3,6 +3,7 @@ import Kafka
 import Logging
 import Operations
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Pipeline

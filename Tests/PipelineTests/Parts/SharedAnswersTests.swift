@@ -1,4 +1,6 @@
 import Fulfillment
+import Identifiers
+import TestSupport
 import Testing
 
 @testable import Pipeline

@@ -1,4 +1,5 @@
 import Kafka
+import TestSupport
 import Testing
 
 @testable import Pipeline
@@ -15,7 +16,7 @@ struct SubmissionInHandTests {
             do throws(Abandoned) {
                 try await item.waiting {
                     isWaiting.update { $0 = true }
-                    try await Task.sleep(for: .seconds(3600))
+                    try await untilCancelled()
                 }
                 ending.update { $0 = .done }
             } catch {

@@ -11,17 +11,35 @@ enum NoNotifications: NotificationParser {
     case parser
 
     private static let topic = "app-store-notifications"
-    private static let cluster = Result { try MockCluster(topics: [topic: 1]) }
+    private static let accountsTopic = "player-accounts"
+    private static let consumptionTopic = "receipt-consumption"
+    private static let cluster = Result {
+        try MockCluster(topics: [topic: 1, accountsTopic: 1, consumptionTopic: 1])
+    }
     private static let groups = Atomic(0)
 
+    static func source(_ notices: any NoticeLedger) throws -> NotificationSource {
+        NotificationSource(
+            topic: topic, consumerProperties: try consumer(), parser: Self.parser, notices: notices)
+    }
+
+    /// Of which none comes either.
+    static func accounts(_ accounts: any PlayerAccounts) throws -> PlayerAccountSource {
+        PlayerAccountSource(topic: accountsTopic, consumerProperties: try consumer(), accounts: accounts)
+    }
+
+    static func consumption() throws -> ConsumptionSource {
+        ConsumptionSource(topic: consumptionTopic, consumerProperties: try consumer())
+    }
+
     /// Of a group of its own.
-    static func source(_ refunds: any RefundLedger) throws -> NotificationSource {
+    private static func consumer() throws -> KafkaProperties {
         var properties = PipelineBench.properties(try cluster.get())
         let group = groups.add(1, ordering: .relaxed).newValue
         for (name, value) in [
             ("group.id", "notifications-\(group)"), ("enable.auto.commit", "false"), ("auto.offset.reset", "earliest"),
         ] { properties[name] = value }
-        return NotificationSource(topic: topic, consumerProperties: properties, parser: Self.parser, refunds: refunds)
+        return properties
     }
 
     func parse(notification bytes: [UInt8]) -> NotificationReading { .unusable("no test sends one") }

@@ -93,10 +93,15 @@ final class PipelineBench: Sendable {
         let catalog = catalog
         let pipeline = try Pipeline(
             settings: settings, catalog: { catalog.value },
-            verification: PipelineVerification(parser: proofs, verifier: verifier, apple: outage),
+            verification: PipelineVerification(
+                parser: proofs, verifier: verifier, queries: InMemoryStoreQueries(), apple: outage),
             stores: PipelineStores(
-                ledger: ledger, outbox: ledger, parked: parked, holds: ledger.database, checkpoints: checkpoints),
-            notifications: try NoNotifications.source(ledger.database), metrics: metrics, health: health,
+                ledger: ledger, outbox: ledger, parked: parked, holds: ledger.database,
+                subscriptions: ledger.database, checkpoints: checkpoints, announced: ledger.database,
+                finishes: ledger.database, refundRequests: ledger.database),
+            notifications: try NoNotifications.source(ledger.database),
+            accounts: try NoNotifications.accounts(ledger.database),
+            consumption: try NoNotifications.consumption(), metrics: metrics, health: health,
             logger: Logger(label: "test") { _ in log })
         return Running(pipeline, metrics, health, log)
     }

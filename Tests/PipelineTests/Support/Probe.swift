@@ -2,20 +2,11 @@ import Foundation
 import Synchronization
 import Testing
 
-struct TimedOut: Error {}
-
-/// Awaits a condition that others bring about. The time is no expectation: it only ends a test that hangs.
-func eventually(
-    within seconds: Double = 60, _ condition: () async throws -> Bool, sourceLocation: SourceLocation = #_sourceLocation
-) async throws {
-    let deadline = ContinuousClock.now + .seconds(seconds)
-    while try await !condition() {
-        guard ContinuousClock.now < deadline else {
-            Issue.record("the condition never held", sourceLocation: sourceLocation)
-            throw TimedOut()
-        }
-        try await Task.sleep(for: .milliseconds(5))
-    }
+/// Work that only its cancellation ends.
+func untilCancelled() async throws {
+    let nothing = AsyncStream.makeStream(of: Never.self)
+    for await _ in nothing.stream {}
+    throw CancellationError()
 }
 
 /// Runs blocking code on a thread of its own: the cooperative pool has as many threads as cores.

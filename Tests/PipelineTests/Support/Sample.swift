@@ -1,5 +1,7 @@
 import Foundation
 import Fulfillment
+import Identifiers
+import Timestamps
 
 @testable import Kafka
 @testable import Pipeline

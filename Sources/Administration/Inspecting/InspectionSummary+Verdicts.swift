@@ -1,0 +1,88 @@
+import Encodings
+import Ledger
+import ReceiptdConfiguration
+import Timestamps
+
+/// What PostgreSQL knows, in a sentence for each purchase or submission.
+extension InspectionSummary {
+    /// What still waits comes first, then what was given, then what was refused.
+    var verdicts: [String] {
+        told(rows("parked"), Self.parked, more: "more that wait for Apple")
+            + told(rows("holds"), Self.held, more: "more that are held")
+            + told(
+                rows("announced").filter { $0["state"]?.string == "unclaimed" }, Self.unclaimed, more: "more unclaimed")
+            + told(rows("grants"), granted, more: "more grants")
+            + told(
+                rows("outcomes").filter { $0["answer"]?.string == "receipt.rejected" }, refused, more: "more refusals")
+    }
+
+    private func told(_ rows: [JSONValue], _ sentence: (JSONValue) -> String, more: String) -> [String] {
+        let lines = rows.prefix(Self.maximumTold).map(sentence)
+        return rows.count > Self.maximumTold ? lines + ["and \(rows.count - Self.maximumTold) \(more)"] : lines
+    }
+
+    private static func parked(_ row: JSONValue) -> String {
+        "not decided yet: \(submission(row)) waits in PostgreSQL since \(time(row, "parked_at")): \(text(row, "reason"))"
+            + (row["detail"]?.string.map { ", \(ShownText.plain($0))" } ?? "")
+            + "; it is tried \(row["is_leased"] == .bool(true) ? "now" : "next at \(time(row, "due_at"))")"
+    }
+
+    private static func held(_ row: JSONValue) -> String {
+        "held since \(time(row, "held_at")) for player \(quoted(row, "player_id")): \(purchase(row)): \(text(row, "reason"))"
+            + (row["released_at"]?.string == nil ? "" : "; it was released at \(time(row, "released_at"))")
+    }
+
+    private static func unclaimed(_ row: JSONValue) -> String {
+        "unclaimed: Apple told of \(purchase(row)), \(text(row, "reason"))"
+    }
+
+    private func granted(_ row: JSONValue) -> String {
+        let revoked =
+            switch (row["revoked_at"]?.string, row["revoked_units"]) {
+            case (_?, _): "; revoked at \(Self.time(row, "revoked_at"))"
+            case (nil, .number(let units)?) where units != "0": "; \(units) of them revoked"
+            default: ""
+            }
+        let event =
+            row["imported"] == .bool(true)
+            ? "entered by an import, without an event"
+            : isPending(row["transaction_id"]?.string) ? "its event is not published yet" : "its event is acknowledged"
+        return "granted to player \(Self.quoted(row, "player_id")) at \(Self.time(row, "granted_at")): "
+            + "\(Self.purchase(row)); \(event)\(revoked)"
+    }
+
+    private func refused(_ row: JSONValue) -> String {
+        let event =
+            isPending(row["submission_id"]?.string) ? "its event is not published yet" : "its event is acknowledged"
+        return
+            "refused at \(Self.time(row, "decided_at")): \(Self.submission(row)): \(Self.text(row, "reason")); \(event)"
+    }
+
+    private func isPending(_ subject: String?) -> Bool {
+        rows("outbox").contains { $0["subject"]?.string == subject }
+    }
+
+    private static func submission(_ row: JSONValue) -> String {
+        "submission \(quoted(row, "submission_id")) of player \(quoted(row, "player_id"))"
+    }
+
+    private static func purchase(_ row: JSONValue) -> String {
+        let quantity = if case .number(let number)? = row["quantity"] { "\(number) x " } else { "" }
+        return
+            "\(quantity)\(text(row, "product_id")) of \(text(row, "bundle_id")), transaction \(text(row, "transaction_id"))"
+    }
+
+    private static func quoted(_ row: JSONValue, _ name: String) -> String {
+        row[name]?.string.map { ShownText.quoted($0) } ?? "?"
+    }
+
+    private static func text(_ row: JSONValue, _ name: String) -> String {
+        row[name]?.string.map { ShownText.plain($0) } ?? "?"
+    }
+
+    /// In the one format of all sentences.
+    private static func time(_ row: JSONValue, _ name: String) -> String {
+        guard let text = row[name]?.string else { return "?" }
+        return Timestamp(rfc3339: text)?.rfc3339 ?? ShownText.plain(text)
+    }
+}

@@ -1,0 +1,37 @@
+import Encodings
+import Kafka
+
+/// Which of some submissions have their events. One submission may have several, which Kafka gets together.
+package struct AnswerWait: Sendable {
+    /// After the last of them was answered, for what else belongs to that answer.
+    private static let rest = Duration.milliseconds(500)
+
+    private var open: Set<String>
+    private let wanted: Set<String>
+    private let deadline: ContinuousClock.Instant
+    private var answeredAt: ContinuousClock.Instant?
+
+    package var unanswered: [String] { open.sorted() }
+
+    package init(for submissions: [String], until deadline: ContinuousClock.Instant) {
+        wanted = Set(submissions)
+        open = wanted
+        self.deadline = deadline
+    }
+
+    /// - Returns: whether it is one of theirs.
+    package mutating func take(_ event: [UInt8], now: ContinuousClock.Instant) -> Bool {
+        guard case .string(let id)? = try? JSONParser.parse(event).value["submission_id"], wanted.contains(id) else {
+            return false
+        }
+        open.remove(id)
+        answeredAt = now
+        return true
+    }
+
+    package func isOver(_ now: ContinuousClock.Instant) -> Bool {
+        if now >= deadline { return true }
+        guard open.isEmpty else { return false }
+        return answeredAt.map { now - $0 >= Self.rest } ?? true
+    }
+}

@@ -1,0 +1,74 @@
+import CZlib
+
+/// gzip files (RFC 1952), by the system's zlib: lengths and checksums are looked at there.
+enum Gzip {
+    struct Fault: Error, Equatable {
+        let message: String
+    }
+
+    /// How a gzip file begins.
+    static func isGzip(_ bytes: [UInt8]) -> Bool { bytes.starts(with: magic) }
+
+    private static let magic: [UInt8] = [0x1F, 0x8B]
+
+    /// Bytes unpacked at a time.
+    private static let chunk = 65_536
+
+    /// - Parameter limit: bytes that come out of it; a file that holds more is a fault, and is unpacked no further.
+    static func unpack(_ packed: [UInt8], limit: Int) throws(Fault) -> [UInt8] {
+        var input = packed
+        var position = 0
+        var unpacked: [UInt8] = []
+        // A file may be several, one behind the other.
+        repeat {
+            try unpackMember(&input, from: &position, limit: limit, into: &unpacked)
+        } while input.dropFirst(position).starts(with: magic)
+        guard input.dropFirst(position).allSatisfy({ $0 == 0 }) else {
+            throw Fault(message: "has something behind the end of its gzip data")
+        }
+        return unpacked
+    }
+
+    private static func unpackMember(
+        _ input: inout [UInt8], from position: inout Int, limit: Int, into unpacked: inout [UInt8]
+    ) throws(Fault) {
+        // zlib remembers where its stream lies.
+        let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+        defer { stream.deallocate() }
+        guard inflate_init_gzip(stream) == Z_OK else { throw Fault(message: "cannot be unpacked: zlib does not start") }
+        defer { inflateEnd(stream) }
+        var output = [UInt8](repeating: 0, count: chunk)
+        while true {
+            let before = position
+            let (code, made) = step(stream, &input, from: &position, &output)
+            unpacked.append(contentsOf: output[..<made])
+            guard unpacked.count <= limit else { throw Fault(message: "holds more than \(limit) bytes") }
+            switch code {
+            case Z_STREAM_END: return
+            case Z_OK where made > 0 || position > before: continue
+            case Z_OK, Z_BUF_ERROR: throw Fault(message: "is cut off: the end of its gzip data is missing")
+            default: throw Fault(message: "is no sound gzip file")
+            }
+        }
+    }
+
+    /// zlib's code, and how much it made. The buffers are lent to it for this call only.
+    private static func step(
+        _ stream: UnsafeMutablePointer<z_stream>, _ input: inout [UInt8], from position: inout Int,
+        _ output: inout [UInt8]
+    ) -> (code: Int32, made: Int) {
+        let begin = position
+        let code = input.withUnsafeMutableBufferPointer { input in
+            output.withUnsafeMutableBufferPointer { output in
+                stream.pointee.next_in = input.baseAddress?.advanced(by: begin)
+                stream.pointee.avail_in = UInt32(clamping: input.count - begin)
+                stream.pointee.next_out = output.baseAddress
+                stream.pointee.avail_out = UInt32(clamping: output.count)
+                return inflate(stream, Z_NO_FLUSH)
+            }
+        }
+        position = input.count - Int(stream.pointee.avail_in)
+        return (code, output.count - Int(stream.pointee.avail_out))
+    }
+}

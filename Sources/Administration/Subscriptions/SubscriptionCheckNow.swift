@@ -1,0 +1,67 @@
+import AppStore
+import AppleProofs
+import Clocks
+import Fulfillment
+import Identifiers
+import Ledger
+import Pipeline
+import Postgres
+import ReceiptdConfiguration
+
+/// Asks Apple about one subscription, whether it is due or not, and enters what it answers. Workers publish the events.
+package struct SubscriptionCheckNow {
+    let settings: Settings
+    let secrets: SecretSource
+    let pool: PostgresPool
+
+    package init(settings: Settings, secrets: SecretSource, pool: PostgresPool) {
+        self.settings = settings
+        self.secrets = secrets
+        self.pool = pool
+    }
+
+    /// How many events there were. Throws a `CommandFailure` where Apple could not be asked, and a `PostgresError`.
+    package func run(_ original: StoreTransactionID) async throws -> Int {
+        let store = PostgresSubscriptions(pool: pool)
+        guard let leased = try await store.lease(original) else {
+            throw CommandFailure("\(ShownText.quoted(original.text)) is no subscription that is followed", code: 1)
+        }
+        guard let catalog = try await catalog(), let app = catalog.apps[leased.bundleID] else {
+            try await store.endLease(of: leased)
+            throw CommandFailure("the catalog does not have its app", code: 1)
+        }
+        let client = try client()
+        let answer = await SubscriptionQuestion(
+            leased, app, verifier: client, queries: client.transactions
+        ).ask(now: { WallClock.now })
+        await client.shutdown()
+        switch answer {
+        case .found(let findings):
+            return try await store.settle(SubscriptionCheck(leased, findings, at: WallClock.now), catalog: catalog)
+                .count
+        case .later:
+            try await store.endLease(of: leased)
+            throw CommandFailure(
+                "Apple gives no answer: `receiptd check` tells of it", code: CommandFailure.unavailable)
+        }
+    }
+
+    private func catalog() async throws -> Catalog? {
+        let store = CatalogStore(pool: pool)
+        guard let version = try await store.latestVersion(), let document = try await store.load(version: version)
+        else { return nil }
+        return try CatalogFile.parse(document.document, version: version)
+    }
+
+    private func client() throws -> AppStoreClient {
+        let secret: @Sendable (String) -> String? = { [secrets] in secrets.secret(named: $0) }
+        do {
+            return AppStoreClient(
+                receipts: try VerifyReceiptClient(settings: settings.apple.client, secrets: secret),
+                transactions: try ServerAPIClient(
+                    settings: settings.apple.client, secrets: secret, proofs: ProofReader(roots: settings.apple.roots)))
+        } catch {
+            throw CommandFailure("the settings do not make a client", code: CommandFailure.wrongSettings)
+        }
+    }
+}

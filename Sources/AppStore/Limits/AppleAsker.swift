@@ -1,0 +1,36 @@
+import Fulfillment
+import Identifiers
+
+/// Who asks Apple, for the limits.
+struct AppleAsker {
+    let work: RequestKind.Work
+    let isRetry: Bool
+    let isProven: Bool
+    let suspect: Suspect
+    /// Told of a wait in front of Apple, as it begins (true) and ends.
+    let waiting: (@Sendable (Bool) -> Void)?
+
+    init(_ request: VerificationRequest) {
+        work = .submission
+        isRetry = request.isRetry
+        isProven = request.isProven
+        let proof = request.subject.hashValue
+        suspect = Suspect(player: request.playerID?.hashValue ?? proof, proof: proof)
+        waiting = request.waiting
+    }
+
+    /// - Parameter subject: what is asked about: one of a thousand that fails for ever says nothing of Apple.
+    init(_ share: StoreQueryShare, of subject: Int) {
+        work =
+            switch share {
+            case .submission: .submission
+            case .subscriptions, .history: .queue
+            case .background: .background
+            }
+        // Behind the submissions that have not been answered yet: whoever waits for this one has got one answer.
+        isRetry = true
+        isProven = true
+        suspect = Suspect(player: subject, proof: subject)
+        waiting = nil
+    }
+}

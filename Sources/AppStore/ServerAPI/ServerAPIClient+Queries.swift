@@ -1,0 +1,156 @@
+import Fulfillment
+import PooledHTTP
+
+extension ServerAPIClient: StoreQueries {
+    public func transaction(
+        _ id: StoreTransactionID, _ context: StoreQueryContext
+    ) async -> StoreQueryAnswer<NotifiedTransaction> {
+        await ask(.transaction(id), context) { reader, body throws(StoreAnswerReader.Fault) in
+            try reader.transaction(body, asked: id)
+        }
+    }
+
+    public func subscriptionStatuses(
+        of id: StoreTransactionID, _ context: StoreQueryContext
+    ) async -> StoreQueryAnswer<[SubscriptionStatus]> {
+        await ask(.subscriptionStatuses(of: id), context) { reader, body throws(StoreAnswerReader.Fault) in
+            try reader.statuses(body, asked: id)
+        }
+    }
+
+    public func transactionHistory(
+        of id: StoreTransactionID, _ filter: TransactionHistoryFilter, page: String?, _ context: StoreQueryContext
+    ) async -> StoreQueryAnswer<TransactionHistoryPage> {
+        await ask(.transactionHistory(of: id, filter, page: page), context) {
+            reader, body throws(StoreAnswerReader.Fault) in
+            try reader.history(body, page: page)
+        }
+    }
+
+    public func notificationHistory(
+        _ window: NotificationHistoryWindow, page: String?, _ context: StoreQueryContext
+    ) async -> StoreQueryAnswer<NotificationHistoryPage> {
+        await ask(.notificationHistory(window, page: page, of: context.bundleID), context) {
+            reader, body throws(StoreAnswerReader.Fault) in
+            try reader.notifications(body)
+        }
+    }
+
+    public func finish(_ id: StoreTransactionID, _ context: StoreQueryContext) async -> StoreQueryAnswer<Bool> {
+        await ask(.finish(id), context) { _, _ in StoreAnswerReader.Reading(value: true) }
+    }
+
+    public func answerConsumption(
+        of id: StoreTransactionID, _ answer: ConsumptionAnswer, _ context: StoreQueryContext
+    ) async -> StoreQueryAnswer<Bool> {
+        await ask(.consumption(of: id, answer), context) { _, _ in StoreAnswerReader.Reading(value: true) }
+    }
+
+    /// Reads a body that Apple sent with success.
+    private typealias Reader<Value> =
+        @Sendable (StoreAnswerReader, [UInt8]) throws(StoreAnswerReader.Fault) -> StoreAnswerReader.Reading<Value>
+
+    private enum Outcome<Value: Sendable> {
+        case answer(StoreQueryAnswer<Value>)
+        /// 401, which says something of the token.
+        case unauthorized
+    }
+
+    /// One try: at most one change of environment, and that only where none is named.
+    /// - Parameter query: nil for an id that no transaction can have.
+    private func ask<Value: Sendable>(
+        _ query: ServerAPIQuery?, _ context: StoreQueryContext, _ read: Reader<Value>
+    ) async -> StoreQueryAnswer<Value> {
+        guard let query else { return .refused(code: StoreErrorCode.invalidTransactionID) }
+        let hasToken = token(for: context.bundleID, context.credentials) != nil
+        guard limits.mayAsk(context.bundleID, endpoint: Self.endpoint, hasSecret: hasToken) else {
+            return .blocked(.serverAPI)
+        }
+        for environment in context.environment.map({ [$0] }) ?? [.production, .sandbox] {
+            let scope = AppleScope(
+                bundleID: context.bundleID, endpoint: query.endpoint.rawValue, environment: environment)
+            let outcome: Outcome<Value>? = await limits.send(
+                to: scope, for: AppleAsker(context.share, of: query.subject)
+            ) {
+                guard let token = token(for: context.bundleID, context.credentials) else {
+                    return (.answer(.blocked(.serverAPI)), .unknown)
+                }
+                let outcome = await ask(query, token, in: environment, context, read)
+                return (outcome, end(outcome))
+            }
+            guard let outcome else { return .trouble(limits.notSent(to: scope, now: now())) }
+            let answer = concluded(outcome, in: environment, context)
+            if case .notFound = answer { continue }
+            return answer
+        }
+        return .notFound
+    }
+
+    /// With what it says of the token.
+    private func concluded<Value>(
+        _ outcome: Outcome<Value>, in environment: StoreEnvironment, _ context: StoreQueryContext
+    ) -> StoreQueryAnswer<Value> {
+        func note(isTaken: Bool) {
+            limits.noteToken(isTaken: isTaken, of: context.bundleID, endpoint: Self.endpoint)
+        }
+        switch outcome {
+        case .unauthorized:
+            tokens.forget(context.bundleID)
+            // Production takes the same token: the sandbox by itself does not say that it is wrong.
+            if environment == .production { note(isTaken: false) }
+            let isFirst = environment == .production || context.environment != nil
+            return isFirst ? .blocked(.serverAPI) : .trouble(.init(.status))
+        case .answer(let answer):
+            switch answer {
+            case .answered, .notFound, .refused: note(isTaken: true)
+            case .trouble, .blocked: break
+            }
+            return answer
+        }
+    }
+
+    private func ask<Value>(
+        _ query: ServerAPIQuery, _ token: String, in environment: StoreEnvironment, _ context: StoreQueryContext,
+        _ read: Reader<Value>
+    ) async -> Outcome<Value> {
+        let sent = await send(query, token, in: environment)
+        let response: HTTPResponse
+        switch sent.result {
+        case .failure(let failure):
+            tell(sent, failure.troubleKind.rawValue, to: context.ended)
+            return .answer(.trouble(.init(failure.troubleKind)))
+        case .success(let success): response = success
+        }
+        let answer: StoreQueryAnswer<Value>
+        var leftOut = 0
+        switch ServerAPIResponse(
+            status: response.status, body: response.body, retryNotBefore: retryNotBefore(response))
+        {
+        case .unauthorized:
+            tell(sent, StoreQueryAnswer<Value>.blocked(.serverAPI).label, to: context.ended)
+            return .unauthorized
+        case .notFound: answer = .notFound
+        case .refused(let code): answer = .refused(code: code)
+        case .trouble(let trouble): answer = .trouble(trouble)
+        case .blocked(let blockage): answer = .blocked(blockage)
+        case .taken(_, let body):
+            let reader = StoreAnswerReader(parser: proofs, bundleID: context.bundleID, environment: environment)
+            do throws(StoreAnswerReader.Fault) {
+                let reading = try read(reader, body)
+                leftOut = reading.leftOut
+                answer = .answered(reading.value)
+            } catch {
+                answer = .trouble(.init(error.troubleKind))
+            }
+        }
+        tell(sent, leftOut == 0 ? answer.label : Self.partlyReadLabel, to: context.ended)
+        return .answer(answer)
+    }
+
+    /// A label value of `receiptd_apple_requests_total{result}`: an answer of which parts were left out.
+    private static let partlyReadLabel = "partly_unproven"
+
+    private func end<Value>(_ outcome: Outcome<Value>) -> AppleLimits.End {
+        if case .answer(.trouble(let trouble)) = outcome { AppleLimits.End(trouble, now: now()) } else { .answered }
+    }
+}

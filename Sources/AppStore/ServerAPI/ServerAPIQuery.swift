@@ -1,0 +1,182 @@
+import Encodings
+import Fulfillment
+import Identifiers
+import PooledHTTP
+import Timestamps
+
+/// One question to the App Store Server API, as it is sent.
+///
+/// Paths and fields as in Apple's reference (https://developer.apple.com/documentation/appstoreserverapi).
+struct ServerAPIQuery: Sendable {
+    /// Of a transaction id, in bytes. Apple's are far shorter.
+    private static let maximumIDLength = 64
+    /// Of a `revision` or `paginationToken`, in bytes.
+    static let maximumPageLength = 4096
+
+    let endpoint: AppleEndpoint
+    let method: HTTPRequestMethod
+    /// With its query.
+    let path: String
+    /// For people: without the id.
+    let shownPath: String
+    var body: [UInt8]?
+    /// What it is about: the same for two questions about one.
+    let subject: Int
+
+    private init(
+        _ endpoint: AppleEndpoint, _ method: HTTPRequestMethod, _ path: String, of id: StoreTransactionID,
+        then rest: String = ""
+    ) {
+        self.endpoint = endpoint
+        self.method = method
+        self.path = "/\(path)/\(id.text)\(rest)"
+        shownPath = path
+        subject = Self.subject(endpoint, id)
+    }
+
+    /// Of an app as a whole.
+    private init(
+        _ endpoint: AppleEndpoint, _ method: HTTPRequestMethod, _ path: String, query: String, body: [UInt8],
+        of app: BundleID
+    ) {
+        self.endpoint = endpoint
+        self.method = method
+        self.path = "/\(path)\(query)"
+        shownPath = path
+        self.body = body
+        subject = Self.subject(endpoint, app)
+    }
+
+    private static func subject(_ endpoint: AppleEndpoint, _ name: Identifier) -> Int {
+        var hasher = Hasher()
+        hasher.combine(endpoint)
+        hasher.combine(name)
+        return hasher.finalize()
+    }
+
+    /// Nil for what no id of Apple's looks like: it goes into an address.
+    static func transaction(_ id: StoreTransactionID) -> ServerAPIQuery? {
+        isAskable(id) ? ServerAPIQuery(.transactions, .get, "inApps/v1/transactions", of: id) : nil
+    }
+
+    static func subscriptionStatuses(of id: StoreTransactionID) -> ServerAPIQuery? {
+        isAskable(id) ? ServerAPIQuery(.subscriptions, .get, "inApps/v1/subscriptions", of: id) : nil
+    }
+
+    static func transactionHistory(
+        of id: StoreTransactionID, _ filter: TransactionHistoryFilter, page: String?
+    ) -> ServerAPIQuery? {
+        guard isAskable(id) else { return nil }
+        var query = URLQuery()
+        query.add("revision", page)
+        query.add("startDate", filter.from.map { String($0.milliseconds) })
+        query.add("productId", filter.productID?.text)
+        for kind in ProductKind.allCases where filter.productKinds.contains(kind) {
+            query.add("productType", kind.storeName)
+        }
+        query.add("subscriptionGroupIdentifier", filter.subscriptionGroupID)
+        return ServerAPIQuery(.transactionHistory, .get, "inApps/v2/history", of: id, then: query.text)
+    }
+
+    static func notificationHistory(
+        _ window: NotificationHistoryWindow, page: String?, of app: BundleID
+    ) -> ServerAPIQuery {
+        var query = URLQuery()
+        query.add("paginationToken", page)
+        var body = JSONWriter(capacity: 64)
+        body.beginObject()
+        body.name("startDate")
+        body.number(window.from.milliseconds)
+        body.name("endDate")
+        body.number(window.to.milliseconds)
+        body.endObject()
+        return ServerAPIQuery(
+            .notificationHistory, .post, "inApps/v1/notifications/history", query: query.text, body: body.bytes, of: app
+        )
+    }
+
+    static func finish(_ id: StoreTransactionID) -> ServerAPIQuery? {
+        isAskable(id) ? ServerAPIQuery(.finish, .post, "inApps/v1/transactions", of: id, then: "/finish") : nil
+    }
+
+    static func consumption(of id: StoreTransactionID, _ answer: ConsumptionAnswer) -> ServerAPIQuery? {
+        guard isAskable(id) else { return nil }
+        var query = ServerAPIQuery(.consumption, .put, "inApps/v2/transactions/consumption", of: id)
+        query.body = answer.requestBody
+        return query
+    }
+
+    private static func isAskable(_ id: StoreTransactionID) -> Bool {
+        (1...maximumIDLength).contains(id.text.utf8.count)
+            && id.text.utf8.allSatisfy { $0 != UInt8(ascii: ".") && $0 != UInt8(ascii: "~") && URLQuery.isPlain($0) }
+    }
+}
+
+/// `?name=value&…`; nothing where there is none.
+private struct URLQuery {
+    private(set) var text = ""
+
+    mutating func add(_ name: StaticString, _ value: String?) {
+        guard let value else { return }
+        text += text.isEmpty ? "?" : "&"
+        text += "\(name)="
+        for byte in value.utf8 {
+            if Self.isPlain(byte) {
+                text.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                text += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            }
+        }
+    }
+
+    /// RFC 3986's unreserved characters.
+    static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): true
+        default: false
+        }
+    }
+}
+
+extension ProductKind {
+    /// As a filter of Get Transaction History.
+    fileprivate var storeName: String {
+        switch self {
+        case .consumable: "CONSUMABLE"
+        case .nonConsumable: "NON_CONSUMABLE"
+        case .nonRenewingSubscription: "NON_RENEWABLE"
+        case .autoRenewableSubscription: "AUTO_RENEWABLE"
+        }
+    }
+}
+
+extension ConsumptionAnswer {
+    /// That it is sent says that the player agreed to it: Apple takes nothing else.
+    fileprivate var requestBody: [UInt8] {
+        var body = JSONWriter(capacity: 160)
+        body.beginObject()
+        body.name("customerConsented")
+        body.bool(true)
+        if let consumedMilliPercent {
+            body.name("consumptionPercentage")
+            body.number(consumedMilliPercent)
+        }
+        body.member("deliveryStatus", delivery.rawValue)
+        body.member("refundPreference", ifPresent: refundPreference?.storeName)
+        body.name("sampleContentProvided")
+        body.bool(providesSampleContent)
+        body.endObject()
+        return body.bytes
+    }
+}
+
+extension ConsumptionPolicy.RefundPreference {
+    fileprivate var storeName: String {
+        switch self {
+        case .decline: "DECLINE"
+        case .grantFull: "GRANT_FULL"
+        case .grantProrated: "GRANT_PRORATED"
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import Encodings
+import Fulfillment
+import PooledHTTP
+import Timestamps
+
+/// What the status and the error code of one answer of the App Store Server API come to, whatever was asked.
+///
+/// Error codes as in Apple's reference (https://developer.apple.com/documentation/appstoreserverapi/error-codes).
+enum ServerAPIResponse: Equatable {
+    /// 2xx.
+    case taken(status: Int, body: [UInt8])
+    /// Not known in this environment.
+    case notFound
+    case refused(code: Int64)
+    case trouble(AppleAnswer.Trouble)
+    /// 401: the token is wrong.
+    case unauthorized
+    /// The token is right, and the app or our request is wrong all the same.
+    case blocked(AppleAnswer.Blockage)
+
+    /// - Parameter retryNotBefore: what the response's `Retry-After` comes to.
+    init(status: Int, body: [UInt8], retryNotBefore: Timestamp? = nil) {
+        switch status {
+        case 200..<300: self = .taken(status: status, body: body)
+        // The body of a 401 is empty.
+        case 401: self = .unauthorized
+        case 429: self = .trouble(.init(.rateLimited, retryNotBefore: retryNotBefore))
+        case 500...: self = .trouble(.init(.serverError, retryNotBefore: retryNotBefore))
+        default: self.init(errorBody: body, retryNotBefore: retryNotBefore)
+        }
+    }
+
+    private init(errorBody: [UInt8], retryNotBefore: Timestamp?) {
+        func trouble(_ kind: AppleAnswer.TroubleKind) -> ServerAPIResponse {
+            .trouble(.init(kind, retryNotBefore: retryNotBefore))
+        }
+        guard errorBody.count <= StoreAnswerReader.maximumBytes, let document = try? JSONParser.parse(errorBody),
+            case .object = document.value
+        else {
+            self = trouble(.notJSON)
+            return
+        }
+        switch document.value["errorCode"]?.wholeNumber {
+        // Our request, and an app that Apple does not have: nothing that is asked about can bring them about.
+        case 4_000_000: self = .blocked(.request)
+        case 4_000_002, 4_040_003: self = .blocked(.serverAPI)
+        case 4_040_005, 4_040_010: self = .notFound
+        case 4_290_000: self = trouble(.rateLimited)
+        case 5_000_000, 5_000_001: self = trouble(.serverError)
+        // What Apple names as wrong with the question stays wrong.
+        case let code? where (4_000_001...4_000_999).contains(code) || (4_030_000...4_030_999).contains(code):
+            self = .refused(code: code)
+        // Of an account, a notification address, a test or an app transaction that do not exist.
+        case let code? where [4_040_001, 4_040_007, 4_040_008, 4_040_009, 4_040_019].contains(code):
+            self = .refused(code: code)
+        // 4040002, 4040004 and 4040006 among them.
+        default: self = trouble(.status)
+        }
+    }
+}
+
+extension StoreQueryAnswer {
+    /// A label value of `receiptd_apple_requests_total{result}`: `answered`, `not_found`, `refused`, `blocked`, or the kind of
+    /// trouble.
+    var label: String {
+        switch self {
+        case .answered: "answered"
+        case .notFound: "not_found"
+        case .refused: "refused"
+        case .blocked: "blocked"
+        case .trouble(let trouble): trouble.kind.rawValue
+        }
+    }
+}

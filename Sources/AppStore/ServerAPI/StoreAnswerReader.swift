@@ -1,0 +1,173 @@
+import Encodings
+import Fulfillment
+import Identifiers
+
+/// Reads what the App Store Server API answers. What Apple signs by itself is believed once it is proven by our roots, and is
+/// of the app and the environment that were asked. Pure, and never a trap.
+///
+/// What cannot be proven makes the whole answer trouble, so that nothing is ever concluded from a part. Two answers are
+/// read in parts (decision 0036): of the statuses another subscription's may be left out, and notifications are handed on
+/// as they are, each to be proven by itself.
+public struct StoreAnswerReader: Sendable {
+    /// Of an answer's body: Apple's have at most 20 signed parts, or as many as the customer has subscriptions.
+    public static let maximumBytes = 4 << 20
+    /// Of a page. Apple's have 20.
+    public static let maximumPageItems = 100
+    public static let maximumStatuses = 1000
+
+    public enum Fault: Error, Sendable {
+        case notJSON
+        case incomplete
+        case unproven
+
+        var troubleKind: AppleAnswer.TroubleKind {
+            switch self {
+            case .notJSON: .notJSON
+            case .incomplete: .incomplete
+            case .unproven: .unproven
+            }
+        }
+    }
+
+    /// An answer, and how many parts of it were left out, because they cannot be proven or read.
+    public struct Reading<Value> {
+        public let value: Value
+        public var leftOut = 0
+    }
+
+    private let parser: any SignedDataParser
+    private let bundleID: BundleID
+    private let environment: StoreEnvironment
+
+    /// - Parameter environment: the one that was asked.
+    public init(parser: any SignedDataParser, bundleID: BundleID, environment: StoreEnvironment) {
+        self.parser = parser
+        self.bundleID = bundleID
+        self.environment = environment
+    }
+
+    /// Members of all answers.
+    private static let names = JSONNames([
+        "signedTransactionInfo", "signedRenewalInfo", "signedTransactions", "signedPayload", "data", "lastTransactions",
+        "subscriptionGroupIdentifier", "originalTransactionId", "status", "revision", "hasMore", "notificationHistory",
+        "paginationToken",
+    ])
+
+    private func parse(_ body: [UInt8]) throws(Fault) -> JSONValue {
+        guard body.count <= Self.maximumBytes else { throw .incomplete }
+        guard let document = try? JSONParser.parse(body, keeping: Self.names), case .object = document.value else {
+            throw .notJSON
+        }
+        guard !document.exceededDepth else { throw .incomplete }
+        return document.value
+    }
+
+    /// Get Transaction Info.
+    public func transaction(_ body: [UInt8], asked id: StoreTransactionID) throws(Fault) -> Reading<NotifiedTransaction>
+    {
+        guard let jws = try parse(body)["signedTransactionInfo"]?.string else { throw .incomplete }
+        let transaction = try transaction(jws)
+        guard transaction.purchase.transactionID == id else { throw .unproven }
+        return Reading(value: transaction)
+    }
+
+    /// Get Transaction History.
+    /// - Parameter page: the one that was asked for.
+    public func history(_ body: [UInt8], page: String?) throws(Fault) -> Reading<TransactionHistoryPage> {
+        let answer = try parse(body)
+        guard let items = answer["signedTransactions"]?.array, items.count <= Self.maximumPageItems else {
+            throw .incomplete
+        }
+        var transactions: [NotifiedTransaction] = []
+        for item in items {
+            guard let jws = item.string else { throw .incomplete }
+            transactions.append(try transaction(jws))
+        }
+        let next = try next(of: answer, "revision")
+        // The same page for ever.
+        if let next, next == page { throw .incomplete }
+        return Reading(value: TransactionHistoryPage(transactions: transactions, next: next))
+    }
+
+    /// Get Notification History.
+    public func notifications(_ body: [UInt8]) throws(Fault) -> Reading<NotificationHistoryPage> {
+        let answer = try parse(body)
+        guard let items = answer["notificationHistory"]?.array, items.count <= Self.maximumPageItems else {
+            throw .incomplete
+        }
+        let bodies = items.compactMap { item -> [UInt8]? in
+            guard let payload = item["signedPayload"]?.string else { return nil }
+            var body = JSONWriter(capacity: payload.utf8.count + 24)
+            body.beginObject()
+            body.member("signedPayload", payload)
+            body.endObject()
+            return body.bytes
+        }
+        let page = NotificationHistoryPage(bodies: bodies, next: try next(of: answer, "paginationToken"))
+        return Reading(value: page, leftOut: items.count - bodies.count)
+    }
+
+    /// Get All Subscription Statuses.
+    public func statuses(_ body: [UInt8], asked id: StoreTransactionID) throws(Fault) -> Reading<[SubscriptionStatus]> {
+        guard let groups = try parse(body)["data"]?.array, groups.count <= Self.maximumStatuses else {
+            throw .incomplete
+        }
+        var statuses: [SubscriptionStatus] = []
+        var faults: [(original: String?, fault: Fault)] = []
+        for group in groups {
+            guard let items = group["lastTransactions"]?.array,
+                statuses.count + faults.count + items.count <= Self.maximumStatuses
+            else { throw .incomplete }
+            for item in items {
+                do throws(Fault) {
+                    statuses.append(try status(item, in: group))
+                } catch {
+                    faults.append((item["originalTransactionId"]?.string, error))
+                }
+            }
+        }
+        // Left out may be what was not asked about, where it is certain that it was not.
+        let isAnswered = statuses.contains { $0.transaction.isNamed(id) }
+        if let own = faults.first(where: { !isAnswered || $0.original == nil || $0.original == id.text }) {
+            throw own.fault
+        }
+        return Reading(value: statuses, leftOut: faults.count)
+    }
+
+    private func status(_ item: JSONValue, in group: JSONValue) throws(Fault) -> SubscriptionStatus {
+        guard let state = item["status"]?.wholeNumber.flatMap(SubscriptionState.init(status:)),
+            let transactionInfo = item["signedTransactionInfo"]?.string,
+            let renewalInfo = item["signedRenewalInfo"]?.string
+        else { throw .incomplete }
+        let transaction = try transaction(transactionInfo)
+        let original = transaction.purchase.originalTransactionID
+        guard case .proven(let renewal) = parser.parse(renewalInfo: renewalInfo),
+            renewal.originalTransactionID == original, renewal.environment == nil || renewal.environment == environment,
+            item["originalTransactionId"]?.string.map({ $0 == original.text }) ?? true
+        else { throw .unproven }
+        return SubscriptionStatus(
+            subscriptionGroupID: transaction.subscriptionGroupID ?? group["subscriptionGroupIdentifier"]?.string,
+            state: state, transaction: transaction, renewal: renewal)
+    }
+
+    private func transaction(_ jws: String) throws(Fault) -> NotifiedTransaction {
+        guard case .proven(let transaction) = parser.parse(transactionInfo: jws), transaction.bundleID == bundleID,
+            transaction.environment == environment
+        else { throw .unproven }
+        return transaction
+    }
+
+    private func next(of answer: JSONValue, _ name: String) throws(Fault) -> String? {
+        guard case .bool(let hasMore)? = answer["hasMore"] else { throw .incomplete }
+        guard hasMore else { return nil }
+        guard let next = answer[name]?.string, !next.isEmpty, next.utf8.count <= ServerAPIQuery.maximumPageLength
+        else { throw .incomplete }
+        return next
+    }
+}
+
+extension NotifiedTransaction {
+    fileprivate func isNamed(_ id: StoreTransactionID) -> Bool {
+        purchase.transactionID == id || purchase.originalTransactionID == id
+    }
+}

@@ -1,0 +1,59 @@
+import Identifiers
+import Timestamps
+
+/// Who told of a purchase first.
+public enum PurchaseSource: String, Sendable, CaseIterable {
+    case submission
+    /// A notification of Apple's.
+    case notification
+    /// Apple's notification history.
+    case history
+    /// The queue that asks about subscriptions.
+    case renewal
+}
+
+/// A purchase that Apple told of by itself, whoever it belongs to.
+public struct AnnouncedPurchase: Sendable, Equatable {
+    /// One transaction, as Apple signed or answered it.
+    public let evidence: GenuineReceipt
+    public let purchase: StorePurchase
+    public let source: PurchaseSource
+    /// In place of a game server's `submission_id`: of the notification's UUID, or the transaction where there was none.
+    public let submissionID: Identifier
+    /// When Apple signed or answered it.
+    public let toldAt: Timestamp
+    /// A period of a subscription that had one before.
+    public var isRenewal: Bool
+    /// Of its subscription, where Apple told it.
+    public var graceExpiresAt: Timestamp?
+    /// The subscription that its own goes on from.
+    public var previousOriginalTransactionID: StoreTransactionID?
+
+    /// Nil unless the evidence is of one transaction.
+    /// - Parameter name: the notification's UUID; the transaction where there was none.
+    public init?(
+        evidence: GenuineReceipt, source: PurchaseSource, name: Identifier, toldAt: Timestamp, isRenewal: Bool
+    ) {
+        self.init(
+            evidence: evidence, source: source, submissionID: "apple-\(name.text)", toldAt: toldAt, isRenewal: isRenewal
+        )
+    }
+
+    /// As it was kept.
+    public init?(
+        evidence: GenuineReceipt, source: PurchaseSource, submissionID: String, toldAt: Timestamp, isRenewal: Bool
+    ) {
+        guard let purchase = evidence.purchases.first, evidence.purchases.count == 1 else { return nil }
+        self.evidence = evidence
+        self.purchase = purchase
+        self.source = source
+        self.submissionID = Identifier(submissionID)
+        self.toldAt = toldAt
+        self.isRenewal = isRenewal
+    }
+
+    /// Nil where it names no account, or there is none.
+    public var tokenKey: AccountTokenKey? {
+        purchase.appAccountToken.map { AccountTokenKey(bundleID: evidence.bundleID, token: $0) }
+    }
+}

@@ -1,0 +1,124 @@
+import Identifiers
+import Timestamps
+
+/// Where purchases wait that Apple told of and nobody submitted. Shared by all replicas; times are the database's. Every
+/// function throws where the database is out of reach; a lease ends by itself.
+public protocol AnnouncedPurchases: Sendable {
+    /// Leases up to `limit` of those that are due, oldest first, then of those that an older catalog left unclaimed.
+    func leaseDue(under catalog: Catalog, limit: Int) async throws -> [LeasedAnnouncement]
+
+    /// Delivers them to whom they belong, or says why not, and makes that durable with its events in one SQL transaction.
+    /// One whose lease is over, or that was claimed meanwhile, has no outcome.
+    func deliver(
+        _ leased: [LeasedAnnouncement], under catalog: Catalog, at now: Timestamp
+    ) async throws -> [AnnouncedOutcome]
+}
+
+/// What the database knows of whom a purchase belongs to, read with the claim of its original transaction locked.
+public struct AnnouncedOwnership: Sendable, Equatable {
+    /// Who owns the original transaction.
+    public var owner: PlayerID?
+    /// Something of it was granted: its owner was let in.
+    public var isLetIn: Bool
+    /// Whose its token is by `player-accounts`.
+    public var told: PlayerID?
+    /// When the app's catalog first said that missed purchases are granted.
+    public var grantsSince: Timestamp?
+    /// Apple took it back as a whole.
+    public var isRefunded: Bool
+    public init(
+        owner: PlayerID? = nil, isLetIn: Bool = false, told: PlayerID? = nil, grantsSince: Timestamp? = nil,
+        isRefunded: Bool = false
+    ) {
+        self.owner = owner
+        self.isLetIn = isLetIn
+        self.told = told
+        self.grantsSince = grantsSince
+        self.isRefunded = isRefunded
+    }
+}
+
+public enum AnnouncedJudgement: Sendable {
+    /// For the ledger to settle.
+    case deliver(PendingDecision)
+    /// To whoever it belongs, or to the player that is known.
+    case refused(Reason, PlayerID?)
+    case unclaimed(UnclaimedReason)
+    case ignored
+    /// Its owner was erased: nobody is told.
+    case erased(PlayerID)
+}
+
+extension LeasedAnnouncement {
+    private var bundleID: BundleID { purchase.evidence.bundleID }
+    private var token: String? { purchase.purchase.appAccountToken }
+
+    /// By the rules of a submission, with the signed token told on both sides.
+    public func judge(
+        under catalog: Catalog, _ ownership: AnnouncedOwnership, at now: Timestamp
+    ) -> AnnouncedJudgement {
+        if let owner = ownership.owner, owner.isPseudonym { return .erased(owner) }
+        guard let app = catalog.apps[bundleID] else { return .unclaimed(.unknownApp) }
+        if purchase.isRenewal, ownership.isLetIn, let owner = ownership.owner {
+            return decision(for: owner, terms(isRenewal: true), app, catalog.version, now)
+        }
+        if let reason = reasonAgainstAnybody(app, now) ?? (ownership.isRefunded ? .cancelled : nil) {
+            return .refused(reason, nil)
+        }
+        switch app.announcements.missedPurchases {
+        case .off: return purchase.isRenewal ? .unclaimed(.notDelivered) : .ignored
+        case .report: return .unclaimed(.notDelivered)
+        case .grant: break
+        }
+        let bought = purchase.purchase.purchasedAt
+        guard let since = ownership.grantsSince, bought >= since, app.cutover.map({ bought >= $0 }) ?? true else {
+            return .unclaimed(.boughtBefore)
+        }
+        let named = ownership.told ?? (app.accountTokenIs == .playerID ? token.map { PlayerID($0) } : nil)
+        guard let player = named ?? ownership.owner else { return .unclaimed(.unknownPlayer) }
+        var terms = terms(isRenewal: false)
+        terms.disputesOwner = ownership.owner.map { $0 != player } ?? false
+        return decision(for: player, terms, app, catalog.version, now)
+    }
+
+    private func terms(isRenewal: Bool) -> AnnouncedTerms {
+        AnnouncedTerms(
+            source: purchase.source, isRenewal: isRenewal,
+            isInGrace: purchase.graceExpiresAt.map { $0 > purchase.toldAt } ?? false)
+    }
+
+    private func decision(
+        for player: PlayerID, _ terms: AnnouncedTerms, _ app: AppPolicy, _ catalogVersion: Int64, _ now: Timestamp
+    ) -> AnnouncedJudgement {
+        let judge = judge(of: player, terms, app, now)
+        if let reason = judge.reasonAgainst(purchase.evidence) { return .refused(reason, player) }
+        return .deliver(
+            PendingDecision(
+                submission: judge.submission, position: position,
+                // A submission of the same transaction is another one, whatever it is called.
+                proof: Digest256(hashing: Array("announced \(purchase.purchase.transactionID.text)".utf8)),
+                verdict: .each([judge.judged(purchase.purchase, in: purchase.evidence)]),
+                environment: purchase.evidence.environment, evidence: nil, decidedAt: now,
+                catalogVersion: catalogVersion, traceparent: nil, risk: app.risk,
+                tokenUse: terms.isRenewal ? .none : app.accountTokenUse,
+                finishesGrants: app.announcements.finishesGrants,
+                subscriptions: ToldSubscriptions(announced: purchase, under: app), announced: terms))
+    }
+
+    /// What is refused whoever the player is.
+    private func reasonAgainstAnybody(_ app: AppPolicy, _ now: Timestamp) -> Reason? {
+        let judge = judge(of: Identifier(""), terms(isRenewal: false), app, now)
+        if purchase.evidence.environment == .sandbox, app.sandbox == .reject { return .sandboxNotAllowed }
+        let judged = judge.judged(purchase.purchase, in: purchase.evidence, but: [.bindingMismatch])
+        if case .reject(let reason) = judged.verdict { return reason }
+        return nil
+    }
+
+    private func judge(of player: PlayerID, _ terms: AnnouncedTerms, _ app: AppPolicy, _ now: Timestamp) -> Judge {
+        Judge(
+            submission: Submission(
+                submissionID: purchase.submissionID, playerID: player, bundleID: bundleID,
+                proof: .transactionID(purchase.purchase.transactionID), appAccountToken: token),
+            app: app, recordTimestamp: purchase.toldAt, now: now, signature: .proven, announced: terms)
+    }
+}

@@ -1,0 +1,28 @@
+/// How a purchase is judged that nobody submitted: as a proven transaction of the player that it belongs to.
+public struct AnnouncedTerms: Sendable, Equatable {
+    public let source: PurchaseSource
+    /// A further period of a subscription whose owner was let in before, and pays.
+    public let isRenewal: Bool
+    /// It is for a player whom a word about its token names, although another one owns the original transaction.
+    public var disputesOwner: Bool
+    /// Its subscription's grace period goes on.
+    public var isInGrace: Bool
+
+    public init(source: PurchaseSource, isRenewal: Bool, disputesOwner: Bool = false, isInGrace: Bool = false) {
+        self.source = source
+        self.isRenewal = isRenewal
+        self.disputesOwner = disputesOwner
+        self.isInGrace = isInGrace
+    }
+
+    /// By what such a renewal is not judged.
+    public static let waivedForRenewals: Set<Reason> = [
+        .bindingMismatch, .bindingMissing, .ownershipDisputed, .retiredProduct, .beforeCutover, .currencyNotAllowed,
+        .dailyLimit,
+    ]
+
+    /// No rule of these is applied.
+    func waives(_ reason: Reason) -> Bool {
+        isRenewal && Self.waivedForRenewals.contains(reason) || isInGrace && reason == .subscriptionExpired
+    }
+}

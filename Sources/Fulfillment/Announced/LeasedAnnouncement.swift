@@ -1,0 +1,119 @@
+import Identifiers
+
+/// A purchase that Apple told of, under a lease: no other replica takes it before the lease is over.
+public struct LeasedAnnouncement: Sendable {
+    /// When the lease ends, in PostgreSQL's microseconds: what tells this lease from a later one.
+    public typealias Lease = Int64
+
+    public let purchase: AnnouncedPurchase
+    /// How often it was held, and refused to the player by an operator.
+    public let timesHeld: Int32
+    public let lease: Lease
+
+    public init(purchase: AnnouncedPurchase, timesHeld: Int32, lease: Lease) {
+        self.purchase = purchase
+        self.timesHeld = timesHeld
+        self.lease = lease
+    }
+
+    /// Where no record of Kafka's brought it. No topic can have this name.
+    public static let topic = "(announced)"
+
+    /// In place of a record's.
+    public var position: RecordPosition {
+        RecordPosition(
+            topic: Self.topic, partition: 0, offset: Int64(timesHeld), timestamp: purchase.toldAt,
+            content: Digest256(hashing: Array(purchase.purchase.transactionID.text.utf8)))
+    }
+}
+
+/// What became of one of them.
+public struct AnnouncedOutcome: Sendable, Equatable {
+    /// Label values of `receiptd_announced_total{outcome}`.
+    public enum State: String, Sendable, CaseIterable {
+        /// A submission brought it.
+        case claimed
+        case granted
+        case held
+        /// Nobody asked: no event.
+        case refused
+        case unclaimed
+        /// As `unclaimed`, where the catalog lists none.
+        case ignored
+    }
+
+    public let transactionID: StoreTransactionID
+    public let source: PurchaseSource
+    public let state: State
+    /// A `Reason`, or why it is unclaimed.
+    public let reason: String?
+    public let player: PlayerID?
+    /// Of what is granted or held.
+    public let event: OutcomeEvent?
+    /// Of a part of the grant that Apple took back before.
+    public var revocation: OutcomeEvent?
+    /// What its subscription has become by that.
+    public var subscriptions: [OutcomeEvent] = []
+
+    public init(
+        of purchase: AnnouncedPurchase, _ state: State, reason: String? = nil, player: PlayerID? = nil,
+        event: OutcomeEvent? = nil
+    ) {
+        transactionID = purchase.purchase.transactionID
+        source = purchase.source
+        self.state = state
+        self.reason = reason
+        self.player = player
+        self.event = event
+    }
+}
+
+extension AnnouncedOutcome {
+    /// Events of the purchase itself, in publishing order.
+    public var owned: [OutcomeEvent] { [event, revocation].compactMap(\.self) }
+    /// All that are to be published.
+    public var events: [OutcomeEvent] { owned + subscriptions }
+
+    /// What is recorded of a purchase whose owner was erased.
+    public init(erased purchase: AnnouncedPurchase, _ pseudonym: PlayerID) {
+        self.init(of: purchase, .refused, reason: "player_erased", player: pseudonym)
+    }
+}
+
+/// Why a purchase is not delivered that a submission, a word about its token or another catalog may bring to its player.
+public enum UnclaimedReason: String, Sendable, CaseIterable {
+    case unknownApp = "unknown_app"
+    /// No owner, and nobody says whose token it is.
+    case unknownPlayer = "unknown_player"
+    /// The catalog delivers none.
+    case notDelivered = "not_delivered"
+    /// Before the catalog first said that missed purchases are granted, or before the cutover.
+    case boughtBefore = "bought_before"
+    /// What is kept of it cannot be read, or the database refuses its data.
+    case unreadable
+}
+
+extension LeasedAnnouncement {
+    /// - Parameter settlement: of its decision, as if it had been submitted.
+    public func outcome(of settlement: Settlement, for decision: PendingDecision) -> AnnouncedOutcome {
+        let player = decision.submission.playerID
+        if let grant = settlement.grants.first {
+            var outcome = AnnouncedOutcome(of: purchase, .granted, player: player, event: grant.event)
+            outcome.revocation = grant.revocation?.event
+            return outcome
+        }
+        let reason = settlement.outcomes.first?.reason
+        if !settlement.holds.isEmpty {
+            return AnnouncedOutcome(
+                of: purchase, .held, reason: reason?.rawValue, player: player, event: settlement.answer)
+        }
+        // The player has it by a submission, or another system's grant; or its period by another transaction.
+        switch settlement.outcomes.first?.outcome {
+        case .alreadyGranted where !settlement.repeated.isEmpty:
+            return AnnouncedOutcome(of: purchase, .refused, reason: reason?.rawValue, player: player)
+        case .alreadyGranted, .held, .granted: return AnnouncedOutcome(of: purchase, .claimed, player: player)
+        case .rejected, nil:
+            return AnnouncedOutcome(of: purchase, .refused, reason: reason?.rawValue, player: player)
+        }
+    }
+}

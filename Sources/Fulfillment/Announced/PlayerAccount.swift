@@ -1,0 +1,107 @@
+import Encodings
+import Identifiers
+import Timestamps
+
+/// A record of the topic of players' accounts: whose an account token is.
+public struct PlayerAccount: Sendable, Equatable {
+    public let token: AccountTokenKey
+    /// Nil: it is forgotten.
+    public let player: PlayerID?
+
+    public init(token: AccountTokenKey, player: PlayerID?) {
+        self.token = token
+        self.player = player
+    }
+}
+
+/// A record's key and value → what it says, or the dead letter it is.
+public struct PlayerAccountDecoder: Sendable {
+    public enum Decoded: Sendable, Equatable {
+        case account(PlayerAccount)
+        case deadLetter(DeadLetter)
+    }
+
+    /// Bytes of a value.
+    public static let maximumBytes = 16_384
+    private static let playerID = "player_id"
+
+    private let signature: SubmissionSignature
+
+    public init(signature: SubmissionSignature = SubmissionSignature(keys: [])) {
+        self.signature = signature
+    }
+
+    /// - Parameters:
+    ///   - key: `<bundle_id>/<token>`, the token in lower case: the topic is compacted by it.
+    ///   - value: an object with `player_id`; nil forgets the token, and is not signed: the broker's rights decide who may.
+    public func decode(key: [UInt8]?, value: [UInt8]?, signatureHeaders: [[UInt8]]) -> Decoded {
+        func unreadable(_ detail: String) -> Decoded {
+            .deadLetter(DeadLetter(reason: .malformedMessage, detail: detail))
+        }
+        if let value, signature.isRequired, !signature.accepts(value, headers: signatureHeaders) {
+            let detail = signatureHeaders.isEmpty ? "the signature header is missing" : "no key gives this signature"
+            return .deadLetter(DeadLetter(reason: .badSignature, detail: detail))
+        }
+        guard let token = key.flatMap(Self.token) else {
+            return unreadable("the key is no bundle id, a slash and an account token in lower case")
+        }
+        guard let value else { return .account(PlayerAccount(token: token, player: nil)) }
+        guard value.count <= Self.maximumBytes else {
+            return .deadLetter(
+                DeadLetter(reason: .tooLarge, detail: "the value holds more than \(Self.maximumBytes) bytes"))
+        }
+        guard let document = try? JSONParser.parse(value), case .object(let members) = document.value else {
+            return unreadable("not a JSON object")
+        }
+        guard members.count(where: { $0.name == Self.playerID }) == 1,
+            let player = document.value[Self.playerID]?.string, Self.isSound(player)
+        else {
+            return unreadable("player_id is not one name of 1 to \(SubmissionLimits.maximumNameScalars) characters")
+        }
+        return .account(PlayerAccount(token: token, player: PlayerID(player)))
+    }
+
+    /// Nil where it is not of that form, or the token is all zeros: that is nobody's.
+    private static func token(_ key: [UInt8]) -> AccountTokenKey? {
+        guard let text = String(validating: key, as: UTF8.self), let slash = text.lastIndex(of: "/") else { return nil }
+        let bundle = text[..<slash]
+        let token = String(text[text.index(after: slash)...])
+        guard !bundle.isEmpty, bundle.unicodeScalars.count <= SubmissionLimits.maximumBundleIDScalars,
+            !bundle.utf8.contains(0), AccountToken(told: token).text == token
+        else { return nil }
+        return AccountTokenKey(bundleID: BundleID(String(bundle)), token: token)
+    }
+
+    private static func isSound(_ name: String) -> Bool {
+        !name.isEmpty && name.unicodeScalars.count <= SubmissionLimits.maximumNameScalars && !name.utf8.contains(0)
+    }
+}
+
+/// The seam to the database for what the game says of account tokens.
+public protocol PlayerAccounts: Sendable {
+    /// Makes them durable, the newest of each token, and what they make known due for delivery, in one SQL transaction.
+    /// An older record than the one that is known changes nothing. Throws where the database is out of reach; any may be
+    /// given again then.
+    func apply(_ accounts: [ReceivedAccount]) async throws -> Durable<[AppliedAccount]>
+}
+
+public struct ReceivedAccount: Sendable, Equatable {
+    public let account: PlayerAccount
+    /// Of the record that says it.
+    public let partition: Int32
+    public let offset: Int64
+    public let timestamp: Timestamp
+
+    public init(_ account: PlayerAccount, partition: Int32, offset: Int64, timestamp: Timestamp) {
+        self.account = account
+        self.partition = partition
+        self.offset = offset
+        self.timestamp = timestamp
+    }
+}
+
+public enum AppliedAccount: Sendable, Equatable {
+    case applied
+    /// The database refuses its data, and always will.
+    case refused
+}

@@ -1,0 +1,77 @@
+import Encodings
+
+/// What Apple tells of a purchase beside what decides: for events, the ledger's readers and reports. Nothing here decides
+/// anything.
+///
+/// A class, so that the many purchases of which nothing is told take no room for it.
+public final class PurchaseFacts: Sendable, Equatable {
+    /// For the whole quantity, in thousandths of the currency's unit. An indication: Apple says not to reconcile by it.
+    public let priceMilliunits: Int64?
+    /// ISO 3166-1 alpha-3.
+    public let storefront: String?
+    /// Apple's number of it.
+    public let offerType: Int32?
+    public let offerDiscountType: String?
+    /// `PURCHASE` or `RENEWAL`.
+    public let transactionReason: String?
+    /// Nothing was paid for this period.
+    public let isTrial: Bool
+
+    /// Apple's `offerDiscountType` of a period that costs nothing.
+    public static let freeTrial = "FREE_TRIAL"
+
+    /// Nil where nothing is told.
+    public init?(
+        priceMilliunits: Int64? = nil, storefront: String? = nil, offerType: Int32? = nil,
+        offerDiscountType: String? = nil, transactionReason: String? = nil, isTrial: Bool = false
+    ) {
+        let isTrial = isTrial || offerDiscountType == Self.freeTrial
+        let isTold =
+            priceMilliunits != nil || storefront != nil || offerType != nil || offerDiscountType != nil
+            || transactionReason != nil || isTrial
+        guard isTold else { return nil }
+        self.priceMilliunits = priceMilliunits
+        self.storefront = storefront
+        self.offerType = offerType
+        self.offerDiscountType = offerDiscountType
+        self.transactionReason = transactionReason
+        self.isTrial = isTrial
+    }
+
+    public static func == (left: PurchaseFacts, right: PurchaseFacts) -> Bool {
+        left.priceMilliunits == right.priceMilliunits && left.storefront == right.storefront
+            && left.offerType == right.offerType && left.offerDiscountType == right.offerDiscountType
+            && left.transactionReason == right.transactionReason && left.isTrial == right.isTrial
+    }
+}
+
+extension OutcomeEvent {
+    /// The members of granted and reinstated events that `PurchaseFacts` and the currency are, in their order.
+    static let toldMembers = [
+        "price_milliunits", "currency", "storefront", "offer_type", "offer_discount_type", "transaction_reason",
+        "is_trial",
+    ]
+}
+
+extension JSONWriter {
+    /// What Apple told of the purchase; what it did not tell is absent.
+    mutating func writeTold(of purchase: StorePurchase) {
+        if let price = purchase.told?.priceMilliunits {
+            name("price_milliunits")
+            number(price)
+        }
+        member("currency", ifPresent: purchase.currency)
+        guard let told = purchase.told else { return }
+        member("storefront", ifPresent: told.storefront)
+        if let offer = told.offerType {
+            name("offer_type")
+            number(offer)
+        }
+        member("offer_discount_type", ifPresent: told.offerDiscountType)
+        member("transaction_reason", ifPresent: told.transactionReason)
+        if told.isTrial {
+            name("is_trial")
+            bool(true)
+        }
+    }
+}

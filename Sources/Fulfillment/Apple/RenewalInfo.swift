@@ -1,0 +1,51 @@
+import Timestamps
+
+/// What Apple signed of a subscription's renewal (`JWSRenewalInfoDecodedPayload`).
+public struct RenewalInfo: Sendable, Equatable {
+    public let originalTransactionID: StoreTransactionID
+    public var productID: ProductID?
+    /// `autoRenewProductId`: what the next period will be of.
+    public var renewalProductID: ProductID?
+    /// `autoRenewStatus` 1.
+    public var willRenew: Bool?
+    /// `isInBillingRetryPeriod`.
+    public var isInBillingRetry: Bool
+    public var graceExpiresAt: Timestamp?
+    /// `bundleId` is not signed here: the environment is all that ties it to what it came with.
+    public var environment: StoreEnvironment?
+    public var signedAt: Timestamp
+
+    public init(
+        originalTransactionID: StoreTransactionID, productID: ProductID? = nil, renewalProductID: ProductID? = nil,
+        willRenew: Bool? = nil, isInBillingRetry: Bool = false, graceExpiresAt: Timestamp? = nil,
+        environment: StoreEnvironment?, signedAt: Timestamp
+    ) {
+        self.originalTransactionID = originalTransactionID
+        self.productID = productID
+        self.renewalProductID = renewalProductID
+        self.willRenew = willRenew
+        self.isInBillingRetry = isInBillingRetry
+        self.graceExpiresAt = graceExpiresAt
+        self.environment = environment
+        self.signedAt = signedAt
+    }
+}
+
+/// One subscription of Get All Subscription Statuses.
+public struct SubscriptionStatus: Sendable, Equatable {
+    public var subscriptionGroupID: String?
+    /// Apple's `status`.
+    public var state: SubscriptionState
+    /// The newest transaction of it.
+    public var transaction: NotifiedTransaction
+    public var renewal: RenewalInfo
+
+    public init(
+        subscriptionGroupID: String?, state: SubscriptionState, transaction: NotifiedTransaction, renewal: RenewalInfo
+    ) {
+        self.subscriptionGroupID = subscriptionGroupID
+        self.state = state
+        self.transaction = transaction
+        self.renewal = renewal
+    }
+}

@@ -1,0 +1,25 @@
+/// Error codes of the App Store Server API that decide what comes next
+/// (https://developer.apple.com/documentation/appstoreserverapi/error-codes).
+public enum StoreErrorCode {
+    /// What a page was asked for with is not, or no longer, one of Apple's: begin again at the first page.
+    public static let invalidRevision: Int64 = 4_000_005
+    public static let invalidTransactionID: Int64 = 4_000_006
+    public static let startDateTooFarInPast: Int64 = 4_000_012
+    public static let invalidPaginationToken: Int64 = 4_000_014
+    public static let paginationTokenExpired: Int64 = 4_000_017
+    /// The transaction is of a kind that this cannot be asked of.
+    public static let transactionTypeNotSupported: Int64 = 4_000_047
+    /// The app has no address for version 2 notifications, so that Apple sends none and has no history of any.
+    public static let noNotificationURL: Int64 = 4_040_007
+
+    public static func restartsPaging(_ code: Int64) -> Bool {
+        [invalidRevision, invalidPaginationToken, paginationTokenExpired].contains(code)
+    }
+}
+
+extension StoreQueryAnswer {
+    /// The pages are to be asked for again from the first one.
+    public var restartsPaging: Bool {
+        if case .refused(let code) = self { StoreErrorCode.restartsPaging(code) } else { false }
+    }
+}

@@ -1,0 +1,40 @@
+import Encodings
+import Identifiers
+
+/// What is written in an erased player's place. It is longer than any player's id may be, so that nobody can submit it and it
+/// needs no list.
+public enum Pseudonym {
+    private static let prefix = "erased-"
+    private static let digits = SubmissionLimits.maximumNameScalars + 1 - prefix.unicodeScalars.count
+
+    public static func make(using random: inout some RandomNumberGenerator) -> PlayerID {
+        var text = prefix
+        for _ in 0..<digits { text.append(String(UInt8.random(in: 0..<16, using: &random), radix: 16)) }
+        return PlayerID(text)
+    }
+}
+
+extension PlayerID {
+    /// Nobody is told of what is a pseudonym's: there is no player behind it any more.
+    public var isPseudonym: Bool {
+        text.hasPrefix("erased-") && text.unicodeScalars.count > SubmissionLimits.maximumNameScalars
+    }
+}
+
+extension OutcomeEvent {
+    /// A stored event without what names its player, the submission and the game's order.
+    public static func erased(_ value: [UInt8], pseudonym: PlayerID) -> [UInt8] {
+        guard case .object(let members)? = try? JSONParser.parse(value).value else { return Array("{}".utf8) }
+        var json = JSONWriter(capacity: value.count + 2 * pseudonym.text.utf8.count)
+        json.beginObject()
+        for member in members where !erasedNames.contains(member.name) {
+            json.name(member.name)
+            json.value(renamedNames.contains(member.name) ? .string(pseudonym.text) : member.value)
+        }
+        json.endObject()
+        return json.bytes
+    }
+
+    private static let renamedNames: Set<String> = ["player_id", "submission_id"]
+    private static let erasedNames: Set<String> = ["order_id", "risk"]
+}

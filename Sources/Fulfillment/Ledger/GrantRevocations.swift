@@ -1,0 +1,90 @@
+import Timestamps
+
+/// Whether a grant is in force: what Apple last said of it, and what an operator has. Each takes back only its own word.
+public struct GrantRevocations: Sendable, Equatable {
+    /// Thousandths of a percent of a whole purchase.
+    public static let whole: Int32 = 100_000
+
+    /// Something that is taken back, in whole or in part.
+    public struct Revocation: Sendable, Equatable {
+        public let at: Timestamp
+        /// `.refund`, `.revoke` or `.revokedByOperator`.
+        public let reason: Reason
+        /// From 1 to `whole`: the total so far.
+        public let milliPercent: Int32
+
+        /// - Parameter milliPercent: nil, or none that a part can have: the whole.
+        public init(at: Timestamp, reason: Reason, milliPercent: Int32? = nil) {
+            self.at = at
+            self.reason = reason
+            self.milliPercent = milliPercent.flatMap { (1..<whole).contains($0) ? $0 : nil } ?? whole
+        }
+
+        /// Of `quantity`, to the nearest and at least 1.
+        public func units(of quantity: Int32) -> Int32 {
+            let nearest = (Int64(quantity) * Int64(milliPercent) + Int64(whole) / 2) / Int64(whole)
+            return Int32(clamping: max(1, nearest))
+        }
+    }
+
+    /// What follows for the player once a word was said or taken back.
+    public enum Change: Sendable, Equatable {
+        /// So much is taken back in all from now on: more than before, or less.
+        case revoked(Revocation)
+        case reinstated
+    }
+
+    /// Apple's revocation, nil while it has none or has reversed it.
+    public private(set) var apple: Revocation?
+    /// An operator's decision, which is always for the whole.
+    public private(set) var operatorRevokedAt: Timestamp?
+
+    public init(apple: Revocation? = nil, operatorRevokedAt: Timestamp? = nil) {
+        self.apple = apple
+        self.operatorRevokedAt = operatorRevokedAt
+    }
+
+    /// What is taken back in all; nil where the grant is whole. Apple's revocation of the whole comes first.
+    public var revocation: Revocation? {
+        if let apple, apple.milliPercent == Self.whole { return apple }
+        return operatorRevokedAt.map { Revocation(at: $0, reason: .revokedByOperator) } ?? apple
+    }
+
+    public var isWhollyRevoked: Bool { revocation?.milliPercent == Self.whole }
+
+    /// Since when anything has been taken back; nil where the grant is whole.
+    public var revokedAt: Timestamp? {
+        guard let apple = apple?.at, let operatorRevokedAt else { return apple?.at ?? operatorRevokedAt }
+        return min(apple, operatorRevokedAt)
+    }
+
+    /// Of `quantity`, 0 where the grant is whole.
+    public func revokedUnits(of quantity: Int32) -> Int32 { revocation?.units(of: quantity) ?? 0 }
+
+    /// Apple's refund or revocation. One that is not larger than what it said before changes nothing.
+    /// - Returns: what is to be told, nil where nothing changes for the player.
+    public mutating func revoke(byApple word: Revocation) -> Change? {
+        if let apple, apple.milliPercent >= word.milliPercent { return nil }
+        return change { $0.apple = word }
+    }
+
+    public mutating func reinstateByApple() -> Change? {
+        change { $0.apple = nil }
+    }
+
+    /// Said again it changes nothing.
+    public mutating func revoke(byOperatorAt time: Timestamp) -> Change? {
+        change { $0.operatorRevokedAt = $0.operatorRevokedAt ?? time }
+    }
+
+    public mutating func reinstateByOperator() -> Change? {
+        change { $0.operatorRevokedAt = nil }
+    }
+
+    private mutating func change(_ body: (inout GrantRevocations) -> Void) -> Change? {
+        let before = revocation?.milliPercent
+        body(&self)
+        guard revocation?.milliPercent != before else { return nil }
+        return revocation.map(Change.revoked) ?? .reinstated
+    }
+}

@@ -1,0 +1,110 @@
+import Timestamps
+
+/// Of which app Apple's notification history is asked, and where.
+public struct HistoryScope: Sendable, Hashable {
+    public let bundleID: BundleID
+    public let environment: StoreEnvironment
+
+    public init(bundleID: BundleID, environment: StoreEnvironment) {
+        self.bundleID = bundleID
+        self.environment = environment
+    }
+}
+
+/// How far one history was taken, under a lease.
+public struct HistoryPlace: Sendable, Equatable {
+    /// A notification during which the process died.
+    public struct Culprit: Sendable, Equatable {
+        public let name: Digest256
+        public let deaths: Int
+
+        public init(name: Digest256, deaths: Int) {
+            self.name = name
+            self.deaths = deaths
+        }
+    }
+
+    public let scope: HistoryScope
+    /// Everything that Apple tried to send before it is durable here; nil where nothing was asked for yet.
+    public var takenUntil: Timestamp?
+    /// By the database's clock, when it was leased.
+    public let now: Timestamp
+    /// What tells this lease from a later one.
+    public var lease: Int64
+    /// Leases since the place last moved, this one included, without those that were ended: each may be a death.
+    public var starts = 1
+    /// The one during which the process died last, and how often it did.
+    public var culprit: Culprit?
+    /// Those that killed the process, and are dead letters.
+    public var setAside: Set<Digest256> = []
+
+    public init(scope: HistoryScope, takenUntil: Timestamp?, now: Timestamp, lease: Int64) {
+        self.scope = scope
+        self.takenUntil = takenUntil
+        self.now = now
+        self.lease = lease
+    }
+}
+
+/// What became of a place that was to move.
+public enum HistoryMove: Sendable, Equatable {
+    case moved(HistoryPlace)
+    /// The lease is over.
+    case lost
+    /// It stays: the database has become another one, which may lack effects.
+    case otherDatabase
+}
+
+/// The seam to where the places of histories are kept: one replica at a time asks for one of them.
+public protocol HistoryPlaces: Sendable {
+    /// Nil where another replica has it, or where it is not due.
+    /// - Parameter survived: what this process took by itself last: it did not die of it.
+    func lease(_ scope: HistoryScope, survived: Digest256?, seconds: Double) async throws -> HistoryPlace?
+    /// Moves it, and makes the lease longer.
+    /// - Parameter effects: of the databases that took what was told before `time`: it moves in no other.
+    func advance(
+        _ place: HistoryPlace, to time: Timestamp?, behind effects: Set<DatabaseHistory>, seconds: Double
+    ) async throws -> HistoryMove
+    /// Before a notification is taken with nothing else in flight; makes the lease longer. Nil where that is over.
+    func suspect(_ name: Digest256, _ place: HistoryPlace, seconds: Double) async throws -> HistoryPlace?
+    /// It is a dead letter, and not taken again.
+    func setAside(_ name: Digest256, _ place: HistoryPlace) async throws
+    /// Ends the lease, where it is not over.
+    func release(_ place: HistoryPlace, dueAfterSeconds seconds: Double) async throws
+}
+
+extension HistoryPlace {
+    /// Asked for again at each round: Apple lists some a while after it tried to send them.
+    static let overlapMilliseconds: Int64 = 3_600_000
+    /// Of one window: what a kill makes to be asked for again. Where little comes a window is longer, so that a month in
+    /// which nothing happened is not asked for in a hundred questions.
+    static let windowMilliseconds: Int64 = 6 * 3_600_000
+    static let longestWindowMilliseconds: Int64 = 7 * 86_400_000
+    /// The clocks of a primary and of the replica that takes its place differ.
+    static let toleranceMilliseconds: Int64 = 600_000
+    private static let dayMilliseconds: Int64 = 86_400_000
+
+    /// A day less than Apple keeps.
+    static func longestDays(in environment: StoreEnvironment) -> Int64 { environment == .production ? 179 : 29 }
+
+    /// Where a round begins.
+    /// - Parameter days: how far back at first.
+    public func start(days: Int) -> Timestamp {
+        let longest = Self.longestDays(in: scope.environment)
+        let earliest = now.milliseconds - longest * Self.dayMilliseconds
+        // A place ahead of the clock was written while that was ahead: it says nothing.
+        guard let takenUntil, takenUntil.milliseconds <= now.milliseconds + Self.toleranceMilliseconds else {
+            return Timestamp(milliseconds: now.milliseconds - min(Int64(days), longest) * Self.dayMilliseconds)
+        }
+        return Timestamp(milliseconds: max(takenUntil.milliseconds - Self.overlapMilliseconds, earliest))
+    }
+
+    /// The window that begins at `from`; nil where the round is at its end.
+    /// - Parameter sparse: how many windows before it held no more than a page, one after the other.
+    public func window(from: Timestamp, sparse: Int = 0) -> NotificationHistoryWindow? {
+        guard from < now else { return nil }
+        let length = min(Self.windowMilliseconds << Int64(min(sparse, 8)), Self.longestWindowMilliseconds)
+        let end = min(from.milliseconds + length, now.milliseconds)
+        return NotificationHistoryWindow(from: from, to: Timestamp(milliseconds: end))
+    }
+}

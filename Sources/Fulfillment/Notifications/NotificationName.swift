@@ -1,0 +1,21 @@
+import Encodings
+
+/// What a notification of Apple's history is remembered by before anything is believed of it: its UUID, for Apple signs it
+/// anew at each question; of a body that has none, its bytes.
+public enum NotificationName {
+    public static func digest(of body: [UInt8]) -> Digest256 {
+        guard let payload = payload(of: body), let document = try? JSONParser.parse(payload),
+            let id = document.value["notificationUUID"]?.string
+        else { return Digest256(hashing: body) }
+        return Digest256(hashing: Array(id.utf8))
+    }
+
+    /// The decoded payload of its JWS, not judged.
+    public static func payload(of body: [UInt8]) -> [UInt8]? {
+        guard let document = try? JSONParser.parse(body), let jws = document.value["signedPayload"]?.string else {
+            return nil
+        }
+        let segments = jws.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        return segments.count == 3 ? Base64.decode(segments[1]) : nil
+    }
+}

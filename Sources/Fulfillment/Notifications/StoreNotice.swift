@@ -1,0 +1,69 @@
+import Identifiers
+import Timestamps
+
+/// What a notification comes to here: everything that one SQL transaction has to make durable.
+public struct StoreNotice: Sendable, Equatable {
+    /// Apple keeps its notifications for 180 days: what it may tell again is known until then.
+    public static let rememberedDays: Int32 = 200
+
+    public let id: Identifier
+    /// Apple's `notificationType`.
+    public let type: String
+    public let subtype: String?
+    public let signedAt: Timestamp
+    public let bundleID: BundleID?
+    public let environment: StoreEnvironment?
+    /// What it is about; nil where it changes nothing.
+    public private(set) var transactionID: StoreTransactionID?
+    public var refund: RefundNotice?
+    public var purchase: AnnouncedPurchase?
+    public var fact: SubscriptionFact?
+    public var request: RefundRequest?
+
+    public init(_ notification: StoreNotification) {
+        id = notification.id
+        type = notification.type
+        subtype = notification.subtype
+        signedAt = notification.signedAt
+        bundleID = notification.bundleID
+        environment = notification.environment
+    }
+
+    /// Of a refund and nothing else.
+    public init(_ refund: RefundNotice, type: String, id: Identifier) {
+        self.id = id
+        self.type = type
+        subtype = nil
+        signedAt = refund.signedAt
+        bundleID = refund.transaction.bundleID
+        environment = refund.transaction.environment
+        transactionID = refund.transactionID
+        self.refund = refund
+    }
+
+    /// It changes nothing here: it is only counted.
+    public var isUnconcerned: Bool { refund == nil && purchase == nil && fact == nil && request == nil }
+
+    /// Whose claims are locked before anything of it is entered, with the app that each is made for.
+    public var originals: Set<StoreTransactionID> {
+        var originals: Set<StoreTransactionID> = []
+        if let refund { originals.insert(refund.originalTransactionID) }
+        if let purchase { originals.insert(purchase.purchase.originalTransactionID) }
+        if let fact { originals.insert(fact.originalTransactionID) }
+        if let request { originals.insert(request.originalTransactionID) }
+        for previous in [purchase?.previousOriginalTransactionID, fact?.previousOriginalTransactionID] {
+            if let previous { originals.insert(previous) }
+        }
+        return originals
+    }
+
+    mutating func isAbout(_ transaction: NotifiedTransaction) {
+        transactionID = transaction.purchase.transactionID
+    }
+}
+
+/// What is to be done with a notification.
+public enum NotificationVerdict: Sendable, Equatable {
+    case taken(StoreNotice)
+    case deadLetter(DeadLetter)
+}

@@ -1,0 +1,168 @@
+/// What a type of notification does besides telling of a subscription. Source: `notificationType`, App Store Server
+/// Notifications 2.
+private enum NotificationKind {
+    /// It tells of a purchase that is to be delivered.
+    case purchase
+    case refund(Reason)
+    /// A refund of seats of a subscription, which are no goods.
+    case seats
+    case reversal
+    case refundRequest
+    /// It tells of a subscription's state where it has renewal info.
+    case other
+
+    init(_ notification: StoreNotification) {
+        self =
+            switch (notification.type, notification.subtype) {
+            case ("ONE_TIME_CHARGE", _), ("SUBSCRIBED", _), ("OFFER_REDEEMED", _), ("DID_RENEW", _),
+                ("DID_CHANGE_RENEWAL_PREF", "UPGRADE"):
+                .purchase
+            case ("REFUND", "SEATS"): .seats
+            case ("REFUND", _): .refund(.refund)
+            case ("REVOKE", _): .refund(.revoke)
+            case ("REFUND_REVERSED", _): .reversal
+            case ("CONSUMPTION_REQUEST", _): .refundRequest
+            default: .other
+            }
+    }
+
+    var needsTransaction: Bool {
+        switch self {
+        case .purchase, .refund, .reversal, .refundRequest: true
+        case .seats, .other: false
+        }
+    }
+
+    /// Its transaction need not be the subscription's newest.
+    var isOfAnyPeriod: Bool {
+        switch self {
+        case .refund, .seats, .reversal, .refundRequest: true
+        case .purchase, .other: false
+        }
+    }
+}
+
+extension StoreNotification {
+    /// - Parameters:
+    ///   - catalog: decides only whether Apple's app id is the right one. What is told of an app that the catalog does not
+    ///     have is taken all the same: the transaction may be submitted once it does.
+    ///   - source: which way it came.
+    public func verdict(under catalog: Catalog, from source: PurchaseSource) -> NotificationVerdict {
+        let kind = NotificationKind(self)
+        var notice = StoreNotice(self)
+        guard kind.needsTransaction || renewal != .none else { return .taken(notice) }
+        let told: NotifiedTransaction?
+        let renewal: RenewalInfo?
+        do {
+            told = try content(of: transaction, called: "transaction")
+            renewal = try content(of: self.renewal, called: "renewal info")
+        } catch {
+            return .deadLetter(DeadLetter(reason: .malformedMessage, detail: error.detail))
+        }
+        if let fault = fault(in: told, renewal, under: catalog) {
+            return .deadLetter(DeadLetter(reason: .malformedMessage, detail: fault))
+        }
+        guard let told else {
+            if kind.needsTransaction {
+                return .deadLetter(
+                    DeadLetter(reason: .malformedMessage, detail: "the notification has no transaction"))
+            }
+            return .taken(notice)
+        }
+        notice.isAbout(told)
+        notice.refund = refund(kind, told)
+        notice.fact = fact(kind, told, renewal)
+        switch kind {
+        case .purchase: notice.purchase = purchase(told, renewal, from: source)
+        case .refundRequest: notice.request = request(told)
+        case .refund, .seats, .reversal, .other: break
+        }
+        return .taken(notice)
+    }
+
+    private struct Unusable: Error {
+        let detail: String
+    }
+
+    private func content<Value>(of part: SignedPart<Value>, called name: String) throws(Unusable) -> Value? {
+        switch part {
+        case .none: return nil
+        case .told(let value): return value
+        case .unusable(let why), .notProvable(let why): throw Unusable(detail: "its \(name): \(why)")
+        }
+    }
+
+    /// Payload, transaction and renewal info must be of one app and environment.
+    private func fault(
+        in told: NotifiedTransaction?, _ renewal: RenewalInfo?, under catalog: Catalog
+    ) -> String? {
+        if let told, told.bundleID != bundleID || told.environment != environment {
+            return "the transaction is of another app or environment than the notification"
+        }
+        if let renewal {
+            if renewal.environment == nil || renewal.environment != environment {
+                return "the renewal info is of another environment than the notification"
+            }
+            if let told, told.purchase.originalTransactionID != renewal.originalTransactionID {
+                return "the renewal info is of another subscription than the transaction"
+            }
+        }
+        if let bundleID, let app = catalog.apps[bundleID], app.isForeign(bundleID, appAppleID, in: environment) {
+            return "the Apple id is another app's"
+        }
+        return nil
+    }
+}
+
+// MARK: - What it says
+
+extension StoreNotification {
+    private func refund(_ kind: NotificationKind, _ told: NotifiedTransaction) -> RefundNotice? {
+        switch kind {
+        case .refund(let reason):
+            RefundNotice(
+                id: id, change: .revoked(reason, at: told.purchase.cancelledAt ?? signedAt), signedAt: signedAt,
+                transaction: told)
+        case .reversal: RefundNotice(id: id, change: .reversed, signedAt: signedAt, transaction: told)
+        case .seats: nil
+        // A revocation that something else shows.
+        case .purchase, .refundRequest, .other: RefundNotice(shownBy: told)
+        }
+    }
+
+    private func purchase(
+        _ told: NotifiedTransaction, _ renewal: RenewalInfo?, from source: PurchaseSource
+    ) -> AnnouncedPurchase? {
+        let isRenewable = told.kind == .autoRenewableSubscription
+        var announced = AnnouncedPurchase(
+            evidence: GenuineReceipt(
+                bundleID: told.bundleID, appAppleID: appAppleID, environment: told.environment,
+                purchases: [told.purchase], holdsAutoRenewable: isRenewable),
+            source: source, name: id, toldAt: signedAt,
+            isRenewal: isRenewable && told.purchase.transactionID != told.purchase.originalTransactionID)
+        announced?.graceExpiresAt = renewal?.graceExpiresAt
+        announced?.previousOriginalTransactionID = told.previousOriginalTransactionID
+        return announced
+    }
+
+    private func request(_ told: NotifiedTransaction) -> RefundRequest {
+        RefundRequest(
+            id: id, transactionID: told.purchase.transactionID,
+            originalTransactionID: told.purchase.originalTransactionID, bundleID: told.bundleID,
+            environment: told.environment, productID: told.purchase.productID, kind: told.kind,
+            reason: consumptionRequestReason,
+            signedAt: signedAt)
+    }
+
+    private func fact(
+        _ kind: NotificationKind, _ told: NotifiedTransaction, _ renewal: RenewalInfo?
+    ) -> SubscriptionFact? {
+        // Seats that are taken back leave the subscription what it is.
+        if case .seats = kind, state == nil { return nil }
+        let fact = SubscriptionFact(
+            notification: type, subtype: subtype, status: state, transaction: told, renewal: renewal,
+            signedAt: signedAt)
+        let isRunning = told.purchase.expiresAt.map { $0 > signedAt } ?? false
+        return kind.isOfAnyPeriod && !isRunning && fact?.state != .revoked ? nil : fact
+    }
+}

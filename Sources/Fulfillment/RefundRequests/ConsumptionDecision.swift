@@ -1,0 +1,62 @@
+import Timestamps
+
+/// What Apple is to be told about a refund request now: section 16 of the contract.
+public enum ConsumptionDecision: Sendable, Equatable {
+    case answer(ConsumptionAnswer)
+    /// It is not certain yet that the inventory service has the grant.
+    case wait
+    case end(ConsumptionResult)
+}
+
+/// How a refund request ended.
+public enum ConsumptionResult: String, Sendable, CaseIterable {
+    case accepted
+    /// Apple will never take the answer.
+    case refused
+    /// Apple's twelve hours are over.
+    case tooLate = "too_late"
+    case revoked
+    case notConsented = "not_consented"
+    /// The catalog does not say that requests are answered.
+    case notConfigured = "not_configured"
+    /// Neither granted nor held nor refused by now.
+    case notInLedger = "not_in_ledger"
+}
+
+extension LeasedRefundRequest {
+    /// - Parameter catalog: says whether, and what where the game said nothing.
+    public func decision(under catalog: Catalog, at now: Timestamp) -> ConsumptionDecision {
+        guard now < request.answerBy else { return .end(.tooLate) }
+        guard let app = catalog.apps[request.bundleID], app.serverAPI != nil, let policy = app.announcements.consumption
+        else {
+            return .end(.notConfigured)
+        }
+        // That the catalog has a policy says that the players agreed.
+        guard report?.isConsented ?? true else { return .end(.notConsented) }
+        let isDelivered: Bool
+        switch delivery {
+        case .granted(isAcknowledged: true): isDelivered = true
+        case .granted(isAcknowledged: false): return .wait
+        case .undelivered: isDelivered = false
+        case .revoked: return .end(.revoked)
+        case .unknown: return .end(.notInLedger)
+        }
+        let kind = request.kind ?? app.products[request.productID]?.kind
+        let isAutoRenewable = kind == .autoRenewableSubscription
+        // Of what was not delivered nothing is used up. Apple takes no share of a subscription.
+        let consumed = isAutoRenewable ? nil : isDelivered ? report?.consumedMilliPercent : 0
+        var preference = report?.refundPreference ?? policy.refundPreference
+        if preference == .decline, !isDelivered { preference = nil }
+        if preference == .grantProrated, !isAutoRenewable, !Self.isPart(consumed) { preference = nil }
+        return .answer(
+            ConsumptionAnswer(
+                delivery: isDelivered ? .delivered : .undelivered,
+                providesSampleContent: policy.providesSampleContent, consumedMilliPercent: consumed,
+                refundPreference: preference))
+    }
+
+    /// More than nothing and less than all: only then is there a share to refund.
+    private static func isPart(_ milliPercent: Int32?) -> Bool {
+        milliPercent.map { 0 < $0 && $0 < ConsumptionReport.wholeInMilliPercent } ?? false
+    }
+}

@@ -1,0 +1,109 @@
+import Encodings
+import Identifiers
+
+/// What the game says of a transaction whose refund was, or may be, asked for. What it leaves out is the catalog's.
+public struct ConsumptionReport: Sendable, Equatable {
+    public let transactionID: StoreTransactionID
+    public let bundleID: BundleID
+    public var content: Content
+
+    public struct Content: Sendable, Equatable {
+        /// Thousandths of a percent.
+        public var consumedMilliPercent: Int32?
+        public var refundPreference: ConsumptionPolicy.RefundPreference?
+        public var isConsented: Bool?
+
+        public init(
+            consumedMilliPercent: Int32? = nil, refundPreference: ConsumptionPolicy.RefundPreference? = nil,
+            isConsented: Bool? = nil
+        ) {
+            self.consumedMilliPercent = consumedMilliPercent
+            self.refundPreference = refundPreference
+            self.isConsented = isConsented
+        }
+    }
+
+    /// All that was bought is used up.
+    public static let wholeInMilliPercent: Int32 = 100_000
+    /// For how long one is kept that comes before Apple's question.
+    public static let keptDays: Int32 = 30
+
+    public init(transactionID: StoreTransactionID, bundleID: BundleID, content: Content = Content()) {
+        self.transactionID = transactionID
+        self.bundleID = bundleID
+        self.content = content
+    }
+}
+
+/// Reads a record of the topic on which the game reports: section 16 of the contract.
+public struct ConsumptionReportDecoder: Sendable {
+    public enum Decoded: Sendable, Equatable {
+        case report(ConsumptionReport)
+        case deadLetter(DeadLetter)
+    }
+
+    private let signature: SubmissionSignature
+
+    /// - Parameter signature: what a record must be signed with, where anything is required.
+    public init(signature: SubmissionSignature = SubmissionSignature(keys: [])) {
+        self.signature = signature
+    }
+
+    /// - Parameter signatureHeaders: the values of every header `receiptd-signature`.
+    public func decode(_ value: [UInt8]?, signatureHeaders: [[UInt8]]) -> Decoded {
+        guard let value else { return Self.malformed("the value is null") }
+        if signature.isRequired, !signature.accepts(value, headers: signatureHeaders) {
+            let detail = signatureHeaders.isEmpty ? "the signature header is missing" : "no key gives this signature"
+            return .deadLetter(DeadLetter(reason: .badSignature, detail: detail))
+        }
+        guard value.count <= SubmissionLimits.maximumBytes else {
+            let detail = "the record holds more than \(SubmissionLimits.maximumBytes) bytes"
+            return .deadLetter(DeadLetter(reason: .tooLarge, detail: detail))
+        }
+        guard let json = try? JSONParser.parse(value).value, case .object = json else {
+            return Self.malformed("the value is no JSON object")
+        }
+        do throws(Fault) { return .report(try Self.report(json)) } catch { return Self.malformed(error.detail) }
+    }
+
+    private struct Fault: Error {
+        let detail: String
+    }
+
+    private static func report(_ json: JSONValue) throws(Fault) -> ConsumptionReport {
+        guard let transaction = json["transaction_id"]?.string, TransactionIDText.isSound(transaction) else {
+            throw Fault(detail: "`transaction_id` must be \(TransactionIDText.requirement)")
+        }
+        guard let bundle = json["bundle_id"]?.string, !bundle.utf8.contains(0),
+            (1...SubmissionLimits.maximumBundleIDScalars).contains(bundle.unicodeScalars.count)
+        else {
+            throw Fault(
+                detail: "`bundle_id` must be a string of 1 to \(SubmissionLimits.maximumBundleIDScalars) characters")
+        }
+        var content = ConsumptionReport.Content()
+        if let told = json["consumption_percentage"], told != .null {
+            guard case .number(let text) = told, let number = Int32(text),
+                (0...ConsumptionReport.wholeInMilliPercent).contains(number)
+            else { throw Fault(detail: "`consumption_percentage` must be a whole number from 0 to 100000") }
+            content.consumedMilliPercent = number
+        }
+        if let told = json["refund_preference"], told != .null {
+            guard let preference = told.string.flatMap(ConsumptionPolicy.RefundPreference.init(rawValue:)) else {
+                let words = ConsumptionPolicy.RefundPreference.allCases.map(\.rawValue).joined(separator: ", ")
+                throw Fault(detail: "`refund_preference` must be one of \(words)")
+            }
+            content.refundPreference = preference
+        }
+        if let told = json["customer_consented"], told != .null {
+            guard case .bool(let isConsented) = told else {
+                throw Fault(detail: "`customer_consented` must be true or false")
+            }
+            content.isConsented = isConsented
+        }
+        return ConsumptionReport(transactionID: Identifier(transaction), bundleID: Identifier(bundle), content: content)
+    }
+
+    private static func malformed(_ detail: String) -> Decoded {
+        .deadLetter(DeadLetter(reason: .malformedMessage, detail: detail))
+    }
+}

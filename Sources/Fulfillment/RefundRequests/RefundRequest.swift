@@ -1,0 +1,39 @@
+import Identifiers
+import Timestamps
+
+/// A player asks Apple for a refund, and Apple asks what became of the purchase (`CONSUMPTION_REQUEST`).
+public struct RefundRequest: Sendable, Equatable {
+    /// How long Apple takes an answer, from `signedDate` on. Milliseconds: twelve hours.
+    public static let answerMilliseconds: Int64 = 12 * 3_600_000
+
+    /// The notification's UUID.
+    public let id: Identifier
+    public let transactionID: StoreTransactionID
+    public let originalTransactionID: StoreTransactionID
+    public let bundleID: BundleID
+    public let environment: StoreEnvironment
+    public let productID: ProductID
+    /// What Apple signed of the product's type; nil where it did not.
+    public var kind: ProductKind?
+    /// Apple's `consumptionRequestReason`.
+    public let reason: String?
+    public let signedAt: Timestamp
+
+    public init(
+        id: Identifier, transactionID: StoreTransactionID, originalTransactionID: StoreTransactionID,
+        bundleID: BundleID, environment: StoreEnvironment, productID: ProductID, kind: ProductKind? = nil,
+        reason: String?, signedAt: Timestamp
+    ) {
+        self.id = id
+        self.transactionID = transactionID
+        self.originalTransactionID = originalTransactionID
+        self.bundleID = bundleID
+        self.environment = environment
+        self.productID = productID
+        self.kind = kind
+        self.reason = reason
+        self.signedAt = signedAt
+    }
+
+    public var answerBy: Timestamp { Timestamp(milliseconds: signedAt.milliseconds + Self.answerMilliseconds) }
+}

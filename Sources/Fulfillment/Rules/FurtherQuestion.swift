@@ -1,0 +1,64 @@
+import Timestamps
+
+/// What the rules have to know beside the answer before they decide: asked of the App Store Server API.
+public enum FurtherQuestion: Sendable, Equatable {
+    /// Each of these that the ledger does not have is looked up: a receipt does not tell that Apple took a consumable back.
+    case refunds(of: [StoreTransactionID], in: StoreEnvironment)
+    /// What the Apple account of a transaction bought of a product: a client that finishes too early makes its receipt
+    /// without it.
+    case purchases(EarlyFinish)
+    /// Whether this period, which is over, has a grace period that is not.
+    case grace(of: StorePurchase, in: StoreEnvironment)
+
+    public struct EarlyFinish: Sendable, Equatable {
+        /// Any of the account's.
+        public let transaction: StoreTransactionID
+        public let environment: StoreEnvironment
+        public let product: ProductID
+        public let since: Timestamp
+    }
+}
+
+/// What came of further questions about one submission. It is kept while the submission waits, so that a retry asks only
+/// for what is still open.
+public struct FurtherAnswers: Sendable, Equatable {
+    /// Of one submission, so that what waits in PostgreSQL stays small. A receipt with more is looked up anew for the rest.
+    public static let maximumRemembered = 2_000
+
+    /// Those that the ledger has, or that are not to be looked up again.
+    public private(set) var settled: Set<StoreTransactionID>
+    /// As Apple told them when they were looked up.
+    public private(set) var lookedUp: [StoreTransactionID: StorePurchase] = [:]
+    /// Of the submission's product, nil where it was not asked for.
+    public var history: [NotifiedTransaction]?
+    /// What is known of the subscriptions whose last period is over: what the ledger has, then what Apple answered.
+    public private(set) var subscriptions: [StoreTransactionID: [SubscriptionFact]] = [:]
+
+    public init(settled: Set<StoreTransactionID> = []) {
+        self.settled = settled
+    }
+
+    public mutating func settle(_ transactions: some Sequence<StoreTransactionID>) { settled.formUnion(transactions) }
+
+    /// - Parameter purchase: nil where Apple does not know it: the receipt decides.
+    public mutating func note(_ purchase: StorePurchase?, of transaction: StoreTransactionID) {
+        if let purchase { lookedUp[transaction] = purchase } else { settled.insert(transaction) }
+    }
+
+    public var allSubscriptions: [SubscriptionFact] { subscriptions.values.flatMap(\.self) }
+
+    /// - Parameter facts: of this original, perhaps none.
+    public mutating func note(_ facts: [SubscriptionFact], of original: StoreTransactionID) {
+        subscriptions[original, default: []] += facts
+    }
+
+    public func isOpen(_ transaction: StoreTransactionID) -> Bool {
+        !settled.contains(transaction) && lookedUp[transaction] == nil
+    }
+
+    /// What outlives the process: those of which nothing was taken back. The others are looked up again.
+    public var remembered: Set<StoreTransactionID> {
+        let intact = lookedUp.lazy.filter { $0.value.cancelledAt == nil }.map(\.key)
+        return Set(settled.union(intact).sorted().prefix(Self.maximumRemembered))
+    }
+}

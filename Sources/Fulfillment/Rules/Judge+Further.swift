@@ -1,0 +1,64 @@
+import Identifiers
+import Timestamps
+
+/// What a receipt does not tell, and the App Store Server API does.
+extension Judge {
+    /// A younger purchase is granted without a look: a refund takes Apple longer. An hour.
+    public static let lookUpAgeMilliseconds: Int64 = 3_600_000
+    /// By so much a purchase that counts as if it were in the receipt may be older than the receipt: the client may have
+    /// kept it for a while. An hour.
+    public static let earlyFinishMilliseconds: Int64 = 3_600_000
+
+    /// Nil where nothing can be asked: then no purchase of the product counts but those in the receipt.
+    func question(about product: ProductID, missingIn receipt: GenuineReceipt) -> FurtherQuestion? {
+        guard app.serverAPI != nil, case .receipt = submission.proof, let createdAt = receipt.createdAt,
+            let newest = receipt.purchases.last
+        else { return nil }
+        return .purchases(
+            FurtherQuestion.EarlyFinish(
+                transaction: newest.transactionID, environment: receipt.environment, product: product,
+                since: createdAt.adding(milliseconds: -Self.earlyFinishMilliseconds)))
+    }
+
+    /// Those of an account's purchases that count as if they were in the receipt. The bounds keep an old receipt from
+    /// claiming what its account ever bought.
+    func finishedEarly(
+        _ product: ProductID, missingIn receipt: GenuineReceipt, among told: [NotifiedTransaction]
+    ) -> [StorePurchase] {
+        guard let createdAt = receipt.createdAt else { return [] }
+        let since = createdAt.adding(milliseconds: -Self.earlyFinishMilliseconds)
+        return told.filter { one in
+            let purchase = one.purchase
+            return one.bundleID == submission.bundleID && one.environment == receipt.environment
+                && purchase.productID == product && purchase.ownership == .purchased && purchase.purchasedAt >= since
+                && app.cutover.map { purchase.purchasedAt >= $0 } ?? true
+                && purchase.appAccountToken.map { $0 == submission.appAccountToken } ?? true
+        }.map(\.purchase)
+    }
+
+    /// Consumables of the receipt that would be granted, old enough that Apple may have taken them back.
+    func openRefunds(in judged: [JudgedPurchase], besides further: FurtherAnswers) -> [StoreTransactionID] {
+        guard app.announcements.checksRefunds, app.serverAPI != nil, case .receipt = submission.proof else { return [] }
+        return judged.compactMap { one in
+            guard case .grant = one.verdict, one.kind == .consumable,
+                now.milliseconds - one.purchase.purchasedAt.milliseconds > Self.lookUpAgeMilliseconds,
+                further.isOpen(one.purchase.transactionID)
+            else { return nil }
+            return one.purchase.transactionID
+        }
+    }
+}
+
+extension GenuineReceipt {
+    /// With what Apple told of single transactions in place of what the receipt says of them, and with purchases that
+    /// count as if they were in it.
+    func completed(by further: FurtherAnswers, adding others: [StorePurchase]) -> GenuineReceipt {
+        guard !others.isEmpty || !further.lookedUp.isEmpty else { return self }
+        var completed = GenuineReceipt(
+            bundleID: bundleID, appAppleID: appAppleID, environment: environment,
+            purchases: (purchases + others).map { further.lookedUp[$0.transactionID] ?? $0 },
+            isExpiredSubscription: isExpiredSubscription, holdsAutoRenewable: holdsAutoRenewable, createdAt: createdAt)
+        (completed.answeredAt, completed.renewals) = (answeredAt, renewals)
+        return completed
+    }
+}

@@ -1,0 +1,44 @@
+import Identifiers
+import Timestamps
+
+/// A period that is over is not expired while its subscription is in its grace period.
+extension Judge {
+    /// Apple's longest grace period, and some: what ended before has none.
+    static let longestGraceMilliseconds: Int64 = 30 * 86_400_000
+
+    /// When access by a period ends: its own end, or the end of the grace period that follows it, where one is known.
+    func accessEnd(
+        of purchase: StorePurchase, in receipt: GenuineReceipt, besides further: FurtherAnswers
+    ) -> Timestamp? {
+        guard let end = purchase.expiresAt else { return nil }
+        var graces = receipt.renewals.filter {
+            $0.originalTransactionID == purchase.originalTransactionID
+        }.compactMap(\.graceExpiresAt)
+        // A grace period follows the last period.
+        if !isLast(purchase, in: receipt) { graces = [] }
+        for fact in further.subscriptions[purchase.originalTransactionID] ?? [] {
+            if let grace = fact.graceExpiresAt, fact.expiresAt.map({ $0 <= end }) ?? true { graces.append(grace) }
+        }
+        return max(end, graces.max() ?? end)
+    }
+
+    /// What has to be asked before a period is refused as over; nil where it is known, or nobody can tell.
+    func question(
+        aboutGraceIn judged: [JudgedPurchase], of receipt: GenuineReceipt, besides further: FurtherAnswers
+    ) -> FurtherQuestion? {
+        guard app.serverAPI != nil else { return nil }
+        let open = judged.first { one in
+            guard one.verdict == .reject(.subscriptionExpired), let end = one.purchase.expiresAt,
+                app.kind(of: one.purchase) == .autoRenewableSubscription, isLast(one.purchase, in: receipt)
+            else { return false }
+            return recordTimestamp.milliseconds - end.milliseconds < Self.longestGraceMilliseconds
+                && further.subscriptions[one.purchase.originalTransactionID] == nil
+        }
+        return open.map { .grace(of: $0.purchase, in: receipt.environment) }
+    }
+
+    private func isLast(_ purchase: StorePurchase, in receipt: GenuineReceipt) -> Bool {
+        receipt.purchases.last { $0.originalTransactionID == purchase.originalTransactionID && !$0.isUpgraded }?
+            .transactionID == purchase.transactionID
+    }
+}

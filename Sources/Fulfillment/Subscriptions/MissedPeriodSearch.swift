@@ -1,0 +1,49 @@
+import Timestamps
+
+/// When Apple's history is looked through for periods that nobody told of, once a newer one was told.
+public enum MissedPeriodSearch: Sendable {
+    case never
+    /// Where the missed one may still run: what is over is no goods.
+    case whileItRuns
+    case always
+}
+
+extension AppPolicy {
+    public var missedPeriodSearch: MissedPeriodSearch {
+        guard followsRenewals, serverAPI != nil else { return .never }
+        return products.values.contains(where: \.grantsLatePeriods) ? .always : .whileItRuns
+    }
+}
+
+extension Subscription {
+    /// Whether there may be periods between the known one and a newer one: that begins after the known end, or before it, as
+    /// after a change of the plan. One that renews in time begins at the known end.
+    func mayMiss(before began: Timestamp) -> Bool {
+        guard began > told.periodBeganAt, let end = expiresAt else { return false }
+        let gap = began.milliseconds - end.milliseconds
+        return abs(gap) > CheckSchedule.of(environment).punctuality
+    }
+
+    /// Notes from when on Apple's history is to be looked through, as a newer period is heard of.
+    mutating func noteMissed(before began: Timestamp, toldAt: Timestamp, _ search: MissedPeriodSearch) {
+        switch search {
+        case .never: return
+        // Apple tells of a renewal up to a day before it begins.
+        case .whileItRuns where began <= toldAt: return
+        case .whileItRuns, .always: break
+        }
+        guard mayMiss(before: began) else { return }
+        check.historySince = min(check.historySince ?? told.periodBeganAt, told.periodBeganAt)
+    }
+
+    /// Apple's history was read to its end. Not where something newer was told since it was asked for.
+    /// - Parameters:
+    ///   - asked: as the history was asked for.
+    ///   - known: as it was before this answer.
+    public mutating func endSearch(of asked: Subscription, before known: Subscription) {
+        guard known.check.historySince == asked.check.historySince,
+            known.told.periodBeganAt == asked.told.periodBeganAt
+        else { return }
+        check.historySince = nil
+    }
+}

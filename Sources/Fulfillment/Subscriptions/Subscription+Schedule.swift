@@ -1,0 +1,90 @@
+import Timestamps
+
+/// When Apple is asked about subscriptions.
+public struct CheckSchedule: Sendable, Equatable {
+    /// After a period's end, or the end of its grace, in milliseconds: Apple's own notification usually comes first.
+    var afterEnd: Int64
+    /// The first distance between two checks after that; each further one is twice as long.
+    var firstDistance: Int64
+    var longestDistance: Int64
+    /// How long after a period's end Apple is asked at most.
+    var longest: Int64
+    /// A period that begins so near to the end of the one before leaves room for none between them.
+    var punctuality: Int64
+
+    private static let minute: Int64 = 60_000
+    private static let hour = 60 * minute
+
+    /// Apple tries to renew for 60 days.
+    static let production = CheckSchedule(
+        afterEnd: 5 * minute, firstDistance: 30 * minute, longestDistance: 24 * hour, longest: 60 * 24 * hour,
+        punctuality: hour)
+    /// Months are minutes there.
+    static let sandbox = CheckSchedule(
+        afterEnd: 5_000, firstDistance: minute, longestDistance: 4 * hour, longest: 24 * hour,
+        punctuality: 30_000)
+
+    public static func of(_ environment: StoreEnvironment) -> CheckSchedule {
+        environment == .production ? production : sandbox
+    }
+
+    /// Distances are spread by so much, so that what ended at one time is not asked for at one time.
+    static let spread = 0.5
+
+    /// - Parameters:
+    ///   - tries: checks since the subscription last changed.
+    ///   - jitter: drawn evenly from 0..<1.
+    func distance(tries: Int32, jitter: Double) -> Int64 {
+        let doublings = min(max(tries, 0), 20)
+        let distance = min(longestDistance, firstDistance << Int64(doublings))
+        return Self.spread(distance, jitter)
+    }
+
+    func delayAfterEnd(jitter: Double) -> Int64 { Self.spread(afterEnd, jitter) }
+
+    private static func spread(_ milliseconds: Int64, _ jitter: Double) -> Int64 {
+        milliseconds + Int64(Double(milliseconds) * spread * jitter)
+    }
+}
+
+extension Subscription {
+    /// Sets when Apple is asked next, after something was told. What told the same makes a question needless.
+    /// - Parameters:
+    ///   - hearing: what it did.
+    ///   - isCheck: Apple was asked about it, and this is the answer.
+    ///   - jitter: drawn evenly from 0..<1.
+    public mutating func scheduleCheck(after hearing: Hearing, isCheck: Bool, at now: Timestamp, jitter: Double) {
+        if hearing == .known, !isCheck { return }
+        if hearing == .changed { check.tries = 0 } else if isCheck { check.tries += 1 }
+        check.dueAt = nextCheck(isCheck: isCheck, at: now, jitter: jitter)
+        if check.historySince != nil, let search = nextSearch(isCheck: isCheck, at: now, jitter: jitter) {
+            check.dueAt = min(check.dueAt ?? search, search)
+        }
+    }
+
+    /// When Apple's history is to be read: at once, and where a check could not, at growing distances.
+    private func nextSearch(isCheck: Bool, at now: Timestamp, jitter: Double) -> Timestamp? {
+        guard isCheck else { return now }
+        let schedule = CheckSchedule.of(environment)
+        let next = now.adding(milliseconds: schedule.distance(tries: check.tries, jitter: jitter))
+        guard let end = expiresAt, next < end.adding(milliseconds: schedule.longest) else { return nil }
+        return next
+    }
+
+    private func nextCheck(isCheck: Bool, at now: Timestamp, jitter: Double) -> Timestamp? {
+        // What only a transaction told of its own period says nothing of what came after it.
+        if state.isOver, isCheck || told.stateAt != nil { return nil }
+        guard let end = expiresAt else { return nil }
+        let schedule = CheckSchedule.of(environment)
+        let afterEnd = schedule.delayAfterEnd(jitter: jitter)
+        if state.isOver || (state == .active && (end > now || !isCheck)) {
+            return max(end, now).adding(milliseconds: afterEnd)
+        }
+        let next = now.adding(milliseconds: schedule.distance(tries: check.tries, jitter: jitter))
+        guard next < end.adding(milliseconds: schedule.longest) else { return nil }
+        if state == .gracePeriod, let grace = graceExpiresAt, grace > now {
+            return min(next, grace.adding(milliseconds: afterEnd))
+        }
+        return next
+    }
+}

@@ -1,0 +1,227 @@
+import Identifiers
+import Timestamps
+
+/// A subscription of a player's as Apple last told it, and when Apple is to be asked about it.
+///
+/// Whatever order Apple's facts come in, and however often, they end in the same subscription: a fact of a later period
+/// counts before one of an earlier period, and within a period what was told later counts. What is told of the renewal is
+/// by its own time.
+public struct Subscription: Sendable, Equatable {
+    public let originalTransactionID: StoreTransactionID
+    public let bundleID: BundleID
+    public let environment: StoreEnvironment
+    public var player: PlayerID
+    public private(set) var productID: ProductID
+    public private(set) var subscriptionGroupID: String?
+    /// Can become: any, by what Apple says and by nothing else.
+    public private(set) var state: SubscriptionState
+    public private(set) var expiresAt: Timestamp?
+    public private(set) var graceExpiresAt: Timestamp?
+    public private(set) var willRenew: Bool?
+    public private(set) var renewalProductID: ProductID?
+    /// Counts what is published of it; 1 is the first.
+    public private(set) var revision: Int32
+    /// When Apple told each part.
+    public private(set) var told: Told
+    public var check: Check
+
+    public struct Told: Sendable, Equatable {
+        public var periodBeganAt: Timestamp
+        /// Nil while nothing but the period itself was told.
+        public var stateAt: Timestamp?
+        public var willRenewAt: Timestamp?
+        public var renewalProductAt: Timestamp?
+
+        public init(
+            periodBeganAt: Timestamp, stateAt: Timestamp?, willRenewAt: Timestamp? = nil,
+            renewalProductAt: Timestamp? = nil
+        ) {
+            self.periodBeganAt = periodBeganAt
+            self.stateAt = stateAt
+            self.willRenewAt = willRenewAt
+            self.renewalProductAt = renewalProductAt
+        }
+    }
+
+    /// When Apple is asked next.
+    public struct Check: Sendable, Equatable {
+        /// Nil: not before something tells of the subscription.
+        public var dueAt: Timestamp?
+        /// Checks since it last changed.
+        public var tries: Int32
+        /// From when on Apple's history is to be looked through for periods that were missed, until it was read to its
+        /// end. Nil: none were.
+        public var historySince: Timestamp?
+
+        public init(dueAt: Timestamp? = nil, tries: Int32 = 0, historySince: Timestamp? = nil) {
+            self.dueAt = dueAt
+            self.tries = tries
+            self.historySince = historySince
+        }
+    }
+
+    /// As it was stored.
+    public init(stored fact: SubscriptionFact, player: PlayerID, revision: Int32, told: Told, check: Check) {
+        originalTransactionID = fact.originalTransactionID
+        bundleID = fact.bundleID
+        environment = fact.environment
+        self.player = player
+        productID = fact.productID
+        subscriptionGroupID = fact.subscriptionGroupID
+        state = fact.state
+        expiresAt = fact.expiresAt
+        graceExpiresAt = fact.graceExpiresAt
+        willRenew = fact.willRenew
+        renewalProductID = fact.renewalProductID
+        self.revision = revision
+        self.told = told
+        self.check = check
+    }
+
+    /// The first that is told of it.
+    public init(_ fact: SubscriptionFact, player: PlayerID) {
+        self.init(
+            stored: fact, player: player, revision: 1,
+            told: Told(
+                periodBeganAt: fact.periodBeganAt ?? fact.toldAt, stateAt: fact.isOfPeriodOnly ? nil : fact.toldAt,
+                willRenewAt: fact.willRenew == nil ? nil : fact.toldAt,
+                renewalProductAt: fact.renewalProductID == nil ? nil : fact.toldAt),
+            check: Check())
+    }
+
+    /// What a fact did to it.
+    public enum Hearing: Sendable, Equatable {
+        /// Something newer is known, or the very same.
+        case known
+        /// Told again, as it was.
+        case confirmed
+        /// Something that is published changed: this is the next revision.
+        case changed
+    }
+
+    /// Takes in a fact of this subscription.
+    /// - Parameter search: its app's.
+    public mutating func hear(_ fact: SubscriptionFact, _ search: MissedPeriodSearch = .never) -> Hearing {
+        let before = self
+        subscriptionGroupID = subscriptionGroupID ?? fact.subscriptionGroupID
+        hear(willRenew: fact.willRenew, renewalProductID: fact.renewalProductID, at: fact.toldAt)
+        let offered = Offered(fact, beside: told)
+        if Offered(self).isBefore(offered) {
+            noteMissed(before: offered.periodBeganAt, toldAt: fact.toldAt, search)
+            take(offered)
+        }
+        if self == before { return .known }
+        if isPublished(as: before) { return .confirmed }
+        revision += 1
+        return .changed
+    }
+
+    /// Takes in what was told before it had an owner; part of its first revision. Periods that were told of then wait for
+    /// this owner: none of them is missed.
+    public mutating func hear(_ unowned: UnownedSubscription) {
+        let other = unowned.subscription
+        guard other.bundleID == bundleID, other.environment == environment else { return }
+        subscriptionGroupID = subscriptionGroupID ?? other.subscriptionGroupID
+        if let at = other.told.willRenewAt { hear(willRenew: other.willRenew, renewalProductID: nil, at: at) }
+        if let at = other.told.renewalProductAt {
+            hear(willRenew: nil, renewalProductID: other.renewalProductID, at: at)
+        }
+        let offered = Offered(other)
+        if Offered(self).isBefore(offered) { take(offered) }
+    }
+
+    private mutating func take(_ offered: Offered) {
+        productID = offered.productID
+        state = offered.state
+        expiresAt = offered.expiresAt
+        graceExpiresAt = offered.graceExpiresAt
+        told.periodBeganAt = offered.periodBeganAt
+        told.stateAt = offered.toldAt
+    }
+
+    private mutating func hear(willRenew renews: Bool?, renewalProductID product: ProductID?, at time: Timestamp) {
+        if let renews {
+            let known = willRenew.map { $0 ? 1 : 0 }
+            if Self.isNewer(renews ? 1 : 0, at: time, than: known, at: told.willRenewAt) {
+                willRenew = renews
+                told.willRenewAt = time
+            }
+        }
+        if let product, Self.isNewer(product, at: time, than: renewalProductID, at: told.renewalProductAt) {
+            renewalProductID = product
+            told.renewalProductAt = time
+        }
+    }
+
+    /// Two that were told at one time are ordered by what they say, so that their order does not matter.
+    private static func isNewer<Value: Comparable>(
+        _ value: Value, at time: Timestamp, than known: Value?, at knownTime: Timestamp?
+    ) -> Bool {
+        guard let known, let knownTime else { return true }
+        return knownTime != time ? knownTime < time : known < value
+    }
+
+    private func isPublished(as other: Subscription) -> Bool {
+        state == other.state && productID == other.productID && expiresAt == other.expiresAt
+            && graceExpiresAt == other.graceExpiresAt && willRenew == other.willRenew
+            && renewalProductID == other.renewalProductID
+    }
+
+    /// What is told of the state, by what decides between two of them.
+    private struct Offered {
+        let periodBeganAt: Timestamp
+        let toldAt: Timestamp?
+        let state: SubscriptionState
+        let expiresAt, graceExpiresAt: Timestamp?
+        let productID: ProductID
+
+        init(_ known: Subscription) {
+            periodBeganAt = known.told.periodBeganAt
+            toldAt = known.told.stateAt
+            state = known.state
+            (expiresAt, graceExpiresAt, productID) = (known.expiresAt, known.graceExpiresAt, known.productID)
+        }
+
+        init(_ fact: SubscriptionFact, beside told: Told) {
+            periodBeganAt = fact.periodBeganAt ?? told.periodBeganAt
+            toldAt = fact.isOfPeriodOnly ? nil : fact.toldAt
+            state = fact.state
+            (expiresAt, graceExpiresAt, productID) = (fact.expiresAt, fact.graceExpiresAt, fact.productID)
+        }
+
+        func isBefore(_ other: Offered) -> Bool {
+            if periodBeganAt != other.periodBeganAt { return periodBeganAt < other.periodBeganAt }
+            if toldAt != other.toldAt { return Self.isBefore(toldAt, other.toldAt) }
+            if state != other.state { return state.place < other.state.place }
+            if expiresAt != other.expiresAt { return Self.isBefore(expiresAt, other.expiresAt) }
+            if graceExpiresAt != other.graceExpiresAt { return Self.isBefore(graceExpiresAt, other.graceExpiresAt) }
+            return productID < other.productID
+        }
+
+        private static func isBefore(_ one: Timestamp?, _ other: Timestamp?) -> Bool {
+            guard let other else { return false }
+            return one.map { $0 < other } ?? true
+        }
+    }
+}
+
+extension SubscriptionFact {
+    /// As it was told.
+    public init(_ known: Subscription, toldAt: Timestamp) {
+        self.init(
+            originalTransactionID: known.originalTransactionID, bundleID: known.bundleID,
+            environment: known.environment, productID: known.productID, state: known.state, toldAt: toldAt)
+        subscriptionGroupID = known.subscriptionGroupID
+        expiresAt = known.expiresAt
+        graceExpiresAt = known.graceExpiresAt
+        periodBeganAt = known.told.periodBeganAt
+    }
+}
+
+extension SubscriptionState {
+    /// In `allCases`: of two that Apple told at one time the later one here counts.
+    fileprivate var place: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+
+    /// Nothing more is to come of it by itself.
+    public var isOver: Bool { self == .expired || self == .revoked }
+}

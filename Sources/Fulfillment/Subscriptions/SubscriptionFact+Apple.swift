@@ -1,0 +1,82 @@
+import Identifiers
+import Timestamps
+
+extension SubscriptionFact {
+    /// What a transaction says, with what else Apple told along with it. Nil where it is no period of an auto-renewable
+    /// subscription, or one that the player gave up for another plan.
+    /// - Parameters:
+    ///   - renewal: of the same subscription, signed with it.
+    ///   - state: Apple's `status`; nil: by the times, as of `toldAt`.
+    ///   - toldAt: when all of it was signed or answered.
+    public init?(
+        _ transaction: NotifiedTransaction, renewal: RenewalInfo?, state: SubscriptionState?, toldAt: Timestamp
+    ) {
+        let purchase = transaction.purchase
+        let kind = transaction.kind ?? purchase.type?.kind ?? (renewal == nil ? nil : .autoRenewableSubscription)
+        guard kind == .autoRenewableSubscription, !purchase.isUpgraded else { return nil }
+        self.init(
+            purchase, of: transaction.bundleID, in: transaction.environment,
+            renewal: renewal.flatMap { $0.originalTransactionID == purchase.originalTransactionID ? $0 : nil },
+            state: state, toldAt: toldAt)
+        subscriptionGroupID = transaction.subscriptionGroupID
+        previousOriginalTransactionID = transaction.previousOriginalTransactionID
+        isOfPeriodOnly = renewal == nil && state == nil && purchase.cancelledAt == nil
+    }
+
+    /// One subscription of Get All Subscription Statuses.
+    public init?(_ status: SubscriptionStatus) {
+        let signedAt = max(status.renewal.signedAt, status.transaction.signedAt ?? status.renewal.signedAt)
+        self.init(status.transaction, renewal: status.renewal, state: status.state, toldAt: signedAt)
+        subscriptionGroupID = subscriptionGroupID ?? status.subscriptionGroupID
+    }
+
+    /// A notification's.
+    /// - Parameters:
+    ///   - type: Apple's `notificationType`.
+    ///   - status: of the notification's `data`.
+    public init?(
+        notification type: String, subtype: String?, status: SubscriptionState?, transaction: NotifiedTransaction,
+        renewal: RenewalInfo?, signedAt: Timestamp
+    ) {
+        let state = status ?? Self.state(type: type, subtype: subtype)
+        self.init(transaction, renewal: renewal, state: state, toldAt: signedAt)
+        // It tells of the whole subscription, as of when it was signed.
+        isOfPeriodOnly = false
+    }
+
+    /// What a type says by itself; nil: the times do.
+    private static func state(type: String, subtype: String?) -> SubscriptionState? {
+        switch (type, subtype) {
+        case ("EXPIRED", _): .expired
+        case ("DID_FAIL_TO_RENEW", "GRACE_PERIOD"): .gracePeriod
+        case ("DID_FAIL_TO_RENEW", _), ("GRACE_PERIOD_EXPIRED", _): .billingRetry
+        case ("REVOKE", _): .revoked
+        default: nil
+        }
+    }
+
+    init(
+        _ purchase: StorePurchase, of bundleID: BundleID, in environment: StoreEnvironment, renewal: RenewalInfo?,
+        state: SubscriptionState?, toldAt: Timestamp
+    ) {
+        self.init(
+            originalTransactionID: purchase.originalTransactionID, bundleID: bundleID, environment: environment,
+            productID: purchase.productID,
+            state: state ?? Self.state(of: purchase, renewal, at: toldAt), toldAt: toldAt)
+        expiresAt = purchase.expiresAt
+        periodBeganAt = purchase.purchasedAt
+        graceExpiresAt = renewal?.graceExpiresAt
+        willRenew = renewal?.willRenew
+        renewalProductID = renewal?.renewalProductID
+    }
+
+    /// By the times that Apple told, as of when it told them.
+    private static func state(
+        of purchase: StorePurchase, _ renewal: RenewalInfo?, at toldAt: Timestamp
+    ) -> SubscriptionState {
+        if purchase.cancelledAt != nil, !purchase.isUpgraded { return .revoked }
+        if let end = purchase.expiresAt, end > toldAt { return .active }
+        if let grace = renewal?.graceExpiresAt, grace > toldAt { return .gracePeriod }
+        return renewal?.isInBillingRetry == true ? .billingRetry : .expired
+    }
+}

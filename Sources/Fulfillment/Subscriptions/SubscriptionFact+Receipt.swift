@@ -1,0 +1,88 @@
+import Encodings
+import Identifiers
+import Timestamps
+
+extension SubscriptionFact {
+    /// What an answer says of each subscription that it holds: its newest period, and the renewal information where
+    /// Apple sent any. Sorted by original transaction.
+    /// - Parameter now: when it was answered, where Apple's answer does not say.
+    public static func all(in receipt: GenuineReceipt, under app: AppPolicy, now: Timestamp) -> [SubscriptionFact] {
+        let periods = receipt.purchases.filter {
+            $0.expiresAt != nil && !$0.isUpgraded && app.kind(of: $0) == .autoRenewableSubscription
+        }
+        guard !periods.isEmpty else { return [] }
+        let toldAt = receipt.answeredAt ?? now
+        // In purchase order: the last one is the newest.
+        let newest = Dictionary(periods.map { ($0.originalTransactionID, $0) }, uniquingKeysWith: { $1 })
+        return newest.values.sorted { $0.originalTransactionID < $1.originalTransactionID }.map { period in
+            let renewal = receipt.renewals.first { $0.originalTransactionID == period.originalTransactionID }
+            var fact = SubscriptionFact(
+                period, of: app.bundleID, in: receipt.environment, renewal: renewal, state: nil, toldAt: toldAt)
+            fact.subscriptionGroupID = period.subscriptionGroupID
+            // verifyReceipt tells the whole subscription.
+            fact.isOfPeriodOnly = receipt.answeredAt == nil && renewal == nil && period.cancelledAt == nil
+            return fact
+        }
+    }
+}
+
+extension AppPolicy {
+    /// What Apple signed counts before the catalog.
+    func kind(of purchase: StorePurchase) -> ProductKind? {
+        if let type = purchase.type { return type.kind }
+        return products[purchase.productID]?.kind
+    }
+}
+
+/// What a decision's evidence tells of subscriptions, where its app follows them.
+public struct ToldSubscriptions: Sendable, Equatable {
+    /// Of base64, in a receipt that is kept.
+    static let maximumReceiptBytes = 512 << 10
+    /// How long a receipt is kept once its subscription is over.
+    public static let receiptDays: Int32 = 60
+
+    public var facts: [SubscriptionFact] = []
+    /// The newest receipt with all of them, decoded: what verifyReceipt is asked with later. Nil where the App Store Server
+    /// API is asked.
+    public var receipt: [UInt8]?
+    /// The app's.
+    public var search = MissedPeriodSearch.never
+
+    public static let none = ToldSubscriptions()
+
+    private init() {}
+
+    /// - Parameters:
+    ///   - others: what was told beside it.
+    ///   - submitted: the receipt that was submitted, in base64, nil where it was none. Apple's newer one counts before it.
+    public init(
+        _ evidence: GenuineReceipt?, besides others: [SubscriptionFact] = [], submitted: String?,
+        under app: AppPolicy, now: Timestamp
+    ) {
+        guard app.followsRenewals, let evidence else { return }
+        facts = SubscriptionFact.all(in: evidence, under: app, now: now) + others
+        search = app.missedPeriodSearch
+        guard app.serverAPI == nil, !facts.isEmpty, let newest = evidence.latestReceipt ?? submitted else { return }
+        receipt = Self.stored(newest)
+    }
+
+    /// A period that nobody submitted, of itself.
+    init(announced: AnnouncedPurchase, under app: AppPolicy) {
+        guard app.followsRenewals else { return }
+        facts = SubscriptionFact.all(in: announced.evidence, under: app, now: announced.toldAt)
+        search = app.missedPeriodSearch
+        for index in facts.indices {
+            facts[index].previousOriginalTransactionID = announced.previousOriginalTransactionID
+            guard let grace = announced.graceExpiresAt, grace > announced.toldAt, facts[index].state == .expired else {
+                continue
+            }
+            (facts[index].state, facts[index].graceExpiresAt) = (.gracePeriod, grace)
+        }
+    }
+
+    /// Nil where it is no base64, or too large to be kept.
+    static func stored(_ receipt: String) -> [UInt8]? {
+        guard receipt.utf8.count <= maximumReceiptBytes, let bytes = Base64.decode(receipt.utf8) else { return nil }
+        return bytes
+    }
+}

@@ -1,0 +1,98 @@
+import Identifiers
+import Timestamps
+
+/// What Apple's answers about subscriptions come to.
+public struct SubscriptionFindings: Sendable, Equatable {
+    public private(set) var facts: [SubscriptionFact] = []
+    /// Paid periods that may not be granted yet.
+    public private(set) var periods: [AnnouncedPurchase] = []
+    /// Periods that Apple took back.
+    public private(set) var revoked: [NotifiedTransaction] = []
+    /// The newest receipt, decoded: for the next question.
+    public private(set) var receipt: [UInt8]?
+    /// From when on Apple's history is to be looked through for periods that were missed. Nil: none were.
+    public private(set) var missedSince: Timestamp?
+    /// Apple's history has been read to its end.
+    public private(set) var hasReadHistory = false
+
+    /// Nothing was told.
+    public init() {}
+
+    /// Of Get All Subscription Statuses.
+    /// - Parameter known: the subscription that it was asked about.
+    public init(_ statuses: [SubscriptionStatus], of known: Subscription, under app: AppPolicy) {
+        missedSince = known.check.historySince
+        for status in statuses where status.transaction.bundleID == app.bundleID {
+            guard let fact = SubscriptionFact(status) else { continue }
+            facts.append(fact)
+            add(status.transaction, grace: fact.graceExpiresAt, toldAt: fact.toldAt, under: app)
+            guard fact.originalTransactionID == known.originalTransactionID, missedSince == nil,
+                let began = fact.periodBeganAt, known.mayMiss(before: began)
+            else { continue }
+            // What a change of the plan put an end to is over.
+            let isGap = known.expiresAt.map { $0 < began } ?? false
+            if isGap || app.missedPeriodSearch == .always { missedSince = known.told.periodBeganAt }
+        }
+    }
+
+    /// Of verifyReceipt.
+    public init(_ answer: GenuineReceipt, of known: Subscription, under app: AppPolicy, now: Timestamp) {
+        guard !app.isForeign(answer.bundleID, answer.appAppleID, in: answer.environment) else { return }
+        let told = ToldSubscriptions(answer, submitted: nil, under: app, now: now)
+        (facts, receipt) = (told.facts, told.receipt)
+        let toldAt = answer.answeredAt ?? now
+        for purchase in answer.purchases where app.kind(of: purchase) == .autoRenewableSubscription {
+            let isOld =
+                purchase.originalTransactionID == known.originalTransactionID
+                && purchase.purchasedAt < known.told.periodBeganAt
+            if isOld { continue }
+            let newest = facts.first {
+                $0.originalTransactionID == purchase.originalTransactionID && $0.expiresAt == purchase.expiresAt
+            }
+            var transaction = NotifiedTransaction(
+                purchase: purchase, kind: .autoRenewableSubscription, bundleID: app.bundleID,
+                environment: answer.environment)
+            transaction.signedAt = toldAt
+            add(transaction, grace: newest?.graceExpiresAt, toldAt: toldAt, under: app)
+        }
+    }
+
+    /// What Apple's history has of the periods in between.
+    /// - Parameter isWhole: it was read to its end.
+    public mutating func add(
+        history: [NotifiedTransaction], isWhole: Bool, of known: Subscription, under app: AppPolicy, now: Timestamp
+    ) {
+        hasReadHistory = isWhole
+        for transaction in history where transaction.bundleID == app.bundleID {
+            guard transaction.purchase.originalTransactionID == known.originalTransactionID else { continue }
+            add(transaction, grace: nil, toldAt: transaction.signedAt ?? now, under: app)
+        }
+    }
+
+    /// A period that is paid and not over, or is goods also after its end.
+    private mutating func add(
+        _ transaction: NotifiedTransaction, grace: Timestamp?, toldAt: Timestamp, under app: AppPolicy
+    ) {
+        var purchase = transaction.purchase
+        let kind = transaction.kind ?? app.kind(of: purchase)
+        guard kind == .autoRenewableSubscription, !purchase.isUpgraded,
+            !periods.contains(where: { $0.purchase.transactionID == purchase.transactionID })
+        else { return }
+        if purchase.cancelledAt != nil { return revoked.append(transaction) }
+        let end = [purchase.expiresAt, grace].compactMap(\.self).max()
+        let isLate = end.map { $0 <= toldAt } ?? false
+        guard !isLate || app.products[purchase.productID]?.grantsLatePeriods == true else { return }
+        purchase.quantity = 1
+        let evidence = GenuineReceipt(
+            bundleID: transaction.bundleID, environment: transaction.environment, purchases: [purchase],
+            holdsAutoRenewable: true)
+        guard
+            var period = AnnouncedPurchase(
+                evidence: evidence, source: .renewal, name: purchase.transactionID, toldAt: toldAt,
+                isRenewal: purchase.transactionID != purchase.originalTransactionID)
+        else { return }
+        period.graceExpiresAt = grace
+        period.previousOriginalTransactionID = transaction.previousOriginalTransactionID
+        periods.append(period)
+    }
+}

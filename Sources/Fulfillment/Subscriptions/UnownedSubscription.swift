@@ -1,0 +1,24 @@
+import Identifiers
+
+/// What Apple told of a subscription of which nothing is granted yet: its owner's begins with it.
+public struct UnownedSubscription: Sendable, Equatable {
+    private static let nobody: PlayerID = ""
+
+    /// By the rules of one that has an owner. Its player, its revision and its check say nothing.
+    public private(set) var subscription: Subscription
+
+    /// As it was stored.
+    public init(stored subscription: Subscription) { self.subscription = subscription }
+
+    /// Nil where the fact says no more than the grant of its period will.
+    public init?(_ fact: SubscriptionFact) {
+        guard !fact.isOfPeriodOnly || fact.willRenew != nil || fact.renewalProductID != nil else { return nil }
+        subscription = Subscription(fact, player: Self.nobody)
+    }
+
+    /// - Returns: whether it says more than before.
+    public mutating func hear(_ fact: SubscriptionFact) -> Bool {
+        guard fact.bundleID == subscription.bundleID, fact.environment == subscription.environment else { return false }
+        return subscription.hear(fact) != .known
+    }
+}

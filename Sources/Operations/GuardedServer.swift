@@ -1,0 +1,82 @@
+import Dispatch
+import Hummingbird
+import HummingbirdCore
+import Logging
+import NIOCore
+import Synchronization
+
+/// The frame of our HTTP servers: a bounded number of connections, of which the silent and the slow are closed.
+struct GuardedServer: Sendable {
+    /// Between two lines about closed connections.
+    private static let floodLineSeconds = 60.0
+    /// Bytes of all header fields of a request, and how many of them.
+    private static let maximumHeaderBytes = 16 * 1024
+    private static let maximumHeaders = 100
+
+    let host: String
+    /// 0 takes a free one; `onBound` is told which, once the server listens.
+    let port: Int
+    let connections: Int
+    /// From a request's head to its answer.
+    var requestSeconds = Double.infinity
+    let evicted: Counter
+    let logger: Logger
+    let onBound: @Sendable (Int) -> Void
+
+    /// Serves until graceful shutdown or cancellation. Throws `OperationsServerError` if it cannot listen.
+    func run(_ router: Router<BasicRequestContext>) async throws {
+        // Hummingbird logs its start at info, too; our line is enough.
+        var serverLogger = logger
+        serverLogger.logLevel = max(logger.logLevel, .notice)
+        let bound = Bound()
+        let table = ConnectionTable(maximum: connections, requestSeconds: requestSeconds)
+        let application = Application(
+            router: router, server: .http1(configuration: configuration(table)),
+            configuration: .init(address: .hostname(host, port: port)),
+            onServerRunning: { [logger, host, onBound] channel in
+                bound.flag.store(true, ordering: .relaxed)
+                let port = channel.localAddress?.port ?? 0
+                logger.info("HTTP server listens", [.host: "\(host)", .port: .stringConvertible(port)])
+                onBound(port)
+            },
+            logger: serverLogger)
+        do {
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                tasks.addTask { try await sweep(table) }
+                try await application.run()
+                tasks.cancelAll()
+            }
+        } catch  where !bound.flag.load(ordering: .relaxed) && !(error is CancellationError) {
+            throw OperationsServerError(host: host, port: port, cause: error)
+        }
+    }
+
+    private func configuration(_ table: ConnectionTable) -> HTTP1Channel.Configuration {
+        HTTP1Channel.Configuration(
+            additionalChannelHandlers: [ConnectionGuard(table: table, evicted: evicted, now: Self.now)],
+            httpDecoderConfiguration: .init(
+                maxHeaderFieldSize: Self.maximumHeaderBytes, maxHeaderListSize: Self.maximumHeaderBytes,
+                maxHeaderFieldCount: Self.maximumHeaders))
+    }
+
+    /// Until it is cancelled.
+    private func sweep(_ table: ConnectionTable) async throws {
+        var told = (count: evicted.value, at: -Self.floodLineSeconds)
+        while true {
+            try await Task.sleep(for: .seconds(ConnectionTable.sweepSeconds))
+            table.closeOverdue(now: Self.now())
+            let count = evicted.value
+            guard count > told.count, Self.now() - told.at >= Self.floodLineSeconds else { continue }
+            logger.warning(
+                "HTTP connections are closed, for there are too many", [.count: .stringConvertible(count - told.count)])
+            told = (count, Self.now())
+        }
+    }
+
+    private static let now: @Sendable () -> Double = { Double(DispatchTime.now().uptimeNanoseconds) / 1e9 }
+
+    /// Whether the server ever listened.
+    private final class Bound: Sendable {
+        let flag = Atomic(false)
+    }
+}

@@ -1,0 +1,98 @@
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+public import Logging
+import NIOCore
+public import ServiceLifecycle
+
+/// What became of a notification that was posted to us.
+public enum IntakeAnswer: Sendable, Equatable {
+    /// It is on its topic.
+    case taken
+    /// It is none, or not for us. Apple need not send it again.
+    case refused(String)
+    /// Apple is to send it again.
+    case unavailable(String)
+}
+
+/// The HTTP server to which Apple posts notifications. Whoever can reach it may post: what is believed of a body is what
+/// Apple signed.
+public struct IntakeServer: Service {
+    /// Bytes of a body; Apple's are a tenth of it.
+    public static let maximumBodyBytes = 256 * 1024
+    /// Connections at once.
+    static let maximumConnections = 512
+    /// From a request's head to its answer. Apple gives up sooner.
+    static let requestSeconds = 20.0
+
+    private let host: String
+    private let port: Int
+    private let metrics: ReceiptdMetrics
+    private let health: Health
+    private let logger: Logger
+    private let take: @Sendable ([UInt8]) async -> IntakeAnswer
+    private let onBound: @Sendable (Int) -> Void
+    var connections = Self.maximumConnections
+
+    /// Port 0 takes a free one; `onBound` is told which, once the server listens.
+    /// - Parameter take: what is done with a body.
+    public init(
+        host: String, port: Int, metrics: ReceiptdMetrics, health: Health, logger: Logger,
+        take: @escaping @Sendable ([UInt8]) async -> IntakeAnswer,
+        onBound: @escaping @Sendable (Int) -> Void = { _ in }
+    ) {
+        self.host = host
+        self.port = port
+        self.metrics = metrics
+        self.health = health
+        self.logger = logger
+        self.take = take
+        self.onBound = onBound
+    }
+
+    /// Serves until graceful shutdown or cancellation. Throws `OperationsServerError` if it cannot listen.
+    public func run() async throws {
+        let router = Router(options: .autoGenerateHeadEndpoints)
+        router.addProbes(metrics: metrics, health: health)
+        router.post("app-store-notifications") { [take] request, _ in try await Self.answer(to: request, take) }
+        // Whoever looks whether the address is right, in a browser, is told what it is for.
+        router.get("app-store-notifications") { _, _ in Self.onlyPosted }
+        try await GuardedServer(
+            host: host, port: port, connections: connections, requestSeconds: Self.requestSeconds,
+            evicted: metrics.httpConnectionsEvicted, logger: logger, onBound: onBound
+        ).run(router)
+    }
+
+    private static func answer(
+        to request: Request, _ take: @Sendable ([UInt8]) async -> IntakeAnswer
+    ) async throws -> Response {
+        if let told = request.headers[.contentLength].flatMap({ Int($0) }), told > maximumBodyBytes { return tooLarge }
+        var body: [UInt8] = []
+        for try await part in request.body {
+            guard body.count + part.readableBytes <= maximumBodyBytes else { return tooLarge }
+            body.append(contentsOf: part.readableBytesView)
+        }
+        return switch await take(body) {
+        case .taken: text("taken", .ok)
+        case .refused(let why): text(why, .badRequest)
+        case .unavailable(let why): text(why, .serviceUnavailable)
+        }
+    }
+
+    /// What is left of the body is not read: the connection ends with the answer.
+    private static var tooLarge: Response {
+        var response = text("longer than \(maximumBodyBytes) bytes", .contentTooLarge)
+        response.headers[.connection] = "close"
+        return response
+    }
+
+    private static var onlyPosted: Response {
+        var response = text("Apple's notifications are posted here", .methodNotAllowed)
+        response.headers[.allow] = "POST"
+        return response
+    }
+
+    private static func text(_ words: String, _ status: HTTPResponse.Status) -> Response {
+        Response(words + "\n", type: "text/plain; charset=utf-8", status: status)
+    }
+}

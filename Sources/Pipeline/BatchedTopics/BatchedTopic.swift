@@ -1,0 +1,51 @@
+import Fulfillment
+import Kafka
+import Operations
+
+/// A topic beside the submissions whose records are taken a batch at a time.
+struct BatchedTopic: Sendable {
+    let name: String
+    /// Of a group of its own: members of one group that read different topics would rebalance one another.
+    let consumerProperties: KafkaProperties
+    /// What is watched, what is reported to fail, and what must not end.
+    let part: Health.Part
+    let failingPart: FailingPart
+    let endlessPart: EndlessPart
+}
+
+/// What is done with a batch of such records.
+protocol BatchedTopicWorker: Sendable {
+    var topic: BatchedTopic { get }
+    var publisher: OutcomePublisher { get }
+    var metrics: PipelineMetrics { get }
+
+    /// Done when everything of the batch is durable: in the database, or a dead letter that is acknowledged. Throws what
+    /// the database throws while it is out of reach, `Abandoned` where the publisher closes; the batch may be given
+    /// again then.
+    ///
+    /// Returns the history of the database that holds its effects, nil where it has none there.
+    func work(on records: [ConsumerRecord]) async throws -> DatabaseHistory?
+
+    /// Returns when the dead letter is acknowledged. Where it is of a batch that Kafka's client cannot read, `record` has
+    /// its first offset and nothing else.
+    func bury(_ record: ConsumerRecord, _ letter: DeadLetter) async throws
+}
+
+enum BatchedTopicLimits {
+    /// Records in one SQL transaction.
+    static let batch = 200
+    /// How long a batch may take before the loop leaves the group: Kafka would throw it out after five minutes.
+    static let batchSeconds = 60.0
+    /// Before the group is joined again.
+    static let pauseSeconds = 5.0
+    /// For the others' work to end before a record is isolated.
+    static let turnSeconds = 60.0
+    /// Between two tries of a batch.
+    static let retrySeconds = 0.5
+    static let commitSeconds = 3.0
+    /// For the group's offsets, and for a partition's ends.
+    static let committedMilliseconds: Int32 = 5000
+    static let watermarkMilliseconds: Int32 = 2000
+    /// Between two warnings of the same trouble.
+    static let warningSeconds = 300.0
+}

@@ -1,0 +1,295 @@
+import Clocks
+import Foundation
+import Fulfillment
+import Kafka
+import Logging
+import Operations
+import Synchronization
+
+/// Takes one of the topics beside the submissions from Kafka, a batch at a time, and moves the offsets behind what is
+/// durable. One thread owns the consumer and everything in here; only `stop` may be called from elsewhere.
+///
+/// Far simpler than `ConsumerLoop`, for these records are few and wait for nobody: a batch is done before the next is
+/// polled. Where one cannot be done for a while (the database or the broker is away), the group is left, so that
+/// nobody waits for this member, and joined again.
+///
+/// `@unchecked Sendable`: all but `isStopping`, which is atomic, belongs to the loop's thread.
+final class BatchedTopicLoop: @unchecked Sendable {
+    private let worker: any BatchedTopicWorker
+    let topic: BatchedTopic
+    private let offsets: BatchedTopicOffsets
+    private let unreadable: UnreadableBatchWatch
+    private let turn: IsolationTurn
+    private let health: Health
+    private let logger: Logger
+    private let isStopping = Atomic(false)
+    private var fatal: KafkaError?
+    /// When each error was last warned of, in monotonic seconds.
+    private var warned: [String: Double] = [:]
+    private var nextLook = 0.0
+
+    init(
+        worker: any BatchedTopicWorker, checkpoints: any OffsetCheckpoints, turn: IsolationTurn, health: Health,
+        logger: Logger
+    ) {
+        self.worker = worker
+        self.turn = turn
+        topic = worker.topic
+        self.health = health
+        self.logger = logger
+        offsets = BatchedTopicOffsets(
+            checkpointer: OffsetCheckpointer(store: checkpoints, topic: topic.name, failures: health.failures),
+            metrics: worker.metrics.all, logger: logger)
+        unreadable = UnreadableBatchWatch(
+            consumerProperties: topic.consumerProperties, voice: worker.publisher.voice, logger: logger)
+    }
+
+    /// Any thread, any number of times.
+    func stop() { isStopping.store(true, ordering: .sequentiallyConsistent) }
+
+    private var isStopped: Bool { isStopping.load(ordering: .sequentiallyConsistent) }
+
+    /// Until `stop`.
+    func run() {
+        while !isStopped {
+            do throws(KafkaError) { try consume() } catch {
+                warn("a topic cannot be read", error.name)
+                health.failures.report(error, of: topic.failingPart)
+            }
+            let end = WallClock.monotonicSeconds + BatchedTopicLimits.pauseSeconds
+            while !isStopped, WallClock.monotonicSeconds < end {
+                health.beat(topic.part)
+                Thread.sleep(forTimeInterval: 0.1)
+            }
+        }
+        health.retire(topic.part)
+    }
+
+    /// One consumer's life: until the loop is stopped, a batch cannot be done, or the consumer is beyond repair.
+    private func consume() throws(KafkaError) {
+        let consumer = try KafkaConsumer(
+            properties: topic.consumerProperties,
+            log: KafkaLog.forward(to: logger, folding: worker.publisher.voice))
+        try consumer.subscribe(
+            [topic.name],
+            rebalance: KafkaConsumer.Rebalance(
+                assigned: { [unowned self, unowned consumer] in offsets.assigned($0, consumer) },
+                revoked: { [unowned self, unowned consumer] in revoked($0, lost: $1, consumer) }))
+        offsets.begin()
+        fatal = nil
+        while !isStopped, !mustEnd {
+            health.beat(topic.part)
+            let batch = poll(consumer)
+            if mustEnd { break }
+            if batch.isEmpty { offsets.noRecords(consumer) } else { work(on: batch, consumer) }
+            offsets.lookAtCheckpoints(consumer)
+            everySecond(consumer)
+        }
+        offsets.leave(offsets.all)
+        if isStopped, !offsets.isCommitUnanswered { offsets.commit(offsets.all, consumer) }
+        // Closing calls the revoke handler, which has nothing left to commit.
+        forget(offsets.all, lost: fatal != nil)
+        // It waits for a commit that is still under way, for as long as a session. Nobody hears us leave then anyway.
+        if offsets.isCommitUnanswered { consumer.abandonInBackground() } else { consumer.close() }
+    }
+
+    private var mustEnd: Bool { offsets.mustRejoin || fatal != nil }
+
+    /// Within `poll` or `close`: the last place to commit.
+    private func revoked(_ partitions: [TopicPartition], lost: Bool, _ consumer: KafkaConsumer) {
+        offsets.leave(partitions)
+        if !lost { offsets.commit(partitions, consumer) }
+        forget(partitions, lost: lost)
+    }
+
+    private func forget(_ partitions: [TopicPartition], lost: Bool) {
+        offsets.forget(partitions, lost: lost)
+        for partition in partitions { unreadable.forget(partition) }
+    }
+
+    private func everySecond(_ consumer: KafkaConsumer) {
+        guard WallClock.monotonicSeconds >= nextLook else { return }
+        nextLook = WallClock.monotonicSeconds + 1
+        offsets.reportLag(consumer)
+        unreadable.look(at: offsets.readings, consumer) { batch, partition in stepOver(batch, of: partition, consumer) }
+        fatal = fatal ?? consumer.fatalError
+    }
+
+    private func poll(_ consumer: KafkaConsumer) -> [ConsumerRecord] {
+        var batch: [ConsumerRecord] = []
+        var timeout: Int32 = 200
+        while batch.count < BatchedTopicLimits.batch, let polled = consumer.poll(timeoutMilliseconds: timeout) {
+            timeout = 0
+            switch polled {
+            case .record(let record):
+                unreadable.progressed(record.topicPartition)
+                batch.append(record)
+            case .partitionEnd: break
+            case .trouble(let error): if !unreadable.failed(error, next: offsets.next(of:)) { failed(error) }
+            }
+        }
+        // A rebalance within `poll` may have taken some away.
+        return batch.filter { offsets.isAssigned($0.topicPartition) }
+    }
+
+    /// A topic that is not there is not read: these are optional. librdkafka looks for it now and then.
+    private func failed(_ error: KafkaError) {
+        if error.isFatal { fatal = error }
+        guard error.code == KafkaError.Code.unknownTopicOrPartition else {
+            return warn("Kafka reports trouble with a topic", error.name)
+        }
+        if warned.updateValue(0, forKey: error.name) == nil {
+            logger.info("there is no such topic: it is read once it is made", [.topic: "\(topic.name)"])
+        }
+    }
+
+    private func warn(_ message: StaticString, _ error: String) {
+        let now = WallClock.monotonicSeconds
+        if let last = warned[error], now - last < BatchedTopicLimits.warningSeconds { return }
+        warned[error] = now
+        logger.warning(message, [.topic: "\(topic.name)", .error: "\(error)"])
+    }
+
+    private var member: IsolationTurn.Member { .topic(topic.name) }
+
+    /// Until all of it is durable, or the group is to be left.
+    private func work(on batch: [ConsumerRecord], _ consumer: KafkaConsumer) {
+        // With this owner's start: a record that kills the process at once must not do so unseen.
+        offsets.commit(offsets.all, consumer)
+        var pending = batch
+        while !pending.isEmpty, !isStopped, !mustEnd {
+            let isIsolating = offsets.updateIsolation()
+            guard waitForTurn(isIsolating: isIsolating) else { break }
+            let done = work(on: offsets.portion(of: pending, consumer), consumer)
+            // Before others begin: a death from then on is not of what is done.
+            if !done.isEmpty { offsets.commit(offsets.all, consumer) }
+            if isIsolating { turn.pass(member) } else { turn.ended(member) }
+            if done.isEmpty { break }
+            pending.removeAll { record in
+                done.contains { $0.topicPartition == record.topicPartition && $0.offset == record.offset }
+            }
+        }
+        if !pending.isEmpty, !isStopped { offsets.rejoin() }
+        _ = offsets.updateIsolation()
+    }
+
+    /// Blocks for a bounded time.
+    private func waitForTurn(isIsolating: Bool) -> Bool {
+        let deadline = WallClock.monotonicSeconds + BatchedTopicLimits.turnSeconds
+        while !(isIsolating ? turn.take(member) : turn.begin(member)) {
+            guard !isStopped, WallClock.monotonicSeconds < deadline else {
+                turn.pass(member)
+                return false
+            }
+            health.beat(topic.part)
+            Thread.sleep(forTimeInterval: 0.02)
+        }
+        return true
+    }
+
+    /// Returns what is done of it, which is none where it could not be.
+    private func work(on portion: BatchedTopicOffsets.Portion, _ consumer: KafkaConsumer) -> [ConsumerRecord] {
+        switch portion {
+        case .notNow: return []
+        case .together(let records):
+            guard let effects = done(records) else { return [] }
+            offsets.finished(records, decidedIn: effects.history)
+            return records
+        case .isolated(let record):
+            guard let effects = done([record]) else {
+                offsets.acquit(record.topicPartition, consumer)
+                return []
+            }
+            offsets.finished([record], decidedIn: effects.history)
+            offsets.finishedIsolated(record.topicPartition)
+            return [record]
+        case .deadLetter(let record, let deaths):
+            guard set(aside: record, deaths: deaths) else { return [] }
+            offsets.finished([record], decidedIn: nil)
+            offsets.finishedIsolated(record.topicPartition)
+            return [record]
+        }
+    }
+
+    /// Blocks until the dead letter is acknowledged.
+    private func set(aside record: ConsumerRecord, deaths: Int) -> Bool {
+        logger.error(
+            "a record kills the process: it is set aside as a dead letter",
+            [
+                .topic: "\(topic.name)", .partition: .stringConvertible(record.topicPartition.partition),
+                .offset: .stringConvertible(record.offset), .count: .stringConvertible(deaths),
+            ])
+        let letter = DeadLetter(
+            reason: .crashed,
+            detail: "the process died \(deaths) times while only this record was in flight, "
+                + "after \(CrashHistory.concurrentStarts) starts without progress")
+        let deadline = WallClock.monotonicSeconds + BatchedTopicLimits.batchSeconds
+        let result = attempt(until: deadline) { [worker] in
+            try await worker.bury(record, letter)
+            return nil
+        }
+        if case .success = result { return true }
+        return false
+    }
+
+    /// Blocks until all of the batch is durable. Nil where that did not come about in time.
+    private func done(_ batch: [ConsumerRecord]) -> BatchAttempt.Effects? {
+        let deadline = WallClock.monotonicSeconds + BatchedTopicLimits.batchSeconds
+        while !isStopped {
+            switch attempt(until: deadline, { [worker] in try await worker.work(on: batch) }) {
+            case .success(let effects):
+                health.failures.recovered(topic.failingPart)
+                return effects
+            case .failure(let error):
+                health.failures.report(error, of: topic.failingPart)
+                if error is Abandoned || WallClock.monotonicSeconds >= deadline {
+                    warn("records of a topic cannot be entered", "\(type(of: error))")
+                    return nil
+                }
+                Thread.sleep(forTimeInterval: BatchedTopicLimits.retrySeconds)
+            }
+        }
+        return nil
+    }
+
+    /// - Parameter body: returns the history of the database that holds its effects, nil where it has none there.
+    private func attempt(
+        until deadline: Double, _ body: @escaping @Sendable () async throws -> DatabaseHistory?
+    ) -> Result<BatchAttempt.Effects, any Error> {
+        let attempt = BatchAttempt()
+        Task {
+            do {
+                attempt.end(.success(BatchAttempt.Effects(history: try await body())))
+            } catch {
+                attempt.end(.failure(error))
+            }
+        }
+        // Where it takes longer it goes on by itself, which harms nothing: all of it may be done twice.
+        while true {
+            if let result = attempt.result(waitingSeconds: 0.2) { return result }
+            health.beat(topic.part)
+            if isStopped || WallClock.monotonicSeconds >= deadline { return .failure(Abandoned()) }
+        }
+    }
+
+    /// Blocks until the dead letter is acknowledged. False where that did not come about in time: the group is left
+    /// then, and joined again.
+    private func stepOver(
+        _ batch: UnreadableBatches.Found, of partition: TopicPartition, _ consumer: KafkaConsumer
+    ) -> Bool {
+        let record = ConsumerRecord(topicPartition: partition, offset: batch.first)
+        let deadline = WallClock.monotonicSeconds + BatchedTopicLimits.batchSeconds
+        let result = attempt(until: deadline) { [worker] in
+            try await worker.bury(record, batch.letter)
+            return nil
+        }
+        guard case .success = result else {
+            if !isStopped { offsets.rejoin() }
+            return false
+        }
+        offsets.steppedOver(batch, of: partition)
+        guard !offsets.mustRejoin else { return false }
+        offsets.commit([partition], consumer)
+        return true
+    }
+}

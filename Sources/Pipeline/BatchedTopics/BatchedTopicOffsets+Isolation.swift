@@ -1,0 +1,146 @@
+import Clocks
+import Fulfillment
+import Kafka
+import Logging
+import Operations
+
+/// Records that kill the process: by the same rules as submissions, `CrashIsolation` decides.
+extension BatchedTopicOffsets {
+    /// What becomes of the next records of a batch.
+    enum Portion {
+        case together([ConsumerRecord])
+        /// Kafka has its offset: nothing else may be in flight.
+        case isolated(ConsumerRecord)
+        case deadLetter(ConsumerRecord, deaths: Int)
+        /// Kafka does not take what its next owner must know.
+        case notNow
+    }
+
+    /// - Parameter stored: departures are the database's count of owners that left in order.
+    func inherit(_ partition: TopicPartition, _ mark: CommitMark?, _ stored: StoredCheckpoints) {
+        var metadata = mark?.metadata ?? ""
+        if let offset = isolatedHere[partition] {
+            var history = CrashHistory(metadata: metadata)
+            if history.suspect?.offset == offset { history.forgive() }
+            metadata = history.metadata
+        }
+        isolation.assigned(partition, metadata: metadata, departures: stored.departures[partition.partition] ?? 0)
+        let suspect = isolation.prepared(
+            partition, departures: stored.departures[partition.partition] ?? 0,
+            decidedBefore: stored.checkpoints[partition.partition]?.nextOffset)
+        guard let suspect else { return }
+        logger.warning(
+            "the last owner of the partition died while this record was isolated",
+            [
+                .topic: "\(partition.topic)", .partition: .stringConvertible(partition.partition),
+                .offset: .stringConvertible(suspect.offset), .count: .stringConvertible(suspect.deaths),
+            ])
+    }
+
+    /// Whether records are isolated now.
+    func updateIsolation() -> Bool {
+        switch isolation.update() {
+        case .began(let records):
+            logger.warning(
+                "the process died again and again without progress: records are taken one at a time",
+                [.topic: "\(checkpointer.topic)", .count: .stringConvertible(records)])
+        case .ended:
+            logger.info(
+                "isolation is over: records are taken side by side", [.topic: "\(checkpointer.topic)"])
+        case nil: break
+        }
+        return isolation.isActive
+    }
+
+    /// The next of `pending`, which is in the order of offsets and not empty. Where records are isolated nothing else is in
+    /// flight.
+    func portion(of pending: [ConsumerRecord], _ consumer: KafkaConsumer) -> Portion {
+        guard isolation.isActive else { return .together(unlimited(pending)) }
+        switch isolation.next(among: candidates(pending, consumer), now: WallClock.monotonicSeconds) {
+        case .isolate(let offset, let partition, let metadata):
+            guard let record = pending.first(where: { $0.topicPartition == partition && $0.offset == offset }),
+                commit(metadata, of: partition, consumer)
+            else { return .notNow }
+            isolatedHere[partition] = offset
+            isolation.isolated(offset, of: partition, now: WallClock.monotonicSeconds)
+            return .isolated(record)
+        case .deadLetter(let offset, let partition, let deaths):
+            guard let record = pending.first(where: { $0.topicPartition == partition && $0.offset == offset }) else {
+                return .notNow
+            }
+            return .deadLetter(record, deaths: deaths)
+        case nil: return .together(unlimited(pending))
+        }
+    }
+
+    /// Partitions without records are no longer suspected after a while.
+    func noRecords(_ consumer: KafkaConsumer) {
+        guard isolation.isActive else { return }
+        _ = isolation.next(among: candidates([], consumer), now: WallClock.monotonicSeconds)
+        _ = updateIsolation()
+    }
+
+    /// No more of each partition than its next owner would isolate.
+    private func unlimited(_ pending: [ConsumerRecord]) -> [ConsumerRecord] {
+        var counts: [TopicPartition: Int] = [:]
+        return Array(
+            pending.prefix { record in
+                let partition = record.topicPartition
+                let count = counts[partition, default: 0]
+                counts[partition] = count + 1
+                switch isolation.admission(
+                    to: partition, awaitsProgress: partitions[partition]?.progress.awaitsProgress ?? false)
+                {
+                case .unlimited, .isolated: return true
+                case .first(let most): return count < most
+                }
+            })
+    }
+
+    private func candidates(
+        _ pending: [ConsumerRecord], _ consumer: KafkaConsumer
+    ) -> [CrashIsolation.Candidate] {
+        partitions.map { partition, state in
+            let next = pending.first { $0.topicPartition == partition }?.offset
+            let end = consumer.cachedWatermarks(partition)?.high
+            return CrashIsolation.Candidate(
+                partition: partition, next: next, isAtEnd: end.map { state.progress.position ?? .min >= $0 } ?? false)
+        }
+    }
+
+    /// Of the partition's position, which Kafka has or gets with it.
+    private func commit(_ metadata: String, of partition: TopicPartition, _ consumer: KafkaConsumer) -> Bool {
+        guard !mustRejoin, let progress = partitions[partition]?.progress, let position = progress.position,
+            progress.committable == position
+        else { return false }
+        let mark = CommitMark(offset: position, metadata: metadata)
+        do throws(KafkaError) {
+            try partitions.commit([partition: mark], by: consumer, seconds: BatchedTopicLimits.commitSeconds)
+            return true
+        } catch {
+            checkpointer.failures.report(error, of: .commits)
+            return false
+        }
+    }
+
+    func finishedIsolated(_ partition: TopicPartition) {
+        isolatedHere[partition] = nil
+        isolation.finished(partition)
+    }
+
+    /// It could not be done, and nobody died.
+    func acquit(_ partition: TopicPartition, _ consumer: KafkaConsumer) {
+        isolation.leave(partition, departures: nil)
+        _ = commit(isolation.metadata(of: partition, hasMoved: false), of: partition, consumer)
+    }
+
+    /// The owner leaves in order. Kafka may not take its commit, as while a group rebalances: the database counts it too.
+    func leave(_ leaving: [TopicPartition]) {
+        let told = leaving.filter { partitions[$0]?.progress.hasMetadata ?? false }
+        guard !told.isEmpty else { return }
+        let counted = checkpointer.wait(seconds: PipelineLimits.finalCheckpointSeconds) { [checkpointer] in
+            try await checkpointer.store.countDepartures(told.map(\.partition), topic: checkpointer.topic)
+        }
+        for partition in told { isolation.leave(partition, departures: counted?[partition.partition]) }
+    }
+}

@@ -1,0 +1,200 @@
+import Clocks
+import Fulfillment
+import Kafka
+import Logging
+import Operations
+import Timestamps
+
+/// A partition of a batched topic while it is assigned.
+final class BatchedTopicPartition: ProgressOwner {
+    var progress: PartitionProgress
+
+    init(progress: PartitionProgress) { self.progress = progress }
+}
+
+/// Offsets of a batched topic, by the same rules as those of submissions: `PartitionProgress` decides, and whatever
+/// says that decisions may be lost lets the loop join the group again. One thread's.
+final class BatchedTopicOffsets {
+    let checkpointer: OffsetCheckpointer
+    private let metrics: ReceiptdMetrics
+    let logger: Logger
+    private(set) var partitions: [TopicPartition: BatchedTopicPartition] = [:]
+    private var gauges: PartitionGauges
+    /// Which records may have killed the process, as far as Kafka has it with the offsets.
+    var isolation = CrashIsolation()
+    /// The record of each partition that this process isolated last. It lives, so it did not die of it.
+    var isolatedHere: [TopicPartition: Int64] = [:]
+    private var nextLook = 0.0
+    /// The group is to be left and joined again.
+    private(set) var mustRejoin = false
+    /// The broker did not answer the last commit in time.
+    private(set) var isCommitUnanswered = false
+
+    init(checkpointer: OffsetCheckpointer, metrics: ReceiptdMetrics, logger: Logger) {
+        self.checkpointer = checkpointer
+        self.metrics = metrics
+        self.logger = logger
+        gauges = PartitionGauges(lag: metrics.consumerLag)
+    }
+
+    var all: [TopicPartition] { Array(partitions.keys) }
+
+    func isAssigned(_ partition: TopicPartition) -> Bool { partitions[partition] != nil }
+
+    func next(of partition: TopicPartition) -> Int64? { partitions[partition]?.progress.position }
+
+    var readings: [TopicPartition: UnreadableBatchWatch.Reading] {
+        partitions.mapValues { UnreadableBatchWatch.Reading(next: $0.progress.position, mayCome: true) }
+    }
+
+    /// A new consumer.
+    func begin() { (mustRejoin, isCommitUnanswered) = (false, false) }
+
+    func rejoin() { mustRejoin = true }
+
+    private func rejoin(_ restart: PartitionProgress.Restart) {
+        if !mustRejoin {
+            logger.warning("a topic is read again", [.topic: "\(checkpointer.topic)", .reason: "\(restart.rawValue)"])
+        }
+        mustRejoin = true
+    }
+}
+
+// MARK: - Rebalance
+
+extension BatchedTopicOffsets {
+    /// Within `poll`, before fetching begins. What is not returned starts where Kafka's commit says.
+    func assigned(_ assigned: [TopicPartition], _ consumer: KafkaConsumer) -> [TopicPartition: Int64] {
+        gauges.assign(assigned.map { ($0.topic, $0.partition) })
+        logger.info(
+            "partitions of a topic assigned",
+            [.topic: "\(checkpointer.topic)", .count: .stringConvertible(assigned.count)])
+        guard !assigned.isEmpty else { return [:] }
+        // Without the database nothing could be done either.
+        guard
+            let committed = try? consumer.committedMarks(
+                assigned, timeoutMilliseconds: BatchedTopicLimits.committedMilliseconds),
+            let stored = checkpointer.read(assigned, seconds: PipelineLimits.durableReadSeconds)
+        else {
+            mustRejoin = true
+            return [:]
+        }
+        nextLook = WallClock.monotonicSeconds
+        let deadline = WallClock.monotonicSeconds + PipelineLimits.offsetCheckSeconds
+        var starts: [TopicPartition: Int64] = [:]
+        for partition in assigned {
+            let mark = committed[partition]
+            let row = stored.checkpoints[partition.partition]
+            var start: Int64?
+            if let mark {
+                let found = PartitionProgress.start(committed: mark.offset, row: .some(row), earliest: nil)
+                if found < mark.offset {
+                    starts[partition] = found
+                    warnOfFallback(partition, from: mark.offset, to: found)
+                }
+                start = found
+            } else if WallClock.monotonicSeconds < deadline {
+                // A new group begins at the earliest record. That is checkpointed too: a database that never heard of the
+                // partition could not be told from one that has forgotten it.
+                start = try? consumer.watermarks(
+                    partition, timeoutMilliseconds: BatchedTopicLimits.watermarkMilliseconds
+                ).low
+            }
+            inherit(partition, mark, stored)
+            partitions[partition] = BatchedTopicPartition(
+                progress: PartitionProgress(
+                    start: start, committed: mark, row: .some(row), writer: .random(in: 1...(.max))))
+        }
+        return starts
+    }
+
+    private func warnOfFallback(_ partition: TopicPartition, from committed: Int64, to start: Int64) {
+        metrics.databaseFallbacks.increment()
+        logger.warning(
+            "the database lacks what Kafka has committed: a topic is read again",
+            [
+                .topic: "\(partition.topic)", .partition: .stringConvertible(partition.partition),
+                .offset: .stringConvertible(start), .count: .stringConvertible(committed - start),
+            ])
+    }
+
+    func forget(_ revoked: [TopicPartition], lost: Bool) {
+        for partition in revoked {
+            partitions[partition] = nil
+            isolation.forget(partition)
+            gauges.revoke(topic: partition.topic, partition: partition.partition, isLost: lost)
+        }
+    }
+}
+
+// MARK: - Progress
+
+extension BatchedTopicOffsets {
+    /// The batch is durable. Records come in the order of their offsets, and one batch is done before the next.
+    func finished(_ batch: [ConsumerRecord], decidedIn history: DatabaseHistory?) {
+        for record in batch {
+            guard let partition = partitions[record.topicPartition] else { continue }
+            _ = partition.progress.beginsNewEpoch(at: record.offset)
+            partition.progress.admit(record.offset)
+            let epoch = partition.progress.epoch
+            if let restart = partition.progress.finish(record.offset, epoch: epoch, decidedIn: history) {
+                rejoin(restart)
+            }
+        }
+    }
+
+    /// The dead letter of a batch that cannot be read is acknowledged.
+    func steppedOver(_ batch: UnreadableBatches.Found, of partition: TopicPartition) {
+        guard let state = partitions[partition] else { return }
+        state.progress.admit(batch.first)
+        state.progress.stepOver(to: batch.last)
+        let epoch = state.progress.epoch
+        if let restart = state.progress.finish(batch.first, epoch: epoch, decidedIn: nil) { rejoin(restart) }
+    }
+
+    /// Now and then also where nothing comes: a start that has no checkpoint gets it, and a database that fell back is
+    /// noticed.
+    func lookAtCheckpoints(_ consumer: KafkaConsumer) {
+        let now = WallClock.monotonicSeconds
+        guard now >= nextLook, !partitions.isEmpty else { return }
+        nextLook = now + PipelineLimits.historyCheckSeconds
+        commit(all, consumer)
+        guard let look = checkpointer.beginLook(partitions) else { return }
+        let found = checkpointer.finish(look, seconds: PipelineLimits.finalCheckpointSeconds)
+        if let found, let restart = checkpointer.end(look, found, partitions) { rejoin(restart) }
+    }
+
+    /// Checkpoints and commits what is done. What cannot be comes again to whoever is next, and changes nothing then.
+    func commit(_ candidates: [TopicPartition], _ consumer: KafkaConsumer) {
+        guard !mustRejoin else { return }
+        let owners = partitions.filter { candidates.contains($0.key) }
+        if let restart = checkpointer.writeNow(owners, seconds: PipelineLimits.finalCheckpointSeconds) {
+            return rejoin(restart)
+        }
+        var due: [TopicPartition: CommitMark] = [:]
+        for (partition, owner) in owners {
+            due[partition] = owner.progress.commitDue { [isolation] hasMoved in
+                isolation.metadata(of: partition, hasMoved: hasMoved)
+            }
+        }
+        guard !due.isEmpty else { return }
+        do throws(KafkaError) {
+            try owners.commit(due, by: consumer, seconds: BatchedTopicLimits.commitSeconds)
+            isCommitUnanswered = false
+            checkpointer.failures.recovered(.commits)
+        } catch {
+            isCommitUnanswered = error.code == KafkaError.Code.timedOut
+            checkpointer.failures.report(error, of: .commits)
+        }
+    }
+
+    func reportLag(_ consumer: KafkaConsumer) {
+        for (partition, state) in partitions {
+            guard let marks = consumer.cachedWatermarks(partition), marks.high >= 0 else { continue }
+            let next = state.progress.position ?? max(marks.low, 0)
+            gauges.set(
+                lag: marks.high - next, end: marks.high, topic: partition.topic, partition: partition.partition,
+                now: WallClock.now.milliseconds)
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import Fulfillment
+import Operations
+import Synchronization
+
+/// Lets one record at a time be taken with nothing else in flight in the whole process, whatever it was read from: a death
+/// then is that record's. Whoever isolates asks for the turn; the others finish what they have begun, and begin nothing
+/// until it is passed on. First come, first served.
+final class IsolationTurn: Sendable {
+    /// Who takes records.
+    enum Member: Hashable, Sendable {
+        case submissions
+        case topic(String)
+        /// Apple's notification history of one app.
+        case history(HistoryScope)
+    }
+
+    private struct State {
+        /// Whoever isolates; the first has the turn once nobody else is working.
+        var asking: [Member] = []
+        /// Submissions until they are held back: parked ones begin before any is read.
+        var working: Set<Member> = [.submissions]
+    }
+
+    private let state = Mutex(State())
+    /// 1 while somebody has the turn or waits for it.
+    private let gauge: Gauge
+
+    init(gauge: Gauge = Gauge()) { self.gauge = gauge }
+
+    /// Before records are taken side by side with the others'. False while somebody has the turn or waits for it.
+    func begin(_ member: Member) -> Bool {
+        state.withLock { state in
+            guard !state.asking.contains(where: { $0 != member }) else { return false }
+            state.working.insert(member)
+            return true
+        }
+    }
+
+    /// Nothing of the member's is in flight.
+    func ended(_ member: Member) { state.withLock { _ = $0.working.remove(member) } }
+
+    /// Asks for the turn. True once it has come: nothing of anybody else's is in flight, and nothing begins.
+    func take(_ member: Member) -> Bool {
+        state.withLock { state in
+            if !state.asking.contains(member) { state.asking.append(member) }
+            gauge.set(true)
+            return state.asking.first == member && state.working.allSatisfy { $0 == member }
+        }
+    }
+
+    /// Also where it never came.
+    func pass(_ member: Member) {
+        state.withLock { state in
+            state.asking.removeAll { $0 == member }
+            gauge.set(!state.asking.isEmpty)
+        }
+    }
+
+    /// The member is to finish what it has begun, and to begin nothing.
+    func isWanted(byOthersThan member: Member) -> Bool {
+        state.withLock { $0.asking.first.map { $0 != member } ?? false }
+    }
+}

@@ -1,0 +1,155 @@
+import Fulfillment
+import Identifiers
+
+/// What the rules need beside the answer: asked of the App Store Server API, as a retried submission is.
+///
+/// Nothing here has an effect: a question that is given up is asked again.
+extension SubmissionWorker {
+    /// Nil once it is answered; else the judgement that an answer is still to come.
+    @inline(never)
+    func ask(
+        _ question: FurtherQuestion, about screened: ScreenedSubmission, _ terms: AppTerms, _ retries: RetryState
+    ) async throws(Abandoned) -> Judgement? {
+        guard let credentials = terms.app.serverAPI else { return .blocked(.noServerAPI) }
+        let item = screened.item
+        func context(in environment: StoreEnvironment) -> StoreQueryContext {
+            StoreQueryContext(
+                bundleID: screened.submission.bundleID, credentials: credentials, environment: environment,
+                share: .submission, ended: { [weak item] latest in item?.add(latest) })
+        }
+        let unanswered: Judgement?
+        switch question {
+        case .refunds(let transactions, let environment):
+            retries.further.settle(try await knownToLedger(transactions, item))
+            let open = transactions.filter { retries.further.isOpen($0) }
+            unanswered = try await lookUp(open, for: item, context(in: environment), retries)
+        case .grace(let period, let environment):
+            unanswered = try await askForGrace(of: period, for: item, context(in: environment), retries)
+        case .purchases(let finish):
+            unanswered = try await readHistory(finish, for: item, context(in: finish.environment), retries)
+        }
+        note(unanswered, to: screened)
+        return unanswered
+    }
+
+    /// Those that the ledger has, whoever's they are: they are not granted anew.
+    private func knownToLedger(
+        _ transactions: [StoreTransactionID], _ item: SubmissionInHand
+    ) async throws(Abandoned) -> [StoreTransactionID] {
+        let queries = transactions.map { RecallQuery(lookingFor: $0, at: item.position) }
+        return try await withLedger(item) { () async throws(LedgerClosed) in
+            let known: [StoreTransactionID] = await withTaskGroup(of: StoreTransactionID?.self) { [ledger] group in
+                for (transaction, query) in zip(transactions, queries) {
+                    group.addTask {
+                        guard let answer = try? await ledger.recollect(query) else { return nil }
+                        if case .provenBefore = answer.value { return transaction }
+                        return nil
+                    }
+                }
+                return await group.reduce(into: []) { if let known = $1 { $0.append(known) } }
+            }
+            return Durable(known, in: nil)
+        }
+    }
+
+    /// A few at a time; the first trouble ends the try.
+    private func lookUp(
+        _ transactions: [StoreTransactionID], for item: SubmissionInHand, _ context: StoreQueryContext,
+        _ retries: RetryState
+    ) async throws(Abandoned) -> Judgement? {
+        var rest = transactions.prefix(PipelineLimits.lookUpsOfOneTry)
+        while !rest.isEmpty {
+            let next = Array(rest.prefix(PipelineLimits.lookUpsAtOnce))
+            rest = rest.dropFirst(next.count)
+            var answers: [LookUp] = []
+            try await item.waiting { answers = await lookUp(next, context) }
+            var unanswered: Judgement?
+            for answer in answers { unanswered = answer.note(in: retries, context) ?? unanswered }
+            if let unanswered { return unanswered }
+        }
+        // The rest is another try's: one submission shall not keep its place for long.
+        let isDone = transactions.count <= PipelineLimits.lookUpsOfOneTry
+        return isDone ? nil : .undecided(AppleAnswer.Trouble(.rateLimited, wasAsked: false))
+    }
+
+    private func lookUp(_ transactions: [StoreTransactionID], _ context: StoreQueryContext) async -> [LookUp] {
+        await withTaskGroup(of: LookUp.self) { [queries = verification.queries] group in
+            for transaction in transactions {
+                group.addTask {
+                    LookUp(transaction: transaction, answer: await queries.transaction(transaction, context))
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+
+    private func readHistory(
+        _ finish: FurtherQuestion.EarlyFinish, for item: SubmissionInHand, _ context: StoreQueryContext,
+        _ retries: RetryState
+    ) async throws(Abandoned) -> Judgement? {
+        var filter = TransactionHistoryFilter()
+        filter.from = finish.since
+        filter.productID = finish.product
+        var told: [NotifiedTransaction] = []
+        var page: String?
+        for _ in 0..<PipelineLimits.historyPages {
+            var answer = StoreQueryAnswer<TransactionHistoryPage>.notFound
+            try await item.waiting {
+                answer = await verification.queries.transactionHistory(
+                    of: finish.transaction, filter, page: page, context)
+            }
+            switch answer {
+            case .answered(let read):
+                told += read.transactions
+                page = read.next
+            case .notFound, .refused: page = nil
+            case .trouble(let trouble): return .undecided(trouble)
+            case .blocked(let blockage): return .blocked(blockage)
+            }
+            if page == nil { break }
+        }
+        retries.further.history = told
+        return nil
+    }
+
+    /// An app whose credentials are refused is noticed, and what waits for them is woken once they are taken again.
+    private func note(_ unanswered: Judgement?, to screened: ScreenedSubmission) {
+        if Task.isCancelled { return }
+        if case .blocked(let blockage) = unanswered {
+            noteAnswer(.blocked(blockage), to: screened, isReceipt: false)
+        }
+    }
+}
+
+private struct LookUp: Sendable {
+    let transaction: StoreTransactionID
+    let answer: StoreQueryAnswer<NotifiedTransaction>
+
+    /// Nil where it was answered. What Apple does not know it has not taken back: the receipt decides.
+    func note(in retries: RetryState, _ context: StoreQueryContext) -> Judgement? {
+        switch answer {
+        case .answered(let told):
+            guard told.bundleID == context.bundleID, told.environment == context.environment,
+                told.purchase.transactionID == transaction
+            else { return .undecided(AppleAnswer.Trouble(.unproven)) }
+            retries.further.note(told.purchase, of: transaction)
+        case .notFound, .refused: retries.further.note(nil, of: transaction)
+        case .trouble(let trouble): return .undecided(trouble)
+        case .blocked(let blockage): return .blocked(blockage)
+        }
+        return nil
+    }
+}
+
+extension RecallQuery {
+    /// Whether the ledger has this one transaction: as of a receipt that holds no other.
+    fileprivate init(lookingFor transaction: StoreTransactionID, at position: RecordPosition) {
+        let purchase = StorePurchase(
+            transactionID: transaction, originalTransactionID: transaction, productID: ProductID(""),
+            purchasedAt: position.timestamp)
+        self.init(
+            position: position, proof: Digest256(hashing: Array("look-up \(transaction.text)".utf8)),
+            mayBeRedelivered: false,
+            evidence: GenuineReceipt(bundleID: BundleID(""), environment: .production, purchases: [purchase]))
+    }
+}

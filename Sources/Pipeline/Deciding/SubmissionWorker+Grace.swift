@@ -1,0 +1,44 @@
+import Fulfillment
+import Identifiers
+import Operations
+import Timestamps
+
+/// Whether a period that is over has a grace period: as the ledger knows it since then, else as Apple answers.
+extension SubmissionWorker {
+    func askForGrace(
+        of period: StorePurchase, for item: SubmissionInHand, _ context: StoreQueryContext, _ retries: RetryState
+    ) async throws(Abandoned) -> Judgement? {
+        let original = period.originalTransactionID
+        if let known = await knownSince(period.expiresAt, original) {
+            retries.further.note([known], of: original)
+            return nil
+        }
+        var answer = StoreQueryAnswer<[SubscriptionStatus]>.notFound
+        try await item.waiting {
+            answer = await verification.queries.subscriptionStatuses(of: period.transactionID, context)
+        }
+        switch answer {
+        case .answered(let statuses):
+            let facts = statuses.filter { $0.transaction.bundleID == context.bundleID }.compactMap(
+                SubscriptionFact.init)
+            retries.further.note(facts.filter { $0.originalTransactionID == original }, of: original)
+        case .notFound, .refused: retries.further.note([], of: original)
+        case .trouble(let trouble): return .undecided(trouble)
+        case .blocked(let blockage): return .blocked(blockage)
+        }
+        return nil
+    }
+
+    /// Nil where Apple has told nothing of the subscription since the period's end.
+    private func knownSince(_ end: Timestamp?, _ original: StoreTransactionID) async -> SubscriptionFact? {
+        do {
+            guard let end, let known = try await subscriptions.known([original]).first,
+                let toldAt = known.told.stateAt, toldAt >= end
+            else { return nil }
+            return SubscriptionFact(known, toldAt: toldAt)
+        } catch {
+            metrics.failures.report(error, of: .subscriptions)
+            return nil
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import Clocks
+import Fulfillment
+import Identifiers
+import Logging
+import Operations
+
+/// Does Apple still agree with what is refused here? A few receipts are put to it after their answer is published.
+extension SubmissionWorker {
+    /// The record keeps its answer, and its offset waits for nothing here.
+    func checkLater(_ submission: Submission, of item: SubmissionInHand, refusedFor reason: Reason) {
+        guard case .record = item.origin, refusals.isDue,
+            let doubted = Screening.disputable(submission, refusedFor: reason)
+        else { return }
+        let screened = ScreenedSubmission(item: item, submission: submission, proof: doubted)
+        refusals.begin(for: submission.playerID) { await check(screened, refusedFor: reason) }
+    }
+
+    private func check(_ screened: ScreenedSubmission, refusedFor reason: Reason) async {
+        guard let catalog = catalog(), let terms = AppTerms(of: screened.submission.bundleID, in: catalog) else {
+            return
+        }
+        let told = await answer(to: screened, terms, isRetry: true)
+        let answer = ProofAnswer(answer: told, isRemembered: false, terms: terms)
+        guard let receipt = answer.receipt, receipt.bundleID == screened.submission.bundleID else { return }
+        metrics.all.localRefusalsDisputed.with(reason.rawValue).increment()
+        logger.error(
+            "Apple calls a receipt genuine that was refused here: set local_refusals to ask for its app",
+            screened.item.traced([
+                .submissionID: "\(screened.submission.submissionID)", .bundleID: "\(screened.submission.bundleID)",
+                .reason: "\(reason.rawValue)",
+            ]))
+        // Given up: the check is lost.
+        try? await decideAgain(screened, by: answer)
+    }
+
+    /// By Apple's answer, through the ledger like any. What grants or holds is published; a rejection was published before.
+    private func decideAgain(_ screened: ScreenedSubmission, by answer: ProofAnswer) async throws(Abandoned) {
+        let retries = RetryState(of: screened.item, in: parking)
+        defer { retries.end() }
+        guard case .decided(let verdict) = try await judge(screened, by: answer, retries) else { return }
+        let decision = secondDecision(verdict, on: screened, by: answer)
+        let settled: Durable<RecordedOutcome>
+        do { settled = try await ledger.settle(decision) } catch { throw Abandoned() }
+        guard case .events(let all) = settled.value else { return }
+        CrashPoint.recorded.reached()
+        let events = all.filter(decision.publishes)
+        guard !events.isEmpty else { return }
+        try await publisher.publish(events, traceparent: screened.item.traceparent)
+        ledger.published(events.map(\.eventID))
+        for event in events { metrics.published(event) }
+    }
+
+    private func secondDecision(
+        _ verdict: Verdict, on screened: ScreenedSubmission, by answer: ProofAnswer
+    ) -> PendingDecision {
+        let (item, terms) = (screened.item, answer.terms)
+        return PendingDecision(
+            submission: screened.submission, position: item.position.ofSecondDecision, proof: screened.proof.digest,
+            verdict: verdict, environment: answer.receipt?.environment ?? .production,
+            // The same bytes are refused here again before the ledger is asked.
+            evidence: nil, decidedAt: WallClock.now, catalogVersion: terms.catalogVersion,
+            traceparent: item.traceparent, risk: terms.app.risk, tokenUse: terms.app.accountTokenUse,
+            trace: DecisionTrace(signature: screened.proof.signature, source: .apple, tries: item.tries),
+            isSecond: true)
+    }
+}

@@ -1,2 +1,0 @@
-// Nearly every file here reads a clock.
-@_exported import Clocks

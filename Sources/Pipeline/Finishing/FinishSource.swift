@@ -1,0 +1,57 @@
+import Fulfillment
+import Logging
+import Operations
+
+/// Tells Apple what is delivered, behind everything else.
+struct FinishSource: DueWork {
+    let part = Health.Part.finishLoop
+    let failingPart = FailingPart.finishes
+    let concurrency = PipelineLimits.finishConcurrency
+    let store: any OwedFinishes
+    let queries: any StoreQueries
+    let catalog: @Sendable () -> Catalog?
+    let metrics: ReceiptdMetrics
+    let logger: Logger
+
+    /// What an app left behind that no longer wants it harms nobody.
+    var isWanted: Bool {
+        catalog()?.apps.values.contains { $0.announcements.finishesGrants } ?? false
+    }
+
+    func leaseDue(limit: Int) async throws -> [LeasedFinish] { try await store.leaseDueFinishes(limit: limit) }
+
+    func release(_ finish: LeasedFinish) async throws { try await store.release(finish) }
+
+    func work(on finish: LeasedFinish) async throws {
+        guard !finish.isPastItsTime else { return try await end(finish, as: .givenUp) }
+        guard let app = catalog()?.apps[finish.bundleID], app.announcements.finishesGrants,
+            let credentials = app.serverAPI
+        else { return try await end(finish, as: .notConfigured) }
+        let answer = await queries.finish(
+            finish.transactionID,
+            StoreQueryContext(
+                bundleID: finish.bundleID, credentials: credentials, environment: finish.environment,
+                share: .background))
+        switch answer {
+        case .answered:
+            CrashPoint.finishTold.reached()
+            try await end(finish, as: .finished)
+        case .refused(let code):
+            logger.notice(
+                "Apple will not be told of a delivery",
+                [
+                    .transactionID: "\(finish.transactionID)", .bundleID: "\(finish.bundleID)",
+                    .environment: "\(finish.environment.rawValue)", .code: .stringConvertible(code),
+                ])
+            try await end(finish, as: .refused)
+        case .notFound, .trouble, .blocked:
+            if Task.isCancelled { throw Abandoned() }
+            metrics.finishes.with("retried").increment()
+        }
+    }
+
+    private func end(_ finish: LeasedFinish, as result: FinishResult) async throws {
+        try await store.end(finish, as: result)
+        metrics.finishes.with(result.rawValue).increment()
+    }
+}

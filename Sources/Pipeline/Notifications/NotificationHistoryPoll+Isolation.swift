@@ -1,0 +1,64 @@
+import Clocks
+import Fulfillment
+import Logging
+import Operations
+import Synchronization
+
+/// Notifications of a history that kill the process: where its leases ended again and again without progress, each is taken
+/// with nothing else in flight, and named in the database first.
+extension NotificationHistoryPoll {
+    /// Between two looks whether the others' work has ended.
+    private static let turnLookSeconds = 0.02
+
+    /// Beside whatever else the process does.
+    func beside<Value>(_ scope: HistoryScope, _ body: () async throws -> Value) async throws -> Value {
+        try await wait { turn.begin(.history(scope)) }
+        defer { turn.ended(.history(scope)) }
+        return try await body()
+    }
+
+    /// With nothing else in flight: in which databases its effects are durable. Nil where another replica has the lease.
+    func enterIsolated(_ body: [UInt8], _ place: inout HistoryPlace) async throws -> Set<DatabaseHistory>? {
+        let member = IsolationTurn.Member.history(place.scope)
+        defer { turn.pass(member) }
+        try await wait { turn.take(member) }
+        let name = NotificationName.digest(of: body)
+        let deaths = place.culprit.flatMap { $0.name == name ? $0.deaths : nil } ?? 0
+        guard deaths >= CrashHistory.deathsOfPoison else {
+            guard let named = try await source.places.suspect(name, place, seconds: Self.leaseSeconds) else {
+                return nil
+            }
+            place = named
+            suspects.named(name, of: place.scope)
+            return try await work(on: [body])
+        }
+        worker.logger.error(
+            "a notification of Apple's history kills the process: it is set aside as a dead letter",
+            [.bundleID: "\(place.scope.bundleID)", .count: .stringConvertible(deaths)])
+        let letter = DeadLetter(
+            reason: .crashed,
+            detail: "the process died \(deaths) times while only this notification was in flight")
+        try await worker.bury(received(body).record, letter)
+        try await source.places.setAside(name, place)
+        place.setAside.insert(name)
+        return []
+    }
+
+    /// Throws `Abandoned` where that takes too long: the round ends, and another comes.
+    private func wait(_ isReady: () -> Bool) async throws {
+        let deadline = WallClock.monotonicSeconds + BatchedTopicLimits.turnSeconds
+        while !isReady() {
+            guard !Task.isCancelled, WallClock.monotonicSeconds < deadline else { throw Abandoned() }
+            try await Task.sleep(for: .seconds(Self.turnLookSeconds))
+        }
+    }
+}
+
+/// What this process took by itself last of each history: it lives, so it did not die of it.
+final class HistorySuspects: Sendable {
+    private let names = Mutex<[HistoryScope: Digest256]>([:])
+
+    func named(_ name: Digest256, of scope: HistoryScope) { names.withLock { $0[scope] = name } }
+
+    func last(of scope: HistoryScope) -> Digest256? { names.withLock { $0[scope] } }
+}

@@ -1,0 +1,244 @@
+import Fulfillment
+import Identifiers
+import Kafka
+import Operations
+import Synchronization
+
+/// Where Apple's notification history is asked for, and how often.
+public struct NotificationHistorySource: Sendable {
+    public let queries: any StoreQueries
+    public let places: any HistoryPlaces
+    /// Between two rounds of one app; 0 never.
+    public let seconds: Double
+    /// How far back at first.
+    public let days: Int
+
+    public init(queries: any StoreQueries, places: any HistoryPlaces, seconds: Double, days: Int) {
+        self.queries = queries
+        self.places = places
+        self.seconds = seconds
+        self.days = days
+    }
+}
+
+/// Asks Apple what it tried to tell: what never reached the topic has the same effect as if it had.
+///
+/// The place moves behind what is durable, and only in the database that has it: a fail-over may lose the last effects, and
+/// with them nothing that was written before. A page that is asked for again changes nothing.
+struct NotificationHistoryPoll: Sendable {
+    /// Between two looks for histories that are due.
+    private static let lookSeconds = 5.0
+    /// A page's question and its effects take no longer.
+    static let leaseSeconds = 120.0
+    /// After trouble.
+    private static let retrySeconds = 60.0
+    /// Pages of one window at most: Apple's tokens could lead in a circle.
+    private static let maximumPages = 100_000
+    /// Source: ServerNotificationUrlNotFound, App Store Server API.
+    private static let noAddressCode: Int64 = 4_040_007
+    /// No record brought it: a partition that no topic has.
+    private static let partition: Int32 = -1
+
+    let source: NotificationHistorySource
+    let worker: NotificationWorker
+    let turn: IsolationTurn
+    let failures: Failures
+    let deadLetters = HistoryDeadLetters()
+    let suspects = HistorySuspects()
+    private let rounds = HistoryRounds()
+
+    private enum Ending {
+        case done
+        /// Another replica goes on.
+        case lost
+        case trouble(String)
+    }
+
+    /// Until it is cancelled.
+    func run() async {
+        await withDiscardingTaskGroup { group in
+            while !Task.isCancelled {
+                if source.seconds > 0, let catalog = worker.catalog() {
+                    for (context, scope) in histories(of: catalog) where rounds.begin(scope) {
+                        // Side by side: a history that is long, or that Apple is slow to tell, holds up no other.
+                        group.addTask {
+                            await round(context, scope)
+                            rounds.ended(scope)
+                        }
+                    }
+                }
+                guard (try? await Task.sleep(for: .seconds(Self.lookSeconds))) != nil else { break }
+            }
+        }
+    }
+
+    private func histories(of catalog: Catalog) -> [(context: StoreQueryContext, scope: HistoryScope)] {
+        var histories: [(context: StoreQueryContext, scope: HistoryScope)] = []
+        for app in catalog.apps.values {
+            guard let credentials = app.serverAPI, app.announcements.readsNotificationHistory else { continue }
+            for environment in StoreEnvironment.allCases where app.asks(environment) {
+                let context = StoreQueryContext(
+                    bundleID: app.bundleID, credentials: credentials, environment: environment, share: .history)
+                histories.append((context, HistoryScope(bundleID: app.bundleID, environment: environment)))
+            }
+        }
+        return histories
+    }
+
+    /// Where it is due and nobody has it.
+    private func round(_ context: StoreQueryContext, _ scope: HistoryScope) async {
+        var leased: HistoryPlace?
+        do {
+            guard
+                var place = try await source.places.lease(
+                    scope, survived: suspects.last(of: scope), seconds: Self.leaseSeconds)
+            else { return }
+            leased = place
+            defer { leased = place }
+            let ending = try await take(&place, context)
+            switch ending {
+            case .done:
+                failures.recovered(.history)
+                try await source.places.release(place, dueAfterSeconds: source.seconds)
+            case .lost: break
+            case .trouble(let words):
+                failures.failed(.history, words)
+                try await source.places.release(place, dueAfterSeconds: min(Self.retrySeconds, source.seconds))
+            }
+        } catch {
+            failures.report(error, of: .history)
+            // Where the database does not answer the lease ends by itself.
+            guard let leased else { return }
+            try? await source.places.release(leased, dueAfterSeconds: min(Self.retrySeconds, source.seconds))
+        }
+    }
+
+    /// From where the place is to now, a window after the other.
+    private func take(_ place: inout HistoryPlace, _ context: StoreQueryContext) async throws -> Ending {
+        var from = place.start(days: source.days)
+        var sparse = 0
+        while let window = place.window(from: from, sparse: sparse) {
+            var page: String?
+            var effects: Set<DatabaseHistory> = []
+            sparse += 1
+            for _ in 0..<Self.maximumPages {
+                if Task.isCancelled { throw Abandoned() }
+                switch await source.queries.notificationHistory(window, page: page, context) {
+                case .answered(let answer):
+                    guard let taken = try await enter(answer.bodies, &place) else { return .lost }
+                    effects.formUnion(taken)
+                    page = answer.next
+                    if page != nil { sparse = 0 }
+                case .notFound: return .trouble(words(context, "Apple knows no such app"))
+                case .refused(Self.noAddressCode):
+                    return .trouble(words(context, "no notification address is set in App Store Connect (4040007)"))
+                case .refused(let code): return .trouble(words(context, "Apple refuses the question: \(code)"))
+                case .trouble: return .trouble(words(context, "Apple does not answer"))
+                case .blocked: return .trouble(words(context, "Apple does not take our credentials"))
+                }
+                let reached = page == nil ? window.to : nil
+                switch try await source.places.advance(
+                    place, to: reached, behind: effects, seconds: Self.leaseSeconds)
+                {
+                case .moved(let moved): place = moved
+                case .lost: return .lost
+                case .otherDatabase:
+                    return .trouble(
+                        words(context, "the database has become another one: the window is asked for again"))
+                }
+                if page == nil { break }
+            }
+            guard page == nil else { return .trouble(words(context, "Apple's pages have no end")) }
+            from = window.to
+        }
+        return .done
+    }
+
+    private func words(_ context: StoreQueryContext, _ what: String) -> String {
+        "\(context.bundleID.text) \(context.environment?.rawValue ?? ""): \(what)"
+    }
+
+    /// Returns when their effects are durable, as if they had come by the topic: in which databases. Nil where another replica
+    /// has the lease.
+    private func enter(_ bodies: [[UInt8]], _ place: inout HistoryPlace) async throws -> Set<DatabaseHistory>? {
+        let bodies = bodies.filter {
+            place.setAside.isEmpty || !place.setAside.contains(NotificationName.digest(of: $0))
+        }
+        guard place.starts > CrashHistory.concurrentStarts else {
+            return try await beside(place.scope) { try await work(on: bodies) }
+        }
+        var effects: Set<DatabaseHistory> = []
+        for body in bodies {
+            guard let taken = try await enterIsolated(body, &place) else { return nil }
+            effects.formUnion(taken)
+        }
+        return effects
+    }
+
+    /// What is no use is a dead letter once. Returns in which databases the effects are.
+    func work(on bodies: [[UInt8]]) async throws -> Set<DatabaseHistory> {
+        let useless = Set(bodies.filter(isUseless).map(NotificationName.digest))
+        let told = deadLetters.known(of: useless)
+        let bodies = bodies.filter { told.isEmpty || !told.contains(NotificationName.digest(of: $0)) }
+        guard !bodies.isEmpty else { return [] }
+        let history = try await worker.work(on: bodies.map(received))
+        deadLetters.add(useless)
+        return Set([history].compactMap(\.self))
+    }
+
+    /// What is no use is a dead letter once.
+    func work(on bodies: [[UInt8]]) async throws {
+        let useless = Set(bodies.filter(isUseless).map(NotificationName.digest))
+        let told = deadLetters.known(of: useless)
+        let bodies = bodies.filter { told.isEmpty || !told.contains(NotificationName.digest(of: $0)) }
+        guard !bodies.isEmpty else { return }
+        _ = try await worker.work(on: bodies.map(received))
+        deadLetters.add(useless)
+    }
+
+    /// No record brought it.
+    func received(_ body: [UInt8]) -> ReceivedNotification {
+        let place = TopicPartition(topic: worker.source.topic, partition: Self.partition)
+        return ReceivedNotification(
+            record: ConsumerRecord(topicPartition: place, offset: -1, value: body), source: .history)
+    }
+
+    private func isUseless(_ body: [UInt8]) -> Bool {
+        CrashPoint.reading(body)
+        return if case .read = worker.source.parser.parse(notification: body) { false } else { true }
+    }
+}
+
+/// Histories that this process asks for at the moment.
+final class HistoryRounds: Sendable {
+    private let scopes = Mutex<Set<HistoryScope>>([])
+
+    /// False where it is under way.
+    func begin(_ scope: HistoryScope) -> Bool { scopes.withLock { $0.insert(scope).inserted } }
+
+    func ended(_ scope: HistoryScope) { scopes.withLock { _ = $0.remove(scope) } }
+}
+
+/// Dead letters of this process. An hour of a history is asked for again and again.
+final class HistoryDeadLetters: Sendable {
+    private static let most = 10_000
+
+    private let digests = Mutex<Set<Digest256>>([])
+
+    func known(of digests: Set<Digest256>) -> Set<Digest256> { self.digests.withLock { $0.intersection(digests) } }
+
+    func add(_ new: Set<Digest256>) {
+        digests.withLock { digests in
+            if digests.count + new.count > Self.most { digests = [] }
+            digests.formUnion(new)
+        }
+    }
+}
+
+extension AppPolicy {
+    fileprivate func asks(_ environment: StoreEnvironment) -> Bool {
+        guard environment == .sandbox else { return true }
+        if case .reject = sandbox { return false }
+        return true
+    }
+}

@@ -1,0 +1,189 @@
+import Fulfillment
+import Identifiers
+import Kafka
+public import Logging
+public import Operations
+import Synchronization
+
+/// Puts notifications that Apple posts on their topic, once their signatures are proven. It decides nothing else, and
+/// keeps nothing: where it says no, Apple sends again.
+public final class NotificationIntake: Sendable {
+    /// For the broker to acknowledge one: Apple waits for some seconds.
+    static let acknowledgementSeconds = 8.0
+    /// Handed to librdkafka and not acknowledged.
+    static let maximumOutstanding = 1_000
+
+    private let topic: String
+    private let parser: any NotificationParser
+    private let bundleIDs: Set<BundleID>?
+    private let producer: KafkaProducer
+    private let health: Health
+    private let counts: CounterFamily
+    private let logger: Logger
+
+    /// - Parameter bundleIDs: whose notifications are taken; nil: all.
+    public init(
+        topic: String, producerProperties: KafkaProperties, parser: any NotificationParser, bundleIDs: Set<BundleID>?,
+        metrics: ReceiptdMetrics, health: Health, logger: Logger
+    ) throws(KafkaError) {
+        self.topic = topic
+        self.parser = parser
+        self.bundleIDs = bundleIDs
+        self.health = health
+        self.logger = logger
+        counts = metrics.notifications
+        producer = try KafkaProducer(
+            properties: producerProperties, topics: [topic], log: KafkaLog.forward(to: logger, folding: KafkaVoice()),
+            progress: { health.beat(.outcomePublisher) })
+    }
+
+    /// Says whether Kafka is there, until it is cancelled.
+    public func watch() async {
+        await BrokerWatch(
+            ask: { [producer, topic] (milliseconds) throws(KafkaError) in
+                _ = try producer.metadata(topic: topic, timeoutMilliseconds: milliseconds)
+            }, health: health
+        ).run()
+    }
+
+    /// Returns when what is under way is acknowledged, or given up.
+    public func close() async {
+        await withCheckedContinuation { continuation in
+            // It joins the producer's thread.
+            BlockingWork.run { [producer] in
+                producer.close()
+                continuation.resume()
+            }
+        }
+        health.retire(.outcomePublisher)
+    }
+
+    /// Returns when the broker has acknowledged it, or after `acknowledgementSeconds`.
+    public func take(_ body: [UInt8]) async -> IntakeAnswer {
+        let notification: StoreNotification
+        switch parser.parse(notification: body) {
+        case .unusable(let why): return refused("unreadable", why)
+        case .notProvable(let why): return unavailable("unreadable", why, "not_provable")
+        case .read(let read): notification = read
+        }
+        let type = NotificationWorker.seriesName(of: notification.type)
+        if let bundleIDs, notification.bundleID.map({ !bundleIDs.contains($0) }) ?? true {
+            return refused(type, "not an app of ours")
+        }
+        for part in [notification.transaction.fault, notification.renewal.fault] {
+            switch part {
+            case .unusable(let why): return refused(type, why)
+            case .notProvable(let why): return unavailable(type, why, "not_provable")
+            case nil: break
+            }
+        }
+        let record = ProducerRecord(
+            topic: topic, partition: nil, key: Array(notification.orderingKey.text.utf8), value: body, headers: [],
+            timestampMilliseconds: nil)
+        if let failure = await failure(of: record) {
+            switch failure {
+            case .kafka(let error): health.failures.report(error, of: .publisher)
+            case .noAcknowledgement: health.failures.failed(.publisher, "the broker does not acknowledge in time")
+            }
+            return unavailable(type, "not stored: to be sent again", "unavailable")
+        }
+        health.failures.recovered(.publisher)
+        counts.with(type, "taken").increment()
+        return .taken
+    }
+
+    private func refused(_ type: String, _ why: String) -> IntakeAnswer {
+        counts.with(type, "refused").increment()
+        logger.notice("a notification is refused", [.detail: "\(why)"])
+        return .refused(why)
+    }
+
+    private func unavailable(_ type: String, _ why: String, _ result: String) -> IntakeAnswer {
+        counts.with(type, result).increment()
+        logger.warning("a notification is not taken: Apple is to send it again", [.detail: "\(why)"])
+        return .unavailable(why)
+    }
+
+    private enum Failure: Sendable {
+        case kafka(KafkaError)
+        case noAcknowledgement
+    }
+
+    /// Nil once it is acknowledged.
+    private func failure(of record: ProducerRecord) async -> Failure? {
+        guard producer.outstandingCount < Self.maximumOutstanding else { return .noAcknowledgement }
+        return await withCheckedContinuation { continuation in
+            let waiting = Waiting(continuation)
+            do throws(KafkaError) {
+                try producer.produce(record) { result in
+                    switch result {
+                    case .success: waiting.end(nil)
+                    case .failure(let error): waiting.end(.kafka(error))
+                    }
+                }
+            } catch {
+                return waiting.end(.kafka(error))
+            }
+            // What is acknowledged later is on the topic twice once Apple sends it again, and counts once.
+            waiting.giveUp(afterSeconds: Self.acknowledgementSeconds)
+        }
+    }
+
+    /// One record on its way, until it is acknowledged or given up.
+    private final class Waiting: Sendable {
+        private struct State {
+            var continuation: CheckedContinuation<Failure?, Never>?
+            var timer: Task<Void, Never>?
+        }
+
+        private let state: Mutex<State>
+
+        init(_ continuation: CheckedContinuation<Failure?, Never>) {
+            state = Mutex(State(continuation: continuation))
+        }
+
+        func end(_ failure: Failure?) {
+            let ended = state.withLock { state in
+                defer { state = State() }
+                return state
+            }
+            ended.timer?.cancel()
+            ended.continuation?.resume(returning: failure)
+        }
+
+        func giveUp(afterSeconds seconds: Double) {
+            let timer = Task {
+                guard (try? await Task.sleep(for: .seconds(seconds))) != nil else { return }
+                self.end(.noAcknowledgement)
+            }
+            let isWaiting = state.withLock { state in
+                if state.continuation != nil { state.timer = timer }
+                return state.continuation != nil
+            }
+            if !isWaiting { timer.cancel() }
+        }
+    }
+}
+
+/// Why a part of a notification is of no use.
+private enum PartFault {
+    case unusable(String)
+    case notProvable(String)
+}
+
+extension SignedPart {
+    fileprivate var fault: PartFault? {
+        switch self {
+        case .none, .told: nil
+        case .unusable(let why): .unusable(why)
+        case .notProvable(let why): .notProvable(why)
+        }
+    }
+}
+
+extension StoreNotification {
+    /// Notifications of one subscription, or of one purchase, keep their order.
+    fileprivate var orderingKey: Identifier {
+        transaction.told?.purchase.originalTransactionID ?? renewal.told?.originalTransactionID ?? id
+    }
+}

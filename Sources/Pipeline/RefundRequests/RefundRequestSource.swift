@@ -1,0 +1,73 @@
+import Clocks
+import Fulfillment
+import Logging
+import Operations
+
+/// Answers Apple's questions about refunds.
+struct RefundRequestSource: DueWork {
+    let part = Health.Part.refundRequestLoop
+    let failingPart = FailingPart.refundRequests
+    let concurrency = PipelineLimits.refundRequestConcurrency
+    let store: any OpenRefundRequests
+    let queries: any StoreQueries
+    let catalog: @Sendable () -> Catalog?
+    /// For what the game says. Seconds.
+    let waitSeconds: Double
+    let metrics: ReceiptdMetrics
+    let logger: Logger
+
+    /// Without a catalog nobody knows whether one is to be answered.
+    var isWanted: Bool { catalog() != nil }
+
+    func leaseDue(limit: Int) async throws -> [LeasedRefundRequest] {
+        try await store.leaseDueRequests(limit: limit, waitSeconds: waitSeconds)
+    }
+
+    func release(_ request: LeasedRefundRequest) async throws { try await store.release(request) }
+
+    func work(on leased: LeasedRefundRequest) async throws {
+        guard let catalog = catalog() else { throw Abandoned() }
+        switch leased.decision(under: catalog, at: WallClock.now) {
+        case .wait: return
+        case .end(let result): try await end(leased, as: result, after: nil)
+        case .answer(let answer):
+            guard let credentials = catalog.apps[leased.request.bundleID]?.serverAPI else { return }
+            try await send(answer, about: leased, credentials)
+        }
+    }
+
+    private func send(
+        _ answer: ConsumptionAnswer, about leased: LeasedRefundRequest, _ credentials: ServerAPICredentials
+    ) async throws {
+        let request = leased.request
+        let reply = await queries.answerConsumption(
+            of: request.transactionID, answer,
+            // Few, and with an end: not behind everything else.
+            StoreQueryContext(
+                bundleID: request.bundleID, credentials: credentials, environment: request.environment,
+                share: .submission))
+        switch reply {
+        case .answered:
+            CrashPoint.consumptionTold.reached()
+            try await end(leased, as: .accepted, after: answer)
+        case .refused(let code):
+            logger.warning(
+                "Apple will never take an answer about a refund",
+                [
+                    .transactionID: "\(request.transactionID)", .bundleID: "\(request.bundleID)",
+                    .environment: "\(request.environment.rawValue)", .code: .stringConvertible(code),
+                ])
+            try await end(leased, as: .refused, after: answer)
+        case .notFound, .trouble, .blocked:
+            if Task.isCancelled { throw Abandoned() }
+            metrics.consumptionAnswers.with("retried").increment()
+        }
+    }
+
+    private func end(
+        _ leased: LeasedRefundRequest, as result: ConsumptionResult, after answer: ConsumptionAnswer?
+    ) async throws {
+        try await store.end(leased, as: result, answer: answer)
+        metrics.consumptionAnswers.with(result.rawValue).increment()
+    }
+}

@@ -1,0 +1,83 @@
+import Clocks
+import Fulfillment
+import Logging
+import Operations
+import Synchronization
+
+/// Asks Apple about subscriptions whose period is over: with the App Store Server API by their statuses, else by
+/// verifyReceipt with the newest receipt.
+final class SubscriptionChecks: DueWork {
+    let part = Health.Part.subscriptionLoop
+    let failingPart = FailingPart.subscriptions
+    let concurrency = PipelineLimits.subscriptionConcurrency
+
+    private let store: any FollowedSubscriptions
+    private let verification: PipelineVerification
+    private let catalog: @Sendable () -> Catalog?
+    private let publication: SubscriptionPublication
+    /// Under way, by app: one that Apple is slow about must not keep others waiting.
+    private let underWay = Mutex<[BundleID: Int]>([:])
+
+    init(
+        store: any FollowedSubscriptions, verification: PipelineVerification,
+        catalog: @escaping @Sendable () -> Catalog?,
+        publication: SubscriptionPublication
+    ) {
+        self.store = store
+        self.verification = verification
+        self.catalog = catalog
+        self.publication = publication
+    }
+
+    var isWanted: Bool { catalog()?.apps.values.contains(where: \.followsRenewals) ?? false }
+
+    func leaseDue(limit: Int) async throws -> [LeasedSubscription] {
+        guard let catalog = catalog() else { return [] }
+        // In another order each time: they take turns.
+        let apps = catalog.apps.values.filter(\.followsRenewals).map(\.bundleID).shuffled()
+        let room = underWay.withLock { underWay in
+            apps.map { (app: $0, most: PipelineLimits.subscriptionsOfOneApp - underWay[$0, default: 0]) }
+        }
+        let leased = try await store.leaseDue(room: room, limit: limit)
+        underWay.withLock { for one in leased { $0[one.bundleID, default: 0] += 1 } }
+        return leased
+    }
+
+    func work(on leased: LeasedSubscription) async throws {
+        defer { underWay.withLock { $0[leased.bundleID, default: 1] -= 1 } }
+        guard let catalog = catalog(), let app = catalog.apps[leased.bundleID], app.followsRenewals else {
+            return try await store.endLease(of: leased)
+        }
+        let question = SubscriptionQuestion(
+            leased, app, verifier: verification.verifier, queries: verification.queries)
+        let asked = await question.ask(now: { WallClock.now })
+        if Task.isCancelled { throw Abandoned() }
+        switch asked {
+        case .found(let findings):
+            let check = SubscriptionCheck(leased, findings, at: WallClock.now)
+            let events = try await store.settle(check, catalog: catalog)
+            CrashPoint.subscriptionSettled.reached()
+            try await publication.publish(events)
+        case .later(let seconds):
+            try await store.reschedule(leased, dueAfterSeconds: seconds)
+        }
+    }
+
+    func release(_ leased: LeasedSubscription) async throws {
+        try await store.endLease(of: leased)
+    }
+}
+
+/// Publishes what subscriptions have become; the outbox has it until that is acknowledged.
+struct SubscriptionPublication: Sendable {
+    let publisher: OutcomePublisher
+    let ledger: any PurchaseLedger
+    let metrics: PipelineMetrics
+
+    func publish(_ events: [OutcomeEvent]) async throws(Abandoned) {
+        guard !events.isEmpty else { return }
+        try await publisher.publish(events, traceparent: nil)
+        for event in events { metrics.published(event) }
+        ledger.published(events.map(\.eventID))
+    }
+}

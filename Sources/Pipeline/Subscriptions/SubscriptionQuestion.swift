@@ -1,0 +1,113 @@
+import Fulfillment
+import Timestamps
+
+/// One subscription's question to Apple, with what it takes to find periods that were missed.
+public struct SubscriptionQuestion: Sendable {
+    public enum Answer: Sendable, Equatable {
+        case found(SubscriptionFindings)
+        /// Apple was not asked, or is in trouble: again after so many seconds.
+        case later(seconds: Double)
+    }
+
+    private let leased: LeasedSubscription
+    private let app: AppPolicy
+    private let verifier: any ReceiptVerifier
+    private let queries: any StoreQueries
+
+    private var subscription: Subscription { leased.subscription }
+
+    public init(
+        _ leased: LeasedSubscription, _ app: AppPolicy, verifier: any ReceiptVerifier, queries: any StoreQueries
+    ) {
+        self.leased = leased
+        self.app = app
+        self.verifier = verifier
+        self.queries = queries
+    }
+
+    /// Never throws: trouble is a value.
+    public func ask(now: @Sendable () -> Timestamp) async -> Answer {
+        if let credentials = app.serverAPI {
+            let context = StoreQueryContext(
+                bundleID: app.bundleID, credentials: credentials, environment: subscription.environment,
+                share: .subscriptions)
+            return await askStatuses(context, now)
+        }
+        // Nothing to ask with: until something tells of it again.
+        guard let receipt = leased.receipt else { return .found(SubscriptionFindings()) }
+        return await ask(receipt, now)
+    }
+
+    private func askStatuses(_ context: StoreQueryContext, _ now: @Sendable () -> Timestamp) async -> Answer {
+        switch await queries.subscriptionStatuses(of: subscription.originalTransactionID, context) {
+        case .answered(let statuses):
+            var findings = SubscriptionFindings(statuses, of: subscription, under: app)
+            guard let since = findings.missedSince else { return .found(findings) }
+            switch await missed(since: since, context) {
+            case .answered(let history):
+                findings.add(
+                    history: history.transactions, isWhole: history.next == nil, of: subscription, under: app,
+                    now: now())
+                return .found(findings)
+            // What the statuses say counts. That the history is to be read stays with the row, which is due again for it.
+            case .notFound, .refused: return .found(findings)
+            case .trouble(let trouble): return Self.later(trouble, now())
+            case .blocked: return .later(seconds: Self.spread(PipelineLimits.blockedSubscriptionSeconds))
+            }
+        case .notFound, .refused: return .found(SubscriptionFindings())
+        case .trouble(let trouble): return Self.later(trouble, now())
+        case .blocked: return .later(seconds: Self.spread(PipelineLimits.blockedSubscriptionSeconds))
+        }
+    }
+
+    /// All periods since then, page by page, as one page; with a next one where there are too many.
+    private func missed(
+        since: Timestamp, _ context: StoreQueryContext
+    ) async -> StoreQueryAnswer<TransactionHistoryPage> {
+        var filter = TransactionHistoryFilter()
+        filter.from = since
+        filter.productKinds = [.autoRenewableSubscription]
+        filter.subscriptionGroupID = subscription.subscriptionGroupID
+        var transactions: [NotifiedTransaction] = []
+        var page: String?
+        for _ in 0..<PipelineLimits.missedPeriodPages {
+            switch await queries.transactionHistory(
+                of: subscription.originalTransactionID, filter, page: page, context)
+            {
+            case .answered(let answer):
+                transactions += answer.transactions
+                page = answer.next
+                if page == nil { return .answered(TransactionHistoryPage(transactions: transactions, next: nil)) }
+            case .notFound: return .notFound
+            case .refused(let code): return .refused(code: code)
+            case .trouble(let trouble): return .trouble(trouble)
+            case .blocked(let blockage): return .blocked(blockage)
+            }
+        }
+        return .answered(TransactionHistoryPage(transactions: transactions, next: page))
+    }
+
+    private func ask(_ receipt: String, _ now: @Sendable () -> Timestamp) async -> Answer {
+        var request = VerificationRequest(
+            bundleID: app.bundleID, receipt: receipt, sharedSecretSetting: app.sharedSecretSetting)
+        request.playerID = subscription.player
+        request.isProven = true
+        // Behind what is fresh: at most a fifth while that waits.
+        request.isRetry = true
+        switch await verifier.verify(request) {
+        case .genuine(let answer):
+            return .found(SubscriptionFindings(answer, of: subscription, under: app, now: now()))
+        case .refused: return .found(SubscriptionFindings())
+        case .trouble(let trouble): return Self.later(trouble, now())
+        case .blocked: return .later(seconds: Self.spread(PipelineLimits.blockedSubscriptionSeconds))
+        }
+    }
+
+    private static func later(_ trouble: AppleAnswer.Trouble, _ now: Timestamp) -> Answer {
+        let held = trouble.retryNotBefore.map { Double($0.milliseconds - now.milliseconds) / 1000 } ?? 0
+        return .later(seconds: max(held, 0) + spread(PipelineLimits.troubledSubscriptionSeconds))
+    }
+
+    /// So that what failed at one time is not asked for at one time.
+    private static func spread(_ seconds: Double) -> Double { seconds * Double.random(in: 1..<2) }
+}

@@ -1,0 +1,39 @@
+import Fulfillment
+import Identifiers
+
+extension Settings.Reader {
+    /// What Apple tells by itself, and what is put to it by ourselves.
+    func readAnnouncements(_ checks: inout SettingsChecks, into settings: inout Settings) {
+        checks.decimal(
+            .notificationHistorySeconds, into: &settings.announcements.historySeconds, in: SettingsLimits.delaySeconds)
+        checks.integer(
+            .notificationHistoryDays, into: &settings.announcements.historyDays, in: SettingsLimits.historyDays)
+        checks.decimal(
+            .missedPurchaseSeconds, into: &settings.announcements.missedPurchaseSeconds,
+            in: SettingsLimits.delaySeconds)
+        checks.decimal(
+            .consumptionWaitSeconds, into: &settings.announcements.consumptionWaitSeconds,
+            in: SettingsLimits.consumptionWaitSeconds)
+        checks.integer(
+            .localRefusalChecksPerMinute, into: &settings.apple.localRefusalChecksPerMinute,
+            in: SettingsLimits.refusalChecks)
+        checks.address(.intakeHTTPHost, .intakeHTTPPort, into: &settings.announcements.intake.http)
+        checks.read(
+            .intakeBundleIDs, into: &settings.announcements.intake.bundleIDs,
+            mustBe: "bundle ids separated by commas, none of them empty"
+        ) { text in
+            let names = text.split(separator: ",", omittingEmptySubsequences: false).map(\.trimmed)
+            return names.contains { $0.isEmpty } ? nil : .some(Set(names.map { BundleID(String($0)) }))
+        }
+    }
+}
+
+extension SettingsChecks {
+    /// Where an HTTP server listens.
+    mutating func address(_ host: SettingName, _ port: SettingName, into http: inout HTTPSettings) {
+        read(host, into: &http.host, mustBe: "a host name or address") { text in
+            text.unicodeScalars.allSatisfy { $0.value > 0x20 && $0.value != 0x7F && $0 != "/" } ? text : nil
+        }
+        integer(port, into: &http.port, in: SettingsLimits.port)
+    }
+}

@@ -1,0 +1,45 @@
+import Administration
+import ArgumentParser
+import Foundation
+import Kafka
+import ReceiptdConfiguration
+import Timestamps
+
+/// For whoever wants to see what the inventory service is told.
+struct OutcomesCommand: OperatorCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "outcomes", abstract: "Prints the events of the outcomes topic, one JSON object a line.",
+        discussion: "From the beginning of the topic to its end, unless told otherwise. Joins no group.")
+
+    static let requirements: Set<Settings.Requirement> = [.kafka]
+
+    @Flag(help: "Go on with what comes, until Ctrl-C.") var follow = false
+    @Option(help: "Only this player's.") var player: String?
+    @Option(help: ArgumentHelp("RFC 3339, such as 2026-11-21T03:00:00Z: only what came since.", valueName: "time"))
+    var since: String?
+    @OptionGroup var options: SettingsOptions
+
+    func validate() throws {
+        guard let since else { return }
+        guard Timestamp(rfc3339: since) != nil else {
+            throw ValidationError("--since takes a time such as 2026-11-21T03:00:00Z.")
+        }
+    }
+
+    func run(_ settings: Settings) async throws {
+        let start = since.flatMap { Timestamp(rfc3339: $0) }.map { OutcomeTopic.Start.time($0) } ?? .beginning
+        // Events are keyed by their player.
+        let key = player.map { Array($0.utf8) }
+        try await OutcomeTopic(settings: settings.kafka).read(from: start, follow: follow) { step in
+            if case .record(let record) = step, let value = record.value, key == nil || record.key == key {
+                printLine(value)
+            }
+            return true
+        }
+    }
+}
+
+/// At once, also where standard output is a pipe.
+func printLine(_ bytes: [UInt8]) {
+    FileHandle.standardOutput.write(Data(bytes + [UInt8(ascii: "\n")]))
+}

@@ -1,0 +1,60 @@
+import Encodings
+import Fulfillment
+import Ledger
+import ReceiptdConfiguration
+import Timestamps
+
+/// Unclaimed purchases as a table for people, or as JSON.
+enum UnclaimedTable {
+    private static let columns = ["TRANSACTION", "APP", "PRODUCT", "REASON", "BOUGHT", "TOLD", "BY", "TOKEN LEARNT OF"]
+
+    static func text(_ rows: [UnclaimedSummary], total: Int, width: Int? = nil) -> String {
+        if rows.isEmpty { return "nothing is unclaimed" }
+        var lines = TextTable.lines(columns, rows.map(cells), width: width)
+        if rows.count < total { lines.append("… \(rows.count) of \(total); --all shows every one") }
+        return lines.joined(separator: "\n")
+    }
+
+    private static func cells(_ row: UnclaimedSummary) -> [String] {
+        [
+            ShownText.plain(row.transactionID), ShownText.plain(row.bundleID), ShownText.plain(row.productID),
+            ShownText.plain(row.reason), row.purchasedAt.rfc3339, row.toldAt.rfc3339, row.source,
+            row.learntOf.map { ShownText.plain($0) } ?? (row.hasToken ? "nobody" : "it has none"),
+        ]
+    }
+
+    /// Identifiers as they are: JSON escapes what must not be shown.
+    static func json(_ rows: [UnclaimedSummary], total: Int) -> String {
+        var json = JSONWriter(capacity: 256 + 512 * rows.count)
+        json.beginObject()
+        json.name("total")
+        json.number(total)
+        json.name("unclaimed")
+        json.beginArray()
+        for row in rows { write(row, to: &json) }
+        json.endArray()
+        json.endObject()
+        return String(decoding: json.bytes, as: UTF8.self)
+    }
+
+    private static func write(_ row: UnclaimedSummary, to json: inout JSONWriter) {
+        json.beginObject()
+        json.member("transaction_id", row.transactionID)
+        json.member("original_transaction_id", row.originalTransactionID)
+        json.member("bundle_id", row.bundleID)
+        json.member("product_id", row.productID)
+        json.member("environment", row.environment)
+        json.member("source", row.source)
+        json.member("submission_id", row.submissionID)
+        json.name("is_renewal")
+        json.bool(row.isRenewal)
+        json.member("purchased_at", row.purchasedAt.rfc3339)
+        json.member("expires_at", ifPresent: row.expiresAt?.rfc3339)
+        json.member("told_at", row.toldAt.rfc3339)
+        json.member("reason", row.reason)
+        json.name("has_token")
+        json.bool(row.hasToken)
+        json.member("learnt_of", ifPresent: row.learntOf)
+        json.endObject()
+    }
+}

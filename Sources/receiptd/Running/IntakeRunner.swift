@@ -1,0 +1,57 @@
+import AppleProofs
+import Logging
+import Operations
+import Pipeline
+import ReceiptdConfiguration
+import ServiceLifecycle
+
+/// Runs the server that takes Apple's notifications until it is told to stop.
+struct IntakeRunner {
+    let settings: Settings
+    let logger: Logger
+
+    func run() async throws {
+        let metrics = ReceiptdMetrics(version: Version.number)
+        let health = Health(failures: Failures(metrics: metrics, logger: logger), needing: [.brokerReached])
+        metrics.registry.onScrape { metrics.ready.set(health.unmet.isEmpty) }
+        let intake = try NotificationIntake(
+            topic: settings.kafka.notificationsTopic,
+            producerProperties: KafkaClientProperties(settings: settings.kafka).producer,
+            parser: ProofReader(roots: settings.apple.roots), bundleIDs: settings.announcements.intake.bundleIDs,
+            metrics: metrics,
+            health: health, logger: logger)
+        let server = IntakeServer(
+            host: settings.announcements.intake.http.host, port: settings.announcements.intake.http.port,
+            metrics: metrics, health: health,
+            logger: logger, take: { await intake.take($0) })
+        var failure: (any Error)?
+        do {
+            // The server stops last: what it is asked meanwhile it answers.
+            try await SignalledServices(
+                services: [
+                    EndlessService(part: .httpServer, service: server),
+                    EndlessService(part: .failureReports, service: FailureReports(failures: health.failures)),
+                    EndlessService(part: .brokerWatch, service: IntakeWatch(intake: intake, health: health)),
+                ], logger: logger
+            ).run()
+        } catch {
+            failure = error
+        }
+        await intake.close()
+        if let failure { throw failure }
+    }
+}
+
+/// Looks whether Kafka is there, and tells load balancers that the process stops.
+private struct IntakeWatch: Service {
+    let intake: NotificationIntake
+    let health: Health
+
+    func run() async throws {
+        await withGracefulShutdownHandler {
+            await cancelWhenGracefulShutdown { await intake.watch() }
+        } onGracefulShutdown: {
+            health.set(.notStopping, unmet: "stopping")
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import AppStore
+import AppleProofs
+import Foundation
+import Fulfillment
+import Identifiers
+import Testing
+import Timestamps
+
+@Suite("Questions to the App Store Server API that fail")
+struct StoreQueryFailureTests {
+    private static let codes: [(Int, StoreQueryAnswer<Bool>)] = [
+        (4_040_010, .notFound), (4_040_005, .notFound),
+        (4_040_002, .trouble(.init(.status))), (4_040_004, .trouble(.init(.status))),
+        (4_040_006, .trouble(.init(.status))), (4_049_999, .trouble(.init(.status))),
+        (5_000_000, .trouble(.init(.serverError))), (5_000_001, .trouble(.init(.serverError))),
+        (4_290_000, .trouble(.init(.rateLimited))),
+        (4_000_047, .refused(code: 4_000_047)), (4_000_006, .refused(code: 4_000_006)),
+        (4_000_017, .refused(code: 4_000_017)), (4_040_001, .refused(code: 4_040_001)),
+        (4_040_007, .refused(code: 4_040_007)),
+        (4_000_000, .blocked(.request)), (4_000_002, .blocked(.serverAPI)), (4_040_003, .blocked(.serverAPI)),
+    ]
+
+    @Test("each error code is what it is", arguments: codes)
+    func errorCodes(code: Int, answer: StoreQueryAnswer<Bool>) async throws {
+        try await ScriptedServerAPI.run { _ in
+            .code(code)
+        } _: { apple in
+            #expect(await apple.client.finish("1000", ScriptedServerAPI.context()) == answer)
+        }
+    }
+
+    @Test("a page that is no longer Apple's is asked for again from the first")
+    func paging() {
+        for code: Int64 in [4_000_005, 4_000_014, 4_000_017] {
+            #expect(StoreQueryAnswer<Bool>.refused(code: code).restartsPaging)
+        }
+        #expect(!StoreQueryAnswer<Bool>.refused(code: 4_000_006).restartsPaging)
+        #expect(!StoreQueryAnswer<Bool>.notFound.restartsPaging)
+    }
+
+    @Test("what is no answer of the API is trouble, also where it says success")
+    func noAnswer() async throws {
+        let answers: [(ScriptedServerAPI.Reply, AppleAnswer.TroubleKind)] = [
+            (.init(status: 404, body: "<html>"), .notJSON), (.init(status: 302), .notJSON),
+            (.init(status: 503, body: #"{"errorCode":4040010}"#), .serverError), (.init(body: "<html>"), .notJSON),
+            (.init(body: "[]"), .notJSON), (.init(body: "{}"), .incomplete), (.init(status: 204), .notJSON),
+            (.init(body: #"{"signedTransactionInfo":"a.b.c"}"#), .unproven),
+        ]
+        for (reply, kind) in answers {
+            try await ScriptedServerAPI.run { _ in
+                reply
+            } _: { apple in
+                #expect(
+                    await apple.client.transaction("1", ScriptedServerAPI.context()) == .trouble(.init(kind)),
+                    "\(reply)")
+            }
+        }
+    }
+
+    @Test("401 is the operator's to mend; two in Production hold all that goes with the token back")
+    func unauthorized() async throws {
+        let observer = RecordingLimits()
+        try await ScriptedServerAPI.run(limits: AppleLimits(maxConcurrency: 8, observer: observer)) { _ in
+            .init(status: 401)
+        } _: { apple in
+            let context = ScriptedServerAPI.context()
+            #expect(await apple.client.finish("1", context) == .blocked(.serverAPI))
+            #expect(await apple.client.subscriptionStatuses(of: "1", context) == .blocked(.serverAPI))
+            #expect(apple.requests.count == 2 && !observer.heard.misconfigured.isEmpty)
+            #expect(await apple.client.transaction("1", context) == .blocked(.serverAPI))
+            #expect(apple.requests.count == 2)
+        }
+    }
+
+    @Test("the sandbox by itself does not say that the token is wrong, and neither does an app that it does not have")
+    func sandboxUnauthorized() async throws {
+        let observer = RecordingLimits()
+        try await ScriptedServerAPI.run(limits: AppleLimits(maxConcurrency: 8, observer: observer)) { request in
+            request.uri.hasPrefix("/sandbox/") ? .init(status: 401) : .code(4_040_003)
+        } _: { apple in
+            for _ in 0..<5 {
+                #expect(await apple.client.finish("1", ScriptedServerAPI.context(.sandbox)) == .blocked(.serverAPI))
+                #expect(await apple.client.finish("1", ScriptedServerAPI.context()) == .blocked(.serverAPI))
+            }
+            #expect(apple.requests.count == 10 && observer.heard.misconfigured.isEmpty)
+        }
+    }
+
+    @Test("without a key nothing is sent")
+    func noKey() async throws {
+        try await ScriptedServerAPI.run(keys: [:]) { _ in
+            .init()
+        } _: { apple in
+            #expect(await apple.client.finish("1", ScriptedServerAPI.context()) == .blocked(.serverAPI))
+            #expect(apple.requests.isEmpty)
+        }
+    }
+
+    @Test("a 429 holds back that endpoint of the app on every replica, and no submission")
+    func retryAfter() async throws {
+        let budget = InMemoryBudget()
+        let observer = RecordingLimits()
+        let limits = AppleLimits(maxConcurrency: 64, budget: budget, observer: observer)
+        let until = Timestamp(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1000) + 600_000)
+        try await ScriptedServerAPI.run(limits: limits) { request in
+            request.uri.contains("finish")
+                ? .init(status: 429, headers: ["Retry-After": "\(until.milliseconds)"]) : .code(4_040_010)
+        } _: { apple in
+            let scope = AppleScope(
+                bundleID: SimulatedServerAPI.bundle, endpoint: AppleEndpoint.finish.rawValue, environment: .production)
+            guard
+                case .trouble(let trouble) = await apple.client.finish(
+                    "1", ScriptedServerAPI.context(.production, .background))
+            else {
+                Issue.record("a 429 is no trouble")
+                return
+            }
+            #expect(trouble.kind == .rateLimited && trouble.retryNotBefore == until)
+            // What is left of ten minutes, and not the second that a 429 without a word is held for.
+            await observer.waitUntil { ($0.holds[scope] ?? 0) > 60 }
+            #expect(await apple.client.transaction("1", ScriptedServerAPI.context()) == .notFound)
+            #expect(!observer.heard.isDown && observer.heard.limit == AdaptiveConcurrency.start)
+        }
+    }
+
+    @Test("what receiptd asks by itself fails for many, and only its own circuit opens: Apple is not down")
+    func circuit() async throws {
+        let observer = RecordingLimits()
+        let limits = AppleLimits(maxConcurrency: 8, observer: observer)
+        try await ScriptedServerAPI.run(limits: limits) { request in
+            request.uri.contains("/subscriptions/") ? .init(status: 500) : .code(4_040_010)
+        } _: { apple in
+            for number in 0..<200 where observer.heard.circuitsOpened == 0 {
+                _ = await apple.client.subscriptionStatuses(
+                    of: StoreTransactionID("\(number)"), ScriptedServerAPI.context(.production, .subscriptions))
+            }
+            #expect(observer.heard.circuitsOpened == 1 && !limits.isDown)
+            #expect(await apple.client.transaction("1", ScriptedServerAPI.context()) == .notFound)
+        }
+    }
+}

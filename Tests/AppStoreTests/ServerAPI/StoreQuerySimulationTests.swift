@@ -1,0 +1,163 @@
+import AppStore
+import AppStoreSimulation
+import AppleProofs
+import Foundation
+import Fulfillment
+import Identifiers
+import Testing
+import Timestamps
+
+@Suite("Questions to the simulated App Store Server API")
+struct StoreQuerySimulationTests {
+    private static let bundle = SimulatedServerAPI.bundle
+    private static let day: Int64 = 86_400_000
+    private static let lena = SimulatedAccount("lena", bundleID: bundle.text)
+    private static let tester = SimulatedAccount("tester", bundleID: bundle.text, environment: .sandbox)
+
+    private func withStore(
+        hasNotificationURL: Bool = true, _ body: (SimulatedServerAPI) async throws -> Void
+    ) async throws {
+        try await SimulatedServerAPI.run { apple in
+            var app = SimulatedApp(
+                bundleID: Self.bundle.text, appAppleID: 1_450_000_001,
+                products: [
+                    SimulatedProduct(id: "gems"),
+                    SimulatedProduct(
+                        id: "vip", plan: SimulatedPlan(groupID: "7", periodMilliseconds: 30 * Self.day)),
+                ])
+            app.hasNotificationURL = hasNotificationURL
+            let sold = app
+            apple.store.inStore { $0.add(sold) }
+            try await body(apple)
+        }
+    }
+
+    private func context(
+        _ environment: StoreEnvironment? = .production, _ share: StoreQueryShare = .subscriptions
+    ) -> StoreQueryContext {
+        ScriptedServerAPI.context(environment, share)
+    }
+
+    @Test("a subscription's status and history, whichever of its transactions is asked about")
+    func subscription() async throws {
+        try await withStore { apple in
+            let (first, second) = try apple.store.inStore { store in
+                let first = try store.buy("vip", by: Self.lena)
+                _ = try store.buy("gems", by: Self.lena)
+                return (first.id, try store.renew(first.id).id)
+            }
+            for id in [first, second] {
+                let answer = await apple.client.subscriptionStatuses(of: StoreTransactionID(id), context())
+                guard case .answered(let told) = answer else {
+                    Issue.record("\(answer)")
+                    return
+                }
+                #expect(told.map(\.state) == [.active] && told[0].subscriptionGroupID == "7")
+                #expect(told[0].transaction.purchase.transactionID == StoreTransactionID(second))
+                #expect(told[0].renewal.willRenew == true && told[0].renewal.environment == .production)
+            }
+            var filter = TransactionHistoryFilter()
+            filter.productKinds = [.autoRenewableSubscription]
+            let history = await apple.client.transactionHistory(
+                of: StoreTransactionID(second), filter, page: nil, context())
+            guard case .answered(let page) = history else {
+                Issue.record("\(history)")
+                return
+            }
+            #expect(page.transactions.map(\.purchase.transactionID.text) == [first, second] && page.next == nil)
+        }
+    }
+
+    @Test("a history of many pages is read to its end")
+    func pages() async throws {
+        try await withStore { apple in
+            let ids = try apple.store.inStore { store in
+                try (0..<45).map { _ in try store.buy("gems", by: Self.lena).id }
+            }
+            var told: [String] = []
+            var page: String?
+            repeat {
+                let answer = await apple.client.transactionHistory(
+                    of: StoreTransactionID(ids[7]), .init(), page: page, context())
+                guard case .answered(let part) = answer else {
+                    Issue.record("\(answer)")
+                    return
+                }
+                told += part.transactions.map(\.purchase.transactionID.text)
+                page = part.next
+            } while page != nil
+            #expect(told == ids)
+            #expect(
+                await apple.client.transactionHistory(
+                    of: StoreTransactionID(ids[0]), .init(), page: "no page", context()
+                ).restartsPaging)
+        }
+    }
+
+    @Test("each notification of the history is one that the parser of notifications proves")
+    func notifications() async throws {
+        try await withStore { apple in
+            let proofs = try SimulatedServerAPI.proofs.get()
+            let ids = try apple.store.inStore { store in
+                try (0..<25).map { _ in try store.buy("gems", by: Self.tester).id }
+            }
+            let now = Timestamp.now
+            let window = NotificationHistoryWindow(
+                from: now.adding(milliseconds: -3_600_000), to: now.adding(milliseconds: 60_000))
+            var told: [String] = []
+            var page: String?
+            repeat {
+                let answer = await apple.client.notificationHistory(window, page: page, context(.sandbox, .history))
+                guard case .answered(let part) = answer else {
+                    Issue.record("\(answer)")
+                    return
+                }
+                for body in part.bodies {
+                    guard case .read(let notification) = proofs.parse(notification: body),
+                        case .told(let transaction) = notification.transaction
+                    else {
+                        Issue.record("not proven")
+                        return
+                    }
+                    told.append(transaction.purchase.transactionID.text)
+                }
+                page = part.next
+            } while page != nil
+            #expect(told == ids)
+        }
+    }
+
+    @Test("an app without an address for notifications has no history of them")
+    func noAddress() async throws {
+        try await withStore(hasNotificationURL: false) { apple in
+            let now = Timestamp.now
+            let window = NotificationHistoryWindow(from: now.adding(milliseconds: -3_600_000), to: now)
+            #expect(
+                await apple.client.notificationHistory(window, page: nil, context(.production, .history))
+                    == .refused(code: StoreErrorCode.noNotificationURL))
+        }
+    }
+
+    @Test("finished and told of where it was bought, and not known where it was not")
+    func changes() async throws {
+        try await withStore { apple in
+            let id = StoreTransactionID(try apple.store.inStore { try $0.buy("gems", by: Self.tester).id })
+            let answer = ConsumptionAnswer(
+                delivery: .delivered, providesSampleContent: false, consumedMilliPercent: 100_000,
+                refundPreference: .decline)
+            #expect(await apple.client.finish(id, context(.production, .background)) == .notFound)
+            #expect(await apple.client.finish(id, context(nil, .background)) == .answered(true))
+            #expect(
+                await apple.client.answerConsumption(of: id, answer, context(.sandbox, .background))
+                    == .answered(true))
+            #expect(await apple.client.finish("99", context(nil, .background)) == .notFound)
+        }
+    }
+}
+
+extension Timestamp {
+    /// Of the clock of client and simulation.
+    fileprivate static var now: Timestamp {
+        Timestamp(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1000))
+    }
+}

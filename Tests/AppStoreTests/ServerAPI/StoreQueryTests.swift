@@ -1,0 +1,219 @@
+import AppStore
+import AppleProofs
+import Fulfillment
+import Identifiers
+import Testing
+import Timestamps
+
+@Suite("Questions to the App Store Server API")
+struct StoreQueryTests {
+    private static let from = Timestamp(milliseconds: 1_777_600_000_000)
+    private static let to = Timestamp(milliseconds: 1_777_603_600_000)
+
+    @Test("a transaction is told with its facts, where it is the one that was asked about")
+    func transaction() async throws {
+        let signed = try SignedByApple.transaction("1001", original: "1000", more: ",\"revocationDate\":1777629700000")
+        try await ScriptedServerAPI.run { _ in
+            .init(body: #"{"signedTransactionInfo":"\#(signed)"}"#)
+        } _: { apple in
+            guard case .answered(let told) = await apple.client.transaction("1001", ScriptedServerAPI.context())
+            else {
+                Issue.record("not answered")
+                return
+            }
+            #expect(told.purchase.originalTransactionID == "1000" && told.kind == .autoRenewableSubscription)
+            #expect(told.subscriptionGroupID == "205" && told.signedAt?.milliseconds == 1_777_629_605_000)
+            #expect(told.purchase.cancelledAt?.milliseconds == 1_777_629_700_000)
+            #expect(
+                await apple.client.transaction("1000", ScriptedServerAPI.context())
+                    == .trouble(.init(.unproven)))
+            #expect(apple.uris[0] == "/production/inApps/v1/transactions/1001")
+            #expect(apple.requests[0].method == "GET")
+            #expect(apple.requests[0].headers["authorization"]?.hasPrefix("Bearer ") == true)
+            #expect(apple.observer.requests.map(\.endpoint) == ["transactions", "transactions"])
+            #expect(apple.observer.results == ["Production answered", "Production unproven"])
+        }
+    }
+
+    @Test("of another app or environment, nothing is believed")
+    func foreign() async throws {
+        for signed in [
+            try SignedByApple.transaction("1", bundle: "com.example.other"),
+            try SignedByApple.transaction("1", environment: "Sandbox"),
+        ] {
+            try await ScriptedServerAPI.run { _ in
+                .init(body: #"{"signedTransactionInfo":"\#(signed)"}"#)
+            } _: {
+                #expect(
+                    await $0.client.transaction("1", ScriptedServerAPI.context()) == .trouble(.init(.unproven)))
+            }
+        }
+    }
+
+    @Test("without an environment it is Production, and the sandbox where Production does not know it")
+    func environments() async throws {
+        let signed = try SignedByApple.transaction("1", environment: "Sandbox")
+        try await ScriptedServerAPI.run { request in
+            request.uri.hasPrefix("/sandbox/")
+                ? .init(body: #"{"signedTransactionInfo":"\#(signed)"}"#) : .code(4_040_010)
+        } _: { apple in
+            guard case .answered(let told) = await apple.client.transaction("1", ScriptedServerAPI.context(nil))
+            else {
+                Issue.record("not answered")
+                return
+            }
+            #expect(told.environment == .sandbox)
+            #expect(await apple.client.transaction("1", ScriptedServerAPI.context(.production)) == .notFound)
+            #expect(
+                apple.observer.results == ["Production not_found", "Sandbox answered", "Production not_found"])
+        }
+    }
+
+    @Test("a customer's subscriptions are told with their states")
+    func statuses() async throws {
+        let body = SignedByApple.statuses(
+            try SignedByApple.status(1, of: "1000"), try SignedByApple.status(4, of: "2000"))
+        try await ScriptedServerAPI.run { _ in
+            .init(body: body)
+        } _: { apple in
+            guard
+                case .answered(let told) = await apple.client.subscriptionStatuses(
+                    of: "1000", ScriptedServerAPI.context(.production, .subscriptions))
+            else {
+                Issue.record("not answered")
+                return
+            }
+            #expect(told.map(\.state) == [.active, .gracePeriod])
+            #expect(told.map(\.renewal.originalTransactionID) == ["1000", "2000"])
+            #expect(told[0].transaction.purchase.transactionID == "10001" && told[0].subscriptionGroupID == "205")
+            #expect(apple.uris == ["/production/inApps/v1/subscriptions/1000"])
+            #expect(apple.observer.requests.map(\.endpoint) == ["subscriptions"])
+        }
+    }
+
+    @Test("a customer's history is asked for page by page, with the same filter")
+    func history() async throws {
+        let signed = try SignedByApple.transaction("1001", original: "1000")
+        var filter = TransactionHistoryFilter()
+        filter.from = Self.from
+        filter.productID = "a pass/é"
+        filter.productKinds = [.consumable, .autoRenewableSubscription]
+        filter.subscriptionGroupID = "205"
+        try await ScriptedServerAPI.run { request in
+            let hasMore = !request.uri.contains("revision=r%2B1")
+            return .init(
+                body: #"{"revision":"\#(hasMore ? "r+1" : "r2")","hasMore":\#(hasMore),"#
+                    + #""signedTransactions":["\#(signed)"]}"#)
+        } _: { apple in
+            let context = ScriptedServerAPI.context()
+            guard
+                case .answered(let page) = await apple.client.transactionHistory(
+                    of: "1000", filter, page: nil, context),
+                case .answered(let last) = await apple.client.transactionHistory(
+                    of: "1000", filter, page: page.next, context)
+            else {
+                Issue.record("not answered")
+                return
+            }
+            #expect(page.transactions.map(\.purchase.transactionID) == ["1001"] && page.next == "r+1")
+            #expect(last.next == nil)
+            let rest =
+                "startDate=1777600000000&productId=a%20pass%2F%C3%A9&productType=CONSUMABLE"
+                + "&productType=AUTO_RENEWABLE&subscriptionGroupIdentifier=205"
+            #expect(
+                apple.uris == [
+                    "/production/inApps/v2/history/1000?\(rest)",
+                    "/production/inApps/v2/history/1000?revision=r%2B1&\(rest)",
+                ])
+            #expect(apple.observer.requests.map(\.endpoint) == ["transaction_history", "transaction_history"])
+        }
+    }
+
+    @Test("notifications come as Apple would have posted them, page by page")
+    func notifications() async throws {
+        let payload = try SignedByApple.transaction("1")
+        try await ScriptedServerAPI.run { request in
+            let item = #"{"signedPayload":"\#(payload)","sendAttempts":[{"sendAttemptResult":"NO_RESPONSE"}]}"#
+            let isFirst = !request.uri.contains("paginationToken=t1%3D")
+            let token = isFirst ? #""paginationToken":"t1=","# : ""
+            return .init(body: #"{\#(token)"hasMore":\#(isFirst),"notificationHistory":[\#(item)]}"#)
+        } _: { apple in
+            let context = ScriptedServerAPI.context(.sandbox, .history)
+            let window = NotificationHistoryWindow(from: Self.from, to: Self.to)
+            guard
+                case .answered(let page) = await apple.client.notificationHistory(window, page: nil, context),
+                case .answered(let last) = await apple.client.notificationHistory(window, page: page.next, context)
+            else {
+                Issue.record("not answered")
+                return
+            }
+            #expect(page.next == "t1=" && last.next == nil)
+            #expect(page.bodies == [Array(#"{"signedPayload":"\#(payload)"}"#.utf8)])
+            #expect(apple.uris[0] == "/sandbox/inApps/v1/notifications/history")
+            #expect(apple.uris[1] == "/sandbox/inApps/v1/notifications/history?paginationToken=t1%3D")
+            #expect(apple.requests.allSatisfy { $0.method == "POST" })
+            #expect(
+                apple.requests.allSatisfy { $0.body == #"{"startDate":1777600000000,"endDate":1777603600000}"# })
+            #expect(apple.requests[0].headers["content-type"] == "application/json")
+        }
+    }
+
+    @Test("a transaction is finished, and again, and Apple's success says all")
+    func finish() async throws {
+        try await ScriptedServerAPI.run { _ in
+            .init()
+        } _: { apple in
+            let context = ScriptedServerAPI.context(.production, .background)
+            #expect(await apple.client.finish("1000", context) == .answered(true))
+            #expect(await apple.client.finish("1000", context) == .answered(true))
+            #expect(apple.uris[0] == "/production/inApps/v1/transactions/1000/finish")
+            #expect(apple.requests[0].method == "POST" && apple.requests[0].body.isEmpty)
+            #expect(apple.requests[0].headers["content-length"] == "0")
+            #expect(apple.observer.requests.map(\.endpoint) == ["finish", "finish"])
+        }
+    }
+
+    @Test("what became of a purchase is told by Apple's names for it")
+    func consumption() async throws {
+        try await ScriptedServerAPI.run { _ in
+            .init(status: 202)
+        } _: { apple in
+            let context = ScriptedServerAPI.context(.production, .background)
+            let full = ConsumptionAnswer(
+                delivery: .delivered, providesSampleContent: true, consumedMilliPercent: 25_000,
+                refundPreference: .grantProrated)
+            let short = ConsumptionAnswer(delivery: .undelivered, providesSampleContent: false)
+            #expect(await apple.client.answerConsumption(of: "1000", full, context) == .answered(true))
+            #expect(await apple.client.answerConsumption(of: "1000", short, context) == .answered(true))
+            #expect(apple.uris[0] == "/production/inApps/v2/transactions/consumption/1000")
+            #expect(apple.requests.allSatisfy { $0.method == "PUT" })
+            #expect(
+                apple.requests.map(\.body) == [
+                    #"{"customerConsented":true,"consumptionPercentage":25000,"deliveryStatus":"DELIVERED","#
+                        + #""refundPreference":"GRANT_PRORATED","sampleContentProvided":true}"#,
+                    #"{"customerConsented":true,"deliveryStatus":"UNDELIVERED_OTHER","sampleContentProvided":false}"#,
+                ])
+        }
+    }
+
+    @Test(
+        "an id that would change the address is never sent",
+        arguments: ["../v2/history/1", "1?x=1", "1\r\nx:1", "", "é"])
+    func hostileIDs(id: String) async throws {
+        try await ScriptedServerAPI.run { _ in
+            .init()
+        } _: { apple in
+            let id = StoreTransactionID(id)
+            let context = ScriptedServerAPI.context()
+            let answer = ConsumptionAnswer(delivery: .delivered, providesSampleContent: false)
+            #expect(await apple.client.transaction(id, context) == .refused(code: 4_000_006))
+            #expect(await apple.client.subscriptionStatuses(of: id, context) == .refused(code: 4_000_006))
+            #expect(
+                await apple.client.transactionHistory(of: id, .init(), page: nil, context)
+                    == .refused(code: 4_000_006))
+            #expect(await apple.client.finish(id, context) == .refused(code: 4_000_006))
+            #expect(await apple.client.answerConsumption(of: id, answer, context) == .refused(code: 4_000_006))
+            #expect(apple.requests.isEmpty)
+        }
+    }
+}

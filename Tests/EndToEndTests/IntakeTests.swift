@@ -1,0 +1,83 @@
+import AppStoreSimulation
+import Foundation
+import Fulfillment
+import Testing
+
+@testable import Demo
+
+/// Apple posts, a worker takes back. One at a time: each keeps the machine busy.
+@Suite("Apple's notifications by HTTP, end to end", .wholeSystem)
+struct IntakeTests {
+    private static let signing = Seeds.directory.appendingPathComponent("signing")
+    private static let roots = ["APPLE_ROOT_CERTIFICATES_FILE": signing.appendingPathComponent("root.pem").path]
+    private static let path = "/app-store-notifications"
+
+    private static func refund(_ transaction: String, bundleID: String = ParkingBed.castle) throws -> String {
+        let boughtAt: Int64 = 1_777_629_600_000
+        let signedAt = boughtAt + 86_400_000
+        let purchase = SimulatedPurchase(
+            transactionID: transaction, productID: "com.example.castle.gems.100", purchaseDateMilliseconds: boughtAt)
+        return try SimulatedSigner(folder: signing.path).notificationBody(
+            SimulatedNotification(
+                type: "REFUND", id: "REFUND-\(transaction)", bundleID: bundleID, appAppleID: 1_450_000_001,
+                signedDateMilliseconds: signedAt,
+                transaction: SimulatedNotification.claims(
+                    of: purchase, bundleID: bundleID, signedDateMilliseconds: signedAt, revokedAt: signedAt)))
+    }
+
+    private func intake(in bed: ParkingBed, _ settings: [String: String] = [:]) async throws -> Int {
+        let process = try bed.startWorker(
+            Self.roots.merging(["INTAKE_HTTP_PORT": "0"]) { $1 }.merging(settings) { $1 }, command: "intake")
+        let port = try await Worker(process: process).port()
+        try await bed.until("the intake is ready") {
+            (try? await HTTPProbe.get(port: port, "/readyz").status) == 200
+        }
+        return port
+    }
+
+    @Test("what Apple posts twice is answered 200, and takes a purchase back once")
+    func refunded() async throws {
+        try await ParkingBed.run { bed in
+            _ = try bed.startWorker(Self.roots)
+            let port = try await intake(in: bed)
+            try await bed.submit("p-1", ParkingBed.receipt("8701"))
+            try await bed.until("it is granted") { bed.answers("p-1") == ["receipt.granted"] }
+            for _ in 0..<2 {
+                #expect(try await HTTPProbe.post(port: port, Self.path, Self.refund("8701")).status == 200)
+            }
+            try await bed.until("it is revoked") {
+                bed.answers("p-1") == ["receipt.granted", "receipt.revoked refund"]
+            }
+            try await bed.until("both are done with") { try await bed.parts.notificationsDone(in: bed.pool) == 2 }
+            #expect(try await bed.number("SELECT count(*) FROM notifications") == 1)
+            #expect(try await bed.number("SELECT revision FROM grants WHERE transaction_id = '8701'") == 2)
+        }
+    }
+
+    @Test("what is forged, another app's, too long or no notification never reaches the topic")
+    func refused() async throws {
+        try await ParkingBed.run { bed in
+            let port = try await intake(in: bed, ["INTAKE_BUNDLE_IDS": ParkingBed.castle])
+            let genuine = try Self.refund("8702")
+            let forged = try #require(
+                genuine.range(of: ".", options: .backwards).map { end in
+                    genuine.replacingCharacters(in: end.upperBound..., with: "AAAA\"}")
+                })
+            let club = try Self.refund("8703", bundleID: ParkingBed.club)
+            for (body, status) in [
+                (forged, 400), (club, 400), ("{}", 400), ("", 400), (#"{"signedPayload":"a.b.c"}"#, 400),
+                (String(repeating: " ", count: 300_000), 413), (genuine, 200),
+            ] {
+                #expect(
+                    try await HTTPProbe.post(port: port, Self.path, body).status == status, "\(body.prefix(40))")
+            }
+            #expect(try await HTTPProbe.get(port: port, Self.path).status == 405)
+            _ = try bed.startWorker(Self.roots)
+            try await bed.until("the genuine one is read") {
+                try await bed.number("SELECT count(*) FROM notifications") == 1
+            }
+            #expect(try await bed.parts.notificationsDone(in: bed.pool) == 1)
+            #expect(bed.outcomes.collected.deadLetters.isEmpty)
+        }
+    }
+}

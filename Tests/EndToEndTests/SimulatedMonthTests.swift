@@ -1,0 +1,191 @@
+import AppStoreSimulation
+import Foundation
+import Fulfillment
+import Postgres
+import Synchronization
+import Testing
+
+@testable import Demo
+
+/// A month of simulated players, whose clients mostly say nothing, on real parts.
+@Suite("A simulated month, end to end", .wholeSystem)
+struct SimulatedMonthTests {
+    private static let app = ServerApp(
+        bundleID: "com.example.month", appleID: 1_450_000_042,
+        products: [
+            "gems.100": "kind: consumable",
+            "gems.1200": "kind: consumable",
+            "builder": "kind: non_consumable",
+            "vip.week": "kind: auto_renewable_subscription, late_periods: grant",
+            "vip.month": "kind: auto_renewable_subscription, late_periods: grant",
+        ])
+    private static let settings = ServerApp.settings([
+        "NOTIFICATION_HISTORY_SECONDS": "2", "MISSED_PURCHASE_SECONDS": "1",
+    ])
+    /// What one of the players' days takes.
+    private static let dayMilliseconds = Int64(TestScale.number("MONTH_DAY_MILLISECONDS", or: 1000))
+    private static let players = TestScale.number("MONTH_PLAYERS", or: 40)
+    /// Notifications that are only found in Apple's history, of ten.
+    private static let lostOfTen = 3
+    /// Over which questions about subscriptions that end at once are spread, and a few more.
+    private static let longestSpreadSeconds = 720
+
+    private static func plan() -> SimulatedLife.Plan {
+        var plan = SimulatedLife.Plan(bundleID: app.bundleID, appAppleID: app.appleID)
+        plan.players = players
+        plan.dayMilliseconds = dayMilliseconds
+        plan.seed = 14
+        plan.tokenShare = 1
+        plan.familyShare = 0
+        return plan
+    }
+
+    /// Told by the store and not yet on its way.
+    private final class Told: Sendable {
+        private let list = Mutex<[SignedNotification]>([])
+        func add(_ notification: SignedNotification) { list.withLock { $0.append(notification) } }
+        func take() -> [SignedNotification] {
+            list.withLock { list in
+                defer { list = [] }
+                return list
+            }
+        }
+    }
+
+    private static func now() -> Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
+
+    @Test(
+        "every paid purchase and period is granted once to its player, and states are the store's, workers killed throughout"
+    )
+    func month() async throws {
+        let told = Told()
+        func configure(_ options: inout AppStoreSimulation.Options) {
+            Self.app.configure(&options)
+            options.notified = told.add
+        }
+        try await ParkingBed.run(options: configure) { bed in
+            try await bed.importCatalog(bed.document + Self.app.catalog)
+            let summary = try await live(told, in: bed)
+            let seconds = TestScale.seconds(for: Self.players)
+            #expect(summary.subscriptions.count > 10 && summary.purchases.count > 50)
+            try await bed.until("what was paid is granted", seconds: seconds) {
+                try await Self.missing(summary, in: bed).isEmpty
+            }
+            try await bed.until("what was refunded is revoked", seconds: seconds) {
+                try await Self.wrong(summary, in: bed).isEmpty
+            }
+            do {
+                // An end that was told before the subscription had an owner is asked for, some minutes later.
+                try await bed.until("states are the store's", seconds: seconds + Self.longestSpreadSeconds) {
+                    try await Self.differences(summary, in: bed).isEmpty
+                }
+            } catch {
+                let different = try await Self.differences(summary, in: bed).sorted()
+                print("differences: \(different.prefix(20))")
+                for id in Set(different.compactMap { $0.split(separator: " ").first.map(String.init) }).sorted().prefix(
+                    5)
+                {
+                    print(try await Self.story(of: id, summary, in: bed))
+                }
+                throw error
+            }
+            // A period that renews in time costs at most one question in five.
+            let periods = summary.subscriptions.reduce(0) { $0 + $1.periods.count }
+            let questions = bed.apple.counters.endpoints[SimulatedEndpoint.subscriptions.rawValue] ?? 0
+            #expect(questions * 5 <= periods, "\(questions) questions for \(periods) periods")
+            try await bed.until("renewals are the store's", seconds: seconds) {
+                try await Self.renewing(summary, in: bed).isEmpty
+            }
+        }
+    }
+
+    /// Returns once the life is over and everything that is not lost is on the topic.
+    private func live(_ told: Told, in bed: ParkingBed) async throws -> StoreSummary {
+        var worker = try bed.startWorker(Self.settings)
+        let start = Self.now()
+        var life = bed.apple.inStore { SimulatedLife(Self.plan(), startingAt: start, in: &$0) }
+        var count = 0
+        var kills = 0
+        while let next = life.nextAt {
+            try await bed.until("something happens") { next <= Self.now() }
+            let happened = bed.apple.inStore { life.advance(to: Self.now(), in: &$0) }
+            for bought in happened.compactMap(\.bought) where bought.id.utf8.last.map({ $0 % 4 == 0 }) ?? false {
+                try await submit(bought, to: bed)
+            }
+            for notification in told.take() {
+                count += 1
+                guard count % 10 >= Self.lostOfTen else { continue }
+                try await bed.notify(notification.body)
+                if count % 10 == 5 { try await bed.notify(notification.body) }
+            }
+            if Self.now() - start > Int64(8 * (kills + 1)) * Self.dayMilliseconds, kills < 3 {
+                kills += 1
+                await bed.kill(worker)
+                // As if its lease of Apple's history had ended by time, two minutes later.
+                _ = try await bed.number("UPDATE notification_history SET leased_until = '-infinity' RETURNING 1::int8")
+                worker = try bed.startWorker(Self.settings)
+            }
+        }
+        return bed.apple.inStore { life.stop(&$0) }
+    }
+
+    private func submit(_ bought: StoreTransaction, to bed: ParkingBed) async throws {
+        let token = bought.terms.accountToken ?? ""
+        try await bed.publish(
+            """
+            {"submission_id":"s-\(bought.id)","player_id":"\(token)","bundle_id":"\(Self.app.bundleID)",\
+            "app_account_token":"\(token)","signed_transaction":"\(try bed.apple.signedTransaction(bought.id))"}
+            """, player: token)
+    }
+
+    private static func all(_ summary: StoreSummary) -> [StoreSummary.Purchase] {
+        summary.purchases + summary.subscriptions.flatMap(\.periods)
+    }
+
+    /// Ids with their players that are paid for, and not granted to whoever paid. What was refunded or given up for another
+    /// plan may have been so before it could be granted.
+    private static func missing(_ summary: StoreSummary, in bed: ParkingBed) async throws -> Set<String> {
+        let granted = try await bed.rows(
+            "SELECT transaction_id || ' ' || player_id FROM grants WHERE revoked_at IS NULL")
+        let paid = all(summary).filter { $0.revokedAt == nil && !$0.isUpgraded }
+        return Set(paid.map { "\($0.transactionID) \($0.accountToken ?? "")" }).subtracting(granted)
+    }
+
+    /// Grants that are in force for what was refunded, or of what nobody bought.
+    private static func wrong(_ summary: StoreSummary, in bed: ParkingBed) async throws -> Set<String> {
+        let granted = try await bed.rows("SELECT transaction_id FROM grants WHERE revoked_at IS NULL")
+        return Set(granted).subtracting(all(summary).filter { $0.revokedAt == nil }.map(\.transactionID))
+    }
+
+    private static func differences(_ summary: StoreSummary, in bed: ParkingBed) async throws -> Set<String> {
+        let kept = try await bed.rows(
+            """
+            SELECT original_transaction_id || ' ' || player_id || ' ' || product_id || ' ' || state FROM subscriptions
+            """)
+        let wanted = summary.subscriptions.map {
+            "\($0.originalTransactionID) \($0.accountToken ?? "") \($0.productID) \($0.state.rawValue)"
+        }
+        return Set(wanted).symmetricDifference(kept)
+    }
+
+    /// What store and ledger have of one subscription, for whoever looks why they differ.
+    private static func story(of id: String, _ summary: StoreSummary, in bed: ParkingBed) async throws -> String {
+        let wanted = summary.subscriptions.filter { $0.originalTransactionID == id }
+        let periods = Set(wanted.flatMap(\.periods).map(\.transactionID))
+        let told = bed.apple.notifications().filter { periods.contains($0.transactionID ?? "-") }
+            .map { "\($0.id) \($0.type) \($0.subtype ?? "") \($0.transactionID ?? "")" }
+        let kept = try await bed.rows("SELECT t::text FROM subscriptions AS t WHERE original_transaction_id = '\(id)'")
+        let taken = try await bed.rows(
+            "SELECT notification_id || ' ' || type || ' ' || source || ' ' || effect FROM notifications WHERE transaction_id IN (\(periods.map { "'\($0)'" }.joined(separator: ",")))"
+        )
+        return "store: \(wanted)\ntold: \(told.joined(separator: "\n"))\nkept: \(kept)\ntaken: \(taken)"
+    }
+
+    /// Whether they will renew, where that is not as the store has it.
+    private static func renewing(_ summary: StoreSummary, in bed: ParkingBed) async throws -> Set<String> {
+        let kept = try await bed.rows(
+            "SELECT original_transaction_id || ' ' || coalesce(will_renew::text, 'unknown') FROM subscriptions")
+        let wanted = summary.subscriptions.map { "\($0.originalTransactionID) \($0.willRenew)" }
+        return Set(wanted).symmetricDifference(kept)
+    }
+}

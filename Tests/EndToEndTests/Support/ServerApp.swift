@@ -1,0 +1,42 @@
+import AppStoreSimulation
+
+@testable import Demo
+
+/// An app beside those of the seeds' catalog, with a key for the App Store Server API. What nobody submits is granted to
+/// the player that its account token names.
+struct ServerApp {
+    let bundleID: String
+    let appleID: Int64
+    /// What follows the bundle id in their ids, and what the catalog says of each.
+    var products: KeyValuePairs = ["gems": "kind: consumable"]
+
+    /// An account token, which names its player.
+    static func token(_ number: Int) -> String { "1a2b3c4d-0000-4000-8000-\(800_000_000_000 + number)" }
+
+    /// Of a worker: the roots, the key and more.
+    static func settings(_ more: [String: String]) -> [String: String] {
+        DemoRun.settings(signing: Seeds.signing).merging(more) { $1 }
+    }
+
+    /// Goes behind the seeds' catalog.
+    var catalog: String {
+        """
+
+          - bundle_id: \(bundleID)
+            app_apple_id: \(appleID)
+            server_api:
+              issuer_id: 57246542-96fe-1a63-e053-0824d011072a
+              key_id: 2X9R4HXF34
+              private_key_setting: SEEDS_SERVER_API_KEY
+            missed_purchases: grant
+            account_token_is: player_id
+            products:
+
+        """ + products.map { "      - { product_id: \(bundleID).\($0), \($1) }\n" }.joined()
+    }
+
+    /// At Apple its key is that of the seeds' app that has one.
+    func configure(_ options: inout AppStoreSimulation.Options) {
+        options.serverAPIKeys[bundleID] = options.serverAPIKeys["com.example.castle.server"]
+    }
+}

@@ -1,0 +1,157 @@
+import Foundation
+import Logging
+import NIOEmbedded
+import ServiceLifecycle
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Operations
+
+@Suite("The HTTP server that takes notifications")
+struct IntakeServerTests {
+    private typealias Socket = OperationsServerTests.Socket
+
+    /// What was posted, and what the server is to say of it.
+    private final class Posted: Sendable {
+        let bodies = Mutex<[String]>([])
+
+        func take(_ body: [UInt8]) -> IntakeAnswer {
+            let text = String(decoding: body, as: UTF8.self)
+            bodies.withLock { $0.append(text.count > 100 ? "\(text.count) bytes" : text) }
+            return text.hasPrefix("no") ? .refused("why not") : text.hasPrefix("later") ? .unavailable("wait") : .taken
+        }
+    }
+
+    /// Runs a server on a free port while `body` asks it.
+    private func serve(
+        _ posted: Posted, metrics: ReceiptdMetrics = ReceiptdMetrics(version: "test"),
+        connections: Int = IntakeServer.maximumConnections,
+        _ body: @escaping @Sendable (_ port: UInt16) async throws -> Void
+    ) async throws {
+        let (ports, told) = AsyncStream.makeStream(of: Int.self)
+        var server = IntakeServer(
+            host: "127.0.0.1", port: 0, metrics: metrics, health: Health(needing: []),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, take: { posted.take($0) },
+            onBound: { told.yield($0) })
+        server.connections = connections
+        let group = ServiceGroup(services: [server], logger: Logger(label: "group") { _ in SwiftLogNoOpLogHandler() })
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask {
+                defer { told.finish() }
+                try await group.run()
+            }
+            for await port in ports {
+                try await body(UInt16(port))
+                break
+            }
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+        }
+    }
+
+    private static func post(_ body: String, _ headers: String = "Connection: close\r\n") -> String {
+        "POST /app-store-notifications HTTP/1.1\r\nHost: here\r\nContent-Length: \(body.utf8.count)\r\n\(headers)\r\n\(body)"
+    }
+
+    private static func ask(_ text: String, _ port: UInt16) async -> String {
+        let socket = Socket()
+        guard socket.connect(port: port) else { return "refused" }
+        return await socket.ask(text)
+    }
+
+    @Test("says 200, 400 or 503 as the notification deserves, and answers probes")
+    func answers() async throws {
+        let posted = Posted()
+        try await serve(posted) { port in
+            #expect(await Self.ask(Self.post("yes"), port).hasPrefix("HTTP/1.1 200 "))
+            let refused = await Self.ask(Self.post("no"), port)
+            #expect(refused.hasPrefix("HTTP/1.1 400 ") && refused.hasSuffix("why not\n"))
+            #expect(await Self.ask(Self.post("later"), port).hasPrefix("HTTP/1.1 503 "))
+            for path in ["livez", "readyz", "metrics"] {
+                let answer = await Self.ask("GET /\(path) HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n", port)
+                #expect(answer.hasPrefix("HTTP/1.1 200 "), "\(path): \(answer)")
+            }
+            let other = await Self.ask("GET / HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n", port)
+            #expect(other.hasPrefix("HTTP/1.1 404 "))
+        }
+        #expect(posted.bodies.withLock { $0 } == ["yes", "no", "later"])
+    }
+
+    @Test("takes a body in chunks, and several requests of one connection in their order")
+    func shapes() async throws {
+        let posted = Posted()
+        try await serve(posted) { port in
+            let chunked =
+                "POST /app-store-notifications HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n"
+                + "2\r\nno\r\n4\r\n way\r\n0\r\n\r\n"
+            let answer = await Self.ask(chunked + Self.post("one", "") + Self.post("two"), port)
+            #expect(
+                answer.components(separatedBy: "HTTP/1.1 ").dropFirst().map { $0.prefix(3) } == ["400", "200", "200"])
+        }
+        #expect(posted.bodies.withLock { $0 } == ["no way", "one", "two"])
+    }
+
+    @Test("takes 256 KiB and no more, told before or not, and ends the connection")
+    func tooLarge() async throws {
+        let posted = Posted()
+        let limit = IntakeServer.maximumBodyBytes
+        try await serve(posted) { port in
+            #expect(await Self.ask(Self.post(String(repeating: "a", count: limit)), port).hasPrefix("HTTP/1.1 200 "))
+            let told = "POST /app-store-notifications HTTP/1.1\r\nHost: here\r\nContent-Length: \(limit + 1)\r\n\r\n"
+            #expect(await Self.ask(told, port).hasPrefix("HTTP/1.1 413 "))
+            let chunk = "10000\r\n" + String(repeating: "a", count: 65_536) + "\r\n"
+            let untold =
+                "POST /app-store-notifications HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n"
+                + String(repeating: chunk, count: 4) + "1\r\na\r\n"
+            #expect(await Self.ask(untold, port).hasPrefix("HTTP/1.1 413 "))
+        }
+        #expect(posted.bodies.withLock { $0 } == ["\(limit) bytes"])
+    }
+
+    @Test("ends a connection whose header is too long")
+    func longHeader() async throws {
+        let posted = Posted()
+        try await serve(posted) { port in
+            let long = String(repeating: "a", count: 20_000)
+            let answer = await Self.ask(Self.post("yes", "X-Long: \(long)\r\n"), port)
+            #expect(!answer.contains(" 200 "))
+        }
+        #expect(posted.bodies.withLock { $0 } == [])
+    }
+
+    @Test("more silent connections than there may be keep no notification waiting")
+    func silentConnections() async throws {
+        let posted = Posted()
+        let metrics = ReceiptdMetrics(version: "test")
+        // Few, so that they are open long before the first of them is closed for its silence.
+        let most = 20
+        try await serve(posted, metrics: metrics, connections: most) { port in
+            let silent = (0..<300).map { _ in Socket() }
+            // Not more at once than wait to be accepted: the kernel drops the others.
+            for start in stride(from: 0, to: silent.count, by: 100) {
+                #expect(await Socket.connect(Array(silent[start..<start + 100]), port: port))
+                #expect(await Self.ask(Self.post("yes"), port).hasPrefix("HTTP/1.1 200 "))
+            }
+            try await eventually("those that are too many are closed") {
+                metrics.httpConnectionsEvicted.value >= 100 - most
+            }
+        }
+    }
+
+    @Test("a request that comes byte by byte ends after its time, whatever it sends")
+    func slow() {
+        let table = ConnectionTable(requestSeconds: 20)
+        let channels = (0..<2).map { _ in EmbeddedChannel() }
+        for channel in channels { table.add(channel, now: 0) }
+        for second in 1...30 { table.touch(channels[0], .ofRequest, now: Double(second)) }
+        for second in 1...30 {
+            table.touch(channels[1], .ofRequest, now: Double(second))
+            table.touch(channels[1], .ofResponse, now: Double(second))
+        }
+        table.closeOverdue(now: 21)
+        #expect(table.count == 2)
+        table.closeOverdue(now: 21.5)
+        #expect(table.count == 1)
+    }
+}

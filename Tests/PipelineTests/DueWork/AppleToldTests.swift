@@ -1,0 +1,150 @@
+import Clocks
+import Fulfillment
+import Identifiers
+import Logging
+import Operations
+import TestSupport
+import Testing
+import Timestamps
+
+@testable import Pipeline
+
+@Suite("What Apple is told by itself")
+struct AppleToldTests {
+    private static let bundle = ParkingBench.bundle
+    private static let credentials = ServerAPICredentials(issuerID: "i", keyID: "k", privateKeySetting: "KEY")
+
+    private static func catalog(finishes: Bool = true, answers: Bool = true) -> Catalog {
+        var app = AppPolicy(bundleID: bundle)
+        app.serverAPI = credentials
+        app.announcements.finishesGrants = finishes
+        app.announcements.consumption = answers ? ConsumptionPolicy() : nil
+        return Catalog(version: 1, apps: [app])
+    }
+
+    private static func grant(_ id: StoreTransactionID, in ledger: InMemoryLedger) async throws {
+        let purchase = StorePurchase(
+            transactionID: id, originalTransactionID: id, productID: "gold",
+            purchasedAt: ParkingBench.position(1).timestamp)
+        let outcome = try await ledger.settle(
+            PendingDecision(
+                submission: Submission(
+                    submissionID: "s", playerID: "player-1", bundleID: bundle,
+                    proof: .receipt(ParkingBench.receipt("a"))),
+                position: ParkingBench.position(Int64(id.text) ?? 1), proof: Digest256(hashing: Array(id.text.utf8)),
+                verdict: .each([JudgedPurchase(purchase: purchase, kind: .consumable, verdict: .grant(payload: nil))]),
+                environment: .production, evidence: nil, decidedAt: ParkingBench.position(1).timestamp,
+                catalogVersion: 1, traceparent: nil, finishesGrants: true))
+        if case .events(let events) = outcome.value { ledger.published(events.map(\.eventID)) }
+    }
+
+    private func finishes(
+        _ ledger: InMemoryLedger, _ queries: InMemoryStoreQueries, _ catalog: Catalog = catalog(),
+        _ metrics: ReceiptdMetrics = ReceiptdMetrics(version: "test")
+    ) -> FinishSource {
+        FinishSource(
+            store: ledger, queries: queries, catalog: { catalog }, metrics: metrics,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    private func requests(
+        _ ledger: InMemoryLedger, _ queries: InMemoryStoreQueries, _ catalog: Catalog = catalog(),
+        _ metrics: ReceiptdMetrics = ReceiptdMetrics(version: "test")
+    ) -> RefundRequestSource {
+        RefundRequestSource(
+            store: ledger, queries: queries, catalog: { catalog }, waitSeconds: 0, metrics: metrics,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    @Test("a delivery is told until Apple takes it, in its environment, behind everything else")
+    func finished() async throws {
+        let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
+        try await Self.grant("1000", in: ledger)
+        queries.fail(.finish, .trouble(.init(.timeout)), .notFound, .blocked(.serverAPI))
+        let metrics = ReceiptdMetrics(version: "test")
+        let source = finishes(ledger, queries, Self.catalog(), metrics)
+        for _ in 0..<4 {
+            let leased = try await source.leaseDue(limit: 5)
+            #expect(leased.count == 1)
+            for finish in leased { try await source.work(on: finish) }
+            ledger.endFinishLeases()
+        }
+        #expect(ledger.finishResults == ["1000": .finished])
+        #expect(try await source.leaseDue(limit: 5).isEmpty)
+        #expect(queries.asked.map(\.question) == Array(repeating: .finish("1000"), count: 4))
+        #expect(queries.asked.allSatisfy { $0.share == .background && $0.environment == .production })
+        let text = metrics.registry.render()
+        #expect(text.contains(#"receiptd_finishes_total{result="finished"} 1"#))
+        #expect(text.contains(#"receiptd_finishes_total{result="retried"} 3"#))
+    }
+
+    @Test("a delivery that Apple will never take, or did not in a week, is given up; so is one that nobody wants told")
+    func given() async throws {
+        let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
+        for id: StoreTransactionID in ["1000", "1001", "1002"] { try await Self.grant(id, in: ledger) }
+        let leased = try await ledger.leaseDueFinishes(limit: 5)
+        queries.fail(.finish, .refused(code: 4_000_006))
+        try await finishes(ledger, queries).work(on: leased[0])
+        try await finishes(ledger, queries, Self.catalog(finishes: false)).work(on: leased[1])
+        ledger.endFinishLeases()
+        ledger.ageFinishes()
+        for finish in try await ledger.leaseDueFinishes(limit: 5) {
+            try await finishes(ledger, queries).work(on: finish)
+        }
+        #expect(ledger.finishResults == ["1000": .refused, "1001": .notConfigured, "1002": .givenUp])
+        #expect(queries.asked.count == 1)
+    }
+
+    @Test("an answer about a refund is sent until Apple takes it, and never once it is known that it will not")
+    func answered() async throws {
+        let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
+        for id: StoreTransactionID in ["1000", "1001"] {
+            try await Self.grant(id, in: ledger)
+            ledger.enter(Self.request(id), at: WallClock.now)
+        }
+        queries.fail(.consumption, .trouble(.init(.status)), .refused(code: 4_000_047))
+        let metrics = ReceiptdMetrics(version: "test")
+        let source = requests(ledger, queries, Self.catalog(), metrics)
+        for _ in 0..<2 {
+            for one in try await source.leaseDue(limit: 5) { try await source.work(on: one) }
+            ledger.endRefundRequestLeases()
+        }
+        let answer = ConsumptionAnswer(delivery: .delivered, providesSampleContent: false)
+        #expect(ledger.ending(of: "n-1000")?.result == .accepted && ledger.ending(of: "n-1000")?.answer == answer)
+        #expect(ledger.ending(of: "n-1001")?.result == .refused)
+        #expect(
+            queries.asked.map(\.question) == [
+                .consumption("1000", answer), .consumption("1001", answer), .consumption("1000", answer),
+            ])
+        #expect(queries.asked.allSatisfy { $0.share == .submission && $0.environment == .production })
+        let text = metrics.registry.render()
+        for result in ["accepted", "refused", "retried"] {
+            #expect(text.contains(#"receiptd_consumption_answers_total{result="\#(result)"} 1"#), "\(result)")
+        }
+    }
+
+    @Test("nothing is sent where there is nothing to say, or it is too late")
+    func silent() async throws {
+        let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
+        try await Self.grant("1000", in: ledger)
+        ledger.enter(Self.request("1000", hoursAgo: 13), at: WallClock.now)
+        for one in try await ledger.leaseDueRequests(limit: 5, waitSeconds: 0) {
+            try await requests(ledger, queries).work(on: one)
+        }
+        #expect(ledger.ending(of: "n-1000")?.result == .tooLate)
+        try await Self.grant("1001", in: ledger)
+        ledger.enter(Self.request("1001"), at: WallClock.now)
+        for one in try await ledger.leaseDueRequests(limit: 5, waitSeconds: 0) {
+            try await requests(ledger, queries, Self.catalog(answers: false)).work(on: one)
+        }
+        #expect(ledger.ending(of: "n-1001")?.result == .notConfigured)
+        #expect(queries.asked.isEmpty)
+    }
+
+    private static func request(_ id: StoreTransactionID, hoursAgo: Int64 = 0) -> RefundRequest {
+        RefundRequest(
+            id: Identifier("n-\(id)"), transactionID: id, originalTransactionID: id, bundleID: bundle,
+            environment: .production, productID: "gold", reason: nil,
+            signedAt: WallClock.now.adding(milliseconds: -hoursAgo * 3_600_000))
+    }
+}

@@ -1,0 +1,104 @@
+import Fulfillment
+import Identifiers
+import Kafka
+import Logging
+import Operations
+import TestSupport
+import Testing
+import Timestamps
+
+@testable import Pipeline
+
+@Suite("Notifications that Apple posts")
+struct NotificationIntakeTests {
+    private static let topic = "apple-posts"
+
+    /// Reads what a test says as what it is to be.
+    private struct Scripted: NotificationParser {
+        func parse(notification body: [UInt8]) -> NotificationReading {
+            let text = String(decoding: body, as: UTF8.self)
+            func read(_ transaction: StoreNotification.Transaction, bundle: BundleID = Sample.bundle)
+                -> NotificationReading
+            {
+                .read(
+                    StoreNotification(
+                        id: "n-1", type: "TEST", signedAt: Timestamp(milliseconds: 1), bundleID: bundle,
+                        environment: .production, transaction: transaction))
+            }
+            return switch text {
+            case "forged": .unusable("forged")
+            case "doubtful": .notProvable("doubtful")
+            case "forged transaction": read(.unusable("forged"))
+            case "doubtful transaction": read(.notProvable("doubtful"))
+            case "another app": read(.none, bundle: "com.example.other")
+            case "purchase":
+                read(
+                    .told(
+                        NotifiedTransaction(
+                            purchase: StorePurchase(
+                                transactionID: "2000", originalTransactionID: "1000", productID: "gold",
+                                purchasedAt: Timestamp(milliseconds: 1)), kind: .consumable, bundleID: Sample.bundle,
+                            environment: .production)))
+            default: read(.none)
+            }
+        }
+    }
+
+    private func intake(
+        _ cluster: MockCluster, _ metrics: ReceiptdMetrics = ReceiptdMetrics(version: "test"),
+        bundles: Set<BundleID>? = [Sample.bundle]
+    ) throws -> NotificationIntake {
+        var properties = PipelineBench.properties(cluster)
+        properties["message.timeout.ms"] = "1000"
+        return try NotificationIntake(
+            topic: Self.topic, producerProperties: properties, parser: Scripted(), bundleIDs: bundles, metrics: metrics,
+            health: Health(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    private func take(_ body: String, _ intake: NotificationIntake) async -> IntakeAnswer {
+        await intake.take(Array(body.utf8))
+    }
+
+    @Test("are taken once the broker has them, keyed by their original transaction, or by their own id")
+    func taken() async throws {
+        let cluster = try MockCluster(topics: [Self.topic: 1])
+        let collector = Collector(cluster, topics: [Self.topic: 1])
+        let intake = try intake(cluster)
+        #expect(await take("purchase", intake) == .taken)
+        #expect(await take("test", intake) == .taken)
+        try await eventually { collector.all(Self.topic).count == 2 }
+        #expect(collector.all(Self.topic).map { String(decoding: $0.key ?? [], as: UTF8.self) } == ["1000", "n-1"])
+        #expect(
+            collector.all(Self.topic).map { String(decoding: $0.value ?? [], as: UTF8.self) } == ["purchase", "test"])
+        await intake.close()
+    }
+
+    @Test("are refused where they are forged or of another app, and sent again where that cannot be told")
+    func refused() async throws {
+        let cluster = try MockCluster(topics: [Self.topic: 1])
+        let metrics = ReceiptdMetrics(version: "test")
+        let intake = try intake(cluster, metrics)
+        #expect(await take("forged", intake) == .refused("forged"))
+        #expect(await take("forged transaction", intake) == .refused("forged"))
+        #expect(await take("another app", intake) == .refused("not an app of ours"))
+        #expect(await take("doubtful", intake) == .unavailable("doubtful"))
+        #expect(await take("doubtful transaction", intake) == .unavailable("doubtful"))
+        #expect(metrics.notifications.with("TEST", "refused").value == 2)
+        await intake.close()
+        let all = try self.intake(cluster, bundles: nil)
+        #expect(await take("another app", all) == .taken)
+        await all.close()
+    }
+
+    @Test("are to be sent again while Kafka is away")
+    func brokerAway() async throws {
+        let cluster = try MockCluster(topics: [Self.topic: 1])
+        let intake = try intake(cluster)
+        #expect(await take("test", intake) == .taken)
+        cluster.setBrokerDown(1)
+        guard case .unavailable = await take("test", intake) else { return #expect(Bool(false)) }
+        cluster.setBrokerUp(1)
+        try await eventually { await take("test", intake) == .taken }
+        await intake.close()
+    }
+}

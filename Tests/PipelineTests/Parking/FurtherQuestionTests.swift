@@ -1,0 +1,200 @@
+import Clocks
+import Fulfillment
+import Identifiers
+import Operations
+import TestSupport
+import Testing
+import Timestamps
+
+@testable import Pipeline
+
+@Suite("What is asked beside a receipt's answer")
+struct FurtherQuestionTests {
+    private static let hour: Int64 = 3_600_000
+    private static let account: AppTransactionID = "70"
+
+    private static var app: AppPolicy {
+        var app = ParkingBench.serverApp
+        app.announcements.checksRefunds = true
+        app.products["gems"] = Product(id: "gems", kind: .consumable)
+        return app
+    }
+
+    private func with(_ body: (ParkingBench) async throws -> Void) async throws {
+        let bench = try ParkingBench(parkAfterSeconds: 30)
+        defer { bench.close() }
+        let catalog = Catalog(version: 1, apps: [Self.app])
+        bench.catalog.update { $0 = catalog }
+        try await body(bench)
+    }
+
+    /// Two hours old.
+    private static func purchase(_ id: StoreTransactionID, _ product: ProductID = "gold") -> StorePurchase {
+        StorePurchase(
+            transactionID: id, originalTransactionID: id, productID: product,
+            purchasedAt: WallClock.now.adding(milliseconds: -2 * hour), appTransactionID: account)
+    }
+
+    private static func receipt(_ ids: StoreTransactionID...) -> AppleAnswer {
+        .genuine(
+            GenuineReceipt(
+                bundleID: ParkingBench.bundle, environment: .production, purchases: ids.map { purchase($0) },
+                createdAt: WallClock.now.adding(milliseconds: -hour)))
+    }
+
+    private static func told(_ purchase: StorePurchase) -> NotifiedTransaction {
+        NotifiedTransaction(
+            purchase: purchase, kind: .consumable, bundleID: ParkingBench.bundle, environment: .production)
+    }
+
+    private func verdicts(_ bench: ParkingBench) -> [StoreTransactionID: JudgedPurchase.Verdict] {
+        let judged = bench.ledger.decisions.flatMap { decision -> [JudgedPurchase] in
+            if case .each(let judged) = decision.verdict { judged } else { [] }
+        }
+        return Dictionary(judged.map { ($0.purchase.transactionID, $0.verdict) }, uniquingKeysWith: { $1 })
+    }
+
+    @Test("a refunded consumable of a receipt is not granted, and one that Apple does not know is")
+    func refunded() async throws {
+        try await with { bench in
+            bench.apple.answer(Self.receipt("1", "2", "3"))
+            var refunded = Self.purchase("1")
+            refunded.cancelledAt = WallClock.now
+            bench.queries.register(Self.told(refunded), Self.told(Self.purchase("2")))
+            try await bench.work(on: bench.item(ParkingBench.submission("r")))
+            #expect(
+                verdicts(bench) == ["1": .reject(.cancelled), "2": .grant(payload: nil), "3": .grant(payload: nil)])
+            #expect(bench.queries.questions(.transaction).count == 3)
+            #expect(bench.queries.asked.allSatisfy { $0.share == .submission && $0.environment == .production })
+        }
+    }
+
+    @Test("what the ledger has is not looked up")
+    func known() async throws {
+        try await with { bench in
+            bench.apple.answer(Self.receipt("1", "2"))
+            bench.ledger.know("1")
+            bench.queries.register(Self.told(Self.purchase("2")))
+            try await bench.work(on: bench.item(ParkingBench.submission("r")))
+            #expect(bench.queries.questions(.transaction) == [.transaction("2")])
+            #expect(verdicts(bench).count == 2)
+        }
+    }
+
+    @Test("a receipt that the ledger recalls asks nobody")
+    func recalled() async throws {
+        try await with { bench in
+            guard case .genuine(let receipt) = Self.receipt("1", "2") else { return }
+            bench.ledger.recollect(.provenBefore(receipt))
+            try await bench.work(on: bench.item(ParkingBench.submission("r")))
+            #expect(bench.queries.asked.isEmpty && bench.ledger.decisions.count == 1)
+        }
+    }
+
+    @Test("a retry from memory looks up only what is still open")
+    func retried() async throws {
+        try await with { bench in
+            let ids = (1...7).map { StoreTransactionID("\($0)") }
+            bench.apple.answer(
+                .genuine(
+                    GenuineReceipt(
+                        bundleID: ParkingBench.bundle, environment: .production,
+                        purchases: ids.map { Self.purchase($0) })
+                ))
+            for id in ids { bench.queries.register(Self.told(Self.purchase(id))) }
+            bench.queries.fail(.transaction, .trouble(.init(.timeout)))
+            try await bench.work(on: bench.item(ParkingBench.submission("r")))
+            #expect(verdicts(bench).count == 7)
+            // One of them twice.
+            #expect(bench.queries.questions(.transaction).count == 8)
+            #expect(bench.apple.asked == 2)
+        }
+    }
+
+    @Test("what was looked up is kept with a parked submission")
+    func parked() async throws {
+        try await with { bench in
+            bench.apple.answer(Self.receipt("1", "2", "3"))
+            for id in ["1", "2", "3"] { bench.queries.register(Self.told(Self.purchase(StoreTransactionID(id)))) }
+            bench.queries.fail(.transaction, .trouble(.init(.timeout)))
+            let submission = ParkingBench.submission("r")
+            try await bench.work(on: SubmissionInHand(parked: ParkingBench.leased(submission)))
+            let putBack = try #require(bench.store.content.putBack.first)
+            #expect(putBack.history.lookedUp.count == 2 && bench.ledger.decisions.isEmpty)
+            let again = ParkingBench.leased(submission, history: putBack.history)
+            try await bench.work(on: SubmissionInHand(parked: again))
+            #expect(verdicts(bench).count == 3)
+            #expect(bench.queries.questions(.transaction).count == 4)
+        }
+    }
+
+    @Test("refused credentials park it, and an answer about another transaction is trouble")
+    func notAnswered() async throws {
+        try await with { bench in
+            bench.apple.answer(Self.receipt("1"))
+            bench.queries.failAlways(.transaction, .blocked(.serverAPI))
+            try await bench.work(on: bench.item(ParkingBench.submission("r")))
+            #expect(bench.store.content.parked.map(\.reason) == [.blockedServerAPI])
+            bench.queries.failAlways(.transaction, nil)
+            var other = Self.told(Self.purchase("1"))
+            other.environment = .sandbox
+            bench.queries.register(other)
+            bench.queries.fail(.transaction, .trouble(.init(.unproven)))
+            let leased = ParkingBench.leased(ParkingBench.submission("r"))
+            try await bench.work(on: SubmissionInHand(parked: leased))
+            #expect(bench.store.content.putBack.map(\.reason) == [.appleTrouble])
+            #expect(bench.ledger.decisions.isEmpty)
+        }
+    }
+
+    private func wanting(_ product: ProductID) -> Submission {
+        Submission(
+            submissionID: "s", playerID: "player-1", bundleID: ParkingBench.bundle,
+            proof: .receipt(ParkingBench.receipt("r")), productID: product)
+    }
+
+    @Test("what was finished too early is granted from the account's history, and not what was bought long before")
+    func finishedEarly() async throws {
+        try await with { bench in
+            bench.apple.answer(Self.receipt("1"))
+            bench.ledger.know("1")
+            var old = Self.purchase("10", "gems")
+            old.purchasedAt = WallClock.now.adding(milliseconds: -3 * Self.hour)
+            var new = Self.purchase("11", "gems")
+            new.purchasedAt = WallClock.now.adding(milliseconds: -Self.hour)
+            bench.queries.register(Self.told(Self.purchase("1")), Self.told(old), Self.told(new))
+            try await bench.work(on: bench.item(wanting("gems")))
+            #expect(verdicts(bench) == ["1": .grant(payload: nil), "11": .grant(payload: nil)])
+            #expect(bench.queries.asked.count == 1)
+            // The same bytes may bring another one tomorrow.
+            let evidence = bench.ledger.decisions.first?.evidence
+            #expect(evidence.map { $0.purchases.map(\.transactionID) } == ["1"])
+        }
+    }
+
+    @Test("where the history has none either, or Apple does not know the account, the product is missing")
+    func missing() async throws {
+        try await with { bench in
+            bench.apple.answer(Self.receipt("1"))
+            for offset in Int64(1)...2 {
+                if offset == 2 { bench.queries.register(Self.told(Self.purchase("1"))) }
+                try await bench.work(on: bench.item(wanting("gems"), offset: offset))
+            }
+            let mismatches = bench.ledger.decisions.filter {
+                if case .whole(.productMismatch, _) = $0.verdict { true } else { false }
+            }
+            #expect(mismatches.count == 2 && bench.queries.questions(.transactionHistory).count == 2)
+        }
+    }
+
+    @Test("trouble with the history is no verdict")
+    func troubledHistory() async throws {
+        try await with { bench in
+            bench.apple.answer(Self.receipt("1"))
+            bench.queries.fail(.transactionHistory, .trouble(.init(.serverError)))
+            let leased = ParkingBench.leased(wanting("gems"))
+            try await bench.work(on: SubmissionInHand(parked: leased))
+            #expect(bench.store.content.putBack.map(\.reason) == [.appleTrouble] && bench.ledger.decisions.isEmpty)
+        }
+    }
+}

@@ -1,0 +1,132 @@
+import Clocks
+import Encodings
+import Fulfillment
+import Identifiers
+import Operations
+import TestSupport
+import Testing
+
+@testable import Pipeline
+
+@Suite("Does Apple agree with what is refused here?")
+struct LocalRefusalTests {
+    private func with(
+        perMinute: Int = 6_000, _ body: (ParkingBench) async throws -> Void
+    ) async throws {
+        let bench = try ParkingBench(refusalChecksPerMinute: perMinute)
+        defer { bench.close() }
+        try await body(bench)
+    }
+
+    private func refused(_ name: String, as reading: ProofReading, in bench: ParkingBench) -> Submission {
+        let submission = ParkingBench.submission(name, player: PlayerID("player of \(name)"))
+        bench.proofs.read(submission.proof, as: reading)
+        return submission
+    }
+
+    private func disputed(_ bench: ParkingBench, _ reason: Reason) -> Int {
+        bench.metrics.localRefusalsDisputed.with(reason.rawValue).value
+    }
+
+    private func outcomes(_ bench: ParkingBench, _ kind: OutcomeEvent.Kind, _ reason: Reason?) -> Int {
+        bench.metrics.outcomes.with(kind.rawValue, reason?.rawValue ?? "").value
+    }
+
+    @Test("a receipt that Apple calls genuine is decided again, by Apple's answer and at a position of its own")
+    func disputed() async throws {
+        try await with { bench in
+            bench.apple.answer(ParkingBench.genuine)
+            let forged = refused("forged", as: .read(nil, .forged), in: bench)
+            try await bench.work(on: bench.item(forged))
+            await bench.worker.refusals.waitUntilIdle()
+            #expect(outcomes(bench, .rejected, .unauthenticReceipt) == 1)
+            #expect(disputed(bench, .unauthenticReceipt) == 1 && disputed(bench, .malformedReceipt) == 0)
+            let decision = try #require(bench.ledger.decisions.first)
+            #expect(decision.isSecond && decision.position == ParkingBench.position(1).ofSecondDecision)
+            #expect(decision.position != ParkingBench.position(1) && decision.position.offset == 1)
+            guard case .each(let judged) = decision.verdict else {
+                Issue.record("it is decided as a whole")
+                return
+            }
+            #expect(judged.map(\.verdict) == [.grant(payload: nil)])
+            // The bench's ledger rejects: that is published to nobody.
+            #expect(outcomes(bench, .rejected, .noPurchase) == 0)
+        }
+    }
+
+    @Test("what Apple refuses too, cannot say, or calls another app's is not disputed")
+    func agreed() async throws {
+        try await with { bench in
+            let foreign = GenuineReceipt(
+                bundleID: "com.example.other", environment: .production,
+                purchases: [
+                    StorePurchase(
+                        transactionID: "1", originalTransactionID: "1", productID: "gold", purchasedAt: WallClock.now)
+                ])
+            let answers: [AppleAnswer] = [
+                .refused(.malformed), .refused(.unauthentic), .trouble(.init(.timeout)), .blocked(.sharedSecret),
+                .genuine(foreign),
+            ]
+            for (number, answer) in answers.enumerated() {
+                bench.apple.answer(answer)
+                while !bench.worker.refusals.isDue { await Task.yield() }
+                let submission = refused("r\(number)", as: .malformed, in: bench)
+                try await bench.work(on: bench.item(submission, offset: Int64(number)))
+                await bench.worker.refusals.waitUntilIdle()
+                #expect(bench.apple.asked == number + 1)
+            }
+            #expect(disputed(bench, .malformedReceipt) == 0 && bench.ledger.decisions.isEmpty)
+            #expect(outcomes(bench, .rejected, .malformedReceipt) == answers.count)
+        }
+    }
+
+    @Test("only receipts are put to Apple, a few, and one a minute of one player")
+    func sampled() async throws {
+        try await with(perMinute: 1) { bench in
+            let jws = Submission(
+                submissionID: "j", playerID: "p", bundleID: ParkingBench.bundle, proof: .signedTransaction("a.b.c"))
+            bench.proofs.read(jws.proof, as: .read(nil, .forged))
+            try await bench.work(on: bench.item(jws))
+            let junk = Submission(
+                submissionID: "k", playerID: "p", bundleID: ParkingBench.bundle,
+                proof: .receipt(Base64.encode(Array("com.urus.iap.1".utf8))))
+            try await bench.work(on: bench.item(junk, offset: 2))
+            await bench.worker.refusals.waitUntilIdle()
+            #expect(bench.apple.asked == 0)
+            for offset in Int64(3)...6 {
+                let submission = refused("r\(offset)", as: .malformed, in: bench)
+                try await bench.work(on: bench.item(submission, offset: offset))
+            }
+            await bench.worker.refusals.waitUntilIdle()
+            #expect(bench.apple.asked == 1)
+        }
+    }
+
+    @Test("none is begun once the worker stops")
+    func stopped() async throws {
+        try await with { bench in
+            await bench.worker.refusals.stop()
+            try await bench.work(on: bench.item(refused("r", as: .malformed, in: bench)))
+            await bench.worker.refusals.waitUntilIdle()
+            #expect(bench.apple.asked == 0)
+        }
+    }
+
+    @Test("with local_refusals: ask Apple decides, as for any receipt that is not provable")
+    func askedFirst() async throws {
+        try await with { bench in
+            var app = ParkingBench.app
+            app.announcements.asksBeforeRefusing = true
+            let catalog = Catalog(version: 2, apps: [app])
+            bench.catalog.update { $0 = catalog }
+            bench.apple.answer(ParkingBench.genuine)
+            for (offset, reading) in [ProofReading.malformed, .read(nil, .forged)].enumerated() {
+                let submission = refused("r\(offset)", as: reading, in: bench)
+                try await bench.work(on: bench.item(submission, offset: Int64(offset)))
+            }
+            #expect(bench.apple.asked == 2)
+            #expect(bench.ledger.decisions.map(\.isSecond) == [false, false])
+            #expect(disputed(bench, .malformedReceipt) == 0)
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import Fulfillment
+import Operations
+import Testing
+
+@testable import Pipeline
+
+@Suite("The turn of one isolated record")
+struct IsolationTurnTests {
+    private let notifications = IsolationTurn.Member.topic("notifications")
+    private let accounts = IsolationTurn.Member.topic("accounts")
+
+    @Test("members work side by side while nobody isolates")
+    func together() {
+        let turn = IsolationTurn()
+        #expect(turn.begin(notifications) && turn.begin(accounts))
+        #expect(!turn.isWanted(byOthersThan: .submissions))
+    }
+
+    @Test("it comes once what the others began has ended, and nothing begins meanwhile")
+    func exclusive() {
+        let turn = IsolationTurn()
+        #expect(turn.begin(accounts))
+        #expect(!turn.take(notifications), "submissions and accounts are under way")
+        #expect(!turn.begin(accounts) && turn.isWanted(byOthersThan: .submissions))
+        turn.ended(.submissions)
+        #expect(!turn.take(notifications))
+        turn.ended(accounts)
+        #expect(turn.take(notifications) && turn.take(notifications))
+        #expect(!turn.begin(.submissions) && !turn.begin(accounts))
+        turn.pass(notifications)
+        #expect(turn.begin(.submissions) && turn.begin(accounts))
+    }
+
+    @Test("whoever asked first has it first, and who asks again is behind the others")
+    func firstComeFirstServed() {
+        let turn = IsolationTurn()
+        #expect(turn.take(.submissions), "its own work is no obstacle")
+        #expect(!turn.take(notifications) && !turn.isWanted(byOthersThan: .submissions))
+        turn.pass(.submissions)
+        #expect(!turn.take(.submissions), "the other is first now")
+        #expect(turn.isWanted(byOthersThan: .submissions))
+        turn.ended(.submissions)
+        #expect(turn.take(notifications))
+        turn.pass(notifications)
+        #expect(!turn.take(notifications) && turn.take(.submissions))
+    }
+
+    @Test("who gives up asking stops nobody")
+    func givesUp() {
+        let gauge = Gauge()
+        let turn = IsolationTurn(gauge: gauge)
+        #expect(!turn.take(notifications) && !turn.take(accounts))
+        turn.pass(notifications)
+        #expect(gauge.value == 1, "the other still waits")
+        turn.pass(accounts)
+        #expect(gauge.value == 0)
+        #expect(turn.begin(.submissions) && turn.begin(accounts))
+    }
+}

@@ -1,0 +1,207 @@
+import Encodings
+import Fulfillment
+import Identifiers
+import Synchronization
+import TestSupport
+import Testing
+import Timestamps
+
+@testable import Pipeline
+
+@Suite("What Apple is asked about a subscription")
+struct SubscriptionQuestionTests {
+    private static let bundle: BundleID = "com.example.game"
+    private static let day: Int64 = 86_400_000
+    private static let start = Timestamp(milliseconds: 1_795_176_000_000)
+
+    /// Answers with the same, and knows what it was asked.
+    private final class Receipts: ReceiptVerifier {
+        let answer: AppleAnswer
+        let asked = Mutex<[VerificationRequest]>([])
+
+        init(_ answer: AppleAnswer) { self.answer = answer }
+
+        func verify(_ request: VerificationRequest) async -> AppleAnswer {
+            asked.withLock { $0.append(request) }
+            return answer
+        }
+    }
+
+    private static func app(hasServerAPI: Bool, isLate: Bool = false) -> AppPolicy {
+        var app = AppPolicy(bundleID: bundle)
+        if hasServerAPI {
+            app.serverAPI = ServerAPICredentials(issuerID: "i", keyID: "k", privateKeySetting: "s")
+        } else {
+            app.announcements.renewals = .follow
+            app.sharedSecretSetting = "SECRET"
+        }
+        var product = Product(id: "monthly", kind: .autoRenewableSubscription)
+        product.grantsLatePeriods = isLate
+        app.products["monthly"] = product
+        return app
+    }
+
+    private static func period(_ id: String, from day: Int64) -> StorePurchase {
+        var purchase = StorePurchase(
+            transactionID: Identifier(id), originalTransactionID: "1000", productID: "monthly", quantity: 5,
+            purchasedAt: start.adding(milliseconds: day * Self.day),
+            expiresAt: start.adding(milliseconds: (day + 30) * Self.day))
+        purchase.type = .known(.autoRenewableSubscription)
+        return purchase
+    }
+
+    private static func told(_ id: String, from day: Int64, at toldDay: Int64) -> NotifiedTransaction {
+        var transaction = NotifiedTransaction(
+            purchase: period(id, from: day), kind: .autoRenewableSubscription, bundleID: bundle,
+            environment: .production)
+        transaction.signedAt = start.adding(milliseconds: toldDay * Self.day)
+        transaction.subscriptionGroupID = "20"
+        return transaction
+    }
+
+    private static func status(
+        _ id: String, from day: Int64, _ state: SubscriptionState, at toldDay: Int64
+    ) -> SubscriptionStatus {
+        SubscriptionStatus(
+            subscriptionGroupID: "20", state: state, transaction: told(id, from: day, at: toldDay),
+            renewal: RenewalInfo(
+                originalTransactionID: "1000", renewalProductID: "monthly", willRenew: true, environment: .production,
+                signedAt: start.adding(milliseconds: toldDay * Self.day)))
+    }
+
+    /// Of the first period.
+    private static func leased(receipt: String? = nil) -> LeasedSubscription {
+        var fact = SubscriptionFact(
+            originalTransactionID: "1000", bundleID: bundle, environment: .production, productID: "monthly",
+            state: .active, toldAt: start)
+        fact.periodBeganAt = start
+        fact.expiresAt = start.adding(milliseconds: 30 * day)
+        return LeasedSubscription(Subscription(fact, player: "p"), receipt: receipt, lease: 1)
+    }
+
+    private func ask(
+        _ app: AppPolicy, _ leased: LeasedSubscription, _ receipts: Receipts = Receipts(.blocked(.request)),
+        _ queries: InMemoryStoreQueries = InMemoryStoreQueries()
+    ) async -> SubscriptionQuestion.Answer {
+        await SubscriptionQuestion(leased, app, verifier: receipts, queries: queries)
+            .ask(now: { Self.start.adding(milliseconds: 31 * Self.day) })
+    }
+
+    private func found(_ answer: SubscriptionQuestion.Answer) throws -> SubscriptionFindings {
+        guard case .found(let findings) = answer else { throw Unexpected() }
+        return findings
+    }
+
+    private struct Unexpected: Error {}
+
+    @Test("with the App Store Server API its statuses: the next period is told, and nothing else is asked")
+    func statuses() async throws {
+        let queries = InMemoryStoreQueries()
+        queries.register([Self.status("1001", from: 30, .active, at: 31)], of: "1000")
+        let findings = try found(
+            await ask(Self.app(hasServerAPI: true), Self.leased(), Receipts(.blocked(.request)), queries))
+        #expect(findings.facts.map(\.state) == [.active] && findings.facts.first?.willRenew == true)
+        #expect(findings.periods.map(\.purchase.transactionID) == ["1001"])
+        let period = try #require(findings.periods.first)
+        #expect(period.purchase.quantity == 1 && period.source == .renewal && period.isRenewal)
+        #expect(period.submissionID == "apple-1001")
+        #expect(queries.asked.map(\.question.endpoint) == [.subscriptionStatuses])
+        #expect(queries.asked.first?.share == .subscriptions)
+    }
+
+    @Test(
+        "where a period in between was missed its history too; it is goods where late ones are",
+        arguments: [true, false])
+    func missed(isLate: Bool) async throws {
+        let queries = InMemoryStoreQueries()
+        queries.register([Self.status("1002", from: 60, .active, at: 62)], of: "1000")
+        queries.register(
+            Self.told("1000", from: 0, at: 62), Self.told("1001", from: 30, at: 62),
+            Self.told("1002", from: 60, at: 62))
+        let app = Self.app(hasServerAPI: true, isLate: isLate)
+        let findings = try found(await ask(app, Self.leased(), Receipts(.blocked(.request)), queries))
+        #expect(queries.asked.map(\.question.endpoint) == [.subscriptionStatuses, .transactionHistory])
+        let told = Set(findings.periods.map(\.purchase.transactionID))
+        #expect(told == (isLate ? ["1000", "1001", "1002"] : ["1002"]))
+    }
+
+    @Test(
+        "after a change of the plan in mid-period its history is read where late periods are goods",
+        arguments: [true, false])
+    func changedPlan(isLate: Bool) async throws {
+        let queries = InMemoryStoreQueries()
+        queries.register([Self.status("1002", from: 20, .active, at: 22)], of: "1000")
+        queries.register(
+            Self.told("1000", from: 0, at: 22), Self.told("1001", from: 10, at: 22), Self.told("1002", from: 20, at: 22)
+        )
+        let app = Self.app(hasServerAPI: true, isLate: isLate)
+        let findings = try found(await ask(app, Self.leased(), Receipts(.blocked(.request)), queries))
+        #expect(
+            queries.asked.map(\.question.endpoint)
+                == (isLate ? [.subscriptionStatuses, .transactionHistory] : [.subscriptionStatuses]))
+        #expect(findings.hasReadHistory == isLate)
+    }
+
+    @Test("what was missed before is looked for although the statuses show nothing new, until it was read")
+    func missedBefore() async throws {
+        let queries = InMemoryStoreQueries()
+        queries.register([Self.status("1002", from: 60, .active, at: 62)], of: "1000")
+        queries.register(
+            Self.told("1000", from: 0, at: 62), Self.told("1001", from: 30, at: 62), Self.told("1002", from: 60, at: 62)
+        )
+        let app = Self.app(hasServerAPI: true, isLate: true)
+        var fact = try #require(SubscriptionFact(Self.status("1000", from: 0, .active, at: 0)))
+        var subscription = Subscription(fact, player: "p")
+        fact = try #require(SubscriptionFact(Self.status("1002", from: 60, .active, at: 61)))
+        _ = subscription.hear(fact, app.missedPeriodSearch)
+        let leased = LeasedSubscription(subscription, receipt: nil, lease: 1)
+        queries.fail(.transactionHistory, .notFound)
+        let unread = try found(await ask(app, leased, Receipts(.blocked(.request)), queries))
+        #expect(!unread.hasReadHistory && unread.facts.count == 1, "the statuses count")
+        let findings = try found(await ask(app, leased, Receipts(.blocked(.request)), queries))
+        #expect(findings.hasReadHistory)
+        #expect(findings.periods.map(\.purchase.transactionID).contains("1001"))
+    }
+
+    @Test("else verifyReceipt with the newest receipt, whose newer one is kept")
+    func receipts() async throws {
+        var answer = GenuineReceipt(
+            bundleID: Self.bundle, environment: .production,
+            purchases: [Self.period("1000", from: 0)], holdsAutoRenewable: true)
+        answer.answeredAt = Self.start.adding(milliseconds: 31 * Self.day)
+        answer.latestReceipt = "BBBB"
+        answer.renewals = [
+            RenewalInfo(
+                originalTransactionID: "1000", willRenew: true, isInBillingRetry: true, environment: .production,
+                signedAt: Self.start.adding(milliseconds: 31 * Self.day))
+        ]
+        let receipts = Receipts(.genuine(answer))
+        let findings = try found(await ask(Self.app(hasServerAPI: false), Self.leased(receipt: "AAAA"), receipts))
+        #expect(findings.facts.map(\.state) == [.billingRetry])
+        #expect(findings.periods.isEmpty && findings.receipt == Base64.decode("BBBB".utf8))
+        let asked = receipts.asked.withLock { $0 }
+        #expect(asked.map(\.receipt) == ["AAAA"] && asked.allSatisfy { $0.isRetry && $0.isProven })
+    }
+
+    @Test("trouble is no answer: it is asked again later, at Apple's time where it names one")
+    func trouble() async throws {
+        let queries = InMemoryStoreQueries()
+        let until = Self.start.adding(milliseconds: 31 * Self.day + 600_000)
+        queries.fail(
+            .subscriptionStatuses, .trouble(AppleAnswer.Trouble(.rateLimited, retryNotBefore: until)), .notFound)
+        let app = Self.app(hasServerAPI: true)
+        guard case .later(let seconds) = await ask(app, Self.leased(), Receipts(.blocked(.request)), queries) else {
+            throw Unexpected()
+        }
+        #expect(seconds >= 660)
+        let unknown = try found(await ask(app, Self.leased(), Receipts(.blocked(.request)), queries))
+        #expect(unknown == SubscriptionFindings())
+    }
+
+    @Test("without anything to ask with, nobody is asked")
+    func nothing() async throws {
+        let receipts = Receipts(.blocked(.request))
+        let findings = try found(await ask(Self.app(hasServerAPI: false), Self.leased(), receipts))
+        #expect(findings == SubscriptionFindings() && receipts.asked.withLock { $0.isEmpty })
+    }
+}

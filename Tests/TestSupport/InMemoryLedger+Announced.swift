@@ -1,0 +1,230 @@
+import Fulfillment
+import Identifiers
+import Synchronization
+import Timestamps
+
+struct AnnouncedRow {
+    enum State: Equatable {
+        case waiting
+        case decided(AnnouncedOutcome.State)
+    }
+
+    let purchase: AnnouncedPurchase
+    var state = State.waiting
+    var reason: String?
+    var awaitsSubmission: Bool
+    var hasEvidence = true
+    var catalogVersion: Int64 = 0
+    var timesHeld: Int32 = 0
+    var lease: Int64?
+
+    var isOpen: Bool { state == .waiting || isUnclaimed }
+    var isUnclaimed: Bool { state == .decided(.unclaimed) || state == .decided(.ignored) }
+    /// By a hold, which may end without a grant.
+    var isHeld: Bool { hasEvidence && (state == .decided(.held) || state == .decided(.claimed)) }
+
+    mutating func becomeDue() {
+        state = .waiting
+        reason = nil
+        awaitsSubmission = false
+        lease = nil
+    }
+
+    mutating func end(_ outcome: AnnouncedOutcome, catalogVersion version: Int64) {
+        state = .decided(outcome.state)
+        reason = outcome.reason
+        catalogVersion = max(catalogVersion, version)
+        lease = nil
+        if outcome.state == .held { timesHeld += 1 }
+        hasEvidence = hasEvidence && outcome.state != .granted
+    }
+
+    /// A grant leaves nothing to be judged.
+    mutating func endByGrant() {
+        if state != .decided(.held) { end(AnnouncedOutcome(of: purchase, .claimed), catalogVersion: 0) }
+        hasEvidence = false
+    }
+}
+
+struct AnnouncedRows {
+    var rows: [StoreTransactionID: AnnouncedRow] = [:]
+    var accounts: [AccountTokenKey: ReceivedAccount] = [:]
+    var grantsSince: [BundleID: Timestamp] = [:]
+    /// As if the wait for a submission had passed for all that came before.
+    var isPatienceOver = false
+    /// Of each subscription without an owner.
+    var unownedSubscriptions: [StoreTransactionID: UnownedSubscription] = [:]
+
+    /// After its hold has ended without a grant.
+    mutating func reopen(_ transaction: StoreTransactionID, refusedFor reason: Reason?) {
+        guard let row = rows[transaction], row.isHeld else { return }
+        rows[transaction]?.becomeDue()
+        guard let reason else { return }
+        rows[transaction]?.end(
+            AnnouncedOutcome(of: row.purchase, .refused, reason: reason.rawValue), catalogVersion: 0)
+    }
+
+    mutating func claim(by settlement: Settlement) {
+        claim(settlement.grants.map(\.purchase), isGrant: true)
+        claim(settlement.holds.map(\.purchase), isGrant: false)
+    }
+
+    mutating func claim(_ purchases: [StorePurchase], isGrant: Bool) {
+        for purchase in purchases {
+            if isGrant, let row = rows[purchase.transactionID], row.isOpen || row.isHeld {
+                rows[purchase.transactionID]?.endByGrant()
+            }
+            for (id, row) in rows where row.isOpen {
+                if id == purchase.transactionID {
+                    rows[id]?.end(AnnouncedOutcome(of: row.purchase, .claimed), catalogVersion: 0)
+                } else if isGrant, row.purchase.isLaterPeriod(of: purchase.originalTransactionID) {
+                    rows[id]?.becomeDue()
+                }
+            }
+        }
+    }
+}
+
+extension AnnouncedPurchase {
+    fileprivate func isLaterPeriod(of original: StoreTransactionID) -> Bool {
+        isRenewal && (purchase.originalTransactionID == original || previousOriginalTransactionID == original)
+    }
+}
+
+extension InMemoryLedger: AnnouncedPurchases {
+    public func leaseDue(under catalog: Catalog, limit: Int) async throws -> [LeasedAnnouncement] {
+        state.withLock { state in
+            for app in catalog.apps.values
+            where app.announcements.missedPurchases == .grant && state.announced.grantsSince[app.bundleID] == nil {
+                // Long ago: a test says when it is to be.
+                state.announced.grantsSince[app.bundleID] = Timestamp(milliseconds: 0)
+            }
+            let due = state.announced.rows.filter { _, row in
+                guard row.lease == nil else { return false }
+                if row.state == .waiting { return !row.awaitsSubmission || state.announced.isPatienceOver }
+                return row.isUnclaimed && row.hasEvidence && row.catalogVersion < catalog.version
+            }
+            return due.keys.sorted().prefix(limit).compactMap { id in
+                let lease = state.nextLease()
+                state.announced.rows[id]?.lease = lease
+                return state.announced.rows[id].map {
+                    LeasedAnnouncement(purchase: $0.purchase, timesHeld: $0.timesHeld, lease: lease)
+                }
+            }
+        }
+    }
+
+    public func deliver(
+        _ leased: [LeasedAnnouncement], under catalog: Catalog, at now: Timestamp
+    ) async throws -> [AnnouncedOutcome] {
+        state.withLock { state in leased.compactMap { state.deliver($0, under: catalog, at: now) } }
+    }
+
+    /// As whoever tells of them enters them.
+    public func announce(_ purchases: [AnnouncedPurchase]) {
+        state.withLock { state in
+            for var purchase in purchases where state.announced.rows[purchase.purchase.transactionID] == nil {
+                purchase.isRenewal = purchase.isRenewal || purchase.previousOriginalTransactionID != nil
+                let id = purchase.purchase.transactionID
+                let hasOwner = state.isLetIn(purchase)
+                var row = AnnouncedRow(purchase: purchase, awaitsSubmission: !(purchase.isRenewal && hasOwner))
+                if state.view.grants[id] != nil {
+                    row.endByGrant()
+                } else if state.view.holds[id] != nil {
+                    row.end(AnnouncedOutcome(of: purchase, .claimed), catalogVersion: 0)
+                }
+                state.announced.rows[id] = row
+            }
+        }
+    }
+
+    /// As if all had waited for their submissions long enough.
+    public func endPatience() { state.withLock { $0.announced.isPatienceOver = true } }
+
+    public func player(of token: AccountTokenKey) -> PlayerID? {
+        state.withLock { $0.announced.accounts[token]?.account.player }
+    }
+
+    public func setGrantsSince(_ time: Timestamp, of bundleID: BundleID) {
+        state.withLock { $0.announced.grantsSince[bundleID] = time }
+    }
+}
+
+extension ReceivedAccount {
+    fileprivate func isAhead(of other: ReceivedAccount) -> Bool {
+        partition == other.partition
+            ? offset >= other.offset && timestamp >= other.timestamp : timestamp > other.timestamp
+    }
+}
+
+extension InMemoryLedger: PlayerAccounts {
+    public func apply(_ accounts: [ReceivedAccount]) async throws -> Durable<[AppliedAccount]> {
+        state.withLock { state in
+            for account in accounts {
+                let token = account.account.token
+                if let known = state.announced.accounts[token], known.isAhead(of: account) { continue }
+                state.announced.accounts[token] = account
+                state.view.tokens[token, default: AccountTokenFacts()].told = account.account.player
+                for (id, row) in state.announced.rows where row.isUnclaimed && row.purchase.tokenKey == token {
+                    state.announced.rows[id]?.becomeDue()
+                }
+            }
+        }
+        return Durable(accounts.map { _ in .applied }, in: nil)
+    }
+}
+
+extension InMemoryLedger.State {
+    func isLetIn(_ original: StoreTransactionID) -> Bool {
+        refunds.grants.values.contains { $0.originalTransactionID == original || $0.transactionID == original }
+    }
+
+    fileprivate func isLetIn(_ told: AnnouncedPurchase) -> Bool {
+        refunds.grants.values.contains {
+            told.isLaterPeriod(of: $0.originalTransactionID ?? $0.transactionID)
+                || told.isLaterPeriod(of: $0.transactionID)
+        }
+    }
+
+    fileprivate mutating func deliver(
+        _ leased: LeasedAnnouncement, under catalog: Catalog, at now: Timestamp
+    ) -> AnnouncedOutcome? {
+        let purchase = leased.purchase
+        let id = purchase.purchase.transactionID
+        guard let row = announced.rows[id], row.lease == leased.lease, row.isOpen else { return nil }
+        let original = purchase.purchase.originalTransactionID
+        let ownership = AnnouncedOwnership(
+            owner: view.claims[original]?.player
+                ?? purchase.previousOriginalTransactionID.flatMap { view.claims[$0]?.player },
+            isLetIn: isLetIn(purchase),
+            told: purchase.tokenKey.flatMap { announced.accounts[$0]?.account.player },
+            grantsSince: announced.grantsSince[purchase.evidence.bundleID],
+            isRefunded: view.refunds[
+                RefundKey(
+                    transactionID: id, bundleID: purchase.evidence.bundleID,
+                    environment: purchase.evidence.environment)] != nil)
+        let outcome: AnnouncedOutcome
+        switch leased.judge(under: catalog, ownership, at: now) {
+        case .deliver(let decision): outcome = settle(leased, decision)
+        case .erased(let pseudonym): outcome = AnnouncedOutcome(erased: purchase, pseudonym)
+        case .refused(let reason, let player):
+            outcome = AnnouncedOutcome(of: purchase, .refused, reason: reason.rawValue, player: player)
+        case .unclaimed(let reason): outcome = AnnouncedOutcome(of: purchase, .unclaimed, reason: reason.rawValue)
+        case .ignored: outcome = AnnouncedOutcome(of: purchase, .ignored)
+        }
+        announced.rows[id]?.end(outcome, catalogVersion: catalog.version)
+        return outcome
+    }
+
+    private mutating func settle(_ leased: LeasedAnnouncement, _ decision: PendingDecision) -> AnnouncedOutcome {
+        let settlement = decision.settle(in: &view)
+        for grant in settlement.grants { enter(grant, of: decision) }
+        for hold in settlement.holds { holds[hold.purchase.transactionID] = HoldRow(hold, of: decision) }
+        announced.claim(by: settlement)
+        var outcome = leased.outcome(of: settlement, for: decision)
+        outcome.subscriptions = hear(decision)
+        let partition = InMemoryLedger.Partition(topic: LeasedAnnouncement.topic, number: 0)
+        for event in outcome.owned { outbox.append(OutboxRow(event, traceparent: nil, of: partition)) }
+        return outcome
+    }
+}

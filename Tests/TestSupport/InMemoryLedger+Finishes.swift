@@ -1,0 +1,75 @@
+import Fulfillment
+import Synchronization
+
+struct FinishEntry {
+    let bundleID: BundleID
+    let environment: StoreEnvironment
+    let eventID: NameBasedUUID
+    var isDue = true
+    var isPastItsTime = false
+    var lease: Int64?
+    var result: FinishResult?
+}
+
+extension InMemoryLedger: OwedFinishes {
+    public func leaseDueFinishes(limit: Int) async throws -> [LeasedFinish] {
+        state.withLock { $0.leaseFinishes(limit: limit) }
+    }
+
+    public func end(_ finish: LeasedFinish, as result: FinishResult) async throws {
+        state.withLock { state in
+            state.change(finish) { entry in
+                entry.lease = nil
+                entry.result = result
+            }
+        }
+    }
+
+    public func release(_ finish: LeasedFinish) async throws {
+        state.withLock { $0.change(finish) { $0.lease = nil } }
+    }
+
+    /// As if all workers had died long ago.
+    public func endFinishLeases() {
+        state.withLock { state in for id in state.finishes.keys { state.finishes[id]?.lease = nil } }
+    }
+
+    /// As if a week had passed.
+    public func ageFinishes() {
+        state.withLock { state in for id in state.finishes.keys { state.finishes[id]?.isPastItsTime = true } }
+    }
+
+    /// What became of each that was entered; nil where it is open.
+    public var finishResults: [StoreTransactionID: FinishResult?] { state.withLock { $0.finishes.mapValues(\.result) } }
+}
+
+extension InMemoryLedger.State {
+    mutating func enter(_ finish: Settlement.Finish, of decision: PendingDecision) {
+        guard finishes[finish.transactionID] == nil else { return }
+        finishes[finish.transactionID] = FinishEntry(
+            bundleID: decision.submission.bundleID, environment: decision.environment, eventID: finish.eventID)
+    }
+
+    fileprivate mutating func leaseFinishes(limit: Int) -> [LeasedFinish] {
+        let owed = Set(outbox.map(\.event.eventID))
+        let due = finishes.filter {
+            $0.value.result == nil && $0.value.lease == nil && !owed.contains($0.value.eventID)
+        }
+        return due.keys.sorted().prefix(limit).compactMap { id in
+            let lease = nextLease()
+            finishes[id]?.lease = lease
+            return finishes[id].map { entry in
+                LeasedFinish(
+                    transactionID: id, bundleID: entry.bundleID, environment: entry.environment,
+                    isPastItsTime: entry.isPastItsTime, lease: lease)
+            }
+        }
+    }
+
+    /// Nothing where the lease is over.
+    fileprivate mutating func change(_ finish: LeasedFinish, _ body: (inout FinishEntry) -> Void) {
+        guard var entry = finishes[finish.transactionID], entry.lease == finish.lease else { return }
+        body(&entry)
+        finishes[finish.transactionID] = entry
+    }
+}

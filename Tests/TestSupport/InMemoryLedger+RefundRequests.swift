@@ -1,0 +1,148 @@
+import Fulfillment
+import Identifiers
+import Synchronization
+import Timestamps
+
+struct RefundRequestEntry {
+    let request: RefundRequest
+    var lease: Int64?
+    var result: ConsumptionResult?
+    var answer: ConsumptionAnswer?
+}
+
+struct ConsumptionReportKey: Hashable {
+    let transactionID: StoreTransactionID
+    let bundleID: BundleID
+}
+
+extension InMemoryLedger: OpenRefundRequests {
+    public func leaseDueRequests(limit: Int, waitSeconds: Double) async throws -> [LeasedRefundRequest] {
+        state.withLock { $0.leaseRequests(limit: limit, isWaiting: waitSeconds > 0) }
+    }
+
+    public func end(
+        _ request: LeasedRefundRequest, as result: ConsumptionResult, answer: ConsumptionAnswer?
+    ) async throws {
+        state.withLock { state in
+            state.change(request) { entry in
+                entry.lease = nil
+                entry.result = result
+                entry.answer = answer
+            }
+        }
+    }
+
+    public func release(_ request: LeasedRefundRequest) async throws {
+        state.withLock { $0.change(request) { $0.lease = nil } }
+    }
+
+    public func enter(_ reports: [ConsumptionReport]) async throws -> Durable<[EnteredReport]> {
+        state.withLock { state in
+            for report in reports {
+                let key = ConsumptionReportKey(transactionID: report.transactionID, bundleID: report.bundleID)
+                state.refundQuestions.reports[key] = report.content
+                for id in state.refundQuestions.requests.keys where state.refundQuestions.requests[id]?.key == key {
+                    if state.refundQuestions.requests[id]?.result == .notConsented {
+                        state.refundQuestions.requests[id]?.result = nil
+                    }
+                }
+            }
+        }
+        return Durable(reports.map { _ in .entered }, in: nil)
+    }
+
+    /// As the notification of Apple's enters it. Nil where its transaction is unknown, or it was entered before.
+    @discardableResult
+    public func enter(_ request: RefundRequest, at now: Timestamp) -> OutcomeEvent? {
+        state.withLock { $0.enter(request, at: now) }
+    }
+
+    /// As if all workers had died long ago.
+    public func endRefundRequestLeases() {
+        state.withLock { state in
+            for id in state.refundQuestions.requests.keys { state.refundQuestions.requests[id]?.lease = nil }
+        }
+    }
+
+    /// How a request ended, and what Apple was told.
+    public func ending(of id: Identifier) -> (result: ConsumptionResult, answer: ConsumptionAnswer?)? {
+        state.withLock { state in
+            state.refundQuestions.requests[id].flatMap { entry in entry.result.map { ($0, entry.answer) } }
+        }
+    }
+}
+
+extension RefundRequestEntry {
+    fileprivate var key: ConsumptionReportKey {
+        ConsumptionReportKey(transactionID: request.transactionID, bundleID: request.bundleID)
+    }
+}
+
+extension InMemoryLedger.State {
+    private func granted(_ request: RefundRequest) -> GrantedPurchase? {
+        let grant =
+            refunds.grants[request.transactionID]
+            ?? refunds.grantedUnder[request.originalTransactionID].flatMap { refunds.grants[$0] }
+        return grant.flatMap {
+            $0.bundleID == request.bundleID && $0.environment == request.environment ? $0 : nil
+        }
+    }
+
+    private func held(_ request: RefundRequest) -> LedgerView.Hold? {
+        guard holds[request.transactionID]?.decision.submission.bundleID == request.bundleID else { return nil }
+        return view.holds[request.transactionID]
+    }
+
+    fileprivate mutating func enter(_ request: RefundRequest, at now: Timestamp) -> OutcomeEvent? {
+        let player =
+            granted(request)?.player ?? held(request)?.player
+            ?? view.refusals[request.transactionID]?.sorted().last
+        guard let player, refundQuestions.requests[request.id] == nil else { return nil }
+        refundQuestions.requests[request.id] = RefundRequestEntry(request: request)
+        let event = OutcomeEvent.refundRequested(request, by: player, at: now)
+        let partition = InMemoryLedger.Partition(topic: "app-store-notifications", number: -1)
+        outbox.append(OutboxRow(event, traceparent: nil, of: partition))
+        return event
+    }
+
+    fileprivate mutating func leaseRequests(limit: Int, isWaiting: Bool) -> [LeasedRefundRequest] {
+        let due = refundQuestions.requests.filter { _, entry in
+            entry.result == nil && entry.lease == nil && (!isWaiting || refundQuestions.reports[entry.key] != nil)
+        }
+        return due.keys.sorted().prefix(limit).compactMap { id in
+            let lease = nextLease()
+            refundQuestions.requests[id]?.lease = lease
+            return refundQuestions.requests[id].map { entry in
+                LeasedRefundRequest(
+                    request: entry.request, delivery: delivery(of: entry.request),
+                    report: refundQuestions.reports[entry.key], lease: lease)
+            }
+        }
+    }
+
+    private func delivery(of request: RefundRequest) -> LeasedRefundRequest.Delivery {
+        if let grant = granted(request) {
+            if grant.revocations.revokedUnits(of: grant.quantity) >= grant.quantity { return .revoked }
+            let event = OutcomeEvent.eventID(.granted, transaction: grant.transactionID, revision: 1)
+            return .granted(isAcknowledged: !outbox.contains { $0.event.eventID == event })
+        }
+        let key = RefundKey(
+            transactionID: request.transactionID, bundleID: request.bundleID, environment: request.environment)
+        if view.refunds[key]?.milliPercent == GrantRevocations.whole { return .revoked }
+        let isKnown = held(request) != nil || view.refusals[request.transactionID] != nil
+        return isKnown ? .undelivered : .unknown
+    }
+
+    /// Nothing where the lease is over.
+    fileprivate mutating func change(_ request: LeasedRefundRequest, _ body: (inout RefundRequestEntry) -> Void) {
+        guard var entry = refundQuestions.requests[request.request.id], entry.lease == request.lease else { return }
+        body(&entry)
+        refundQuestions.requests[request.request.id] = entry
+    }
+}
+
+/// What players ask Apple for, and what the game says of it.
+struct RefundQuestions {
+    var requests: [Identifier: RefundRequestEntry] = [:]
+    var reports: [ConsumptionReportKey: ConsumptionReport.Content] = [:]
+}

@@ -1,0 +1,146 @@
+import Encodings
+import Fulfillment
+import Identifiers
+import Synchronization
+import Timestamps
+
+struct SubscriptionRow {
+    var subscription: Subscription
+    var receipt: [UInt8]?
+    var lease: Int64?
+}
+
+extension InMemoryLedger: FollowedSubscriptions {
+    public func leaseDue(room: [(app: BundleID, most: Int)], limit: Int) async throws -> [LeasedSubscription] {
+        let now = clock()
+        return state.withLock { state in
+            var leased: [LeasedSubscription] = []
+            for (app, most) in room where most > 0 {
+                let due = state.subscriptions.values.filter { row in
+                    row.subscription.bundleID == app && row.lease == nil
+                        && row.subscription.check.dueAt.map { $0 <= now } ?? false
+                }
+                let first = due.sorted { $0.due < $1.due }.prefix(min(most, limit - leased.count))
+                for row in first { leased.append(state.lease(row)) }
+            }
+            return leased
+        }
+    }
+
+    public func settle(_ check: SubscriptionCheck, catalog: Catalog) async throws -> [OutcomeEvent] {
+        let events = state.withLock { $0.settle(check, catalog) }
+        announce(check.findings.periods)
+        return events
+    }
+
+    public func reschedule(_ leased: LeasedSubscription, dueAfterSeconds: Double) async throws {
+        let due = clock().adding(milliseconds: Int64(dueAfterSeconds * 1000))
+        state.withLock { state in
+            state.change(leased) { $0.subscription.check.dueAt = due }
+        }
+    }
+
+    public func endLease(of leased: LeasedSubscription) async throws {
+        state.withLock { state in state.change(leased) { _ in } }
+    }
+
+    public func known(_ originals: [StoreTransactionID]) async throws -> [Subscription] {
+        state.withLock { state in Set(originals).sorted().compactMap { state.subscriptions[$0]?.subscription } }
+    }
+}
+
+extension SubscriptionRow {
+    fileprivate var due: Timestamp { subscription.check.dueAt ?? Timestamp(milliseconds: .max) }
+}
+
+extension InMemoryLedger.State {
+    fileprivate mutating func lease(_ row: SubscriptionRow) -> LeasedSubscription {
+        let lease = nextLease()
+        subscriptions[row.subscription.originalTransactionID]?.lease = lease
+        return LeasedSubscription(row.subscription, receipt: row.receipt.map(Base64.encode), lease: lease)
+    }
+
+    /// Nothing where the lease is over.
+    fileprivate mutating func change(_ leased: LeasedSubscription, _ body: (inout SubscriptionRow) -> Void) {
+        guard var row = subscriptions[leased.originalTransactionID], row.lease == leased.lease else { return }
+        body(&row)
+        row.lease = nil
+        subscriptions[leased.originalTransactionID] = row
+    }
+
+    fileprivate mutating func settle(_ check: SubscriptionCheck, _ catalog: Catalog) -> [OutcomeEvent] {
+        var events: [OutcomeEvent] = []
+        for fact in check.findings.facts where catalog.apps[fact.bundleID]?.followsRenewals == true {
+            events += hear(
+                fact, of: check, catalog.apps[fact.bundleID]?.missedPeriodSearch ?? .never, at: check.at,
+                from: InMemoryLedger.Partition(topic: "", number: 0))
+            if let receipt = check.findings.receipt { subscriptions[fact.originalTransactionID]?.receipt = receipt }
+        }
+        if view.claims[check.leased.originalTransactionID]?.player == nil {
+            change(check.leased) { $0.subscription.check.dueAt = nil }
+        } else if !check.tellsOfIt {
+            change(check.leased) { row in
+                row.subscription.scheduleCheck(after: .known, isCheck: true, at: check.at, jitter: 0)
+            }
+        }
+        return events
+    }
+
+    mutating func hear(_ decision: PendingDecision) -> [OutcomeEvent] {
+        let partition = InMemoryLedger.Partition(
+            topic: decision.position.topic, number: decision.position.partition)
+        var events: [OutcomeEvent] = []
+        for fact in decision.subscriptions.facts {
+            events += hear(fact, of: nil, decision.subscriptions.search, at: decision.decidedAt, from: partition)
+            if let receipt = decision.subscriptions.receipt {
+                subscriptions[fact.originalTransactionID]?.receipt = receipt
+            }
+        }
+        return events
+    }
+
+    private mutating func first(_ fact: SubscriptionFact, of owner: PlayerID) -> SubscriptionRow {
+        var subscription = Subscription(fact, player: owner)
+        if let before = announced.unownedSubscriptions.removeValue(forKey: subscription.originalTransactionID) {
+            subscription.hear(before)
+        }
+        return SubscriptionRow(subscription: subscription)
+    }
+
+    private mutating func hear(
+        _ fact: SubscriptionFact, of check: SubscriptionCheck?, _ search: MissedPeriodSearch, at now: Timestamp,
+        from partition: InMemoryLedger.Partition
+    ) -> [OutcomeEvent] {
+        let isCheck = check != nil
+        let original = fact.originalTransactionID
+        let isPreviousLetIn =
+            fact.previousOriginalTransactionID.map { isLetIn($0) || subscriptions[$0] != nil } ?? false
+        if view.claims[original]?.player == nil, isPreviousLetIn, let previous = fact.previousOriginalTransactionID,
+            let owner = view.claims[previous]?.player
+        {
+            view.claims[original, default: LedgerView.Claim(player: owner)].player = owner
+        }
+        guard let owner = view.claims[original]?.player,
+            subscriptions[original] != nil || isPreviousLetIn || isLetIn(original)
+        else {
+            if announced.unownedSubscriptions[original]?.hear(fact) == nil {
+                announced.unownedSubscriptions[original] = UnownedSubscription(fact)
+            }
+            return []
+        }
+        var row = subscriptions[original] ?? first(fact, of: owner)
+        row.subscription.player = owner
+        let known = subscriptions[original]?.subscription
+        let hearing = known == nil ? .changed : row.subscription.hear(fact, search)
+        if let known, let asked = check?.searched, asked.originalTransactionID == original {
+            row.subscription.endSearch(of: asked, before: known)
+        }
+        row.subscription.scheduleCheck(after: hearing, isCheck: isCheck, at: now, jitter: 0)
+        if isCheck || hearing != .known { row.lease = nil }
+        subscriptions[original] = row
+        guard hearing == .changed else { return [] }
+        let event = OutcomeEvent.subscriptionChanged(row.subscription, at: now)
+        outbox.append(OutboxRow(event, traceparent: nil, of: partition))
+        return [event]
+    }
+}
