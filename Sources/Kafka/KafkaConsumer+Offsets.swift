@@ -1,4 +1,5 @@
 import CRDKafka
+import Dispatch
 
 extension KafkaConsumer {
     /// Receives the outcome of each asynchronous commit, from within `poll` (or `close`); on success the next offsets
@@ -33,12 +34,36 @@ extension KafkaConsumer {
         _ partition: TopicPartition,
         timeoutMilliseconds: Int32
     ) throws(KafkaError) -> (low: Int64, high: Int64) {
-        var low: Int64 = 0
-        var high: Int64 = 0
-        let code = rd_kafka_query_watermark_offsets(
-            try handle().pointer, partition.topic, partition.partition, &low, &high, timeoutMilliseconds)
-        try KafkaError.check(code)
-        return (low, high)
+        let found = try watermarks([partition], timeoutMilliseconds: timeoutMilliseconds)
+        guard let marks = found[partition] else { throw KafkaError(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) }
+        return marks
+    }
+
+    /// The same of several; those that no broker tells of are left out. Blocks, and no longer than that, as
+    /// `rd_kafka_query_watermark_offsets` may: seen with 2.0.2, it waits for a broker that went away while it asked.
+    public func watermarks(
+        _ partitions: [TopicPartition],
+        timeoutMilliseconds: Int32
+    ) throws(KafkaError) -> [TopicPartition: (low: Int64, high: Int64)] {
+        let deadline = DispatchTime.now() + .milliseconds(Int(timeoutMilliseconds))
+        let lows = try listOffsets(partitions, at: Int64(RD_KAFKA_OFFSET_BEGINNING), until: deadline)
+        let highs = try listOffsets(partitions, at: Int64(RD_KAFKA_OFFSET_END), until: deadline)
+        var marks: [TopicPartition: (low: Int64, high: Int64)] = [:]
+        for (partition, low) in lows {
+            if let high = highs[partition] { marks[partition] = (low, high) }
+        }
+        return marks
+    }
+
+    /// - Parameter time: Unix milliseconds, or the log's beginning or end: Kafka's ListOffsets asks for those like for times.
+    private func listOffsets(
+        _ partitions: [TopicPartition], at time: Int64, until deadline: DispatchTime
+    ) throws(KafkaError) -> [TopicPartition: Int64] {
+        let list = PartitionList(Dictionary(partitions.map { ($0, time) }, uniquingKeysWith: { first, _ in first }))
+        let left = Int64(bitPattern: deadline.uptimeNanoseconds &- DispatchTime.now().uptimeNanoseconds) / 1_000_000
+        try KafkaError.check(
+            rd_kafka_offsets_for_times(try handle().pointer, list.pointer, Int32(clamping: max(1, left))))
+        return list.soundOffsets
     }
 
     /// As of the last fetch of this partition, without the network; nil before the first. `low` is -1 while unknown:

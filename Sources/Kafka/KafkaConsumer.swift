@@ -1,4 +1,5 @@
 import CRDKafka
+import Dispatch
 import Foundation
 
 /// A member of a consumer group, or a reader of partitions named by hand.
@@ -158,11 +159,20 @@ public final class KafkaConsumer {
     /// Destroys the client as a crash would: calls no handler, does not leave the group, commits nothing.
     public func abandon() { release()?.destroy(flags: RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE) }
 
-    /// The same without waiting: librdkafka's threads end when no commit waits for a coordinator any more, which may
-    /// take as long as a session. A process may exit meanwhile.
-    public func abandonInBackground() {
+    /// Leaves the group and destroys the client like `close()`, but calls no handler and waits no longer than that: while
+    /// the coordinator is away librdkafka waits for its answers for as long as a session, or longer. What takes longer
+    /// goes on in the background; a process may exit meanwhile.
+    public func close(withinSeconds seconds: Double) {
         guard let handle = release() else { return }
-        Thread.detachNewThread { handle.destroy(flags: RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE) }
+        let closed = DispatchSemaphore(value: 0)
+        let log = context.log
+        Thread.detachNewThread {
+            let code = rd_kafka_consumer_close(handle.pointer)
+            if code != RD_KAFKA_RESP_ERR_NO_ERROR { log(KafkaLogLine(event: KafkaError(code))) }
+            handle.destroy(flags: RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
+            closed.signal()
+        }
+        _ = closed.wait(timeout: .now() + seconds)
     }
 
     private func release() -> ClientHandle? {

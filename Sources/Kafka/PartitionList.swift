@@ -38,6 +38,15 @@ struct PartitionList: ~Copyable {
     /// Elements without a real offset (negative: none, or a symbolic one) are left out.
     var offsets: [TopicPartition: Int64] { Self.offsets(pointer) }
 
+    /// Like `offsets`, without the elements that have an error.
+    var soundOffsets: [TopicPartition: Int64] {
+        var offsets: [TopicPartition: Int64] = [:]
+        for element in Self.elements(pointer) where element.offset >= 0 && element.err == RD_KAFKA_RESP_ERR_NO_ERROR {
+            offsets[TopicPartition(element)] = element.offset
+        }
+        return offsets
+    }
+
     /// Like `offsets`.
     var marks: [TopicPartition: CommitMark] {
         var marks: [TopicPartition: CommitMark] = [:]

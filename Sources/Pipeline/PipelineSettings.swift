@@ -47,7 +47,7 @@ enum PipelineLimits {
     /// Before a consumer that is beyond repair is replaced: two that fence one another shall not do so all the time.
     static let replacementSeconds = 5.0
     /// For asking the broker whether newly assigned partitions still have their committed offsets.
-    static let offsetCheckSeconds = 5.0
+    static let offsetCheckMilliseconds: Int32 = 5_000
     /// For asking the database how far newly assigned partitions are durable, while the group waits.
     static let durableReadSeconds = 3.0
     /// After which a commit is sent although the outcome of the last one never came: longer than librdkafka tries.
@@ -57,6 +57,8 @@ enum PipelineLimits {
     /// For the database to take checkpoints, and then for the broker to commit them, where the loop waits for it.
     static let finalCheckpointSeconds = 2.0
     static let finalCommitSeconds = 5.0
+    /// For the broker to hear that a consumer leaves its group. Librdkafka itself would wait for longer.
+    static let closeSeconds = 3.0
     /// Between two tries to name the record that is to be isolated.
     static let namingRetrySeconds = 1.0
     /// What has been isolated in flight for so long is not what kills the process.

@@ -113,4 +113,30 @@ struct ConsumerGroupTests {
             #expect(try other.committed([partition], timeoutMilliseconds: 10_000).isEmpty)
         }
     }
+
+    @Test(
+        "A close with a limit does not wait for a broker that is away, and calls no handler", .timeLimit(.minutes(1)))
+    func closeWithoutBroker() async throws {
+        let cluster = try MockCluster(topics: ["t": 1])
+        let producer = try KafkaProducer(properties: properties(cluster), log: quiet)
+        try await producer.sendNumbers(2, topic: "t")
+        let settings = consumerProperties(cluster, ["session.timeout.ms": "60000"])
+        try await blocking {
+            defer { cluster.close() }
+            producer.close()
+            let member = try KafkaConsumer(properties: settings, log: quiet)
+            let handlers = KafkaConsumer.Rebalance(revoked: { _, _ in Issue.record("called by close") })
+            try member.subscribe(["t"], rebalance: handlers)
+            _ = try member.nextRecords(2)
+            cluster.setBrokerDown(1)
+            // librdkafka's own close waits for the answer to this commit, for as long as the session.
+            #expect(throws: KafkaError.self) {
+                let partition = TopicPartition(topic: "t", partition: 0)
+                try member.commit([partition: CommitMark(offset: 2)], timeoutMilliseconds: 500)
+            }
+            member.close(withinSeconds: 0.5)
+            #expect(member.poll(timeoutMilliseconds: 0) == nil)
+            cluster.setBrokerUp(1)
+        }
+    }
 }

@@ -128,6 +128,23 @@ struct KafkaConsumerTests {
         }
     }
 
+    /// librdkafka 2.0's own call for it waits for the broker, whatever time it is given.
+    @Test("Watermarks are not waited for beyond their time where the broker is slow, and are had afterwards")
+    func slowWatermarks() async throws {
+        try await withConsumer { consumer, cluster in
+            let partitions = [Self.partition, TopicPartition(topic: "t", partition: 1)]
+            let asked = try consumer.watermarks(partitions, timeoutMilliseconds: 10_000)
+            #expect(asked.mapValues { [$0.low, $0.high] } == [partitions[0]: [0, 10], partitions[1]: [0, 0]])
+            cluster.setRoundTripTime(broker: -1, milliseconds: 3_000)
+            let error = #expect(throws: KafkaError.self) {
+                _ = try consumer.watermarks(partitions, timeoutMilliseconds: 200)
+            }
+            #expect(error?.code == KafkaError.Code.timedOut)
+            cluster.setRoundTripTime(broker: -1, milliseconds: 0)
+            #expect(try consumer.watermarks(partitions, timeoutMilliseconds: 30_000).count == 2)
+        }
+    }
+
     @Test("Waking the fetchers loses and repeats nothing, and harms no consumer that is paused, unassigned or closed")
     func wake() async throws {
         try await withConsumer(["queued.max.messages.kbytes": "1"]) { consumer, _ in

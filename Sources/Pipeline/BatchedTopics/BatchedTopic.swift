@@ -45,7 +45,7 @@ enum BatchedTopicLimits {
     static let commitSeconds = 3.0
     /// For the group's offsets, and for a partition's ends.
     static let committedMilliseconds: Int32 = 5000
-    static let watermarkMilliseconds: Int32 = 2000
+    static let watermarkMilliseconds: Int32 = 5000
     /// Between two warnings of the same trouble.
     static let warningSeconds = 300.0
 }

@@ -73,7 +73,7 @@ final class BatchedTopicLoop: @unchecked Sendable {
         try consumer.subscribe(
             [topic.name],
             rebalance: KafkaConsumer.Rebalance(
-                assigned: { [unowned self, unowned consumer] in offsets.assigned($0, consumer) },
+                assigned: { [unowned self, unowned consumer] in offsets.assigned($0, consumer) { isStopped } },
                 revoked: { [unowned self, unowned consumer] in revoked($0, lost: $1, consumer) }))
         offsets.begin()
         fatal = nil
@@ -87,15 +87,14 @@ final class BatchedTopicLoop: @unchecked Sendable {
         }
         offsets.leave(offsets.all)
         if isStopped, !offsets.isCommitUnanswered { offsets.commit(offsets.all, consumer) }
-        // Closing calls the revoke handler, which has nothing left to commit.
         forget(offsets.all, lost: fatal != nil)
-        // It waits for a commit that is still under way, for as long as a session. Nobody hears us leave then anyway.
-        if offsets.isCommitUnanswered { consumer.abandonInBackground() } else { consumer.close() }
+        // Where the commit was not answered nobody hears us leave either.
+        consumer.close(withinSeconds: offsets.isCommitUnanswered ? 0 : PipelineLimits.closeSeconds)
     }
 
     private var mustEnd: Bool { offsets.mustRejoin || fatal != nil }
 
-    /// Within `poll` or `close`: the last place to commit.
+    /// Within `poll`: the last place to commit.
     private func revoked(_ partitions: [TopicPartition], lost: Bool, _ consumer: KafkaConsumer) {
         offsets.leave(partitions)
         if !lost { offsets.commit(partitions, consumer) }

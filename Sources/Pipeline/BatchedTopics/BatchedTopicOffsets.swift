@@ -64,7 +64,10 @@ final class BatchedTopicOffsets {
 
 extension BatchedTopicOffsets {
     /// Within `poll`, before fetching begins. What is not returned starts where Kafka's commit says.
-    func assigned(_ assigned: [TopicPartition], _ consumer: KafkaConsumer) -> [TopicPartition: Int64] {
+    /// - Parameter isStopping: nothing will be fetched: a broker or a database that is away is not waited for.
+    func assigned(
+        _ assigned: [TopicPartition], _ consumer: KafkaConsumer, isStopping: () -> Bool
+    ) -> [TopicPartition: Int64] {
         gauges.assign(assigned.map { ($0.topic, $0.partition) })
         logger.info(
             "partitions of a topic assigned",
@@ -73,14 +76,19 @@ extension BatchedTopicOffsets {
         // Without the database nothing could be done either.
         guard
             let committed = try? consumer.committedMarks(
-                assigned, timeoutMilliseconds: BatchedTopicLimits.committedMilliseconds),
+                assigned, timeoutMilliseconds: BatchedTopicLimits.committedMilliseconds), !isStopping(),
             let stored = checkpointer.read(assigned, seconds: PipelineLimits.durableReadSeconds)
         else {
             mustRejoin = true
             return [:]
         }
         nextLook = WallClock.monotonicSeconds
-        let deadline = WallClock.monotonicSeconds + PipelineLimits.offsetCheckSeconds
+        // A new group begins at the earliest record. That is checkpointed too: a database that never heard of the
+        // partition could not be told from one that has forgotten it.
+        let new = assigned.filter { committed[$0] == nil }
+        let ends =
+            new.isEmpty || isStopping()
+            ? nil : try? consumer.watermarks(new, timeoutMilliseconds: BatchedTopicLimits.watermarkMilliseconds)
         var starts: [TopicPartition: Int64] = [:]
         for partition in assigned {
             let mark = committed[partition]
@@ -93,12 +101,8 @@ extension BatchedTopicOffsets {
                     warnOfFallback(partition, from: mark.offset, to: found)
                 }
                 start = found
-            } else if WallClock.monotonicSeconds < deadline {
-                // A new group begins at the earliest record. That is checkpointed too: a database that never heard of the
-                // partition could not be told from one that has forgotten it.
-                start = try? consumer.watermarks(
-                    partition, timeoutMilliseconds: BatchedTopicLimits.watermarkMilliseconds
-                ).low
+            } else {
+                start = ends?[partition]?.low
             }
             inherit(partition, mark, stored)
             partitions[partition] = BatchedTopicPartition(

@@ -97,7 +97,8 @@ final class ConsumerLoop {
         try consumer.subscribe(
             [settings.submissionsTopic],
             rebalance: KafkaConsumer.Rebalance(
-                assigned: { [unowned self, unowned consumer] in handover.assigned($0, consumer) },
+                assigned: { [unowned self, unowned consumer] in handover.assigned($0, consumer) { inbox.isStopPosted }
+                },
                 revoked: { [unowned self, unowned consumer] in revoked($0, lost: $1, consumer) }))
         while !isStopping, !mustReplace {
             handleInbox(waitingSeconds: 0)
@@ -108,9 +109,8 @@ final class ConsumerLoop {
             takeRecords(consumer)
         }
         if mustReplace {
-            // First, so that closing finds nothing to wait for.
             handover.abandon()
-            consumer.close()
+            consumer.close(withinSeconds: PipelineLimits.closeSeconds)
         } else {
             handover.stop(consumer) { handleInbox(waitingSeconds: $0) }
         }

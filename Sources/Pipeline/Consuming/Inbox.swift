@@ -27,6 +27,13 @@ final class Inbox: @unchecked Sendable {
         condition.unlock()
     }
 
+    /// Whether `take` would return `stop`.
+    var isStopPosted: Bool {
+        condition.lock()
+        defer { condition.unlock() }
+        return messages.contains { if case .stop = $0 { true } else { false } }
+    }
+
     /// Takes all messages. Waits for the first one up to `seconds`.
     func take(waitingSeconds seconds: Double = 0) -> [Message] {
         condition.lock()

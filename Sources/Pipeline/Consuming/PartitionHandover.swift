@@ -38,7 +38,10 @@ final class PartitionHandover {
 
 extension PartitionHandover {
     /// Called within poll, before fetching begins.
-    func assigned(_ assigned: [TopicPartition], _ consumer: KafkaConsumer) -> [TopicPartition: Int64] {
+    /// - Parameter isStopping: nothing will be fetched: a broker or a database that is away is not waited for.
+    func assigned(
+        _ assigned: [TopicPartition], _ consumer: KafkaConsumer, isStopping: () -> Bool
+    ) -> [TopicPartition: Int64] {
         metrics.rebalances.increment()
         health.set(.joinedGroup, unmet: nil)
         assignment.begin(assigned)
@@ -55,15 +58,16 @@ extension PartitionHandover {
             return [:]
         }
         // A database that does not answer in time is asked again before the first record is admitted.
-        let stored = preparation.checkpointer.read(assigned, seconds: PipelineLimits.durableReadSeconds)
-        let deadline = WallClock.monotonicSeconds + PipelineLimits.offsetCheckSeconds
+        let stored =
+            isStopping() ? nil : preparation.checkpointer.read(assigned, seconds: PipelineLimits.durableReadSeconds)
+        // The group waits for us meanwhile: better no warning than no assignment.
+        let ends =
+            isStopping()
+            ? nil : try? consumer.watermarks(assigned, timeoutMilliseconds: PipelineLimits.offsetCheckMilliseconds)
         var starts: [TopicPartition: Int64] = [:]
         for partition in assigned {
             let mark = committed[partition]
-            // The group waits for us meanwhile: better no warning than no assignment.
-            let marks =
-                WallClock.monotonicSeconds < deadline
-                ? try? consumer.watermarks(partition, timeoutMilliseconds: 5000) : nil
+            let marks = ends?[partition]
             if let mark, let marks { warnOfReset(partition, committed: mark.offset, marks) }
             // A new group begins at the earliest record.
             let row = stored.map { $0.checkpoints[partition.partition] }
@@ -223,10 +227,9 @@ extension PartitionHandover {
         let isHeard = offsets.commitNow(
             all, consumer, seconds: max(1, started + grace - WallClock.monotonicSeconds))
         let uncommitted = assignment.partitions.values.count { $0.progress.position != $0.progress.committed?.offset }
-        // Closing calls the revoke handler, which has nothing left to wait for.
         forget(all)
-        // It waits for the commit that is still under way, for as long as a session. Nobody hears us leave then anyway.
-        if isHeard { consumer.close() } else { consumer.abandonInBackground() }
+        // Where the commit was not answered nobody hears us leave either.
+        consumer.close(withinSeconds: isHeard ? PipelineLimits.closeSeconds : 0)
         logger.info(
             "stopped consuming",
             [
