@@ -30,7 +30,14 @@ tests() {
     step "tests: $1"
     shift
     # A test that hangs ends the run: what was printed shows which tests have started and not ended.
-    timeout --kill-after=10s 25m swift test --skip-build --disable-xctest "$@" "${build_flags[@]}"
+    timeout --kill-after=10s 25m swift test --skip-build --disable-xctest "$@" "${build_flags[@]}" 2>&1 |
+        tee .build/tests.log || failed
+}
+# Thousands of lines are behind the first failure: what failed is told once more, at the end.
+failed() {
+    step "what failed"
+    grep -aE '^.{0,4}✘ Test' .build/tests.log | cut -c 1-4000 | tail -n 20
+    exit 1
 }
 pure='^(FulfillmentTests|AppleProofsTests)\.'
 flow='^(KafkaTests|PipelineTests)\.'
