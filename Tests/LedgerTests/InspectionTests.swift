@@ -51,6 +51,33 @@ struct InspectionTests {
         await ledger.close()
     }
 
+    @Test("an order and an event lead to their submissions, what is decided and what is parked, each row once")
+    func orders() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let granted = Sample.decision(
+            .each([Sample.judged(Sample.purchase("1000"))]), offset: 1, submission: "first", order: "order-7")
+        let event = try #require(try await ledger.record(granted).events.first)
+        let refused = Sample.decision(.whole(.accountNotFound, []), offset: 2, submission: "second", order: "order-8")
+        _ = try await ledger.record(refused)
+        func found(_ id: String) async throws -> Inspection {
+            try await Inspection.of(id, days: 100_000, limit: 50, in: database.pool)
+        }
+        let byEvent = try await found(event.eventID.description)
+        #expect(byEvent.names == ["first"])
+        #expect(byEvent.sections.first { $0.name == "grants" }?.rows.count == 1)
+        #expect(try await found("order-7").names == ["first"])
+        let byOrder = try await found("order-8")
+        #expect(byOrder.names == ["second"])
+        #expect(byOrder.sections.first { $0.name == "outcomes" }?.rows.count == 1)
+        for id in ["order-9", "first"] { #expect(try await found(id).names.isEmpty) }
+        let parking = PostgresParking(pool: LedgerDatabase.pool(database.uri))
+        try await parking.park(Sample.parking(3, order: "order-9"))
+        #expect(try await found("order-9").names == ["s-3"])
+        await parking.close()
+        await ledger.close()
+    }
+
     @Test("the trace tells each try at Apple, each rule and each event, of what was decided and of what waits")
     func trace() async throws {
         let database = try await LedgerDatabase()

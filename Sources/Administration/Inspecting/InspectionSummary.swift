@@ -37,6 +37,10 @@ package struct InspectionSummary {
         if undecided.isEmpty, untold.isEmpty, inspection.sections.allSatisfy(\.rows.isEmpty) {
             lines.append("nothing is known of \(ShownText.quoted(id))")
         }
+        if !inspection.names.isEmpty {
+            let names = inspection.names.map { ShownText.quoted($0) }.joined(separator: ", ")
+            lines.append("\(ShownText.quoted(id)) is the id of an order or of an event, of \(names)")
+        }
         lines += undecided.prefix(Self.maximumTold).map(Self.sentence)
         if undecided.count > Self.maximumTold {
             lines.append("and \(undecided.count - Self.maximumTold) more that are not decided yet")

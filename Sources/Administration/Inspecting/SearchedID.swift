@@ -38,7 +38,9 @@ package struct SearchedID: Sendable {
             return nil
         }
         let id = Identifier(text)
-        if submission.playerID == id || submission.submissionID == id { return submission }
+        if submission.playerID == id || submission.submissionID == id || submission.orderID == text {
+            return submission
+        }
         return isTransaction && isOf(submission.proof) ? submission : nil
     }
 
@@ -63,7 +65,7 @@ package struct SearchedID: Sendable {
             let event = try? JSONParser.parse(value).value,
             event["type"]?.string == OutcomeEvent.Kind.rejected.rawValue
         else { return nil }
-        let names = [event["player_id"], event["submission_id"]].map { $0?.string }
+        let names = ["player_id", "submission_id", "order_id", "event_id"].map { event[$0]?.string }
         let listed = (event["transactions"]?.array ?? []).map { $0["transaction_id"]?.string }
         let id = Identifier(text)
         guard (names + listed).contains(where: { $0.map { Identifier($0) } == id }) else { return nil }

@@ -31,7 +31,21 @@ public struct Inspection: Sendable {
     private static let events = LedgerSQL.statement(PackageResources.inspect_events_sql)
     private static let proofs = LedgerSQL.statement(PackageResources.inspect_proofs_sql)
 
+    private static let eventNames = LedgerSQL.statement(PackageResources.find_event_names_sql)
+    private static let parkedOrders = LedgerSQL.statement(PackageResources.find_parked_orders_sql)
+    private static let readableSubmissions = PostgresStatement(
+        "SELECT has_table_privilege('parked_submissions', 'SELECT') AS is_readable")
+    /// Submissions and transactions of one order that are looked up.
+    private static let maximumNames = 10
+
     public let sections: [Section]
+    /// Where the id is an order's or an event's: the submissions and transactions that it belongs to, and that are told.
+    public let names: [String]
+
+    init(sections: [Section], names: [String] = []) {
+        self.sections = sections
+        self.names = names
+    }
 
     /// Reads as of one instant. Throws a `PostgresError`.
     /// - Parameters:
@@ -48,9 +62,41 @@ public struct Inspection: Sendable {
                         SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY;
                         SET LOCAL TIME ZONE 'UTC'; SET LOCAL statement_timeout = '10min'
                         """)
-                return try read(id, days: Int32(clamping: days), limit: Int64(limit), in: session)
+                let days = Int32(clamping: days)
+                let found = try read(id, days: days, limit: Int64(limit), in: session)
+                guard found.sections.allSatisfy(\.rows.isEmpty) else { return found }
+                let names = try names(of: id, days: days, in: session)
+                let each = try names.map { try read($0, days: days, limit: Int64(limit), in: session) }
+                return each.isEmpty ? found : Inspection(merging: each, names: names)
             }
         }
+    }
+
+    /// What an order or an event belongs to.
+    private static func names(of id: String, days: Int32, in session: PostgresSession) throws -> [String] {
+        var found: Set<String> = []
+        func add(_ rows: PostgresRows) throws {
+            let name = try rows.column("name")
+            found.formUnion((0..<rows.count).compactMap { rows.text($0, name) })
+        }
+        let limit = PostgresParameter.int8(Int64(maximumNames))
+        try add(session.execute(eventNames, [.text(id), .int4(days), limit]))
+        // A role for support may read all but stored submissions.
+        let allowed = try session.execute(readableSubmissions)
+        if allowed.bool(0, try allowed.column("is_readable")) ?? false {
+            try add(session.execute(parkedOrders, [.text(id), limit]))
+        }
+        return found.sorted()
+    }
+
+    /// Each row once: those of one player are found by several names.
+    private init(merging inspections: [Inspection], names: [String]) {
+        let sections = (inspections.first?.sections ?? []).enumerated().map { index, section in
+            var rows: [JSONValue] = []
+            for row in inspections.flatMap({ $0.sections[index].rows }) where !rows.contains(row) { rows.append(row) }
+            return Section(name: section.name, rows: rows)
+        }
+        self.init(sections: sections, names: names)
     }
 
     private static func read(

@@ -9,9 +9,11 @@ import ReceiptdConfiguration
 
 struct InspectCommand: DatabaseCommand {
     static let configuration = CommandConfiguration(
-        commandName: "inspect", abstract: "All that is known of a submission, a transaction or a player.")
+        commandName: "inspect",
+        abstract: "All that is known of a submission, a transaction, a player, an order or an event.")
 
-    @Argument(help: "A submission id, a transaction id (original ones too) or a player id.") var id: String
+    @Argument(help: "The id of a submission, a transaction (original ones too), a player, an order or an event.")
+    var id: String
     @Flag(help: "One JSON document on standard output.") var json = false
     @Option(help: "How many days back decided submissions are searched; each costs a scan of its day.") var days = 2
     @Option(help: "Rows of each kind, newest first.") var limit = 100

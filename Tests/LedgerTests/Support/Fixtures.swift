@@ -31,9 +31,10 @@ enum Sample {
             content: Digest256(hashing: Array("record \(partition) \(offset)".utf8)))
     }
 
-    static func submission(_ id: String, player: String) -> Submission {
+    static func submission(_ id: String, player: String, order: String? = nil) -> Submission {
         Submission(
-            submissionID: Identifier(id), playerID: Identifier(player), bundleID: bundle, proof: .receipt("MIIB"))
+            submissionID: Identifier(id), playerID: Identifier(player), bundleID: bundle, proof: .receipt("MIIB"),
+            orderID: order)
     }
 
     static func decision(
@@ -48,10 +49,10 @@ enum Sample {
     static func decision(
         _ verdict: Verdict, player: String = "player-1", offset: Int64, submission: String? = nil,
         proof: String? = nil, partition: Int32 = 0, remembers: Bool = false, at time: Timestamp = noon,
-        trace: DecisionTrace? = nil
+        trace: DecisionTrace? = nil, order: String? = nil
     ) -> PendingDecision {
         PendingDecision(
-            submission: self.submission(submission ?? "s-\(partition)-\(offset)", player: player),
+            submission: self.submission(submission ?? "s-\(partition)-\(offset)", player: player, order: order),
             position: position(offset, partition: partition, at: time),
             proof: digest(proof ?? "proof \(player) \(partition) \(offset)"), verdict: verdict,
             environment: .production,

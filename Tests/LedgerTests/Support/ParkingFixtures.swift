@@ -5,10 +5,11 @@ import Fulfillment
 extension Sample {
     static func parking(
         _ offset: Int64, player: String = "player-1", proof: String? = nil, _ reason: ParkingReason = .appleTrouble,
-        history: WaitingHistory = WaitingHistory(failures: 1), dueAfter seconds: Double = 0, isProven: Bool = false
+        history: WaitingHistory = WaitingHistory(failures: 1), dueAfter seconds: Double = 0, isProven: Bool = false,
+        order: String? = nil
     ) -> ParkingSubmission {
         ParkingSubmission(
-            submission: submission("s-\(offset)", player: player), position: position(offset),
+            submission: submission("s-\(offset)", player: player, order: order), position: position(offset),
             proof: digest(proof ?? "proof \(offset)"), isProven: isProven, traceparent: "00-aa-bb-01",
             reason: reason, detail: "timeout", history: history, dueAfterSeconds: seconds)
     }

@@ -1,0 +1,36 @@
+-- What an order or an event belongs to: submissions, and transactions of events that no submission brought. Without an
+-- index, for the hot path's sake: only what has these bytes at all is read as JSON. $1 the id of an order or of an event;
+-- $2 days back; $3 how many
+SELECT DISTINCT name
+FROM (
+    (
+        SELECT submission_id AS name
+        FROM outcomes
+        CROSS JOIN LATERAL (SELECT convert_from(answer, 'UTF8')::json AS event) AS read
+        WHERE day >= (now() AT TIME ZONE 'UTC')::date - $2::int4
+            AND position(convert_to($1, 'UTF8') IN answer) > 0
+            AND $1 IN (read.event ->> 'order_id', read.event ->> 'event_id')
+        LIMIT $3
+    )
+    UNION ALL
+    (
+        SELECT coalesce(submission_id, transaction_id)
+        FROM grants
+        CROSS JOIN LATERAL (SELECT convert_from(grants.event, 'UTF8')::json AS told) AS read
+        WHERE granted_at >= now() - $2::int4 * interval '1 day'
+            AND position(convert_to($1, 'UTF8') IN grants.event) > 0
+            AND $1 IN (told ->> 'order_id', told ->> 'event_id')
+        LIMIT $3
+    )
+    UNION ALL
+    (
+        SELECT coalesce(transaction_id, told ->> 'submission_id')
+        FROM outbox
+        CROSS JOIN LATERAL (SELECT convert_from(outbox.event, 'UTF8')::json AS told) AS read
+        WHERE position(convert_to($1, 'UTF8') IN outbox.event) > 0
+            AND $1 IN (told ->> 'order_id', told ->> 'event_id')
+        LIMIT $3
+    )
+) AS found
+WHERE name IS NOT NULL AND name <> $1
+LIMIT $3;
