@@ -31,6 +31,10 @@ extension MetricsRegistry {
 extension MetricDeclaration {
     static let outcomes = Self(
         "receiptd_outcomes_total", help: "Outcome events decided, by type and reason.", labels: ["type", "reason"])
+    static let appOutcomes = Self(
+        "receiptd_app_outcomes_total",
+        help: "Outcome events decided, by app and type; those of apps that the catalog does not have are other's.",
+        labels: ["bundle_id", "type"])
     static let deadLetters = Self(
         "receiptd_dead_letters_total", help: "Records sent to the dead-letter topic.", labels: ["reason"])
     static let appleRequests = Self(

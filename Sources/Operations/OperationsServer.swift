@@ -6,7 +6,7 @@ public import Logging
 import NIOCore
 public import ServiceLifecycle
 
-/// The operators' HTTP server: `/livez`, `/readyz`, `/metrics`, and a live page at `/`.
+/// The operators' HTTP server: `/livez`, `/readyz`, `/metrics`, and the worker's page at `/`.
 ///
 /// It has no authentication and tells no player's data; it belongs on an internal network, and listens on loopback
 /// unless told otherwise.
@@ -17,11 +17,15 @@ public struct OperationsServer: Service {
     private let health: Health
     private let logger: Logger
     private let onBound: @Sendable (Int) -> Void
+    private let about: [(name: String, value: String)]
+    private let history = TrafficHistory()
     var connections = ConnectionTable.maximum
 
     /// Port 0 takes a free one; `onBound` is told which, once the server listens.
+    /// - Parameter about: what the page tells of this process: its replica, its group.
     public init(
         host: String, port: Int, metrics: ReceiptdMetrics, health: Health, logger: Logger,
+        about: [(name: String, value: String)] = [],
         onBound: @escaping @Sendable (Int) -> Void = { _ in }
     ) {
         self.host = host
@@ -29,15 +33,39 @@ public struct OperationsServer: Service {
         self.metrics = metrics
         self.health = health
         self.logger = logger
+        self.about = about
         self.onBound = onBound
     }
 
     /// Serves until graceful shutdown or cancellation. Throws `OperationsServerError` if it cannot listen.
     public func run() async throws {
-        try await GuardedServer(
-            host: host, port: port, connections: connections, evicted: metrics.httpConnectionsEvicted, logger: logger,
-            onBound: onBound
-        ).run(router())
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask {
+                while true {
+                    sample()
+                    try await Task.sleep(for: .seconds(TrafficHistory.sampleSeconds))
+                }
+            }
+            try await GuardedServer(
+                host: host, port: port, connections: connections, evicted: metrics.httpConnectionsEvicted,
+                logger: logger, onBound: onBound
+            ).run(router())
+            tasks.cancelAll()
+        }
+    }
+
+    /// Kept for the charts.
+    private func sample() {
+        history.add(TrafficHistory.Sample(StatusReport(metrics: metrics, health: health), metrics: metrics))
+    }
+
+    private func page() -> String {
+        let report = StatusReport(metrics: metrics, health: health)
+        let now = TrafficHistory.Sample(report, metrics: metrics)
+        return StatusPage(
+            report: report, now: now, before: history.reference(for: now.seconds), bins: history.bins(upTo: now),
+            appleBounds: metrics.appleRequestDuration.upperBounds, about: about
+        ).html
     }
 
     private func router() -> Router<BasicRequestContext> {
@@ -48,8 +76,8 @@ public struct OperationsServer: Service {
             return Response(String(decoding: report, as: UTF8.self), type: "application/json")
         }
         router.get("/") { _, _ in
-            var response = Response(LivePage.html, type: "text/html; charset=utf-8")
-            response.headers[.contentSecurityPolicy] = LivePage.contentSecurityPolicy
+            var response = Response(page(), type: "text/html; charset=utf-8")
+            response.headers[.contentSecurityPolicy] = PageShell.contentSecurityPolicy
             return response
         }
         return router

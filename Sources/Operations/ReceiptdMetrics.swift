@@ -8,8 +8,10 @@ public struct ReceiptdMetrics: Sendable {
     // What is promised.
     /// `type`: an outcome event's; `reason`: its reason, empty for what has none.
     public let outcomes: CounterFamily
+    /// `bundle_id`, `type`.
+    public let appOutcomes: CounterFamily
     public let deadLetters: CounterFamily
-    /// `endpoint`, `environment`, `result`: all results but ``appleAnswered`` count as errors on the live page.
+    /// `endpoint`, `environment`, `result`: all results but ``appleAnswered`` count as errors on the worker's page.
     public let appleRequests: CounterFamily
     /// Seconds.
     public let appleRequestDuration: Histogram
@@ -94,6 +96,7 @@ public struct ReceiptdMetrics: Sendable {
         self.registry = registry
         self.version = version
         outcomes = registry.counter(.outcomes)
+        appOutcomes = registry.counter(.appOutcomes)
         deadLetters = registry.counter(.deadLetters)
         appleRequests = registry.counter(.appleRequests)
         appleRequestDuration = registry.histogram(.appleRequestDuration).with()

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the live page shows, as `/status.json`. Totals since the start; the page makes rates of two of them.
+/// What the worker's page shows, as `/status.json`. Totals since the start; the page makes rates of two of them.
 struct StatusReport: Encodable {
     struct Outcome: Encodable {
         let type: String
@@ -37,6 +37,12 @@ struct StatusReport: Encodable {
         let outages: [String]
     }
 
+    struct Partition: Encodable {
+        let topic: String
+        let partition: String
+        let lag: Double
+    }
+
     struct Lag: Encodable {
         let total: Double
         let partitions: Int
@@ -63,6 +69,9 @@ struct StatusReport: Encodable {
     let held: Double
     let outboxPending: Double
     let lag: Lag
+    let partitions: [Partition]
+    /// Submissions by class.
+    let classes: [String: Int]
     let apple: Apple
     let misconfigured: [String]
 
@@ -90,6 +99,11 @@ struct StatusReport: Encodable {
         held = metrics.held.value
         outboxPending = metrics.outboxPending.value
         lag = Lag(metrics.consumerLag)
+        partitions = metrics.consumerLag.all()
+            .map { Partition(topic: $0.labelValues[0], partition: $0.labelValues[1], lag: $0.child.value) }
+            .sorted { ($0.topic, Int($0.partition) ?? 0) < ($1.topic, Int($1.partition) ?? 0) }
+        classes = Dictionary(
+            uniqueKeysWithValues: metrics.submissions.all().map { ($0.labelValues[0], $0.child.value) })
         apple = Apple(metrics)
         misconfigured = metrics.misconfigured.all().filter { $0.child.value != 0 }.map { $0.labelValues[0] }
     }

@@ -7,7 +7,8 @@ import Testing
 struct TrafficClassTests {
     private func event(_ reason: Reason, _ kind: OutcomeEvent.Kind = .rejected) -> OutcomeEvent {
         OutcomeEvent(
-            eventID: NameBasedUUID("test", reason.rawValue), kind: kind, reason: reason, playerID: "p", subject: "s",
+            eventID: NameBasedUUID("test", reason.rawValue), kind: kind, reason: reason, playerID: "p", bundleID: "b",
+            subject: "s",
             occurredAt: Sample.recordTime, value: [])
     }
 

@@ -87,9 +87,10 @@ struct OperationsServerTests {
         }
     }
 
-    @Test("The live page loads nothing from elsewhere and has its figures from /status.json")
-    func livePage() async throws {
+    @Test("The page is whole as it is served and loads nothing from elsewhere; /status.json has its figures")
+    func page() async throws {
         let fixture = Fixture()
+        fixture.metrics.consumerLag.with("submissions", "3").set(77)
         try await fixture.serve { ask, _ in
             let (response, page) = try await ask("GET", "/")
             #expect(response.value(forHTTPHeaderField: "Content-Type") == "text/html; charset=utf-8")
@@ -97,6 +98,9 @@ struct OperationsServerTests {
                 response.value(forHTTPHeaderField: "Content-Security-Policy")?.contains("default-src 'none'") == true)
             #expect(response.value(forHTTPHeaderField: "Server") == nil)
             #expect(!page.contains("http:") && !page.contains("https:") && !page.contains("innerHTML"))
+            #expect(
+                page.contains("<b class=\"\">77</b>") && page.contains("<td>submissions</td><td class=\"n\">3</td>"))
+            #expect(page.contains("the consumer group has not been joined yet") && page.contains("Not ready"))
             let (status, json) = try await ask("GET", "/status.json")
             #expect(status.value(forHTTPHeaderField: "Content-Type") == "application/json")
             let object = try #require(JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])

@@ -37,8 +37,8 @@ extension OutcomeEvent {
         json.write(transactions, first: purchase.transactionID)
         json.endObject()
         return OutcomeEvent(
-            eventID: id, kind: kind, reason: nil, playerID: submission.playerID, subject: purchase.transactionID,
-            occurredAt: now, risk: risk, value: json.bytes)
+            eventID: id, kind: kind, reason: nil, playerID: submission.playerID, bundleID: submission.bundleID,
+            subject: purchase.transactionID, occurredAt: now, risk: risk, value: json.bytes)
     }
 
     /// A rejection or a hold of a submission, at its record, or of a purchase that nobody submitted.
@@ -86,8 +86,8 @@ extension OutcomeEvent {
         json.write(transactions, first: first)
         json.endObject()
         return OutcomeEvent(
-            eventID: id, kind: kind, reason: reason, playerID: submission.playerID, subject: submission.submissionID,
-            occurredAt: now, risk: kind == .held ? risk : [], value: json.bytes)
+            eventID: id, kind: kind, reason: reason, playerID: submission.playerID, bundleID: submission.bundleID,
+            subject: submission.submissionID, occurredAt: now, risk: kind == .held ? risk : [], value: json.bytes)
     }
 
     /// What is decided locally occurs at the record's own time, so that deciding it again gives the same bytes.
@@ -117,7 +117,7 @@ extension OutcomeEvent {
         json.endObject()
         return OutcomeEvent(
             eventID: id, kind: .rejected, reason: .malformedSubmission, playerID: sender.playerID,
-            subject: sender.submissionID, occurredAt: position.timestamp, value: json.bytes)
+            bundleID: sender.bundleID, subject: sender.submissionID, occurredAt: position.timestamp, value: json.bytes)
     }
 }
 

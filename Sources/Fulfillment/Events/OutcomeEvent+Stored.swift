@@ -15,7 +15,8 @@ extension OutcomeEvent {
         else { return nil }
         self.init(
             eventID: id, kind: kind, reason: json["reason"]?.string.flatMap(Reason.init(rawValue:)),
-            playerID: PlayerID(playerID), subject: Identifier(subject), occurredAt: occurredAt,
+            playerID: PlayerID(playerID), bundleID: json["bundle_id"]?.string.map { BundleID($0) },
+            subject: Identifier(subject), occurredAt: occurredAt,
             risk: (json["risk"]?.array ?? []).compactMap { $0.string.flatMap(RiskSignal.init(rawValue:)) }, value: value
         )
     }

@@ -18,6 +18,8 @@ public struct OutcomeEvent: Sendable, Equatable {
     /// Nil for a granted one.
     public let reason: Reason?
     public let playerID: PlayerID
+    /// As the submission or Apple names it; nil where neither could be read.
+    public let bundleID: BundleID?
     /// The transaction, else the submission; of a subscription its original transaction: the CloudEvents subject.
     public let subject: Identifier
     public let occurredAt: Timestamp
@@ -27,13 +29,14 @@ public struct OutcomeEvent: Sendable, Equatable {
     public let value: [UInt8]
 
     public init(
-        eventID: NameBasedUUID, kind: Kind, reason: Reason?, playerID: PlayerID, subject: Identifier,
-        occurredAt: Timestamp, risk: [RiskSignal] = [], value: [UInt8]
+        eventID: NameBasedUUID, kind: Kind, reason: Reason?, playerID: PlayerID, bundleID: BundleID?,
+        subject: Identifier, occurredAt: Timestamp, risk: [RiskSignal] = [], value: [UInt8]
     ) {
         self.eventID = eventID
         self.kind = kind
         self.reason = reason
         self.playerID = playerID
+        self.bundleID = bundleID
         self.subject = subject
         self.occurredAt = occurredAt
         self.risk = risk

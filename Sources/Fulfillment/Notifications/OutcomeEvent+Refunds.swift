@@ -89,8 +89,8 @@ extension OutcomeEvent {
         addMembers(&json, granted)
         json.endObject()
         return OutcomeEvent(
-            eventID: id, kind: kind, reason: reason, playerID: grant.player, subject: grant.transactionID,
-            occurredAt: now, value: json.bytes)
+            eventID: id, kind: kind, reason: reason, playerID: grant.player, bundleID: grant.bundleID,
+            subject: grant.transactionID, occurredAt: now, value: json.bytes)
     }
 }
 

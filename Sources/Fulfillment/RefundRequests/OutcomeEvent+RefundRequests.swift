@@ -21,8 +21,8 @@ extension OutcomeEvent {
         json.member("answer_by", request.answerBy.rfc3339)
         json.endObject()
         return OutcomeEvent(
-            eventID: id, kind: .refundRequested, reason: nil, playerID: player, subject: request.transactionID,
-            occurredAt: now, value: json.bytes)
+            eventID: id, kind: .refundRequested, reason: nil, playerID: player, bundleID: request.bundleID,
+            subject: request.transactionID, occurredAt: now, value: json.bytes)
     }
 
     /// One for each notification of Apple's.

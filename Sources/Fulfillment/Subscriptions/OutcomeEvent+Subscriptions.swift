@@ -35,7 +35,7 @@ extension OutcomeEvent {
         json.number(subscription.revision)
         json.endObject()
         return OutcomeEvent(
-            eventID: id, kind: kind, reason: nil, playerID: subscription.player, subject: original, occurredAt: now,
-            value: json.bytes)
+            eventID: id, kind: kind, reason: nil, playerID: subscription.player, bundleID: subscription.bundleID,
+            subject: original, occurredAt: now, value: json.bytes)
     }
 }

@@ -3,7 +3,7 @@ public import Logging
 import Synchronization
 
 /// The one place to which everything that runs by itself reports that it failed, and that it works again. It logs, counts,
-/// and tells readiness and the live page.
+/// and tells readiness and the worker's page.
 ///
 /// Any thread. Reporting a success costs a load of one atomic while nothing fails.
 public final class Failures: Sendable {

@@ -49,6 +49,9 @@ struct PipelineMetrics: Sendable {
             outcomes[event.kind]?[event.reason]
             ?? all.outcomes.with(event.kind.rawValue, event.reason?.rawValue ?? "")
         counter.increment()
+        // Whoever sends makes up the names of other apps.
+        let isKnown = event.reason != .unknownApp && event.reason != .malformedSubmission
+        all.appOutcomes.with(isKnown ? event.bundleID?.text ?? "other" : "other", event.kind.rawValue).increment()
         for signal in event.risk { all.riskSignals.with(signal.rawValue).increment() }
     }
 }

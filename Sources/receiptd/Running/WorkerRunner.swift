@@ -1,3 +1,4 @@
+import Foundation
 import Logging
 import Operations
 import ReceiptdConfiguration
@@ -17,6 +18,7 @@ struct WorkerRunner {
         let (listening, listens) = AsyncStream.makeStream(of: Void.self)
         let server = OperationsServer(
             host: settings.http.host, port: settings.http.port, metrics: metrics, health: health, logger: logger,
+            about: about,
             onBound: { [onBound] port in
                 onBound(port)
                 listens.finish()
@@ -32,5 +34,14 @@ struct WorkerRunner {
                 EndlessService(part: .failureReports, service: FailureReports(failures: health.failures)), worker,
             ], logger: logger
         ).run()
+    }
+
+    /// For its page: which of many this one is.
+    private var about: [(name: String, value: String)] {
+        let process = ProcessInfo.processInfo
+        return [
+            ("Replica", "\(process.hostName), process \(process.processIdentifier)"), ("Group", settings.kafka.groupID),
+            ("Submissions", settings.kafka.submissionsTopic), ("Outcomes", settings.kafka.outcomesTopic),
+        ]
     }
 }

@@ -81,7 +81,8 @@ enum Sample {
     static func event(_ number: Int, player: PlayerID = "player", bytes: Int = 0) -> OutcomeEvent {
         OutcomeEvent(
             eventID: OutcomeEvent.eventID(.granted, transaction: Identifier("\(player) \(number)"), revision: 1),
-            kind: .granted, reason: nil, playerID: player, subject: Identifier("\(number)"),
+            kind: .granted, reason: nil, playerID: player, bundleID: "com.example.game",
+            subject: Identifier("\(number)"),
             occurredAt: Timestamp(milliseconds: 0),
             value: Array("\(number)".utf8) + [UInt8](repeating: 0x20, count: bytes))
     }

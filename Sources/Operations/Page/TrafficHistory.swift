@@ -1,0 +1,106 @@
+import Fulfillment
+import Synchronization
+
+/// The last minutes of a process's counters, for the charts of its page. Bounded by time and size.
+final class TrafficHistory: Sendable {
+    /// The counters at one moment.
+    struct Sample: Sendable, Equatable {
+        /// Monotonic.
+        let seconds: Double
+        /// By `TrafficClass.allCases`.
+        let classes: [Int]
+        let submissions: Int
+        let apple: Histogram.Reading
+        let appleRequests: Int
+        let appleErrors: Int
+        /// Outcomes and dead letters by type and reason.
+        let outcomes: [[String]: Int]
+        /// Apple's results by endpoint, environment and result.
+        let results: [[String]: Int]
+
+        /// - Parameter seconds: nil: the report's.
+        init(_ report: StatusReport, metrics: ReceiptdMetrics, seconds: Double? = nil) {
+            self.seconds = seconds ?? report.clockSeconds
+            classes = TrafficClass.allCases.map { metrics.submissions.with($0.rawValue).value }
+            submissions = report.submissions
+            apple = metrics.appleRequestDuration.reading
+            appleRequests = report.apple.requests
+            appleErrors = report.apple.errors
+            outcomes = Dictionary(
+                (report.outcomes + report.deadLetters).map { ([$0.type, $0.reason], $0.count) },
+                uniquingKeysWith: { first, _ in first })
+            results = Dictionary(
+                report.apple.results.map { ([$0.endpoint, $0.environment, $0.result], $0.count) },
+                uniquingKeysWith: { first, _ in first })
+        }
+    }
+
+    /// What one bar or point shows.
+    struct Bin: Sendable, Equatable {
+        /// Submissions, by `TrafficClass.allCases`.
+        var classes: [Int]
+        /// Apple's requests by duration.
+        var apple: Histogram.Reading
+    }
+
+    static let keptSeconds = 15.0 * 60
+    static let sampleSeconds = 5.0
+    static let binSeconds = 15.0
+    static var bins: Int { Int(keptSeconds / binSeconds) }
+    /// What rates are of, at least.
+    static let rateSeconds = 10.0
+
+    private let samples = Mutex<[Sample]>([])
+
+    func add(_ sample: Sample) {
+        samples.withLock { samples in
+            samples.append(sample)
+            samples.removeAll { $0.seconds < sample.seconds - Self.keptSeconds - Self.binSeconds }
+        }
+    }
+
+    /// The newest that is so old that a rate since then says something; nil in a process's first seconds.
+    func reference(for now: Double) -> Sample? {
+        samples.withLock { samples in samples.last { $0.seconds <= now - Self.rateSeconds } ?? samples.first }
+    }
+
+    /// Oldest first, `bins` of them, up to now; those before the process's start are empty.
+    func bins(upTo last: Sample) -> [Bin] {
+        let known = samples.withLock { $0 } + [last]
+        let empty = Bin(
+            classes: last.classes.map { _ in 0 },
+            apple: Histogram.Reading(counts: last.apple.counts.map { _ in 0 }, sum: 0))
+        var bins = Array(repeating: empty, count: Self.bins)
+        for (before, after) in zip(known, known.dropFirst()) {
+            let age = last.seconds - after.seconds
+            let index = Self.bins - 1 - Int(age / Self.binSeconds)
+            guard bins.indices.contains(index) else { continue }
+            for place in bins[index].classes.indices {
+                bins[index].classes[place] += after.classes[place] - before.classes[place]
+            }
+            for place in bins[index].apple.counts.indices {
+                bins[index].apple.counts[place] += after.apple.counts[place] - before.apple.counts[place]
+            }
+        }
+        return bins
+    }
+}
+
+extension Histogram.Reading {
+    /// As Prometheus has it: linear within the bucket. Nil without observations; above all bounds, the highest of them.
+    func quantile(_ share: Double, upperBounds: [Double]) -> Double? {
+        let total = count
+        guard total > 0 else { return nil }
+        let rank = share * Double(total)
+        var seen = 0.0
+        var below = 0.0
+        for (bound, count) in zip(upperBounds, counts) {
+            if count > 0, seen + Double(count) >= rank {
+                return below + (bound - below) * (rank - seen) / Double(count)
+            }
+            seen += Double(count)
+            below = bound
+        }
+        return below
+    }
+}
