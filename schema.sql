@@ -980,8 +980,9 @@ CREATE TABLE IF NOT EXISTS unowned_subscriptions (
     will_renew_told_at timestamptz,
     renewal_product_told_at timestamptz
 );
+CREATE INDEX IF NOT EXISTS unowned_subscriptions_periods ON unowned_subscriptions (period_began_at);
 COMMENT ON TABLE unowned_subscriptions IS
-    'What Apple told of a subscription of which nothing is granted yet: its first row in subscriptions takes it over. Written under its claim''s lock.';
+    'What Apple told of a subscription of which nothing is granted yet: its first row in subscriptions takes it over. Written under its claim''s lock. Forgotten 400 days after the period began.';
 
 CREATE TABLE IF NOT EXISTS subscription_receipts (
     original_transaction_id text COLLATE "C" NOT NULL PRIMARY KEY,

@@ -165,12 +165,17 @@ struct RefundRequestTests {
             UPDATE finishes SET due_at = NULL, result = 'finished', ended_on = current_date - 31
             WHERE transaction_id = '1000';
             UPDATE refund_requests SET taken_at = now() - interval '201 days';
-            UPDATE consumption_reports SET told_at = now() - interval '31 days'
+            UPDATE consumption_reports SET told_at = now() - interval '31 days';
+            INSERT INTO unowned_subscriptions (
+                original_transaction_id, bundle_id, product_id, state, environment, period_began_at)
+            SELECT days::text, 'a', 'p', 'active', 'Production', now() - days * interval '1 day'
+            FROM unnest(ARRAY[399, 401, 402]) AS days
             """)
         let report = try await OutcomeRetention.look(in: database.pool, days: 400)
         #expect(
             report.pruned.finishes == 1 && report.pruned.refundRequests == 1 && report.pruned.consumptionReports == 1)
         #expect(try await database.number("SELECT count(*) FROM finishes") == 1)
+        #expect(try await database.number("SELECT max(original_transaction_id::int) FROM unowned_subscriptions") == 399)
         await ledger.close()
     }
 

@@ -19,7 +19,8 @@ struct StatementTests {
             returned[statement.folder, default: []].formUnion(columns)
         }
         for pruning in [
-            Pruning.defaults, .proofs, .sightings, .replays, .subscriptionReceipts, .finishes, .refundRequests,
+            Pruning.defaults, .proofs, .sightings, .replays, .subscriptionReceipts, .unownedSubscriptions, .finishes,
+            .refundRequests,
             .consumptionReports,
         ] {
             let columns = try await database.pool.run { session in

@@ -40,6 +40,8 @@ public struct ToldSubscriptions: Sendable, Equatable {
     static let maximumReceiptBytes = 512 << 10
     /// How long a receipt is kept once its subscription is over.
     public static let receiptDays: Int32 = 60
+    /// How long what Apple told of a subscription without an owner is kept, from its period's begin: longer than a year.
+    public static let unownedDays: Int32 = 400
 
     public var facts: [SubscriptionFact] = []
     /// The newest receipt with all of them, decoded: what verifyReceipt is asked with later. Nil where the App Store Server

@@ -198,6 +198,7 @@ extension LedgerRehearsal {
             ],
             and: [
                 Pruning.subscriptionReceipts.finding, Pruning.subscriptionReceipts.deleting,
+                Pruning.unownedSubscriptions.finding, Pruning.unownedSubscriptions.deleting,
                 Pruning.defaults.finding, Pruning.defaults.deleting, Pruning.proofs.finding, Pruning.proofs.deleting,
                 Pruning.sightings.finding, Pruning.sightings.deleting, Pruning.replays.finding,
                 Pruning.replays.deleting, Pruning.notifications.finding, Pruning.notifications.deleting,

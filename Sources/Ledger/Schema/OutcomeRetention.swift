@@ -84,6 +84,7 @@ public struct OutcomeRetention: Sendable {
         report.pruned.notifications = try await Pruning.notifications.run(
             before: today - StoreNotice.rememberedDays, in: pool)
         _ = try await Pruning.subscriptionReceipts.run(before: today - ToldSubscriptions.receiptDays, in: pool)
+        _ = try await Pruning.unownedSubscriptions.run(before: today - ToldSubscriptions.unownedDays, in: pool)
         report.pruned.finishes = try await Pruning.finishes.run(before: today - LeasedFinish.keptDays, in: pool)
         report.pruned.refundRequests = try await Pruning.refundRequests.run(
             before: today - LeasedRefundRequest.keptDays, in: pool)
