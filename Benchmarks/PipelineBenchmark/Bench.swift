@@ -23,6 +23,11 @@ struct Bench: AsyncParsableCommand {
     var plain = false
     @Flag(help: "Only the mix of traffic and the flood of junk, at 50 ms.") var trafficOnly = false
     @Option(help: "Honest purchases a second beside the flood.") var honestRate = 100.0
+    @Option(help: "Workers, each with its own requests in flight.") var replicas = 1
+    @Option(help: "Grants that the database has before.") var grants = 0
+    @Flag(help: "Grants and claims in hash partitions, by deploy/postgres/partition.sql.") var partitioned = false
+    @Option(help: "Only an even load at these rates a second, comma separated, at the first of the latencies.")
+    var rates: String?
 
     func validate() throws {
         if worker != nil, trafficOnly || !throughputOnly {
@@ -31,6 +36,7 @@ struct Bench: AsyncParsableCommand {
     }
 
     func run() async throws {
+        if let rates { return try measure(rates: rates) }
         if !trafficOnly { try measureLatencies() }
         if trafficOnly || !throughputOnly { try measureTraffic() }
     }
@@ -44,16 +50,34 @@ struct Bench: AsyncParsableCommand {
         print(try run.measureFlood(honestRate: honestRate))
     }
 
+    private var database: BenchParts.Database { BenchParts.Database(grants: grants, isPartitioned: partitioned) }
+
+    private func measure(rates: String) throws {
+        print("per s | replicas | latency ms | worker CPU s/1,000 | PostgreSQL CPU s/1,000 | peak MB | p50 ms | p99 ms")
+        for text in rates.split(separator: ",") {
+            guard let rate = Double(text), rate >= 1 else { throw ValidationError("\(text) is no rate") }
+            var run = BenchRun(
+                build: build, worker: worker, signing: signing,
+                latency: latencies.split(separator: ",").first.flatMap { Double($0) } ?? 0, concurrency: concurrency,
+                count: 0, settings: set, measuresLatency: false)
+            run.replicas = replicas
+            run.database = database
+            print(try run.measure(rate: rate, seconds: seconds))
+        }
+    }
+
     private func measureLatencies() throws {
         print(
             "latency ms | submissions/s | of ceiling | worker CPU s/1,000 | PostgreSQL CPU s/1,000 | peak MB | p50 ms | p99 ms"
         )
         for text in latencies.split(separator: ",") {
             guard let latency = Double(text) else { throw ValidationError("\(text) is no number") }
-            let run = BenchRun(
+            var run = BenchRun(
                 build: build, worker: worker, signing: signing, latency: latency, concurrency: concurrency,
                 count: count(latency), settings: set, measuresLatency: !throughputOnly,
                 kind: plain ? .plain : .genuine)
+            run.replicas = replicas
+            run.database = database
             print(try run.measure())
         }
     }

@@ -3,15 +3,21 @@ import EmbeddedPostgres
 import Foundation
 import Kafka
 
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
-
-/// Broker, database, simulator and worker of one run.
+/// Broker, database, simulator and workers of one run.
 final class BenchParts {
+    /// What the database is like before the run.
+    struct Database {
+        /// Made up, each with its claim.
+        var grants = 0
+        /// By deploy/postgres/partition.sql.
+        var isPartitioned = false
+    }
+
     struct Usage {
+        /// Of all of them.
         var worker: Double
         var postgres: Double
+        /// Of the largest.
         var peakMemory: Int
     }
 
@@ -21,22 +27,23 @@ final class BenchParts {
 
     let outcomes: OutcomeStream
     private let broker: MockCluster
-    private let postgres: EmbeddedPostgres
+    let postgres: EmbeddedPostgres
     private let apple = Process()
-    private let worker = Process()
+    private(set) var workers: [Process] = []
     private let build: URL
     /// The worker's.
     private let program: URL
     private let directory: URL
     private let producer: KafkaProducer
     private var environment: [String: String]
-    private let port: Int
+    let port: Int
     private let traffic: Traffic
     private var submitted = 0
 
     /// - Parameter signing: the folder of the keys that sign receipts; the worker takes their root for Apple's.
     init(
-        build: String, worker: String?, signing: String, latency: Double, concurrency: Int, settings: [String]
+        build: String, worker: String?, signing: String, latency: Double, concurrency: Int, settings: [String],
+        database: Database = Database()
     ) throws {
         self.build = URL(fileURLWithPath: build)
         program = worker.map { URL(fileURLWithPath: $0) } ?? self.build.appendingPathComponent("receiptd")
@@ -85,6 +92,35 @@ final class BenchParts {
         try Data(Self.catalog.utf8).write(to: catalog)
         try runToEnd(["migrate"])
         try runToEnd(["catalog", "import", catalog.path])
+        if database.isPartitioned { try psql(["--file", "deploy/postgres/partition.sql"]) }
+        if database.grants > 0 {
+            try psql(["--command", Self.filling(database.grants), "--command", "VACUUM ANALYZE"])
+        }
+    }
+
+    /// Ten purchases of each player, events of the usual length.
+    private static func filling(_ count: Int) -> String {
+        """
+        WITH made AS (
+            SELECT '9' || lpad(n::text, 14, '0') AS id, 'old-' || n / 10 AS player, now() - n % 86400 * interval '1 s' AS at
+            FROM generate_series(1, \(count)) AS n
+        ), claimed AS (
+            INSERT INTO claims (original_transaction_id, player_id, bundle_id)
+            SELECT id, player, '\(Traffic.bundleID)' FROM made
+        )
+        INSERT INTO grants (
+            transaction_id, original_transaction_id, player_id, bundle_id, product_id, quantity, environment, purchased_at,
+            submission_id, granted_at, submission_key, kind, event, catalog_version)
+        SELECT id, id, player, '\(Traffic.bundleID)', '\(Traffic.productID)', 1, 'Production', at, 's-' || id, at,
+            gen_random_uuid(), 'consumable', convert_to(repeat('e', 600), 'UTF8'), 1
+        FROM made
+        """
+    }
+
+    private func psql(_ arguments: [String]) throws {
+        try Self.runToEnd(
+            URL(fileURLWithPath: "/usr/bin/psql"),
+            ["--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1", "--dbname", postgres.uri] + arguments, [:])
     }
 
     private static var catalog: String {
@@ -98,11 +134,15 @@ final class BenchParts {
         """
     }
 
-    func startWorker() throws {
-        worker.executableURL = program
-        worker.arguments = ["run"]
-        worker.environment = environment
-        try worker.run()
+    func startWorkers(_ count: Int = 1) throws {
+        for _ in 0..<count {
+            let worker = Process()
+            worker.executableURL = program
+            worker.arguments = ["run"]
+            worker.environment = environment.merging(["HTTP_PORT": String(port + workers.count)]) { _, new in new }
+            try worker.run()
+            workers.append(worker)
+        }
     }
 
     /// One for each, of a player of its own.
@@ -149,7 +189,7 @@ final class BenchParts {
     func waitForEvents(_ count: Int) throws {
         let deadline = Date(timeIntervalSinceNow: 120)
         while outcomes.count < count {
-            guard Date.now < deadline, worker.isRunning else {
+            guard Date.now < deadline, workers.allSatisfy(\.isRunning) else {
                 throw Failure(description: "only \(outcomes.count) of \(count) events came")
             }
             usleep(5000)
@@ -194,56 +234,10 @@ final class BenchParts {
         sent.compactMap { entry in outcomes.time(of: entry.player).map { Double($0 - entry.milliseconds) } }.sorted()
     }
 
-    func usage() -> Usage {
-        let process = ProcessUsage(processID: worker.processIdentifier)
-        return Usage(
-            worker: process?.cpuSeconds ?? 0, postgres: ProcessUsage.treeSeconds(processID: postgres.processID),
-            peakMemory: process?.peakMemory ?? 0)
-    }
-
-    private var metrics: String? {
-        URL(string: "http://127.0.0.1:\(port)/metrics").flatMap { try? String(contentsOf: $0, encoding: .utf8) }
-    }
-
-    /// How often Apple was asked, from the worker's own metrics.
-    func appleRequests() throws -> Double {
-        guard let metrics else { throw Failure(description: "the worker tells no metrics") }
-        return metrics.split(separator: "\n").filter { $0.hasPrefix("receiptd_apple_requests_total{") }
-            .compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }.reduce(0, +)
-    }
-
-    /// Each stage's share of a submission's time, from the worker's own metrics.
-    func stageShares() -> String {
-        guard let metrics else { return "stages: no metrics" }
-        var sums: [(String, Double)] = []
-        for line in metrics.split(separator: "\n") where line.hasPrefix("receiptd_stage_duration_seconds_sum{stage=\"")
-        {
-            let parts = line.dropFirst("receiptd_stage_duration_seconds_sum{stage=\"".count).split(separator: "\"")
-            guard let value = line.split(separator: " ").last.flatMap({ Double($0) }) else { continue }
-            sums.append((String(parts[0]), value))
-        }
-        let total = sums.reduce(0) { $0 + $1.1 }
-        guard total > 0 else { return "stages: none" }
-        let shares = sums.map { "\($0.0) \(String(format: "%.0f", 100 * $0.1 / total)) %" }
-        return "stages: " + shares.joined(separator: ", ") + "; a request to Apple \(meanRequest(metrics))"
-    }
-
-    /// From the moment it is handed to the HTTP client until its answer is back.
-    private func meanRequest(_ metrics: String) -> String {
-        func value(_ suffix: String) -> Double {
-            metrics.split(separator: "\n").first {
-                $0.hasPrefix("receiptd_apple_request_duration_seconds_\(suffix) ")
-            }.flatMap { $0.split(separator: " ").last }.flatMap { Double($0) } ?? 0
-        }
-        return String(format: "%.1f ms", value("sum") / max(1, value("count")) * 1000)
-    }
-
     func stop() {
         outcomes.stop()
-        if worker.isRunning {
-            worker.terminate()
-            worker.waitUntilExit()
-        }
+        for worker in workers where worker.isRunning { worker.terminate() }
+        for worker in workers { worker.waitUntilExit() }
         apple.terminate()
         apple.waitUntilExit()
         producer.close()
@@ -253,15 +247,20 @@ final class BenchParts {
     }
 
     private func runToEnd(_ arguments: [String]) throws {
+        try Self.runToEnd(build.appendingPathComponent("receiptd"), arguments, environment)
+    }
+
+    private static func runToEnd(_ program: URL, _ arguments: [String], _ environment: [String: String]) throws {
         let process = Process()
-        process.executableURL = build.appendingPathComponent("receiptd")
+        process.executableURL = program
         process.arguments = arguments
         process.environment = environment
         process.standardOutput = FileHandle.nullDevice
         try process.run()
         process.waitUntilExit()
         guard process.terminationStatus == 0 else {
-            throw Failure(description: "receiptd \(arguments.joined(separator: " ")) failed")
+            throw Failure(
+                description: "\(program.lastPathComponent) \(arguments.prefix(6).joined(separator: " ")) failed")
         }
     }
 

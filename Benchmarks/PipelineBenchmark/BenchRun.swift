@@ -13,6 +13,8 @@ struct BenchRun {
     let measuresLatency: Bool
     /// What the backlog is of.
     let kind: Traffic.Kind
+    var replicas = 1
+    var database = BenchParts.Database()
     private let build: String
     private let worker: String?
     private let signing: String
@@ -36,10 +38,10 @@ struct BenchRun {
     func measure() throws -> String {
         let parts = try BenchParts(
             build: build, worker: worker, signing: signing, latency: latency, concurrency: concurrency,
-            settings: settings)
+            settings: settings, database: database)
         defer { parts.stop() }
         try parts.submit(Array(repeating: kind, count: count), prefix: "backlog")
-        try parts.startWorker()
+        try parts.startWorkers(replicas)
         try parts.waitForEvents(1)
         let usage = parts.usage()
         let startCount = parts.outcomes.count
@@ -47,7 +49,7 @@ struct BenchRun {
         let end = parts.usage()
         let counted = Double(count - startCount)
         let rate = Double(count) / parts.outcomes.seconds
-        let ceiling = latency > 0 ? Double(concurrency) / latency * 1000 : nil
+        let ceiling = latency > 0 ? Double(concurrency * replicas) / latency * 1000 : nil
         var columns = [
             format(latency, 0), format(rate, 0), ceiling.map { format(100 * rate / $0, 0) + " %" } ?? "-",
             format((end.worker - usage.worker) / counted * 1000, 3),
@@ -66,6 +68,28 @@ struct BenchRun {
         return ([columns.joined(separator: " | ")] + lines).joined(separator: "\n")
     }
 
+    /// An even load at an everyday rate.
+    func measure(rate: Double, seconds: Double) throws -> String {
+        let parts = try BenchParts(
+            build: build, worker: worker, signing: signing, latency: latency, concurrency: concurrency,
+            settings: settings, database: database)
+        defer { parts.stop() }
+        try parts.startWorkers(replicas)
+        // Joining, and the adaptive limit's way up.
+        _ = try parts.pacedLatencies(rate: rate, count: Int(rate) * 2)
+        let before = parts.usage()
+        let count = Int(rate * seconds)
+        let paced = try parts.pacedLatencies(rate: rate, count: count)
+        let after = parts.usage()
+        return [
+            format(rate, 0), String(replicas), format(latency, 0),
+            format((after.worker - before.worker) / Double(count) * 1000, 3),
+            format((after.postgres - before.postgres) / Double(count) * 1000, 3),
+            format(Double(after.peakMemory) / 1_048_576, 0), format(paced[paced.count / 2], 1),
+            format(paced[paced.count * 99 / 100], 1),
+        ].joined(separator: " | ")
+    }
+
     /// The mix of traffic that operators see, against genuine purchases alone.
     func measureMix() throws -> String {
         let genuine = try throughput(of: .genuine)
@@ -81,7 +105,7 @@ struct BenchRun {
             settings: settings)
         defer { parts.stop() }
         try parts.submit(kind.map { Array(repeating: $0, count: count) } ?? Traffic.mix(count), prefix: "backlog")
-        try parts.startWorker()
+        try parts.startWorkers()
         // What is asked for again until the doubt is over ends with that wait, and not with the work.
         try parts.waitForEvents(count - (kind == nil ? count * Traffic.Kind.unverifiable.share / 500 : 0))
         let rate = Double(parts.outcomes.count) / parts.outcomes.seconds
@@ -95,7 +119,7 @@ struct BenchRun {
             build: build, worker: worker, signing: signing, latency: latency, concurrency: concurrency,
             settings: settings)
         defer { parts.stop() }
-        try parts.startWorker()
+        try parts.startWorkers()
         // The adaptive limit starts low.
         _ = try parts.pacedLatencies(rate: honestRate * 2, count: 1000)
         let alone = try parts.pacedLatencies(rate: honestRate, count: 1500)
