@@ -39,8 +39,10 @@ extension KafkaConsumer {
         return marks
     }
 
-    /// The same of several; those that no broker tells of are left out. Blocks, and no longer than that, as
-    /// `rd_kafka_query_watermark_offsets` may: seen with 2.0.2, it waits for a broker that went away while it asked.
+    /// The same of several; those that no broker tells of are left out. Blocks, and no longer than that.
+    ///
+    /// `rd_kafka_query_watermark_offsets` may take longer: seen with 2.0.2, it waits for a broker that went away while it
+    /// asked. `rd_kafka_offsets_for_times` does not; librdkafka's maintainer names it for this (its issue 3737).
     public func watermarks(
         _ partitions: [TopicPartition],
         timeoutMilliseconds: Int32
