@@ -56,11 +56,11 @@ enum InsertGrants {
                 .timestamps(rows.map(\.decision.decidedAt)),
                 .uuids(rows.lazy.map(\.decision.identity)),
                 .textArray(rows.map { $0.grant.kind?.rawValue }),
-                .timestamps(rows.map(\.grant.purchase.expiresAt)),
+                sparse(rows.map(\.grant.purchase.expiresAt)) { .timestamps($0) },
                 .byteaArray(rows.map(\.grant.event.value)),
                 .int8Array(rows.map(\.decision.catalogVersion)),
                 .boolArray(rows.map { $0.decision.isBound($0.grant.purchase) }),
-                .textArray(rows.map { $0.grant.purchase.appTransactionID?.text }),
+                sparse(rows.map { $0.grant.purchase.appTransactionID?.text }) { .textArray($0) },
             ] + toldColumns(rows) + [
                 .identifiers(finishes.lazy.map(\.finish.transactionID)),
                 .identifiers(finishes.lazy.map(\.bundleID)),
@@ -74,10 +74,20 @@ enum InsertGrants {
     private static func toldColumns(_ rows: [GrantRow]) -> [PostgresParameter] {
         let told = rows.map(\.grant.purchase.told)
         return [
-            .int8Array(told.map { $0?.priceMilliunits }), .textArray(rows.map(\.grant.purchase.currency)),
-            .textArray(told.map { $0?.storefront }), .int4Array(told.map { $0?.offerType }),
-            .textArray(told.map { $0?.offerDiscountType }), .textArray(told.map { $0?.transactionReason }),
-            .boolArray(told.map { $0?.isTrial == true ? true : nil }),
+            sparse(told.map { $0?.priceMilliunits }) { .int8Array($0) },
+            sparse(rows.map(\.grant.purchase.currency)) { .textArray($0) },
+            sparse(told.map { $0?.storefront }) { .textArray($0) },
+            sparse(told.map { $0?.offerType }) { .int4Array($0) },
+            sparse(told.map { $0?.offerDiscountType }) { .textArray($0) },
+            sparse(told.map { $0?.transactionReason }) { .textArray($0) },
+            sparse(told.map { $0?.isTrial == true ? true : nil }) { .boolArray($0) },
         ]
+    }
+
+    /// No elements where all are null, as of a batch of receipts: `unnest` fills what one array lacks of another with nulls.
+    private static func sparse<Value>(
+        _ values: [Value?], _ parameter: ([Value?]) -> PostgresParameter
+    ) -> PostgresParameter {
+        parameter(values.contains { $0 != nil } ? values : [])
     }
 }

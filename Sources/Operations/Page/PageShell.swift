@@ -48,12 +48,12 @@ enum PageShell {
         small, footer, th, .tile span { color: var(--soft); font-weight: 400; }
         .state { margin: 0; font-weight: 600; } .good { color: var(--good); } .bad { color: var(--bad); } .warn { color: var(--warn); }
         .problems { margin: .75rem 0 0; padding-left: 1.2rem; color: var(--bad); }
-        .tiles { display: grid; grid-template-columns: repeat(auto-fill, minmax(10.5rem, 1fr)); gap: .75rem; margin-top: 1.25rem; }
+        .tiles { display: grid; grid-template-columns: repeat(auto-fill, minmax(9.5rem, 1fr)); gap: .75rem; margin-top: 1.25rem; }
         .tile { background: var(--tile); border: 1px solid var(--line); border-radius: .5rem; padding: .6rem .8rem; }
         .tile b { display: block; font-size: 1.5rem; font-weight: 600; font-variant-numeric: tabular-nums; }
         .tile span { display: block; font-size: .85rem; overflow-wrap: anywhere; }
         .about { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; margin: .25rem 0 0; color: var(--soft); }
-        .about dt { float: left; margin-right: .35rem; } .about dd { margin: 0; color: var(--text); overflow-wrap: anywhere; }
+        .about div { display: flex; gap: .35rem; } .about dd { margin: 0; color: var(--text); overflow-wrap: anywhere; }
         .charts, .tables { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 0 2rem; }
         .tables > div { overflow-x: auto; }
         .chart { display: block; width: 100%; height: auto; } .chart line { stroke: var(--line); }
@@ -64,6 +64,7 @@ enum PageShell {
         .c-genuine { --c: var(--genuine); } .c-repeat { --c: var(--repeat); } .c-foreign { --c: var(--foreign); }
         .c-junk { --c: var(--junk); } .c-forged { --c: var(--forged); } .c-unverifiable { --c: var(--unverifiable); }
         .c-other { --c: var(--other); } .c-p50 { --c: var(--repeat); } .c-p95 { --c: var(--unverifiable); }
+        @media (max-width: 30rem) { body { padding: 1rem; } .tables { font-size: .8rem; } .chart text { font-size: 13px; } }
         rect { fill: var(--c); } .line { stroke: var(--c); }
         table { border-collapse: collapse; width: 100%; } th, td { text-align: left; padding: .3rem .5rem .3rem 0;
           border-bottom: 1px solid var(--line); } .n { text-align: right; font-variant-numeric: tabular-nums; }

@@ -37,7 +37,7 @@ struct StatusPage {
             } else {
                 ("Ready", "good")
             }
-        let facts = about.map { "<dt>\(escaped($0.name))</dt><dd>\(escaped($0.value))</dd>" }.joined()
+        let facts = about.map { "<div><dt>\(escaped($0.name))</dt><dd>\(escaped($0.value))</dd></div>" }.joined()
         return "<p id=\"state\" class=\"state \(kind)\" role=\"status\">\(state)</p><dl class=\"about\">\(facts)</dl>"
     }
 
