@@ -76,7 +76,9 @@ struct IntakeTests {
             try await bed.until("the genuine one is read") {
                 try await bed.number("SELECT count(*) FROM notifications") == 1
             }
-            #expect(try await bed.parts.notificationsDone(in: bed.pool) == 1)
+            // Offsets are kept after what their records say.
+            try await bed.until("its offset is kept") { try await bed.parts.notificationsDone(in: bed.pool) >= 1 }
+            #expect(try await bed.parts.notificationsDone(in: bed.pool) == 1, "nothing else was on the topic")
             #expect(bed.outcomes.collected.deadLetters.isEmpty)
         }
     }

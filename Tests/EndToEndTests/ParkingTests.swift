@@ -94,7 +94,7 @@ struct ParkingTests {
             _ = try bed.startWorker(slow)
             try await bed.until("it is believed") { bed.answers("p-doubt") == ["receipt.rejected malformed_receipt"] }
             #expect(bed.apple.requests(receiptData: receipt) >= Judge.triesInDoubt)
-            #expect(try await bed.number("SELECT count(*) FROM parked") == 0)
+            try await bed.until("its row is gone") { try await bed.number("SELECT count(*) FROM parked") == 0 }
         }
     }
 

@@ -97,6 +97,7 @@ struct PoisonNotificationTests {
                 _ = try await bed.number("UPDATE notification_history SET due_at = now() RETURNING 1::int8")
             }
             #expect(worker.isRunning)
+            try await bed.until("the dead letter is out") { !bed.outcomes.collected.deadLetters.isEmpty }
             #expect(bed.outcomes.collected.deadLetters.values.flatMap(\.self).count == 1)
             #expect(try await bed.number("SELECT count(*) FROM grants") == 2)
         }
