@@ -113,8 +113,9 @@ let package = Package(
             ],
             // A statement's file is named by its verb and table, and is beside the Swift that runs it.
             resources: [
-                "Announced", "Budget", "Erasing", "Finishing", "Grants", "Holds", "Importing", "Inspecting", "Parking",
+                "Announced", "Audit", "Budget", "Erasing", "Finishing", "Grants", "Holds", "Importing", "Inspecting", "Parking",
                 "Reconciling", "RefundRequests", "Refunds", "Schema", "Statements", "Store", "Subscriptions",
+                "Traffic",
             ].map { .embedInCode("\($0)/SQL") },
             swiftSettings: strict),
         .target(
@@ -177,6 +178,20 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
+            name: "Console",
+            dependencies: [
+                "Administration", "Clocks", "Encodings", "Fulfillment", "Identifiers", "Ledger", "Operations",
+                "Postgres", "ReceiptdConfiguration", "Timestamps",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict),
+        .target(
             name: "Demo",
             dependencies: [
                 "AppStoreSimulation", "Clocks", "EmbeddedPostgres", "Encodings", "Fulfillment", "Identifiers", "Kafka",
@@ -188,8 +203,8 @@ let package = Package(
         .executableTarget(
             name: "receiptd",
             dependencies: [
-                "Administration", "AppleProofs", "AppStore", "CCommit", "Clocks", "CMalloc", "Encodings", "Fulfillment",
-                "Identifiers", "Kafka", "Ledger", "Operations", "Pipeline", "Postgres", "ReceiptdConfiguration",
+                "Administration", "AppleProofs", "AppStore", "CCommit", "Clocks", "CMalloc", "Console", "Encodings",
+                "Fulfillment", "Identifiers", "Kafka", "Ledger", "Operations", "Pipeline", "Postgres", "ReceiptdConfiguration",
                 "Timestamps",
                 .target(name: "Demo", condition: .when(traits: ["Demo"])),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),

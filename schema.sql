@@ -1135,6 +1135,46 @@ CREATE TABLE IF NOT EXISTS erasures (
 COMMENT ON TABLE erasures IS
     'Players who were erased. While it is under way player_id says who, so that it goes on under the same pseudonym after a kill; then nothing does.';
 
-INSERT INTO schema_version AS known (version) VALUES (6)
+-- What the console shows, and who changed what with it.
+
+CREATE TABLE IF NOT EXISTS traffic_minutes (
+    began_at timestamptz NOT NULL,
+    kind text COLLATE "C" NOT NULL CHECK (kind IN ('class', 'outcome', 'dead_letter', 'apple', 'apple_seconds')),
+    name text COLLATE "C" NOT NULL,
+    count bigint NOT NULL CHECK (count > 0),
+    PRIMARY KEY (began_at, kind, name)
+) WITH (fillfactor = 80);
+COMMENT ON TABLE traffic_minutes IS
+    'What all workers counted in each minute: submissions by class, events by type and reason, dead letters, Apple''s answers, and Apple''s answers by their time in seconds. For charts: a worker that dies takes up to a minute with it. Forgotten after two days.';
+
+CREATE TABLE IF NOT EXISTS traffic_hours (
+    began_at timestamptz NOT NULL,
+    kind text COLLATE "C" NOT NULL CHECK (kind IN ('class', 'outcome', 'dead_letter', 'apple', 'apple_seconds')),
+    name text COLLATE "C" NOT NULL,
+    count bigint NOT NULL CHECK (count > 0),
+    PRIMARY KEY (began_at, kind, name)
+) WITH (fillfactor = 80);
+COMMENT ON TABLE traffic_hours IS 'The same by hour. Forgotten after 90 days.';
+
+CREATE INDEX IF NOT EXISTS refunds_noted ON refunds (noted_at);
+
+CREATE TABLE IF NOT EXISTS console_changes (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    operator text COLLATE "C" NOT NULL,
+    change text COLLATE "C" NOT NULL,
+    -- A transaction's or submission's id, or the filter.
+    subject text COLLATE "C" NOT NULL,
+    note text COLLATE "C",
+    -- As the operator was shown.
+    shown bigint NOT NULL CHECK (shown >= 0),
+    began_at timestamptz NOT NULL DEFAULT now(),
+    ended_at timestamptz,
+    result text COLLATE "C",
+    CONSTRAINT console_changes_end_with_result CHECK ((ended_at IS NULL) = (result IS NULL))
+);
+COMMENT ON TABLE console_changes IS
+    'Who changed what with the console: entered before the change is begun, and ended with what came of it. Never deleted.';
+
+INSERT INTO schema_version AS known (version) VALUES (7)
 ON CONFLICT (only_row) DO UPDATE SET version = excluded.version, applied_at = now()
     WHERE known.version < excluded.version;

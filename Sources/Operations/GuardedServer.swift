@@ -6,7 +6,7 @@ import NIOCore
 import Synchronization
 
 /// The frame of our HTTP servers: a bounded number of connections, of which the silent and the slow are closed.
-struct GuardedServer: Sendable {
+package struct GuardedServer: Sendable {
     /// Between two lines about closed connections.
     private static let floodLineSeconds = 60.0
     /// Bytes of all header fields of a request, and how many of them.
@@ -18,13 +18,26 @@ struct GuardedServer: Sendable {
     let port: Int
     let connections: Int
     /// From a request's head to its answer.
-    var requestSeconds = Double.infinity
+    let requestSeconds: Double
     let evicted: Counter
     let logger: Logger
     let onBound: @Sendable (Int) -> Void
 
+    package init(
+        host: String, port: Int, connections: Int, requestSeconds: Double = .infinity, evicted: Counter, logger: Logger,
+        onBound: @escaping @Sendable (Int) -> Void
+    ) {
+        self.host = host
+        self.port = port
+        self.connections = connections
+        self.requestSeconds = requestSeconds
+        self.evicted = evicted
+        self.logger = logger
+        self.onBound = onBound
+    }
+
     /// Serves until graceful shutdown or cancellation. Throws `OperationsServerError` if it cannot listen.
-    func run(_ router: Router<BasicRequestContext>) async throws {
+    package func run(_ router: Router<BasicRequestContext>) async throws {
         // Hummingbird logs its start at info, too; our line is enough.
         var serverLogger = logger
         serverLogger.logLevel = max(logger.logLevel, .notice)

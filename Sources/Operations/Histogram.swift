@@ -8,6 +8,11 @@ public final class Histogram: Metric {
         public internal(set) var counts: [Int]
         /// Of all observations, in their unit.
         public internal(set) var sum: Double
+        package init(counts: [Int], sum: Double) {
+            self.counts = counts
+            self.sum = sum
+        }
+
         public var count: Int { counts.reduce(0, +) }
     }
 

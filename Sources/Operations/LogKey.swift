@@ -11,6 +11,8 @@ public enum LogKey: String, CaseIterable, Sendable {
     case bundleID = "bundle_id"
     case productID = "product_id"
     case outcome, reason, detail
+    /// Who signed in to the console.
+    case operatorName = "operator"
     /// W3C's, of the submission's `traceparent`.
     case traceID = "trace_id"
 

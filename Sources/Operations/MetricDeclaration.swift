@@ -70,6 +70,11 @@ extension MetricDeclaration {
     static let httpConnectionsEvicted = Self(
         "receiptd_http_connections_evicted_total",
         help: "Connections to the operators' HTTP server that had to go, for there were too many.")
+    static let consoleSignIns = Self(
+        "receiptd_console_sign_ins_total", help: "Tries to sign in to the console: right, wrong, or too many at once.",
+        labels: ["result"])
+    static let consoleChanges = Self(
+        "receiptd_console_changes_total", help: "Changes that were made with the console.", labels: ["change"])
     static let submissionDuration = Self(
         "receiptd_submission_duration_seconds", help: "From a record's timestamp to its published outcome.",
         buckets: Buckets.submission)

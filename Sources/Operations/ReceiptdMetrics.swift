@@ -40,6 +40,10 @@ public struct ReceiptdMetrics: Sendable {
     /// `part`: 0 or 1, a ``FailingPart`` that fails.
     public let failing: GaugeFamily
     public let httpConnectionsEvicted: Counter
+    /// `result`: right, wrong or refused.
+    public let consoleSignIns: CounterFamily
+    /// `change`.
+    public let consoleChanges: CounterFamily
     /// What records tell of this process's clock.
     public let recordClock = RecordClock()
     /// `against`; seconds that the worker's clock is ahead.
@@ -112,6 +116,8 @@ public struct ReceiptdMetrics: Sendable {
         failures = registry.counter(.failures)
         failing = registry.gauge(.failing)
         clockSkew = registry.gauge(.clockSkew)
+        consoleSignIns = registry.counter(.consoleSignIns)
+        consoleChanges = registry.counter(.consoleChanges)
         httpConnectionsEvicted = registry.counter(.httpConnectionsEvicted).with()
         submissionDuration = registry.histogram(.submissionDuration).with()
         misconfigured = registry.gauge(.misconfigured)

@@ -136,6 +136,8 @@ struct AppleToldTests {
                 return try await isAnswered(id, in: bed)
             }
             #expect(bed.apple.inStore { Set($0.consumption[id] ?? []).count } == 1)
+            // The dead worker may have left it in the outbox.
+            try await bed.until("it is told of") { bed.answers("p-1").contains("refund.requested") }
             let events = bed.outcomes.collected.events["p-1"] ?? []
             let requested = events.filter { $0["type"]?.string == "refund.requested" }
             #expect(Set(requested.map { "\($0)" }).count == 1)

@@ -21,7 +21,7 @@ struct StatementTests {
         for pruning in [
             Pruning.defaults, .proofs, .sightings, .replays, .subscriptionReceipts, .unownedSubscriptions, .finishes,
             .refundRequests,
-            .consumptionReports,
+            .consumptionReports, .trafficMinutes, .trafficHours,
         ] {
             let columns = try await database.pool.run { session in
                 try session.columnNames(of: pruning.finding) + session.columnNames(of: pruning.deleting)
@@ -60,6 +60,10 @@ struct StatementTests {
 
     /// Those that no worker runs, and why `check` need not try them as the worker.
     private static let notRehearsed: [String: String] = [
+        "list_traffic_minutes": "receiptd console", "list_traffic_hours": "receiptd console",
+        "insert_console_change": "receiptd console", "update_console_change": "receiptd console",
+        "list_console_changes": "receiptd console", "list_refunds": "receiptd console",
+        "count_refunds": "receiptd console",
         "count_holds": "receiptd holds", "list_holds": "receiptd holds list",
         "list_holds_page": "receiptd holds reject",
         "release_hold": "receiptd holds release", "release_holds_page": "receiptd holds release",

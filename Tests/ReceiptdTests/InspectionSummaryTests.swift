@@ -22,7 +22,8 @@ struct InspectionSummaryTests {
 
     @Test("a record behind the committed offset is undecided until a row has its place, or a rejection its time")
     func undecided() {
-        var found = KafkaFindings(waiting: [Self.record])
+        var found = KafkaFindings()
+        found.waiting = [Self.record]
         #expect(found.undecided(outcomes: [], parked: []) == [Self.record])
         let place = row(("topic", .string("t")), ("partition", .number("3")), ("offset", .number("120")))
         let other = row(("topic", .string("t")), ("partition", .number("3")), ("offset", .number("121")))
@@ -40,7 +41,8 @@ struct InspectionSummaryTests {
 
     @Test("an answer that PostgreSQL has is not told again")
     func untold() {
-        let found = KafkaFindings(answers: [Self.answer])
+        var found = KafkaFindings()
+        found.answers = [Self.answer]
         #expect(found.untold(outcomes: []) == [Self.answer])
         #expect(found.untold(outcomes: [row(("event_id", .string("e")))]).isEmpty)
     }

@@ -8,8 +8,8 @@
 --
 -- receiptd_owner      receiptd migrate
 -- receiptd_worker     receiptd run, receiptd check
--- receiptd_operator   every other command
--- receiptd_support    the commands that only look: inspect, list, catalog show, reconcile
+-- receiptd_operator   every other command, and receiptd console
+-- receiptd_support    the commands that only look: inspect, list, catalog show, reconcile; a console without users that change
 -- receiptd_reader     whoever reads the columns that the contract promises
 --
 -- They have no passwords yet: \password receiptd_worker. receiptd intake needs no database.
@@ -74,7 +74,7 @@ GRANT SELECT, INSERT, UPDATE ON
 GRANT SELECT, INSERT, DELETE ON device_sightings, notifications, proofs TO receiptd_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON
     claims, consumption_reports, finishes, held_submissions, holds, outbox, parked, refund_requests, replays,
-    subscription_receipts, unowned_subscriptions
+    subscription_receipts, traffic_hours, traffic_minutes, unowned_subscriptions
     TO receiptd_worker;
 -- DELETE is what drop_outcomes_day asks for: days go whole, by a function with the owner's rights.
 GRANT SELECT, INSERT, DELETE ON outcomes TO receiptd_worker;
@@ -85,6 +85,8 @@ GRANT INSERT ON catalogs TO receiptd_operator;
 GRANT SELECT, INSERT ON redriven_dead_letters TO receiptd_operator;
 GRANT SELECT, INSERT, UPDATE ON grant_decisions, subscription_transfers TO receiptd_operator;
 GRANT SELECT, UPDATE ON hold_decisions TO receiptd_operator;
+-- console
+GRANT SELECT, INSERT, UPDATE ON console_changes TO receiptd_operator;
 -- players erase
 GRANT INSERT, UPDATE ON erasures TO receiptd_operator;
 GRANT UPDATE ON outcomes, refusals TO receiptd_operator;
@@ -94,7 +96,8 @@ GRANT DELETE ON account_token_senders, account_tokens, player_accounts TO receip
 GRANT SELECT ON
     account_token_senders, account_tokens, announced_purchases, catalogs, claims, consumption_reports, finishes,
     grant_decisions, grants, hold_decisions, holds, outbox, outcomes, parked, proofs, redriven_dead_letters, refund_notices,
-    refund_requests, refunds, refusals, replays, schema_version, subscription_transfers, subscriptions
+    refund_requests, refunds, refusals, replays, schema_version, subscription_transfers, subscriptions, traffic_hours, traffic_minutes,
+    console_changes
     TO receiptd_support;
 
 -- Outside readers.

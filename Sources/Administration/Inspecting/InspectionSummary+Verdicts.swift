@@ -13,6 +13,9 @@ extension InspectionSummary {
                 rows("announced").filter { $0["state"]?.string == "unclaimed" }, Self.unclaimed, more: "more unclaimed")
             + told(rows("grants"), granted, more: "more grants")
             + told(
+                rows("hold_decisions").filter { $0["decision"]?.string == "reject" }, Self.rejected,
+                more: "more that operators refused")
+            + told(
                 rows("outcomes").filter { $0["answer"]?.string == "receipt.rejected" }, refused, more: "more refusals")
     }
 
@@ -34,6 +37,11 @@ extension InspectionSummary {
 
     private static func unclaimed(_ row: JSONValue) -> String {
         "unclaimed: Apple told of \(purchase(row)), \(text(row, "reason"))"
+    }
+
+    private static func rejected(_ row: JSONValue) -> String {
+        "refused by operator \(quoted(row, "operator")) at \(time(row, "decided_at")): \(text(row, "product_id")), "
+            + "transaction \(text(row, "transaction_id")), of player \(quoted(row, "player_id"))"
     }
 
     private func granted(_ row: JSONValue) -> String {

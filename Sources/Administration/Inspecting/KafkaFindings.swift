@@ -46,6 +46,9 @@ package struct KafkaFindings: Sendable {
     /// Why Kafka was not asked to the end, in words; nil where it was.
     var fault: String?
 
+    /// Where Kafka is not looked at.
+    package init() {}
+
     /// Those that have no answer, by what PostgreSQL and the outcomes topic tell.
     /// - Parameters:
     ///   - outcomes: rows of the inspection's decided submissions.

@@ -7,13 +7,13 @@ public enum TrafficClass: String, Sendable, CaseIterable {
     case repeated = "repeat"
     /// Another app's receipt.
     case foreign
-    /// No receipt at all, seen here: what cracking tools send.
+    /// No receipt at all, seen here, or for an app that is not in the catalog: what cracking tools send.
     case junk
     /// A signature that fails, seen here.
     case forged
     /// It looked like a receipt, could not be proven here, and Apple does not confirm it.
     case unverifiable
-    /// Genuine without anything to grant, refused by policy, or of an app that is not in the catalog.
+    /// Genuine without anything to grant, or refused by policy.
     case other
 
     /// - Parameters:
@@ -29,11 +29,11 @@ public enum TrafficClass: String, Sendable, CaseIterable {
         switch answers.last?.reason {
         case .alreadyGranted, .ownedByOtherPlayer: self = .repeated
         case .foreignApp: self = .foreign
-        case .malformedSubmission: self = .junk
+        case .malformedSubmission, .unknownApp: self = .junk
         case .malformedReceipt: self = isLocal ? .junk : .unverifiable
         case .unauthenticReceipt: self = isLocal ? .forged : .unverifiable
         case .tooManyWaiting, .accountNotFound, .transactionNotFound, .refusedByApple: self = .unverifiable
-        case .unknownApp, .sandboxNotAllowed, .noPurchase, .productMismatch, .ownershipDisputed, .bindingMismatch,
+        case .sandboxNotAllowed, .noPurchase, .productMismatch, .ownershipDisputed, .bindingMismatch,
             .upgraded,
             .cancelled, .revokedByOperator, .familyShared, .subscriptionExpired, .unknownOwnership, .kindMismatch,
             .bindingMissing,

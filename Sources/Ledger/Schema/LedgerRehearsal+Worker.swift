@@ -204,8 +204,10 @@ extension LedgerRehearsal {
                 Pruning.replays.deleting, Pruning.notifications.finding, Pruning.notifications.deleting,
                 Pruning.finishes.finding, Pruning.finishes.deleting,
                 Pruning.refundRequests.finding, Pruning.refundRequests.deleting, Pruning.consumptionReports.finding,
-                Pruning.consumptionReports.deleting,
+                Pruning.consumptionReports.deleting, Pruning.trafficMinutes.finding, Pruning.trafficMinutes.deleting,
+                Pruning.trafficHours.finding, Pruning.trafficHours.deleting,
             ]),
+        Work("count the traffic", [PackageResources.upsert_traffic_sql]),
         Work("forget signed data", [PackageResources.forget_announced_evidence_sql]),
     ]
 }

@@ -91,6 +91,8 @@ public struct OutcomeRetention: Sendable {
         report.pruned.consumptionReports = try await Pruning.consumptionReports.run(
             before: today - ConsumptionReport.keptDays, in: pool)
         _ = try await PostgresAnnouncements.forgetEvidence(in: pool)
+        _ = try await Pruning.trafficMinutes.run(before: today - TrafficStore.minuteDays, in: pool)
+        _ = try await Pruning.trafficHours.run(before: today - TrafficStore.hourDays, in: pool)
         return report
     }
 

@@ -15,6 +15,8 @@ struct Pruning: Sendable {
     private static let startOfDay = "$1::date::timestamp AT TIME ZONE 'UTC'"
     static let subscriptionReceipts = Pruning("subscription_receipts", by: "over_on")
     static let unownedSubscriptions = Pruning("unowned_subscriptions", by: "period_began_at", limit: startOfDay)
+    static let trafficMinutes = Pruning("traffic_minutes", by: "began_at", limit: startOfDay)
+    static let trafficHours = Pruning("traffic_hours", by: "began_at", limit: startOfDay)
 
     let finding: PostgresStatement
     let deleting: PostgresStatement

@@ -13,6 +13,8 @@ public enum FailingPart: String, CaseIterable, Sendable {
     case appleBudget = "apple_budget"
     /// A difference between two of them is a failure.
     case clocks
+    case traffic
+    case console
 
     /// What an error of this part means, for people.
     public var complaint: String {
@@ -43,6 +45,8 @@ public enum FailingPart: String, CaseIterable, Sendable {
         case .maintenance: "the tables cannot be maintained"
         case .appleBudget: "the shared budget of requests to Apple cannot be used"
         case .clocks: "clocks disagree"
+        case .traffic: "traffic cannot be counted for the console"
+        case .console: "the console cannot answer"
         }
     }
 
@@ -52,7 +56,7 @@ public enum FailingPart: String, CaseIterable, Sendable {
         case .postgresql, .kafka, .decisions, .recall, .parking, .offsets, .publisher: true
         case .acknowledgements, .parked, .holds, .outbox, .commits, .consumer, .notifications, .accounts, .announced,
             .subscriptions, .catalog, .counts, .maintenance, .finishes, .refundRequests, .consumption, .history,
-            .appleBudget, .clocks:
+            .appleBudget, .clocks, .traffic, .console:
             false
         }
     }
@@ -63,7 +67,7 @@ public enum FailingPart: String, CaseIterable, Sendable {
         case .postgresql, .kafka, .clocks: nil
         case .decisions, .recall, .acknowledgements, .parking, .parked, .holds, .outbox, .offsets, .notifications,
             .accounts, .announced, .subscriptions, .catalog, .counts, .maintenance, .finishes, .refundRequests,
-            .consumption, .history, .appleBudget:
+            .consumption, .history, .appleBudget, .traffic, .console:
             .postgresql
         case .commits, .consumer, .publisher: .kafka
         }

@@ -1,11 +1,17 @@
 /// Charts as inline SVG: nothing is loaded, and nothing runs. Colours are the page's, by class.
-enum Chart {
-    struct Series: Sendable, Equatable {
+package enum Chart {
+    package struct Series: Sendable, Equatable {
         let name: String
         /// The class of its colour.
         let style: String
         /// As many as the chart has places; nil: there is nothing to show.
         let values: [Double?]
+
+        package init(name: String, style: String, values: [Double?]) {
+            self.name = name
+            self.style = style
+            self.values = values
+        }
     }
 
     /// In units of the drawing, which grows to the page's width.
@@ -16,7 +22,7 @@ enum Chart {
     ///   - title: what it shows, for those who do not see it.
     ///   - ends: the words under its left and right ends.
     ///   - unit: of the scale's highest value.
-    static func stacked(_ series: [Series], title: String, ends: (String, String), unit: String) -> String {
+    package static func stacked(_ series: [Series], title: String, ends: (String, String), unit: String) -> String {
         let places = series.first?.values.count ?? 0
         let sums = (0..<places).map { place in series.reduce(0) { $0 + ($1.values[place] ?? 0) } }
         let top = ceiling(sums.max() ?? 0)
@@ -37,7 +43,7 @@ enum Chart {
     }
 
     /// One line for each series, with gaps where there is nothing.
-    static func lines(_ series: [Series], title: String, ends: (String, String), unit: String) -> String {
+    package static func lines(_ series: [Series], title: String, ends: (String, String), unit: String) -> String {
         let places = series.first?.values.count ?? 0
         let top = ceiling(series.flatMap(\.values).compactMap(\.self).max() ?? 0)
         let step = (width - left) / Double(max(1, places))

@@ -1,7 +1,7 @@
 /// Text for HTML, and nothing of it is markup.
-enum HTMLText {
+package enum HTMLText {
     /// Sound between tags and within quoted attributes.
-    static func escaped(_ text: String) -> String {
+    package static func escaped(_ text: String) -> String {
         var escaped = ""
         escaped.reserveCapacity(text.utf8.count)
         for scalar in text.unicodeScalars {

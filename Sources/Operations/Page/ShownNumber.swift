@@ -1,9 +1,9 @@
 import Foundation
 
 /// Numbers for people, in English whatever the host speaks.
-enum ShownNumber {
+package enum ShownNumber {
     /// With thousands apart.
-    static func whole(_ value: Double) -> String {
+    package static func whole(_ value: Double) -> String {
         guard value.isFinite, abs(value) < 1e15 else { return "–" }
         var digits = String(Int(abs(value).rounded()))
         var parts: [String] = []
@@ -15,7 +15,7 @@ enum ShownNumber {
     }
 
     /// With three digits that count.
-    static func short(_ value: Double) -> String {
+    package static func short(_ value: Double) -> String {
         guard value.isFinite else { return "–" }
         if value == 0 { return "0" }
         if abs(value) >= 100 { return whole(value) }
@@ -27,7 +27,7 @@ enum ShownNumber {
     }
 
     /// - Parameter seconds: nil where nothing was measured.
-    static func duration(_ seconds: Double?) -> String {
+    package static func duration(_ seconds: Double?) -> String {
         guard let seconds else { return "–" }
         return seconds < 1 ? short(seconds * 1000) + " ms" : short(seconds) + " s"
     }

@@ -88,7 +88,7 @@ final class TrafficHistory: Sendable {
 
 extension Histogram.Reading {
     /// As Prometheus has it: linear within the bucket. Nil without observations; above all bounds, the highest of them.
-    func quantile(_ share: Double, upperBounds: [Double]) -> Double? {
+    package func quantile(_ share: Double, upperBounds: [Double]) -> Double? {
         let total = count
         guard total > 0 else { return nil }
         let rank = share * Double(total)

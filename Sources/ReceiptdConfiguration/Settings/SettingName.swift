@@ -36,6 +36,10 @@ package enum SettingName: String, CaseIterable, Sendable {
     case intakeHTTPHost = "INTAKE_HTTP_HOST"
     case intakeHTTPPort = "INTAKE_HTTP_PORT"
     case intakeBundleIDs = "INTAKE_BUNDLE_IDS"
+    case consoleHTTPHost = "CONSOLE_HTTP_HOST"
+    case consoleHTTPPort = "CONSOLE_HTTP_PORT"
+    case consoleHosts = "CONSOLE_HOSTS"
+    case consoleUsers = "CONSOLE_USERS"
     case httpHost = "HTTP_HOST"
     case httpPort = "HTTP_PORT"
     case shutdownGraceSeconds = "SHUTDOWN_GRACE_SECONDS"
@@ -43,7 +47,7 @@ package enum SettingName: String, CaseIterable, Sendable {
     case logFormat = "LOG_FORMAT"
 
     /// Whether the value may be in a file of its own, named by `NAME_FILE`, and is never shown.
-    var isSecret: Bool { self == .databaseURL || self == .submissionSigningKeys }
+    var isSecret: Bool { [.databaseURL, .submissionSigningKeys, .consoleUsers].contains(self) }
 
     /// `NAME_FILE`, for a secret.
     var fileVariant: String? { isSecret ? rawValue + "_FILE" : nil }

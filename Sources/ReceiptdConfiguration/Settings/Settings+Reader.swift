@@ -46,6 +46,7 @@ extension Settings {
             readApple(&checks, into: &settings.apple)
             readRetry(&checks, into: &settings.retry)
             readAnnouncements(&checks, into: &settings)
+            readConsole(&checks, into: &settings.console)
             readOthers(&checks, into: &settings)
             let faults = source.faults + checks.faults
             let near = NearName.warnings(environment)

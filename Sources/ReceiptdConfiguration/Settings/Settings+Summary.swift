@@ -47,6 +47,10 @@ extension Settings {
                 .intakeBundleIDs,
                 announcements.intake.bundleIDs.map { $0.map(\.text).sorted().joined(separator: ",") } ?? ""
             ),
+            (.consoleHTTPHost, console.http.host),
+            (.consoleHTTPPort, "\(console.http.port)"),
+            (.consoleHosts, console.hosts.sorted().joined(separator: ",")),
+            (.consoleUsers, "\(console.users.count) users"),
             (.httpHost, http.host),
             (.httpPort, "\(http.port)"),
             (.shutdownGraceSeconds, "\(shutdownGraceSeconds)"),

@@ -17,6 +17,7 @@ package struct Settings: Sendable {
     package var outcomeRetentionDays = 30
     /// What Apple tells by itself.
     package var announcements = AnnouncementSettings()
+    package var console = ConsoleSettings()
     package var http = HTTPSettings()
     /// Seconds in which a stopping worker finishes what is in flight.
     package var shutdownGraceSeconds = 25.0

@@ -151,6 +151,8 @@ struct WorkerService: Service {
             retention: OutcomeRetention(pool: pool, days: settings.outcomeRetentionDays), failures: health.failures,
             logger: logger)
         let clocks = ClockWatch(pool: pool, metrics: metrics, failures: health.failures)
+        let traffic = TrafficCounting(
+            store: TrafficStore(pool: pool), metrics: metrics, failures: health.failures)
         try await run(
             pipeline,
             beside: [
@@ -160,7 +162,9 @@ struct WorkerService: Service {
                 { try await EndlessPart.appleLimits.run { await limits.follow() } },
                 { try await EndlessPart.appleReach.run { await reach.follow() } },
                 { try await EndlessPart.clockWatch.run { await clocks.run() } },
+                { try await EndlessPart.trafficCounts.run { await traffic.run() } },
             ])
+        await traffic.tellLast()
     }
 
     private enum Ended: Sendable {

@@ -1,0 +1,80 @@
+import Administration
+import Clocks
+import Fulfillment
+import Identifiers
+import Ledger
+import Postgres
+import ReceiptdConfiguration
+
+/// Makes a change that was confirmed: entered first, then done, then ended with what came of it.
+struct ChangeRun: Sendable {
+    let pool: PostgresPool
+    let operatorName: String
+
+    /// - Parameters:
+    ///   - id: nil: what the filter shows.
+    ///   - shown: how many the operator confirmed; no more are changed.
+    /// - Returns: the entry's id.
+    func run(
+        _ change: ConsoleChange, id: String?, filter: ListFilter, shown: Int, note: String?
+    ) async throws -> Int64 {
+        let changes = ConsoleChanges(pool: pool)
+        let entry = try await changes.begin(
+            change.rawValue, of: id ?? filter.text, shown: shown, by: operatorName, note: note)
+        do {
+            let result = try await perform(change, id: id, filter: filter, shown: shown, note: note)
+            try await changes.end(entry, result: result)
+        } catch {
+            // Where the database is away, the entry stays without an end.
+            try? await changes.end(entry, result: "failed on the way; what was done before stays done")
+            throw error
+        }
+        return entry
+    }
+
+    private func perform(
+        _ change: ConsoleChange, id: String?, filter: ListFilter, shown: Int, note: String?
+    ) async throws -> String {
+        switch change {
+        case .release:
+            let released = try await HoldAdministration(pool: pool).release(
+                HeldList.filter(filter, id: id), by: operatorName, limit: shown)
+            return "\(released) released; a worker takes them up within seconds"
+        case .rejectHeld:
+            let refused = try await HoldAdministration(pool: pool).reject(
+                HeldList.filter(filter, id: id), by: operatorName, at: WallClock.now, limit: shown)
+            return Self.text(refused)
+        case .retry:
+            let due = try await ParkedAdministration(pool: pool).retry(
+                ParkedList.filter(filter, id: id), limit: shown)
+            return "\(due) are due now"
+        case .rejectParked:
+            return try await ParkedRejection(pool: pool).run(ParkedList.filter(filter, id: id), limit: shown).description
+        case .revoke, .reinstate:
+            return try await decide(change, StoreTransactionID(id ?? ""), note: note)
+        }
+    }
+
+    private static func text(_ refused: HoldAdministration.Refused) -> String {
+        var parts = ["\(refused.rejected) rejected"]
+        if refused.gone > 0 { parts.append("\(refused.gone) had ended meanwhile") }
+        if refused.unreadable > 0 { parts.append("\(refused.unreadable) stay: their submission cannot be read") }
+        return parts.joined(separator: "; ")
+    }
+
+    private func decide(
+        _ change: ConsoleChange, _ transaction: StoreTransactionID, note: String?
+    ) async throws -> String {
+        let decision = GrantDecision(
+            change == .revoke ? .revoke : .reinstate, transaction, by: operatorName, note: note, at: WallClock.now)
+        let catalog = try await StoredCatalog.latest(in: CatalogStore(pool: pool))
+        switch try await GrantAdministration(pool: pool).apply(decision, catalog: catalog) {
+        case .published: return change == .revoke ? "revoked; a worker publishes it within seconds" : "reinstated; a worker publishes it within seconds"
+        case .remembered: return "remembered; Apple's refund is in force, so that nothing changes for the player"
+        case .unchanged: return "nothing was done: an operator had said so before, or never revoked it"
+        case .inForce(let other):
+            return "nothing was done: the same purchase is granted as \(other.text), and in force"
+        case .notGranted: return "nothing was done: it is not granted"
+        }
+    }
+}

@@ -1,0 +1,60 @@
+/// What an operator can do with the console.
+enum ConsoleChange: String, Sendable, CaseIterable {
+    case release
+    case rejectHeld = "reject-held"
+    case retry
+    case rejectParked = "reject-parked"
+    case revoke
+    case reinstate
+
+    /// On a button.
+    var title: String {
+        switch self {
+        case .release: "Release"
+        case .rejectHeld, .rejectParked: "Reject"
+        case .retry: "Retry now"
+        case .revoke: "Revoke"
+        case .reinstate: "Reinstate"
+        }
+    }
+
+    /// What is confirmed.
+    /// - Parameter count: of how many.
+    func question(_ count: Int) -> String {
+        let held = count == 1 ? "1 held transaction" : "\(count) held transactions"
+        let parked = count == 1 ? "1 parked submission" : "\(count) parked submissions"
+        return switch self {
+        case .release: "Release \(held)?"
+        case .rejectHeld: "Reject \(held) for good?"
+        case .retry: "Try \(parked) now?"
+        case .rejectParked: "Reject \(parked) for good?"
+        case .revoke: "Take this grant back from its player?"
+        case .reinstate: "Take back the revocation of this grant?"
+        }
+    }
+
+    /// What comes of it.
+    var consequence: String {
+        switch self {
+        case .release: "The reason is let pass. A worker asks Apple again, judges the rest anew, and grants."
+        case .rejectHeld, .rejectParked:
+            "Each is answered with receipt.rejected, refused_by_operator. There is no way back."
+        case .retry: "A worker takes them up within seconds."
+        case .revoke: "A worker publishes receipt.revoked with revoked_by_operator. It can be reinstated."
+        case .reinstate: "A worker publishes receipt.reinstated, unless Apple has refunded it too."
+        }
+    }
+
+    var isFinal: Bool { self == .rejectHeld || self == .rejectParked || self == .revoke }
+
+    /// The page that it is about.
+    var list: String {
+        switch self {
+        case .release, .rejectHeld: "held"
+        case .retry, .rejectParked: "parked"
+        case .revoke, .reinstate: "search"
+        }
+    }
+
+    var takesFilter: Bool { self != .revoke && self != .reinstate }
+}

@@ -1,0 +1,18 @@
+import Fulfillment
+import Ledger
+import ReceiptdConfiguration
+
+/// The catalog in force.
+enum StoredCatalog {
+    static func latest(in store: CatalogStore) async throws -> Catalog {
+        guard let version = try await store.latestVersion(), let stored = try await store.load(version: version)
+        else { return Catalog(version: 0, apps: []) }
+        return try parsed(stored)
+    }
+
+    /// Not inlined: the optimizer of Swift 6.3 crashes on a typed throw inlined into an asynchronous function.
+    @inline(never)
+    private static func parsed(_ stored: CatalogStore.Stored) throws -> Catalog {
+        try CatalogFile.parse(stored.document, version: stored.version)
+    }
+}

@@ -1,0 +1,129 @@
+import Fulfillment
+import HTTPTypes
+import Identifiers
+import Ledger
+import Logging
+import Operations
+
+/// What changes something: asked first, then done once it is confirmed.
+extension Console {
+    /// What a change is about.
+    private struct Choice {
+        let change: ConsoleChange
+        /// Nil: what the filter shows.
+        let id: String?
+        let filter: ListFilter
+    }
+
+    /// Nil where it is none.
+    private func choice(_ fields: [String: String]) -> Choice? {
+        guard let change = fields["change"].flatMap(ConsoleChange.init) else { return nil }
+        if let id = fields["id"], !id.isEmpty {
+            let isTransaction = change != .retry && change != .rejectParked
+            guard !isTransaction || TransactionIDText.isSound(id), id.count <= StoryLimits.maximumID,
+                !id.utf8.contains(0)
+            else { return nil }
+            return Choice(change: change, id: id, filter: ListFilter())
+        }
+        guard change.takesFilter, let list = lists.first(where: { $0.name == change.list }),
+            let filter = Self.filter(fields, of: list)
+        else { return nil }
+        return Choice(change: change, id: nil, filter: filter)
+    }
+
+    /// How many it would change, and of what.
+    private func found(_ choice: Choice) async throws -> (count: Int, detail: String) {
+        switch choice.change {
+        case .release:
+            let count = try await HoldAdministration(pool: pool).count(HeldList.filter(choice.filter, id: choice.id))
+            return (count.all - count.released, "")
+        case .rejectHeld:
+            return (
+                try await HoldAdministration(pool: pool).count(HeldList.filter(choice.filter, id: choice.id)).all, ""
+            )
+        case .retry:
+            let count = try await ParkedAdministration(pool: pool).count(
+                ParkedList.filter(choice.filter, id: choice.id))
+            return (count.all - count.leased, "")
+        case .rejectParked:
+            return (
+                try await ParkedAdministration(pool: pool).count(ParkedList.filter(choice.filter, id: choice.id)).all,
+                ""
+            )
+        case .revoke, .reinstate:
+            guard let grant = try await GrantAdministration(pool: pool).find(StoreTransactionID(choice.id ?? "")) else {
+                return (0, "")
+            }
+            let revoked = grant.operatorRevokedAt != nil
+            return (
+                revoked == (choice.change == .reinstate) ? 1 : 0,
+                "\(grant.quantity) × \(grant.productID) of player \(grant.playerID)"
+            )
+        }
+    }
+
+    func confirm(_ request: ConsoleRequest, _ session: Sessions.Session) async throws -> ConsoleAnswer {
+        guard session.user.mayChange else { return Self.mayNot(session) }
+        guard let choice = choice(request.query) else { return Self.noChange(session) }
+        let (count, detail) = try await found(choice)
+        guard count > 0 else {
+            return Self.message(
+                "There is nothing to change: it was decided meanwhile, or the filter shows nothing that waits.",
+                .conflict, title: choice.change.title, session: session)
+        }
+        return ConsoleAnswer(
+            body: ConfirmPage(
+                change: choice.change, id: choice.id, filter: choice.filter, count: count, detail: detail,
+                session: session
+            ).html)
+    }
+
+    func change(_ request: ConsoleRequest, _ session: Sessions.Session) async throws -> ConsoleAnswer {
+        guard !isForged(request), let token = request.form["token"], Self.isEqual(token, session.token) else {
+            logger.warning(
+                "a form was not sent by the console's own page: nothing was done",
+                [.operatorName: "\(session.user.name ?? "")"])
+            return Self.message(
+                "This form was not sent by the console: nothing was done.", .forbidden, title: "Refused", session: session)
+        }
+        switch request.path {
+        case "/sign-out": return signOut(request, session)
+        case "/change": break
+        default: return Self.message("There is no such page.", .notFound, title: "Not found", session: session)
+        }
+        guard session.user.mayChange, let operatorName = session.user.name else { return Self.mayNot(session) }
+        guard let choice = choice(request.form),
+            let shown = request.form["shown"].flatMap({ Int($0) }), (1...ListLimits.maximumChanged).contains(shown)
+        else { return Self.noChange(session) }
+        let note = (request.form["note"] ?? "").trimmingWhiteSpace
+        guard note.unicodeScalars.count <= ConfirmPage.maximumNote, !note.utf8.contains(0) else {
+            return Self.message(
+                "A note is at most \(ConfirmPage.maximumNote) characters.", .badRequest, title: "Note", session: session)
+        }
+        let entry = try await ChangeRun(pool: pool, operatorName: operatorName).run(
+            choice.change, id: choice.id, filter: choice.filter, shown: shown, note: note.isEmpty ? nil : note)
+        metrics.consoleChanges.with(choice.change.rawValue).increment()
+        logger.info(
+            "changed by the console",
+            [
+                .operatorName: "\(operatorName)", .detail: "\(choice.change.rawValue)",
+                .count: .stringConvertible(shown),
+            ])
+        return .seeOther(ConsolePage.address("/changes", [("made", "\(entry)")]))
+    }
+
+    private static func mayNot(_ session: Sessions.Session) -> ConsoleAnswer {
+        message("Your role is to read: nothing was done.", .forbidden, title: "Refused", session: session)
+    }
+
+    private static func noChange(_ session: Sessions.Session) -> ConsoleAnswer {
+        message("This is no change that the console knows: nothing was done.", .badRequest, title: "Refused", session: session)
+    }
+
+    /// In the same time whatever is in it.
+    private static func isEqual(_ first: String, _ second: String) -> Bool {
+        let (first, second) = (Array(first.utf8), Array(second.utf8))
+        guard first.count == second.count else { return false }
+        return zip(first, second).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+}

@@ -1,0 +1,121 @@
+import Administration
+import HTTPTypes
+import Ledger
+import Timestamps
+
+/// The pages that only show.
+extension Console {
+    var lists: [any ConsoleList] {
+        [
+            HeldList(store: HoldAdministration(pool: pool)), ParkedList(store: ParkedAdministration(pool: pool)),
+            UnclaimedList(store: UnclaimedAdministration(pool: pool)),
+            SubscriptionList(store: SubscriptionAdministration(pool: pool)),
+            RefundList(store: RefundAdministration(pool: pool)),
+        ]
+    }
+
+    func show(_ request: ConsoleRequest, _ session: Sessions.Session) async throws -> ConsoleAnswer {
+        switch request.path {
+        case "/":
+            let span = request.query["span"].flatMap(TrafficSpan.init) ?? .hour
+            let traffic = try await TrafficStore(pool: pool).read(span)
+            return ConsoleAnswer(body: TrafficPage(traffic: traffic, session: session).html)
+        case "/search": return try await story(request, session)
+        case "/dead-letters": return ConsoleAnswer(body: try await deadLetters(session).html)
+        case "/dead-letters.csv":
+            return Self.file("dead-letters", CSV.text(DeadLettersPage.heads, try await deadLetters(session).rows))
+        case "/changes":
+            let changes = try await ConsoleChanges(pool: pool).list(limit: ChangesPage.rows, skipping: 0)
+            let made = request.query["made"].flatMap { Int64($0) }
+            return ConsoleAnswer(body: ChangesPage(changes: changes, made: made, session: session).html)
+        case "/confirm": return try await confirm(request, session)
+        default: break
+        }
+        for list in lists {
+            if request.path == "/" + list.name { return try await page(of: list, request, session) }
+            if request.path == "/\(list.name).csv" { return try await file(of: list, request, session) }
+        }
+        return Self.message("There is no such page.", .notFound, title: "Not found", session: session)
+    }
+
+    static func file(_ name: String, _ text: String) -> ConsoleAnswer {
+        ConsoleAnswer(type: "text/csv; charset=utf-8", body: text, fileName: "receiptd-\(name).csv")
+    }
+
+    private func deadLetters(_ session: Sessions.Session) async throws -> DeadLettersPage {
+        var spans: [Traffic] = []
+        for span in TrafficSpan.allCases { spans.append(try await TrafficStore(pool: pool).read(span)) }
+        return DeadLettersPage(spans: spans, session: session)
+    }
+
+    private func story(_ request: ConsoleRequest, _ session: Sessions.Session) async throws -> ConsoleAnswer {
+        let id = (request.query["q"] ?? "").trimmingWhiteSpace
+        guard !id.isEmpty, id.count <= StoryLimits.maximumID else {
+            return Self.message(
+                "An id is 1 to \(StoryLimits.maximumID) characters.", .badRequest, title: "Search", session: session)
+        }
+        let days = request.query["days"].flatMap { Int($0) } ?? StoryLimits.days
+        guard (0...StoryLimits.maximumDays).contains(days) else {
+            return Self.message(
+                "Days are 0 to \(StoryLimits.maximumDays).", .badRequest, title: "Search", session: session)
+        }
+        let inspection = try await Inspection.of(id, days: days, limit: StoryLimits.rows, in: pool)
+        let summary = InspectionSummary(id: id, inspection: inspection, kafka: KafkaFindings())
+        return ConsoleAnswer(body: StoryPage(id: id, days: days, summary: summary, session: session).html)
+    }
+
+    /// Nil where it names a reason that the list does not have.
+    static func filter(_ fields: [String: String], of list: any ConsoleList) -> ListFilter? {
+        func value(_ name: String) -> String? {
+            let text = (fields[name] ?? "").trimmingWhiteSpace
+            return text.isEmpty ? nil : text
+        }
+        let filter = ListFilter(bundleID: value("bundle"), reason: value("reason"))
+        guard filter.reason.map(list.reasons.contains) ?? true, filter.bundleID?.utf8.contains(0) != true else {
+            return nil
+        }
+        return filter
+    }
+
+    private static func unknownFilter(_ session: Sessions.Session) -> ConsoleAnswer {
+        message("The filter names a reason that there is not.", .badRequest, title: "Filter", session: session)
+    }
+
+    private func page(
+        of list: any ConsoleList, _ request: ConsoleRequest, _ session: Sessions.Session
+    ) async throws -> ConsoleAnswer {
+        guard let filter = Self.filter(request.query, of: list) else { return Self.unknownFilter(session) }
+        let page = request.query["page"].map { Int($0) ?? 0 } ?? 1
+        guard (1...ListLimits.maximumPages).contains(page) else {
+            return Self.message(
+                "Pages are 1 to \(ListLimits.maximumPages).", .badRequest, title: list.title, session: session)
+        }
+        let count = try await list.count(filter)
+        let rows = try await list.rows(filter, limit: page * ListLimits.page)
+        return ConsoleAnswer(
+            body: ListPage(
+                list: list, filter: filter, count: count, rows: Array(rows.dropFirst((page - 1) * ListLimits.page)),
+                page: page, session: session
+            ).html)
+    }
+
+    private func file(
+        of list: any ConsoleList, _ request: ConsoleRequest, _ session: Sessions.Session
+    ) async throws -> ConsoleAnswer {
+        guard let filter = Self.filter(request.query, of: list) else { return Self.unknownFilter(session) }
+        let rows = try await list.rows(filter, limit: ListLimits.maximumExported + 1)
+        guard rows.count <= ListLimits.maximumExported else {
+            // A file that is not whole would be taken for all.
+            return Self.message(
+                "More than \(ListLimits.maximumExported) rows: choose an app or a reason, or use receiptd \(list.name) list.",
+                .contentTooLarge, title: list.title, session: session)
+        }
+        return Self.file(list.name, CSV.text(list.columns.map(\.name), rows.map(\.cells)))
+    }
+}
+
+extension String {
+    var trimmingWhiteSpace: String {
+        String(drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
+    }
+}

@@ -1,0 +1,95 @@
+import Clocks
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import Logging
+import Ledger
+import Operations
+import Postgres
+import ReceiptdConfiguration
+import ServiceLifecycle
+
+/// The console's HTTP server.
+package struct ConsoleServer: Service {
+    /// Connections at once.
+    static let maximumConnections = 256
+
+    private let settings: ConsoleSettings
+    private let console: Console
+    private let metrics: ReceiptdMetrics
+    private let health: Health
+    private let logger: Logger
+    private let onBound: @Sendable (Int) -> Void
+
+    /// Port 0 takes a free one; `onBound` is told which, once the server listens.
+    package init(
+        settings: ConsoleSettings, pool: PostgresPool, metrics: ReceiptdMetrics, health: Health, logger: Logger,
+        onBound: @escaping @Sendable (Int) -> Void = { _ in }
+    ) {
+        self.settings = settings
+        self.metrics = metrics
+        self.health = health
+        self.logger = logger
+        self.onBound = onBound
+        console = Console(settings: settings, pool: pool, metrics: metrics, logger: logger)
+    }
+
+    /// Serves until graceful shutdown or cancellation. Throws `OperationsServerError` if it cannot listen.
+    package func run() async throws {
+        let router = Router()
+        // Orchestrators and Prometheus ask by an address of the pod's.
+        router.addProbes(metrics: metrics, health: health)
+        let pages = Router(context: BasicRequestContext.self)
+        pages.add(middleware: ConsolePages(console: console, probes: router.buildResponder(), failures: health.failures))
+        try await GuardedServer(
+            host: settings.http.host, port: settings.http.port, connections: Self.maximumConnections,
+            evicted: metrics.httpConnectionsEvicted, logger: logger, onBound: onBound
+        ).run(pages)
+    }
+}
+
+/// Every request, as the console answers it.
+private struct ConsolePages<Probes: HTTPResponder>: RouterMiddleware where Probes.Context == BasicRequestContext {
+    typealias Context = BasicRequestContext
+
+    let console: Console
+    let probes: Probes
+    let failures: Failures
+
+    func handle(
+        _ request: Request, context: BasicRequestContext,
+        next: (Request, BasicRequestContext) async throws -> Response
+    ) async throws -> Response {
+        if request.method == .get, ["/livez", "/readyz", "/metrics"].contains(request.uri.path) {
+            return try await probes.respond(to: request, context: context)
+        }
+        let isHead = request.method == .head
+        do {
+            let answer = try await console.answer(try await ConsoleRequest(request))
+            return answer.response(isHead: isHead)
+        } catch let fault as ConsoleRequest.Fault {
+            let answer =
+                switch fault {
+                case .unreadable: Console.text("The form or the address cannot be read.\n", .badRequest)
+                case .tooLarge: Console.text("The form is too large.\n", .contentTooLarge)
+                }
+            var response = answer.response(isHead: isHead)
+            // What is left of the body is not read.
+            response.headers[.connection] = "close"
+            return response
+        } catch let error as PostgresError {
+            failures.failed(.console, error)
+            return Console.message(
+                "PostgreSQL does not answer as it should (\(error.sqlState ?? "no connection")). Nothing more is known; try again.",
+                .serviceUnavailable, title: "PostgreSQL", session: nil
+            ).response(isHead: isHead)
+        } catch is CancellationError {
+            return Console.text("The console stops.\n", .serviceUnavailable).response(isHead: isHead)
+        } catch {
+            failures.failed(.console, error)
+            return Console.message(
+                "This did not work; the console's log says why.", .internalServerError, title: "Error", session: nil
+            ).response(isHead: isHead)
+        }
+    }
+}

@@ -1,0 +1,21 @@
+/// RFC 4180, for spreadsheets.
+enum CSV {
+    static func text(_ heads: [String], _ rows: [[String]]) -> String {
+        ([heads] + rows).map { $0.map(cell).joined(separator: ",") + "\r\n" }.joined()
+    }
+
+    /// What a spreadsheet would run as a formula is led by `'`, which makes it text.
+    static func cell(_ text: String) -> String {
+        var cell = text
+        if let first = text.unicodeScalars.first(where: { !$0.properties.isWhitespace || $0 == "\t" || $0 == "\r" || $0 == "\n" }),
+            runs.contains(first)
+        {
+            cell = "'" + text
+        }
+        guard cell.unicodeScalars.contains(where: { $0 == "," || $0 == "\"" || $0 == "\n" || $0 == "\r" }) else { return cell }
+        return "\"" + cell.replacing("\"", with: "\"\"") + "\""
+    }
+
+    /// Wide forms too: some spreadsheets take them for the same.
+    private static let runs: Set<Unicode.Scalar> = ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"]
+}

@@ -1,0 +1,67 @@
+/// What a list shows: all, or those of an app, of a reason or state, or of both.
+struct ListFilter: Sendable, Equatable {
+    var bundleID: String?
+    var reason: String?
+
+    /// For people and for the record of a change.
+    var text: String {
+        let parts = [bundleID.map { "app \($0)" }, reason.map { "reason \($0)" }].compactMap(\.self)
+        return parts.isEmpty ? "all" : parts.joined(separator: ", ")
+    }
+
+    /// As in an address.
+    var fields: [(String, String)] {
+        [("bundle", bundleID), ("reason", reason)].compactMap { name, value in value.map { (name, $0) } }
+    }
+}
+
+struct ListColumn: Sendable {
+    let name: String
+    var isNumber = false
+}
+
+struct ListRow: Sendable {
+    /// As many as there are columns. Text as it is stored.
+    let cells: [String]
+    /// What a change of it names; nil where nothing can be changed.
+    var id: String?
+    /// What is looked up by its first cell.
+    var search: String?
+}
+
+/// A list of the console over one table of the ledger. Every function throws a `PostgresError`.
+protocol ConsoleList: Sendable {
+    /// In addresses and file names.
+    var name: String { get }
+    var title: String { get }
+    /// What these are, in a sentence.
+    var explanation: String { get }
+    /// Of what the second filter chooses.
+    var reasonLabel: String { get }
+    var reasons: [String] { get }
+    var columns: [ListColumn] { get }
+    var changes: [ConsoleChange] { get }
+
+    /// Some stop counting somewhere.
+    func count(_ filter: ListFilter) async throws -> ListCount
+    func rows(_ filter: ListFilter, limit: Int) async throws -> [ListRow]
+}
+
+struct ListCount: Sendable, Equatable {
+    let rows: Int
+    /// There are more.
+    var isLeast = false
+    /// Beside the number: what is under way.
+    var note = ""
+}
+
+/// Pages of a list, and of its file.
+enum ListLimits {
+    static let page = 50
+    /// Beyond them a filter, or the file, is what helps.
+    static let maximumPages = 100
+    /// Rows of a CSV file.
+    static let maximumExported = 50_000
+    /// Changed by one confirmation.
+    static let maximumChanged = 5_000
+}

@@ -1,0 +1,42 @@
+import Fulfillment
+import Ledger
+import Timestamps
+
+/// What waits for Apple.
+struct ParkedList: ConsoleList {
+    let store: ParkedAdministration
+
+    let name = "parked"
+    let title = "Parked"
+    let explanation = "Submissions that wait in PostgreSQL until Apple or the app's settings can answer them."
+    let reasonLabel = "Reason"
+    let reasons = ParkingReason.allCases.map(\.rawValue).sorted()
+    let columns = [
+        ListColumn(name: "Submission"), ListColumn(name: "Player"), ListColumn(name: "App"), ListColumn(name: "Reason"),
+        ListColumn(name: "Detail"), ListColumn(name: "Failures", isNumber: true), ListColumn(name: "Parked"),
+        ListColumn(name: "Next try"),
+    ]
+    let changes: [ConsoleChange] = [.retry, .rejectParked]
+
+    func count(_ filter: ListFilter) async throws -> ListCount {
+        let count = try await store.count(Self.filter(filter))
+        return ListCount(rows: count.all, note: count.leased > 0 ? "\(count.leased) are tried now" : "")
+    }
+
+    func rows(_ filter: ListFilter, limit: Int) async throws -> [ListRow] {
+        try await store.list(Self.filter(filter), limit: limit).map { parked in
+            let detail = [parked.detail, parked.sqlState].compactMap(\.self).joined(separator: ", ")
+            let next = parked.isLeased ? "now" : parked.dueAt?.rfc3339 ?? "by an operator"
+            return ListRow(
+                cells: [
+                    parked.submissionID, parked.playerID, parked.bundleID, parked.reason, detail, "\(parked.failures)",
+                    parked.parkedAt.rfc3339, next,
+                ], id: parked.submissionID, search: parked.submissionID)
+        }
+    }
+
+    static func filter(_ filter: ListFilter, id: String? = nil) -> ParkedFilter {
+        ParkedFilter(
+            submissionID: id, bundleID: filter.bundleID, reason: filter.reason.flatMap(ParkingReason.init))
+    }
+}

@@ -1,0 +1,43 @@
+import Ledger
+import Timestamps
+
+/// What Apple took back, the newest first.
+struct RefundList: ConsoleList {
+    /// Counted no further.
+    private static let maximumCounted = 100_000
+
+    let store: RefundAdministration
+
+    let name = "refunds"
+    let title = "Refunds"
+    let explanation = "What Apple took back, or gave again, the newest first."
+    let reasonLabel = "State"
+    let reasons = RefundFilter.State.allCases.map(\.rawValue)
+    let columns = [
+        ListColumn(name: "Transaction"), ListColumn(name: "Player"), ListColumn(name: "App"),
+        ListColumn(name: "Product"), ListColumn(name: "State"), ListColumn(name: "Part"), ListColumn(name: "Units"),
+        ListColumn(name: "Told"),
+    ]
+    let changes: [ConsoleChange] = []
+
+    func count(_ filter: ListFilter) async throws -> ListCount {
+        let count = try await store.count(Self.filter(filter), limit: Self.maximumCounted)
+        return ListCount(rows: count, isLeast: count >= Self.maximumCounted)
+    }
+
+    func rows(_ filter: ListFilter, limit: Int) async throws -> [ListRow] {
+        try await store.list(Self.filter(filter), limit: limit).map { refund in
+            let state = refund.revokedAt.map { "\(refund.reason ?? "refund") at \($0.rfc3339)" } ?? "reversed"
+            let units = refund.quantity.map { "\(refund.revokedUnits ?? 0) of \($0)" } ?? ""
+            return ListRow(
+                cells: [
+                    refund.transactionID, refund.playerID ?? "never granted", refund.bundleID, refund.productID, state,
+                    refund.percent.map { "\($0) %" } ?? "whole", units, refund.notedAt.rfc3339,
+                ], search: refund.transactionID)
+        }
+    }
+
+    private static func filter(_ filter: ListFilter) -> RefundFilter {
+        RefundFilter(bundleID: filter.bundleID, state: filter.reason.flatMap(RefundFilter.State.init))
+    }
+}

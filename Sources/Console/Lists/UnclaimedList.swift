@@ -1,0 +1,39 @@
+import Fulfillment
+import Ledger
+import Timestamps
+
+/// What Apple told of and is nobody's.
+struct UnclaimedList: ConsoleList {
+    let store: UnclaimedAdministration
+
+    let name = "unclaimed"
+    let title = "Unclaimed"
+    let explanation = "Purchases that Apple told of, and that belong to no known player."
+    let reasonLabel = "Reason"
+    let reasons = UnclaimedReason.allCases.map(\.rawValue).sorted()
+    let columns = [
+        ListColumn(name: "Transaction"), ListColumn(name: "App"), ListColumn(name: "Product"),
+        ListColumn(name: "Reason"), ListColumn(name: "Bought"), ListColumn(name: "Told"), ListColumn(name: "Renewal"),
+        ListColumn(name: "Account token"), ListColumn(name: "Token seen with"),
+    ]
+    let changes: [ConsoleChange] = []
+
+    func count(_ filter: ListFilter) async throws -> ListCount {
+        ListCount(rows: try await store.count(Self.filter(filter)))
+    }
+
+    func rows(_ filter: ListFilter, limit: Int) async throws -> [ListRow] {
+        try await store.list(Self.filter(filter), limit: limit).map { purchase in
+            ListRow(
+                cells: [
+                    purchase.transactionID, purchase.bundleID, purchase.productID, purchase.reason,
+                    purchase.purchasedAt.rfc3339, purchase.toldAt.rfc3339, purchase.isRenewal ? "yes" : "no",
+                    purchase.hasToken ? "known" : "none", purchase.learntOf ?? "",
+                ], search: purchase.transactionID)
+        }
+    }
+
+    private static func filter(_ filter: ListFilter) -> UnclaimedFilter {
+        UnclaimedFilter(bundleID: filter.bundleID, reason: filter.reason.flatMap(UnclaimedReason.init))
+    }
+}

@@ -1,0 +1,42 @@
+import Ledger
+import Operations
+import Timestamps
+
+/// Who changed what, the newest first.
+struct ChangesPage {
+    static let rows = 100
+
+    let changes: [ConsoleChanges.Change]
+    /// The one that was just made.
+    let made: Int64?
+    let session: Sessions.Session
+
+    var html: String {
+        let told = changes.first { $0.id == made }.map { change in
+            "<p class=\"message\" role=\"status\">\(HTMLText.escaped(Self.title(change.change))): "
+                + "\(HTMLText.escaped(change.result ?? "it has not come to its end"))</p>"
+        }
+        let rows = changes.map { change in
+            [
+                change.beganAt.rfc3339, change.operatorName, Self.title(change.change), change.subject,
+                "\(change.shown)", change.note ?? "", change.result ?? "not known to have ended",
+            ].map { ConsolePage.cell($0) }
+        }
+        let heads = [
+            ("At", false), ("By", false), ("Change", false), ("Of", false), ("Shown", true), ("Note", false),
+            ("Result", false),
+        ]
+        return ConsolePage(
+            title: "Changes", place: "/changes", session: session,
+            main: """
+                \(told ?? "")<p>What was changed with the console, the newest \(Self.rows).</p>
+                \(ConsolePage.table("Changes", heads, rows, none: "Nothing was changed yet."))
+                """
+        ).html
+    }
+
+    private static func title(_ change: String) -> String {
+        guard let known = ConsoleChange(rawValue: change) else { return change }
+        return known.list == "search" ? known.title : "\(known.title) (\(known.list))"
+    }
+}

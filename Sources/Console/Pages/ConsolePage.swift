@@ -1,0 +1,129 @@
+import Operations
+import Timestamps
+
+/// A page of the console: one document without a script.
+struct ConsolePage {
+    /// Pages that are led to from everywhere.
+    static let places: [(path: String, title: String)] = [
+        ("/", "Traffic"), ("/held", "Held"), ("/parked", "Parked"), ("/unclaimed", "Unclaimed"),
+        ("/dead-letters", "Dead letters"), ("/subscriptions", "Subscriptions"), ("/refunds", "Refunds"),
+        ("/changes", "Changes"),
+    ]
+
+    let title: String
+    /// Of `places`.
+    var place = ""
+    /// In the search field.
+    var searched = ""
+    /// Nil: nobody is signed in.
+    let session: Sessions.Session?
+    let main: String
+
+    var html: String {
+        """
+        <!doctype html>
+        <html lang="en">
+        <head>
+        <meta charset="utf-8">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <link rel="icon" href="data:,">
+        <link rel="stylesheet" href="/style.css">
+        <title>\(HTMLText.escaped(title)) – receiptd</title>
+        </head>
+        <body>
+        <a class="skip" href="#main">To the content</a>
+        <header><p class="name">receiptd <small>console</small></p>\(account)</header>
+        \(navigation)
+        <main id="main">
+        <h1>\(HTMLText.escaped(title))</h1>
+        \(main)
+        </main>
+        <footer>Times are UTC.</footer>
+        </body>
+        </html>
+
+        """
+    }
+
+    private var navigation: String {
+        guard session != nil else { return "" }
+        let links = Self.places.map { path, title in
+            "<li><a href=\"\(path)\"\(path == place ? " aria-current=\"page\"" : "")>\(title)</a></li>"
+        }
+        return """
+            <form class="search" role="search" action="/search" method="get">
+            <label for="q">Submission, order, transaction, event or player</label>
+            <input id="q" name="q" type="search" required maxlength="\(StoryLimits.maximumID)" autocomplete="off" \
+            spellcheck="false" value="\(HTMLText.escaped(searched))">
+            <button>Search</button></form>
+            <nav aria-label="Pages"><ul>\(links.joined())</ul></nav>
+            """
+    }
+
+    private var account: String {
+        guard let session else { return "" }
+        guard let name = session.user.name else { return "<p>No users are set: nothing can be changed</p>" }
+        let role = session.user.mayChange ? "may change" : "reads only"
+        return """
+            <form class="account" action="/sign-out" method="post">\(Self.hidden("token", session.token))\
+            <span>\(HTMLText.escaped(name)), \(role)</span> <button>Sign out</button></form>
+            """
+    }
+
+    static func hidden(_ name: String, _ value: String) -> String {
+        "<input type=\"hidden\" name=\"\(HTMLText.escaped(name))\" value=\"\(HTMLText.escaped(value))\">"
+    }
+
+    /// `/path?a=b`, safe within an attribute after `HTMLText.escaped`.
+    static func address(_ path: String, _ fields: [(String, String)]) -> String {
+        guard !fields.isEmpty else { return path }
+        return path + "?" + fields.map { "\(encoded($0.0))=\(encoded($0.1))" }.joined(separator: "&")
+    }
+
+    private static func encoded(_ text: String) -> String {
+        var encoded = ""
+        for byte in text.utf8 {
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E:
+                encoded.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                let digits = String(byte, radix: 16, uppercase: true)
+                encoded += "%" + (digits.utf8.count == 1 ? "0" : "") + digits
+            }
+        }
+        return encoded
+    }
+
+    static func link(_ text: String, to address: String) -> String {
+        "<a href=\"\(HTMLText.escaped(address))\">\(HTMLText.escaped(text))</a>"
+    }
+
+    /// A cell's text; a time in fewer characters, with the whole of it beside.
+    static func cell(_ text: String) -> String {
+        guard (20...35).contains(text.utf8.count), let time = Timestamp(rfc3339: text) else {
+            return HTMLText.escaped(text)
+        }
+        let whole = time.rfc3339
+        return "<time datetime=\"\(whole)\">\(whole.prefix(10)) \(whole.dropFirst(11).prefix(8))</time>"
+    }
+
+    /// A table that scrolls by itself where it is wider than the page, also by keyboard.
+    /// - Parameters:
+    ///   - heads: with whether each is a number.
+    ///   - rows: cells of HTML.
+    static func table(_ caption: String, _ heads: [(String, Bool)], _ rows: [[String]], none: String) -> String {
+        guard !rows.isEmpty else { return "<p>\(HTMLText.escaped(none))</p>" }
+        func cells(_ tag: String, _ cells: [String]) -> String {
+            zip(cells, heads).map { cell, head in
+                "<\(tag)\(head.1 ? " class=\"n\"" : "")\(tag == "th" ? " scope=\"col\"" : "")>\(cell)</\(tag)>"
+            }.joined()
+        }
+        let body = rows.map { "<tr>\(cells("td", $0))</tr>" }.joined(separator: "\n")
+        return """
+            <div class="wide" role="region" tabindex="0" aria-label="\(HTMLText.escaped(caption))"><table>\
+            <caption>\(HTMLText.escaped(caption))</caption>\
+            <thead><tr>\(cells("th", heads.map { HTMLText.escaped($0.0) }))</tr></thead>
+            <tbody>\(body)</tbody></table></div>
+            """
+    }
+}

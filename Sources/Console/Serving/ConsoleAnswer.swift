@@ -1,0 +1,49 @@
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import NIOCore
+
+/// What the console answers.
+struct ConsoleAnswer: Sendable {
+    var status: HTTPResponse.Status = .ok
+    var type = "text/html; charset=utf-8"
+    var body = ""
+    /// Where to look next.
+    var location: String?
+    var cookie: String?
+    /// The name under which a browser keeps it.
+    var fileName: String?
+    /// Seconds.
+    var retryAfter: Int?
+
+    static func seeOther(_ location: String) -> ConsoleAnswer { ConsoleAnswer(status: .seeOther, location: location) }
+
+    /// Its own style and forms are all that a page may use; nothing runs.
+    private static let contentSecurityPolicy =
+        "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+    /// - Parameter isHead: without the body.
+    func response(isHead: Bool) -> Response {
+        let bytes = ByteBuffer(string: body)
+        var headers = HTTPFields()
+        headers[.contentType] = type
+        headers[.contentLength] = String(bytes.readableBytes)
+        headers[.cacheControl] = "no-store"
+        headers[.xContentTypeOptions] = "nosniff"
+        headers[.contentSecurityPolicy] = Self.contentSecurityPolicy
+        set("Referrer-Policy", "same-origin", in: &headers)
+        set("Cross-Origin-Opener-Policy", "same-origin", in: &headers)
+        set("Cross-Origin-Resource-Policy", "same-origin", in: &headers)
+        headers[.location] = location
+        headers[.setCookie] = cookie
+        if let fileName { headers[.contentDisposition] = "attachment; filename=\"\(fileName)\"" }
+        if let retryAfter { set("Retry-After", "\(retryAfter)", in: &headers) }
+        return Response(
+            status: status, headers: headers, body: isHead ? ResponseBody() : ResponseBody(byteBuffer: bytes))
+    }
+
+    private func set(_ name: String, _ value: String, in headers: inout HTTPFields) {
+        guard let name = HTTPField.Name(name) else { return }
+        headers[name] = value
+    }
+}

@@ -1,0 +1,67 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+
+/// What the console looks at of a request.
+struct ConsoleRequest: Sendable {
+    /// Of a form that is posted.
+    static let maximumBodyBytes = 64 * 1024
+
+    let method: HTTPRequest.Method
+    let path: String
+    let query: [String: String]
+    /// Of `POST`.
+    let form: [String: String]
+    let host: String?
+    let origin: String?
+    let fetchSite: String?
+    let sessionID: String?
+    /// By the proxy in front, where one says so.
+    let isSecure: Bool
+
+    enum Fault: Error {
+        /// The query or the form is none.
+        case unreadable
+        case tooLarge
+    }
+
+    init(_ request: Request) async throws {
+        method = request.method
+        path = request.uri.path
+        query = try Self.fields(request.uri.query ?? "")
+        // HTTP/1.1's `Host` is the authority here.
+        host = request.head.authority
+        origin = request.headers[.origin]
+        fetchSite = HTTPField.Name("Sec-Fetch-Site").flatMap { request.headers[$0] }
+        sessionID = request.cookies[SessionCookie.name]?.value
+        isSecure = HTTPField.Name("X-Forwarded-Proto").flatMap { request.headers[$0] }?.lowercased() == "https"
+        var body: [UInt8] = []
+        if request.method == .post {
+            for try await part in request.body {
+                guard body.count + part.readableBytes <= Self.maximumBodyBytes else { throw Fault.tooLarge }
+                body.append(contentsOf: part.readableBytesView)
+            }
+        }
+        form = try Self.fields(String(decoding: body, as: UTF8.self))
+    }
+
+    private static func fields(_ text: String) throws -> [String: String] {
+        guard !text.isEmpty else { return [:] }
+        do {
+            return try URLEncodedFormDecoder().decode([String: String].self, from: text)
+        } catch {
+            throw Fault.unreadable
+        }
+    }
+}
+
+/// What keeps a browser signed in.
+enum SessionCookie {
+    static let name = "receiptd_console"
+
+    /// - Parameter id: nil: it is forgotten.
+    static func text(_ id: String?, isSecure: Bool) -> String {
+        "\(name)=\(id ?? ""); Path=/; HttpOnly; SameSite=Lax" + (isSecure ? "; Secure" : "")
+            + (id == nil ? "; Max-Age=0" : "")
+    }
+}

@@ -1,0 +1,41 @@
+import ReceiptdConfiguration
+
+/// The names under which the console may be asked: with any other a page from elsewhere could have its own name lead here,
+/// and read what a browser on this network may see.
+struct KnownHosts: Sendable {
+    private let names: Set<String>
+    /// Its address is any of this machine's.
+    private let takesAddresses: Bool
+
+    init(_ settings: ConsoleSettings) {
+        let host = Self.bare(settings.http.host)
+        takesAddresses = host == "0.0.0.0" || host == "::"
+        names = settings.hosts.union(["localhost", "127.0.0.1", "::1", host])
+    }
+
+    /// - Parameter host: the request's `Host`, with or without a port.
+    func contain(_ host: String?) -> Bool {
+        guard let host, !host.isEmpty else { return false }
+        let name = Self.bare(host)
+        return names.contains(name) || ConsoleSettings.isLoopback(name) || takesAddresses && Self.isAddress(name)
+    }
+
+    /// In lower case, without port and brackets.
+    static func bare(_ host: String) -> String {
+        let host = host.lowercased()
+        if host.hasPrefix("["), let end = host.firstIndex(of: "]") {
+            return String(host[host.index(after: host.startIndex)..<end])
+        }
+        let parts = host.split(separator: ":", omittingEmptySubsequences: false)
+        let name = parts.count == 2 ? String(parts[0]) : host
+        return name.hasSuffix(".") ? String(name.dropLast()) : name
+    }
+
+    /// No name can lead a browser to one.
+    private static func isAddress(_ name: String) -> Bool {
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        let isVersion4 = parts.count == 4 && parts.allSatisfy { UInt8($0) != nil }
+        let isVersion6 = name.contains(":") && name.allSatisfy { $0.isHexDigit || $0 == ":" || $0 == "." }
+        return isVersion4 || isVersion6
+    }
+}

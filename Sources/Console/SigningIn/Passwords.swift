@@ -1,0 +1,40 @@
+import Crypto
+import Foundation
+import ReceiptdConfiguration
+
+/// The users' passwords, compared in the same time whatever is typed.
+struct Passwords: Sendable {
+    private struct Entry: Sendable {
+        let digest: SHA256Digest
+        let user: ConsoleUser
+    }
+
+    private let entries: [String: Entry]
+    /// Compared with where no user has the name.
+    private let nobody = SHA256.hash(data: Data("nobody".utf8))
+
+    init(_ users: [ConsoleSettings.User]) {
+        entries = Dictionary(
+            users.map { user in
+                (
+                    user.name,
+                    Entry(
+                        digest: SHA256.hash(data: Data(user.password.value.utf8)),
+                        user: ConsoleUser(name: user.name, mayChange: user.role == .operate))
+                )
+            }, uniquingKeysWith: { first, _ in first })
+    }
+
+    var isEmpty: Bool { entries.isEmpty }
+
+    func knows(_ name: String) -> Bool { entries[name] != nil }
+
+    /// Nil where the name or the password is wrong.
+    func user(_ name: String, password: String) -> ConsoleUser? {
+        let entry = entries[name]
+        let typed = SHA256.hash(data: Data(password.utf8))
+        // Digests are compared in constant time.
+        let isRight = typed == (entry?.digest ?? nobody)
+        return isRight ? entry?.user : nil
+    }
+}

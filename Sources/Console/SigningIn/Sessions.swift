@@ -1,0 +1,63 @@
+import Crypto
+import ReceiptdConfiguration
+import Synchronization
+
+/// Who is signed in. In memory: whoever restarts the console signs everybody out.
+final class Sessions: Sendable {
+    /// From signing in to its end.
+    static let seconds = 12 * 3600.0
+    /// At once; the oldest makes room.
+    static let maximum = 1_000
+
+    struct Session: Sendable {
+        let id: String
+        let user: ConsoleUser
+        /// In each form, so that no other page can post it.
+        let token: String
+        /// Monotonic seconds.
+        fileprivate let endsAt: Double
+    }
+
+    private let sessions = Mutex<[String: Session]>([:])
+
+    func start(_ user: ConsoleUser, now: Double) -> Session {
+        let session = Session(id: Self.secret(), user: user, token: Self.secret(), endsAt: now + Self.seconds)
+        sessions.withLock { sessions in
+            sessions = sessions.filter { $0.value.endsAt > now }
+            if sessions.count >= Self.maximum, let oldest = sessions.values.min(by: { $0.endsAt < $1.endsAt }) {
+                sessions[oldest.id] = nil
+            }
+            sessions[session.id] = session
+        }
+        return session
+    }
+
+    func find(_ id: String?, now: Double) -> Session? {
+        guard let id else { return nil }
+        return sessions.withLock { sessions in
+            guard let session = sessions[id] else { return nil }
+            if session.endsAt > now { return session }
+            sessions[id] = nil
+            return nil
+        }
+    }
+
+    func end(_ id: String) {
+        sessions.withLock { $0[id] = nil }
+    }
+
+    /// 256 random bits in hexadecimal.
+    private static func secret() -> String {
+        SymmetricKey(size: .bits256).withUnsafeBytes { bytes in
+            let digits = Array("0123456789abcdef")
+            return String(bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
+        }
+    }
+}
+
+/// Who looks, and whether they may change anything.
+struct ConsoleUser: Sendable, Equatable {
+    /// Nil where no users are set: everybody on this machine.
+    let name: String?
+    let mayChange: Bool
+}

@@ -1,0 +1,97 @@
+/// Of `receiptd console`.
+package struct ConsoleSettings: Sendable {
+    package enum Role: String, CaseIterable, Sendable {
+        /// Sees everything.
+        case read
+        /// Changes, too.
+        case operate
+    }
+
+    package struct User: Sendable {
+        package let name: String
+        package let role: Role
+        package let password: Secret
+
+        package init(name: String, role: Role, password: Secret) {
+            self.name = name
+            self.role = role
+            self.password = password
+        }
+    }
+
+    package var http = HTTPSettings(port: 8091)
+    /// Names under which it is reached besides its own address, such as a proxy's, in lower case.
+    package var hosts: Set<String> = []
+    package var users: [User] = []
+
+    package init() {}
+
+    /// Whether only this machine reaches it.
+    package var isOnLoopback: Bool { Self.isLoopback(http.host) }
+
+    /// Throws where others could reach a console that nobody signs in to.
+    package func requireUsers() throws(SettingsFaults) {
+        guard users.isEmpty, !isOnLoopback else { return }
+        let host = SettingName.consoleHTTPHost.rawValue
+        throw SettingsFaults(faults: [
+            SettingsFault(.consoleUsers, "is required where \(host) is not a loopback address: \(ConsoleUserList.requirement)")
+        ])
+    }
+
+    package static func isLoopback(_ host: String) -> Bool {
+        let host = host.lowercased()
+        return host == "localhost" || host == "::1" || host == "[::1]" || host.hasSuffix(".localhost")
+            || (host.hasPrefix("127.") && host.split(separator: ".").count == 4
+                && host.utf8.allSatisfy { $0 == 0x2E || (0x30...0x39).contains($0) })
+    }
+}
+
+/// `name:role:password`, one a line.
+enum ConsoleUserList {
+    static let requirement =
+        "lines of name:role:password: a name of 1 to 64 characters without colons and white space, each once; the role "
+        + "read or operate; a password that is not empty"
+    private static let maximumName = 64
+    private static let maximumUsers = 1_000
+
+    /// Nil where any line is not sound. Messages never show what is in it.
+    static func parse(_ text: String) -> [ConsoleSettings.User]? {
+        var users: [ConsoleSettings.User] = []
+        var names: Set<String> = []
+        // "\r\n" is one character.
+        for line in text.split(whereSeparator: \.isNewline) where !line.allSatisfy(\.isWhitespace) {
+            let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
+            guard parts.count == 3, isName(parts[0]), let role = ConsoleSettings.Role(rawValue: parts[1]),
+                !parts[2].isEmpty, !parts[2].utf8.contains(0), names.insert(parts[0]).inserted,
+                users.count < maximumUsers
+            else { return nil }
+            users.append(ConsoleSettings.User(name: parts[0], role: role, password: Secret(parts[2])))
+        }
+        return users
+    }
+
+    private static func isName(_ text: String) -> Bool {
+        (1...maximumName).contains(text.unicodeScalars.count)
+            && text.unicodeScalars.allSatisfy { scalar in
+                scalar.value > 0x20 && !scalar.properties.isWhitespace
+                    && ![.control, .format].contains(scalar.properties.generalCategory)
+            }
+    }
+}
+
+extension Settings.Reader {
+    func readConsole(_ checks: inout SettingsChecks, into console: inout ConsoleSettings) {
+        checks.address(.consoleHTTPHost, .consoleHTTPPort, into: &console.http)
+        checks.read(
+            .consoleHosts, into: &console.hosts, mustBe: "host names separated by commas, without ports, none of them empty"
+        ) { text in
+            let names = text.split(separator: ",", omittingEmptySubsequences: false).map { $0.trimmed.lowercased() }
+            let isSound = names.allSatisfy { name in
+                !name.isEmpty && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x2F && $0 != 0x3A }
+            }
+            return isSound ? Set(names) : nil
+        }
+        checks.read(
+            .consoleUsers, into: &console.users, mustBe: ConsoleUserList.requirement, ConsoleUserList.parse)
+    }
+}

@@ -1,0 +1,66 @@
+import Administration
+import Console
+import Ledger
+import Logging
+import Operations
+import Postgres
+import ReceiptdConfiguration
+import ServiceLifecycle
+
+/// Runs the console until it is told to stop.
+struct ConsoleRunner {
+    /// Sessions in PostgreSQL: a search must not wait for another.
+    private static let sessions = 4
+
+    let settings: Settings
+    let logger: Logger
+
+    func run() async throws {
+        let metrics = ReceiptdMetrics(version: Version.number)
+        let health = Health(failures: Failures(metrics: metrics, logger: logger), needing: [.databaseReachable])
+        metrics.registry.onScrape { metrics.ready.set(health.unmet.isEmpty) }
+        try await withSchema(settings.database, sessions: Self.sessions) { pool in
+            health.set(.databaseReachable, unmet: nil)
+            let server = ConsoleServer(
+                settings: settings.console, pool: pool, metrics: metrics, health: health, logger: logger)
+            try await SignalledServices(
+                services: [
+                    EndlessService(part: .httpServer, service: server),
+                    EndlessService(part: .failureReports, service: FailureReports(failures: health.failures)),
+                    EndlessService(
+                        part: .databaseWatch,
+                        service: DatabaseWatch(pool: pool, failures: health.failures, health: health)),
+                ], logger: logger
+            ).run()
+        }
+    }
+}
+
+/// Looks whether PostgreSQL answers, and tells load balancers that the process stops.
+private struct DatabaseWatch: Service {
+    private static let seconds = 5.0
+
+    let pool: PostgresPool
+    let failures: Failures
+    let health: Health
+
+    func run() async throws {
+        await withGracefulShutdownHandler {
+            await cancelWhenGracefulShutdown { await watch() }
+        } onGracefulShutdown: {
+            health.set(.notStopping, unmet: "stopping")
+        }
+    }
+
+    private func watch() async {
+        while !Task.isCancelled {
+            do {
+                _ = try await DatabaseClock.read(from: pool)
+                failures.recovered(.console)
+            } catch {
+                failures.failed(.console, error)
+            }
+            guard (try? await Task.sleep(for: .seconds(Self.seconds))) != nil else { return }
+        }
+    }
+}

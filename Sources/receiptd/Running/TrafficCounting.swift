@@ -1,0 +1,88 @@
+import Clocks
+import Fulfillment
+import Ledger
+import Operations
+import Synchronization
+import Timestamps
+
+/// Adds what this worker has counted to the fleet's counts in PostgreSQL, right after each minute, for the console's
+/// charts. What could not be told is told with the next minute; a process that is killed takes its last minute with it.
+struct TrafficCounting: Sendable {
+    private static let minute = 60.0
+    /// Behind the minute's end, so that it belongs to it by the database's clock as well.
+    private static let delay = 1.0
+    /// At the process's end.
+    private static let lastSeconds = 1.0
+
+    let store: TrafficStore
+    let metrics: ReceiptdMetrics
+    let failures: Failures
+    private let told = Told()
+
+    init(store: TrafficStore, metrics: ReceiptdMetrics, failures: Failures) {
+        self.store = store
+        self.metrics = metrics
+        self.failures = failures
+    }
+
+    func run() async {
+        while !Task.isCancelled {
+            let passed = (Double(WallClock.now.milliseconds) / 1000).truncatingRemainder(dividingBy: Self.minute)
+            guard (try? await Task.sleep(for: .seconds(Self.minute - passed + Self.delay))) != nil else { return }
+            await tell()
+        }
+    }
+
+    /// What is left. It waits for nobody for long, and not at all where something fails.
+    func tellLast() async {
+        guard failures.unmet.isEmpty else { return }
+        await withTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { await tell() }
+            tasks.addTask { try? await Task.sleep(for: .seconds(Self.lastSeconds)) }
+            await tasks.next()
+            tasks.cancelAll()
+        }
+    }
+
+    private func tell() async {
+        let now = counted
+        let before = told.counts.withLock { $0 }
+        let new = now.map { TrafficCount($0.key.kind, $0.key.name, $0.value - (before[$0.key] ?? 0)) }
+        do {
+            try await store.add(new.filter { $0.count > 0 })
+            told.counts.withLock { $0 = now }
+            failures.recovered(.traffic)
+        } catch {
+            failures.failed(.traffic, error)
+        }
+    }
+
+    private struct Key: Hashable {
+        let kind: TrafficCount.Kind
+        let name: String
+    }
+
+    /// Since the process began.
+    private var counted: [Key: Int] {
+        var counts: [Key: Int] = [:]
+        func add(_ kind: TrafficCount.Kind, _ families: [(labelValues: [String], child: Counter)]) {
+            for (labels, counter) in families {
+                counts[Key(kind: kind, name: labels.filter { !$0.isEmpty }.joined(separator: " "))] = counter.value
+            }
+        }
+        add(.ofClass, metrics.submissions.all())
+        add(.outcome, metrics.outcomes.all())
+        add(.deadLetter, metrics.deadLetters.all())
+        add(.apple, metrics.appleRequests.all())
+        let seconds = metrics.appleRequestDuration
+        for (bound, count) in zip(seconds.upperBounds.map { "\($0)" } + [TrafficCount.unbounded], seconds.reading.counts) {
+            counts[Key(kind: .appleSeconds, name: bound)] = count
+        }
+        return counts
+    }
+
+    /// The counters as they were when PostgreSQL last took them.
+    private final class Told: Sendable {
+        let counts = Mutex<[Key: Int]>([:])
+    }
+}

@@ -1,0 +1,176 @@
+import EmbeddedPostgres
+import Foundation
+import Kafka
+import TestSupport
+
+/// Headless Chromium, over WebDriver (https://www.w3.org/TR/webdriver2/).
+final class Browser {
+    private static let elementKey = "element-6066-11e4-a52e-4f735466cecf"
+    /// A busy machine is slow to start one.
+    private static let seconds = 120.0
+
+    private let driver: ChildProcess
+    private let folder: URL
+    private let port: Int
+    private let session: String
+
+    struct Fault: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// - Parameters:
+    ///   - width: of the window, in CSS pixels.
+    ///   - runsScripts: of pages.
+    static func run(
+        width: Int = 1_200, isDark: Bool = false, runsScripts: Bool = true, _ body: (Browser) async throws -> Void
+    ) async throws {
+        let browser = try await Browser(width: width, isDark: isDark, runsScripts: runsScripts)
+        do {
+            try await body(browser)
+            await browser.close()
+        } catch {
+            await browser.close()
+            throw error
+        }
+    }
+
+    private init(width: Int, isDark: Bool, runsScripts: Bool) async throws {
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("browser-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let log = folder.appendingPathComponent("driver.log")
+        var start = ChildProcess.Start(["/usr/bin/env", "chromedriver", "--port=0"], log: log.path)
+        start.logsOutput = true
+        start.endsWithUs = true
+        driver = try ChildProcess(start)
+        var port: Int?
+        try await eventually("chromedriver listens", within: .seconds(Self.seconds)) {
+            let text = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
+            port = text.firstMatch(of: /started successfully on port (\d+)/).flatMap { Int($0.output.1) }
+            return port != nil
+        }
+        self.port = port ?? 0
+        let options: [String: Any] = [
+            "args": [
+                "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
+                "--force-prefers-reduced-motion", "--user-data-dir=\(folder.path)/profile",
+            ],
+            "prefs": ["profile.managed_default_content_settings.javascript": runsScripts ? 1 : 2],
+        ]
+        let asked: [String: Any] = [
+            "capabilities": ["alwaysMatch": ["browserName": "chrome", "goog:chromeOptions": options]]
+        ]
+        let answer = try await Self.ask(self.port, "POST", "/session", asked) as? [String: Any]
+        guard let id = answer?["sessionId"] as? String else { throw Fault(description: "no session: \(answer ?? [:])") }
+        session = id
+        // A window cannot be as narrow as a phone: its view can.
+        try await devtools(
+            "Emulation.setDeviceMetricsOverride",
+            ["width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false])
+        try await devtools(
+            "Emulation.setEmulatedMedia",
+            ["features": [["name": "prefers-color-scheme", "value": isDark ? "dark" : "light"]]])
+    }
+
+    private func close() async {
+        _ = try? await Self.ask(port, "DELETE", "/session/\(session)", nil)
+        driver.send(SIGTERM)
+        _ = try? await blocking { [driver] in driver.wait() }
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    func open(_ address: String) async throws { _ = try await ask("POST", "/url", ["url": address]) }
+
+    var address: String {
+        get async throws { try await ask("GET", "/url", nil) as? String ?? "" }
+    }
+
+    var source: String {
+        get async throws { try await ask("GET", "/source", nil) as? String ?? "" }
+    }
+
+    /// Runs in the page, with the rights of its inspector.
+    func evaluate(_ script: String) async throws -> Any? {
+        try await ask("POST", "/execute/sync", ["script": script, "args": [Any]()])
+    }
+
+    /// The script ends by calling its last argument.
+    func evaluateLater(_ script: String) async throws -> Any? {
+        try await ask("POST", "/execute/async", ["script": script, "args": [Any]()])
+    }
+
+    func click(_ selector: String) async throws {
+        _ = try await ask("POST", "/element/\(try await find(selector))/click", [:])
+    }
+
+    func type(_ text: String, into selector: String) async throws {
+        _ = try await ask("POST", "/element/\(try await find(selector))/value", ["text": text])
+    }
+
+    func text(_ selector: String) async throws -> String {
+        try await ask("GET", "/element/\(try await find(selector))/text", nil) as? String ?? ""
+    }
+
+    private func find(_ selector: String) async throws -> String {
+        let found = try await ask("POST", "/element", ["using": "css selector", "value": selector]) as? [String: Any]
+        guard let id = found?[Self.elementKey] as? String else { throw Fault(description: "no element \(selector)") }
+        return id
+    }
+
+    /// Keys one by one, as a person presses them.
+    func press(_ keys: String) async throws {
+        let actions = keys.flatMap { key in
+            [["type": "keyDown", "value": "\(key)"], ["type": "keyUp", "value": "\(key)"]]
+        }
+        _ = try await ask(
+            "POST", "/actions", ["actions": [["type": "key", "id": "keyboard", "actions": actions]]])
+    }
+
+    /// The whole page, however long.
+    func screenshot(_ file: URL) async throws {
+        let shot = try await devtools("Page.captureScreenshot", ["format": "png", "captureBeyondViewport": true])
+        guard let text = (shot as? [String: Any])?["data"] as? String, let data = Data(base64Encoded: text) else {
+            throw Fault(description: "no screenshot")
+        }
+        try data.write(to: file)
+    }
+
+    @discardableResult
+    private func devtools(_ command: String, _ parameters: [String: Any]) async throws -> Any? {
+        try await ask("POST", "/goog/cdp/execute", ["cmd": command, "params": parameters])
+    }
+
+    private func ask(_ method: String, _ path: String, _ body: [String: Any]?) async throws -> Any? {
+        try await Self.ask(port, method, "/session/\(session)\(path)", body)
+    }
+
+    private static func ask(_ port: Int, _ method: String, _ path: String, _ body: [String: Any]?) async throws -> Any? {
+        let data = try body.map { try JSONSerialization.data(withJSONObject: $0) }
+        let answer = try await blocking {
+            // chromedriver writes header lines that Foundation's client does not read.
+            let curl = Process()
+            curl.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+            curl.arguments =
+                ["curl", "--silent", "--show-error", "--max-time", "\(seconds)", "--request", method]
+                + (data == nil ? [] : ["--data-binary", "@-"]) + ["http://127.0.0.1:\(port)\(path)"]
+            let (input, output) = (Pipe(), Pipe())
+            curl.standardInput = input
+            curl.standardOutput = output
+            try curl.run()
+            try input.fileHandleForWriting.write(contentsOf: data ?? Data())
+            try input.fileHandleForWriting.close()
+            let answer = try output.fileHandleForReading.readToEnd() ?? Data()
+            curl.waitUntilExit()
+            return answer
+        }
+        let value = (try JSONSerialization.jsonObject(with: answer) as? [String: Any])?["value"]
+        if let fault = value as? [String: Any], let name = fault["error"] as? String {
+            throw Fault(description: "\(name): \(fault["message"] ?? "")")
+        }
+        return value
+    }
+}
+
+enum Key {
+    static let tab = "\u{E004}"
+    static let enter = "\u{E007}"
+}

@@ -1,0 +1,176 @@
+import Foundation
+import Fulfillment
+import TestSupport
+import Testing
+
+@testable import Demo
+
+/// In Chromium, as support and operators have it.
+@Suite("The console in a browser", .serialized, .wholeSystem)
+struct ConsoleBrowserTests {
+    /// Where pictures of each view are put.
+    private static let pictures = ProcessInfo.processInfo.environment["RECEIPTD_TEST_SCREENSHOTS"]
+    /// The rules of accessibility, by `scripts/check-tools.sh`.
+    private static let axe = ProcessInfo.processInfo.environment["RECEIPTD_TEST_AXE"]
+
+    private static let views = [
+        ("traffic", "/"), ("traffic-month", "/?span=month"), ("held", "/held"), ("parked", "/parked"),
+        ("unclaimed", "/unclaimed"), ("dead-letters", "/dead-letters"), ("subscriptions", "/subscriptions"),
+        ("refunds", "/refunds"), ("story", "/search?q=9901"), ("nothing", "/search?q=nobody"),
+        ("confirm", "/confirm?change=reject-held"), ("changes", "/changes"), ("not-found", "/nothing"),
+    ]
+
+    private func signIn(_ browser: Browser, _ console: String, _ name: String, _ password: String) async throws {
+        try await browser.open(console + "/sign-in")
+        try await browser.type(name, into: "#name")
+        try await browser.type(password, into: "#password")
+        try await browser.click("main button")
+        try await eventually("signed in") { try await browser.source.contains("id=\"q\"") }
+    }
+
+    private func picture(_ browser: Browser, _ name: String) async throws {
+        guard let folder = Self.pictures else { return }
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try await browser.screenshot(URL(fileURLWithPath: folder).appendingPathComponent("\(name).png"))
+    }
+
+    /// Rules that are broken gravely, with the first element that breaks each.
+    private func graveFaults(_ browser: Browser) async throws -> [String] {
+        let path = try #require(Self.axe, "RECEIPTD_TEST_AXE names axe.min.js: make test sets it")
+        _ = try await browser.evaluate(String(contentsOfFile: path, encoding: .utf8) + "; return typeof axe;")
+        let found = try await browser.evaluateLater(
+            """
+            const done = arguments[arguments.length - 1];
+            axe.run().then(
+              result => done(result.violations.filter(rule => ['serious', 'critical'].includes(rule.impact))
+                .map(rule => rule.id + ': ' + rule.nodes[0].html)),
+              error => done(['axe: ' + error]));
+            """)
+        return found as? [String] ?? ["axe gave no answer"]
+    }
+
+    @Test("each view fits 1,200 and 390 pixels, light and dark, and breaks no serious rule of accessibility")
+    func views() async throws {
+        try await ParkingBed.run { bed in
+            try await ConsoleTests.fill(bed)
+            _ = try await bed.number(
+                """
+                INSERT INTO traffic_minutes (began_at, kind, name, count)
+                SELECT date_trunc('minute', now()) - n * interval '1 minute', kind, name, (share * (30 + n % 7))::int8 + 1
+                FROM generate_series(1, 59) AS n, (VALUES ('class', 'foreign', 79), ('class', 'junk', 6), ('class', 'forged', 3),
+                    ('class', 'repeat', 1), ('class', 'unverifiable', 1), ('class', 'genuine', 10),
+                    ('outcome', 'receipt.rejected foreign_app', 79), ('outcome', 'receipt.granted', 10),
+                    ('dead_letter', 'malformed', 1), ('apple', 'verifyReceipt production ok', 12),
+                    ('apple_seconds', '0.1', 8), ('apple_seconds', '0.5', 3), ('apple_seconds', '+Inf', 1))
+                    AS counted (kind, name, share)
+                ON CONFLICT DO NOTHING RETURNING 1::int8
+                """)
+            let console = "http://127.0.0.1:\(try await ConsoleTests.start(in: bed))"
+            for (width, isDark) in [(1_200, false), (390, false), (390, true)] {
+                let kind = "\(width)\(isDark ? "-dark" : "")"
+                try await Browser.run(width: width, isDark: isDark) { browser in
+                    try await browser.open(console + "/sign-in")
+                    #expect(try await graveFaults(browser) == [], "sign-in at \(kind)")
+                    try await picture(browser, "sign-in-\(kind)")
+                    try await signIn(browser, console, "ann", "a right: password")
+                    for (name, path) in Self.views {
+                        try await browser.open(console + path)
+                        #expect(try await graveFaults(browser) == [], "\(name) at \(kind)")
+                        let wide = try await browser.evaluate("return document.documentElement.scrollWidth") as? Int
+                        #expect(try #require(wide) <= width, "\(name) at \(kind)")
+                        try await picture(browser, "\(name)-\(kind)")
+                    }
+                    let paper =
+                        try await browser.evaluate("return getComputedStyle(document.body).backgroundColor") as? String
+                    #expect(paper == (isDark ? "rgb(20, 23, 27)" : "rgb(255, 255, 255)"))
+                    let asked = try await browser.evaluate(
+                        "return performance.getEntriesByType('resource').map(entry => entry.name)") as? [String]
+                    #expect(asked?.allSatisfy { $0.hasPrefix(console) } == true, "no request leaves the host: \(asked ?? [])")
+                }
+            }
+        }
+    }
+
+    @Test("everything is done without scripts: sign in, filter, search, release and reject; a hostile id is only text")
+    func withoutScripts() async throws {
+        try await ParkingBed.run { bed in
+            try await ConsoleTests.fill(bed)
+            let console = "http://127.0.0.1:\(try await ConsoleTests.start(in: bed))"
+            try await Browser.run(width: 390, runsScripts: false) { browser in
+                try await browser.open(console + "/held")
+                #expect(try await browser.address.contains("/sign-in?next="))
+                try await browser.type("ann", into: "#name")
+                try await browser.type("a right: password", into: "#password")
+                try await browser.click("main button")
+                try await eventually("signed in, at the page that was wanted") {
+                    try await browser.address == console + "/held"
+                }
+                #expect(try await browser.text("table").contains(ConsoleTests.hostile))
+                try await browser.click("option[selected], #reason option:nth-child(2)")
+                try await browser.click(".filter button")
+                try await eventually("it is filtered") { try await browser.address.contains("reason=") }
+                try await browser.open(console + "/held")
+                try await browser.click("a[aria-label='Release 9910']")
+                #expect(try await browser.text("h1") == "Release 1 held transaction?")
+                try await browser.click("main form button")
+                try await eventually("it is released") { try await browser.address.contains("/changes?made=") }
+                #expect(try await browser.text("[role=status]").contains("1 released"))
+                try await bed.until("it is granted") { bed.answers("p-held-1").contains("receipt.granted") }
+                try await browser.open(console + "/held")
+                try await browser.click(".actions .danger")
+                #expect(try await browser.text("h1") == "Reject 2 held transactions for good?")
+                try await browser.click("main form button")
+                try await eventually("they are rejected") {
+                    try await browser.address.contains("/changes?made=")
+                }
+                #expect(try await browser.text("[role=status]").contains("2 rejected"))
+                try await browser.type(ConsoleTests.hostile, into: "#q")
+                try await browser.click(".search button")
+                try await eventually("its story") { try await browser.address.contains("/search?q=") }
+                #expect(try await browser.text("#verdict").contains("refused by operator \"ann\""))
+                #expect(try await browser.text("h1").contains(ConsoleTests.hostile))
+            }
+        }
+    }
+
+    @Test("it can be used by keyboard alone")
+    func keyboard() async throws {
+        try await ParkingBed.run { bed in
+            try await ConsoleTests.fill(bed)
+            let console = "http://127.0.0.1:\(try await ConsoleTests.start(in: bed))"
+            try await Browser.run { browser in
+                /// Presses Tab until what has the focus is wanted.
+                func go(to selector: String) async throws {
+                    for _ in 0..<60 {
+                        try await browser.press(Key.tab)
+                        let isThere = try await browser.evaluate(
+                            "return document.activeElement.matches(\"\(selector)\")") as? Bool
+                        if isThere == true { return }
+                    }
+                    throw Browser.Fault(description: "Tab does not lead to \(selector)")
+                }
+                try await browser.open(console + "/sign-in")
+                try await go(to: "#name")
+                try await browser.press("ann")
+                try await go(to: "#password")
+                try await browser.press("a right: password" + Key.enter)
+                try await eventually("signed in") { try await browser.address == console + "/" }
+                try await go(to: "#q")
+                try await browser.press("9901" + Key.enter)
+                try await eventually("its story") { try await browser.address.contains("/search?q=9901") }
+                try await go(to: "a[aria-label='Revoke 9901']")
+                try await browser.press(Key.enter)
+                try await eventually("it asks") { try await browser.address.contains("/confirm") }
+                try await go(to: "#note")
+                try await browser.press("chargeback")
+                try await go(to: "main form button")
+                try await browser.press(Key.enter)
+                try await eventually("it is done") { try await browser.address.contains("/changes?made=") }
+                try await bed.until("it is revoked") {
+                    bed.answers("p-granted") == ["receipt.granted", "receipt.revoked revoked_by_operator"]
+                }
+                #expect(try await browser.text("table").contains("chargeback"))
+            }
+        }
+    }
+}

@@ -1,0 +1,180 @@
+import AppStoreSimulation
+import Foundation
+import Fulfillment
+import Kafka
+import TestSupport
+import Testing
+
+@testable import Demo
+
+/// Over PostgreSQL as workers leave it, by HTTP.
+@Suite("The console, end to end", .wholeSystem)
+struct ConsoleTests {
+    static let users = "ann:operate:a right: password\nrob:read:another"
+    /// A player's id is whatever a game server sends.
+    static let hostile = "<script>alert(1)"
+
+    static func start(in bed: ParkingBed, _ settings: [String: String] = [:]) async throws -> Int {
+        let console = try bed.startWorker(
+            ["CONSOLE_HTTP_PORT": "0", "CONSOLE_USERS": users].merging(settings) { $1 }, command: "console")
+        return try await Worker(process: console).port()
+    }
+
+    /// One granted, three held, one of them of a hostile player, and one parked.
+    static func fill(_ bed: ParkingBed) async throws {
+        _ = try bed.startWorker()
+        try await bed.submit("p-granted", ParkingBed.receipt("9901"))
+        let unknown = "com.example.castle.comet.1"
+        for (number, player) in ["p-held-1", "p-held-2", hostile].enumerated() {
+            try await bed.submit(
+                "held-\(number)", ParkingBed.receipt("991\(number)", product: unknown), player: player)
+            try await bed.until("\(player) is held") { bed.answers(player) == ["receipt.held unknown_product"] }
+        }
+        let stuck = ParkingBed.receipt("9921")
+        bed.apple.register(receiptData: stuck, behaviour: [.status(21009).times(1_000_000)])
+        try await bed.submit("p-parked", stuck)
+        try await bed.until("one is granted") { bed.answers("p-granted") == ["receipt.granted"] }
+        try await bed.until("one is parked") { try await bed.number("SELECT count(*) FROM parked") == 1 }
+    }
+
+    @Test("only who signs in sees anything, a wrong password is slow and counted, and other hosts and sites are refused")
+    func signingIn() async throws {
+        try await ParkingBed.run { bed in
+            let port = try await Self.start(in: bed)
+            let anybody = ConsoleClient(port: port)
+            for path in ["/", "/held", "/held.csv", "/search?q=1", "/changes", "/confirm?change=release"] {
+                let answer = try await anybody.get(path)
+                #expect(answer.status == 303 && answer["Location"]?.hasPrefix("/sign-in") == true, "\(path)")
+                #expect(answer.body.isEmpty)
+            }
+            #expect(try await anybody.get("/sign-in").body.contains("type=\"password\""))
+            let begun = ContinuousClock.now
+            let wrong = try await anybody.post("/sign-in", ["name": "ann", "password": "a wrong password"])
+            #expect(wrong.status == 401 && wrong["Set-Cookie"] == nil)
+            #expect(ContinuousClock.now - begun >= .seconds(1))
+            for name in ["nobody", "ann:operate", ""] {
+                let answer = try await anybody.post("/sign-in", ["name": name, "password": "a right: password"])
+                #expect(answer.status == 401, "\(name)")
+            }
+            let elsewhere = try await anybody.post(
+                "/sign-in", ["name": "ann", "password": "a right: password"],
+                headers: ["Origin": "http://evil.example"])
+            #expect(elsewhere.status == 403)
+            let ann = try await ConsoleClient.signedIn(port: port, "ann", "a right: password")
+            let page = try await ann.get("/")
+            #expect(page.status == 200 && page.body.contains("ann, may change"))
+            #expect(page["Content-Security-Policy"]?.hasPrefix("default-src 'none'") == true)
+            #expect(page["Cache-Control"] == "no-store" && !page.body.contains("<script"))
+            let metrics = try await Scrape(anybody.get("/metrics").body)
+            #expect(metrics[#"receiptd_console_sign_ins_total{result="wrong"}"#] == 4)
+            #expect(metrics[#"receiptd_console_sign_ins_total{result="right"}"#] == 1)
+            for host in ["evil.example", "evil.example:\(port)", "127.0.0.1.evil.example"] {
+                #expect(try await ann.get("/held", headers: ["Host": host]).status == 421, "\(host)")
+            }
+            #expect(try await ann.get("/held", headers: ["Host": "localhost:\(port)"]).status == 200)
+            #expect(try await ann.post("/sign-out", ["token": page.token ?? ""]).status == 303)
+            #expect(try await ann.get("/held").status == 303, "the session is over")
+        }
+    }
+
+    @Test("lists, stories and files show what there is, as text, and never a receipt")
+    func showing() async throws {
+        try await ParkingBed.run { bed in
+            try await Self.fill(bed)
+            let port = try await Self.start(in: bed)
+            let rob = try await ConsoleClient.signedIn(port: port, "rob", "another")
+            let held = try await rob.get("/held")
+            #expect(held.body.contains("3 in all") && held.body.contains("9911"))
+            #expect(held.body.contains("&lt;script&gt;alert(1)") && !held.body.contains("<script>"))
+            #expect(!held.body.contains("/confirm"), "who may only read is offered no change")
+            #expect(try await rob.get("/held?reason=daily_limit").body.contains("0 in all"))
+            #expect(try await rob.get("/held?bundle=com.example.other").body.contains("0 in all"))
+            #expect(try await rob.get("/held?reason=made_up").status == 400)
+            #expect(try await rob.get("/held?page=0").status == 400)
+            #expect(try await rob.get("/held?page=2").body.contains("There is nothing here"))
+            #expect(try await rob.get("/parked").body.contains("p-parked"))
+            let file = try await rob.get("/held.csv")
+            #expect(file["Content-Type"]?.hasPrefix("text/csv") == true)
+            #expect(file.body.split(separator: "\r\n").count == 4)
+            for list in ["unclaimed", "subscriptions", "refunds", "dead-letters", "changes"] {
+                #expect(try await rob.get("/\(list)").status == 200, "\(list)")
+            }
+            for span in ["hour", "day", "month"] {
+                #expect(try await rob.get("/?span=\(span)").body.contains("Last \(span)"))
+            }
+            let story = try await rob.get("/search?q=9901")
+            #expect(story.body.contains("granted to player") && story.body.contains("p-granted"))
+            #expect(!story.body.contains(String(ParkingBed.receipt("9901").prefix(60))))
+            let hostile = try await rob.get("/search?q=\(ConsoleClient.encoded(Self.hostile))")
+            #expect(hostile.body.contains("held since") && !hostile.body.contains("<script>"))
+            #expect(try await rob.get("/search?q=nothing-of-it").body.contains("nothing is known of"))
+            #expect(try await rob.get("/search?q=").status == 400)
+            #expect(try await rob.get("/nothing").status == 404)
+        }
+    }
+
+    @Test("a change is confirmed, done for so many as was said, and kept with who did it; a forged form does nothing")
+    func changing() async throws {
+        try await ParkingBed.run { bed in
+            try await Self.fill(bed)
+            let port = try await Self.start(in: bed)
+            let rob = try await ConsoleClient.signedIn(port: port, "rob", "another")
+            #expect(try await rob.get("/confirm?change=release&id=9910").status == 403)
+            let ann = try await ConsoleClient.signedIn(port: port, "ann", "a right: password")
+            let page = try await ann.get("/confirm?change=release&id=9910")
+            #expect(page.body.contains("Release 1 held transaction?"))
+            let form = ["change": "release", "id": "9910", "shown": "1", "token": page.token ?? ""]
+            let forged = [
+                try await ann.post("/change", form.filter { $0.key != "token" }),
+                try await ann.post("/change", form.merging(["token": String(repeating: "0", count: 64)]) { $1 }),
+                try await ann.post("/change", form, headers: ["Origin": "http://evil.example"]),
+                try await ann.post("/change", form, headers: ["Sec-Fetch-Site": "cross-site"]),
+                try await rob.post("/change", form),
+            ]
+            #expect(forged.map(\.status) == [403, 403, 403, 403, 403])
+            #expect(try await bed.number("SELECT count(*) FROM holds WHERE released_at IS NOT NULL") == 0)
+            #expect(try await bed.number("SELECT count(*) FROM console_changes") == 0)
+
+            let released = try await ann.confirm("/confirm?change=release&id=9910")
+            #expect(released.body.contains("Release (held): 1 released"), "\(released.body)")
+            try await bed.until("it is granted") { bed.answers("p-held-1").contains("receipt.granted") }
+            let rejected = try await ann.confirm("/confirm?change=reject-held&reason=unknown_product")
+            #expect(rejected.body.contains("2 rejected"), "\(rejected.body)")
+            try await bed.until("they are rejected") {
+                [Self.hostile, "p-held-2"].allSatisfy { bed.answers($0).last == "receipt.rejected refused_by_operator" }
+            }
+            #expect(try await bed.number("SELECT count(*) FROM hold_decisions WHERE operator = 'ann'") == 3)
+            #expect(try await ann.confirm("/confirm?change=retry").body.contains("1 are due now"))
+            try await bed.until("the worker has it no more") {
+                try await bed.number("SELECT count(*) FROM parked WHERE leased_until > now()") == 0
+            }
+            #expect(try await ann.confirm("/confirm?change=reject-parked&id=p-parked").body.contains("1 rejected"))
+            try await bed.until("it is answered") { bed.answers("p-parked") == ["receipt.rejected refused_by_operator"] }
+            #expect(try await ann.confirm("/confirm?change=revoke&id=9901").body.contains("revoked"))
+            try await bed.until("it is revoked") {
+                bed.answers("p-granted") == ["receipt.granted", "receipt.revoked revoked_by_operator"]
+            }
+            #expect(try await ann.get("/confirm?change=revoke&id=9901").status == 409)
+            #expect(try await ann.confirm("/confirm?change=reinstate&id=9901").body.contains("reinstated"))
+            try await bed.until("it is reinstated") { bed.answers("p-granted").last == "receipt.reinstated" }
+            #expect(try await ann.get("/confirm?change=release").status == 409, "nothing is left")
+            #expect(
+                try await bed.number(
+                    "SELECT count(*) FROM console_changes WHERE operator = 'ann' AND result IS NOT NULL") == 6)
+            #expect(try await ann.get("/changes").body.contains("reject") == true)
+        }
+    }
+
+    @Test("it refuses to be open to others without users, and without users on loopback it only shows")
+    func withoutUsers() async throws {
+        try await ParkingBed.run { bed in
+            let open = try bed.startWorker(["CONSOLE_HTTP_HOST": "0.0.0.0", "CONSOLE_HTTP_PORT": "0"], command: "console")
+            #expect(try await blocking { open.wait() } == 78)
+            let port = try await Self.start(in: bed, ["CONSOLE_USERS": ""])
+            let anybody = ConsoleClient(port: port)
+            #expect(try await anybody.get("/held").status == 200)
+            #expect(try await anybody.get("/confirm?change=release").status == 403)
+            #expect(try await anybody.post("/change", ["change": "release"]).status == 403)
+        }
+    }
+}
