@@ -335,8 +335,8 @@ let package = Package(
         .testTarget(
             name: "ReceiptdTests",
             dependencies: [
-                "Administration", "AppleProofs", "Demo", "Encodings", "Fulfillment", "Identifiers", "Kafka", "Ledger",
-                "Operations", "Pipeline", "receiptd", "ReceiptdConfiguration", "Timestamps",
+                "Administration", "AppleProofs", "Console", "Demo", "Encodings", "Fulfillment", "Identifiers", "Kafka",
+                "Ledger", "Operations", "Pipeline", "receiptd", "ReceiptdConfiguration", "Timestamps",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),

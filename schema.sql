@@ -1145,7 +1145,7 @@ CREATE TABLE IF NOT EXISTS traffic_minutes (
     PRIMARY KEY (began_at, kind, name)
 ) WITH (fillfactor = 80);
 COMMENT ON TABLE traffic_minutes IS
-    'What all workers counted in each minute: submissions by class, events by type and reason, dead letters, Apple''s answers, and Apple''s answers by their time in seconds. For charts: a worker that dies takes up to a minute with it. Forgotten after two days.';
+    'What all workers counted in each minute: submissions by class, events by type and reason, dead letters, Apple''s answers, and Apple''s answers by their time in seconds. For charts: what a worker that dies has counted in its last minute is lost. Forgotten after two days.';
 
 CREATE TABLE IF NOT EXISTS traffic_hours (
     began_at timestamptz NOT NULL,

@@ -8,7 +8,8 @@ source scripts/flags.sh
 step() { printf '== %s (%d s)\n' "$1" "$SECONDS"; }
 
 step "setup"
-scripts/setup.sh promtool=prometheus python3-venv python3-jsonschema python3-yaml systemd-analyze=systemd
+scripts/setup.sh promtool=prometheus python3-venv python3-jsonschema python3-yaml systemd-analyze=systemd curl \
+    chromium chromedriver=chromium-driver
 step "format"
 scripts/check-format.sh
 step "dependencies"
@@ -47,6 +48,7 @@ whole='^EndToEndTests\.'
 # These have little time for what they do, or fill the machine: not beside the others.
 stopping='^EndToEndTests\.EndToEnd/stopping'
 chaos='^EndToEndTests\.Chaos'
+browser='^EndToEndTests\.ConsoleBrowserTests'
 tests "what only computes" --filter "$pure"
 tests "Kafka and the flow" --filter "$flow"
 tests "HTTP and Apple" --filter "$apple"
@@ -58,8 +60,11 @@ tests "the plans of statements" --filter "$plans"
 # Each outcome and each dead letter that they see is held against docs/schemas.
 export RECEIPTD_TEST_EVENTS=$PWD/.build/test-events.jsonl
 rm -f "$RECEIPTD_TEST_EVENTS"
-tests "the whole" --filter "$whole" --skip "$stopping" --skip "$chaos"
+tests "the whole" --filter "$whole" --skip "$stopping" --skip "$chaos" --skip "$browser"
 SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=2 tests "the whole, while it stops" --filter "$stopping"
+RECEIPTD_TEST_AXE=$(compgen -G "$PWD/.build/deploy-tools/lib/python3*/site-packages/axe_core_python/axe.min.js")
+export RECEIPTD_TEST_AXE RECEIPTD_TEST_SCREENSHOTS=$PWD/.build/console-screenshots
+tests "the console in a browser" --filter "$browser"
 tests "the whole, among faults" --filter "$chaos"
 step "events that were seen"
 scripts/check-schemas.sh --all-kinds "$RECEIPTD_TEST_EVENTS"

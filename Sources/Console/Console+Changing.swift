@@ -20,7 +20,7 @@ extension Console {
         guard let change = fields["change"].flatMap(ConsoleChange.init) else { return nil }
         if let id = fields["id"], !id.isEmpty {
             let isTransaction = change != .retry && change != .rejectParked
-            guard !isTransaction || TransactionIDText.isSound(id), id.count <= StoryLimits.maximumID,
+            guard !isTransaction || TransactionIDText.isSound(id), id.count <= SearchLimits.maximumID,
                 !id.utf8.contains(0)
             else { return nil }
             return Choice(change: change, id: id, filter: ListFilter())
@@ -84,7 +84,8 @@ extension Console {
                 "a form was not sent by the console's own page: nothing was done",
                 [.operatorName: "\(session.user.name ?? "")"])
             return Self.message(
-                "This form was not sent by the console: nothing was done.", .forbidden, title: "Refused", session: session)
+                "This form was not sent by the console: nothing was done.", .forbidden, title: "Refused",
+                session: session)
         }
         switch request.path {
         case "/sign-out": return signOut(request, session)
@@ -98,7 +99,8 @@ extension Console {
         let note = (request.form["note"] ?? "").trimmingWhiteSpace
         guard note.unicodeScalars.count <= ConfirmPage.maximumNote, !note.utf8.contains(0) else {
             return Self.message(
-                "A note is at most \(ConfirmPage.maximumNote) characters.", .badRequest, title: "Note", session: session)
+                "A note is at most \(ConfirmPage.maximumNote) characters.", .badRequest, title: "Note", session: session
+            )
         }
         let entry = try await ChangeRun(pool: pool, operatorName: operatorName).run(
             choice.change, id: choice.id, filter: choice.filter, shown: shown, note: note.isEmpty ? nil : note)
@@ -117,7 +119,9 @@ extension Console {
     }
 
     private static func noChange(_ session: Sessions.Session) -> ConsoleAnswer {
-        message("This is no change that the console knows: nothing was done.", .badRequest, title: "Refused", session: session)
+        message(
+            "This is no change that the console knows: nothing was done.", .badRequest, title: "Refused",
+            session: session)
     }
 
     /// In the same time whatever is in it.

@@ -20,7 +20,7 @@ extension Console {
             let span = request.query["span"].flatMap(TrafficSpan.init) ?? .hour
             let traffic = try await TrafficStore(pool: pool).read(span)
             return ConsoleAnswer(body: TrafficPage(traffic: traffic, session: session).html)
-        case "/search": return try await story(request, session)
+        case "/search": return try await search(request, session)
         case "/dead-letters": return ConsoleAnswer(body: try await deadLetters(session).html)
         case "/dead-letters.csv":
             return Self.file("dead-letters", CSV.text(DeadLettersPage.heads, try await deadLetters(session).rows))
@@ -48,20 +48,20 @@ extension Console {
         return DeadLettersPage(spans: spans, session: session)
     }
 
-    private func story(_ request: ConsoleRequest, _ session: Sessions.Session) async throws -> ConsoleAnswer {
+    private func search(_ request: ConsoleRequest, _ session: Sessions.Session) async throws -> ConsoleAnswer {
         let id = (request.query["q"] ?? "").trimmingWhiteSpace
-        guard !id.isEmpty, id.count <= StoryLimits.maximumID else {
+        guard !id.isEmpty, id.count <= SearchLimits.maximumID else {
             return Self.message(
-                "An id is 1 to \(StoryLimits.maximumID) characters.", .badRequest, title: "Search", session: session)
+                "An id is 1 to \(SearchLimits.maximumID) characters.", .badRequest, title: "Search", session: session)
         }
-        let days = request.query["days"].flatMap { Int($0) } ?? StoryLimits.days
-        guard (0...StoryLimits.maximumDays).contains(days) else {
+        let days = request.query["days"].flatMap { Int($0) } ?? SearchLimits.days
+        guard (0...SearchLimits.maximumDays).contains(days) else {
             return Self.message(
-                "Days are 0 to \(StoryLimits.maximumDays).", .badRequest, title: "Search", session: session)
+                "Days are 0 to \(SearchLimits.maximumDays).", .badRequest, title: "Search", session: session)
         }
-        let inspection = try await Inspection.of(id, days: days, limit: StoryLimits.rows, in: pool)
+        let inspection = try await Inspection.of(id, days: days, limit: SearchLimits.rows, in: pool)
         let summary = InspectionSummary(id: id, inspection: inspection, kafka: KafkaFindings())
-        return ConsoleAnswer(body: StoryPage(id: id, days: days, summary: summary, session: session).html)
+        return ConsoleAnswer(body: InspectionPage(id: id, days: days, summary: summary, session: session).html)
     }
 
     /// Nil where it names a reason that the list does not have.

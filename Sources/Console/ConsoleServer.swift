@@ -2,8 +2,8 @@ import Clocks
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
-import Logging
 import Ledger
+import Logging
 import Operations
 import Postgres
 import ReceiptdConfiguration
@@ -40,7 +40,8 @@ package struct ConsoleServer: Service {
         // Orchestrators and Prometheus ask by an address of the pod's.
         router.addProbes(metrics: metrics, health: health)
         let pages = Router(context: BasicRequestContext.self)
-        pages.add(middleware: ConsolePages(console: console, probes: router.buildResponder(), failures: health.failures))
+        pages.add(
+            middleware: ConsolePages(console: console, probes: router.buildResponder(), failures: health.failures))
         try await GuardedServer(
             host: settings.http.host, port: settings.http.port, connections: Self.maximumConnections,
             evicted: metrics.httpConnectionsEvicted, logger: logger, onBound: onBound

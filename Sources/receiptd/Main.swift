@@ -7,7 +7,8 @@ struct Main: CommandGroup {
         abstract: "Turns App Store purchases into goods, exactly once.",
         version: Version.text,
         subcommands: [
-            RunCommand.self, IntakeCommand.self, ConsoleCommand.self, MigrateCommand.self, CatalogCommand.self, CheckCommand.self,
+            RunCommand.self, IntakeCommand.self, ConsoleCommand.self, MigrateCommand.self, CatalogCommand.self,
+            CheckCommand.self,
             SubmitCommand.self, OutcomesCommand.self,
             ParkedCommand.self, HoldsCommand.self, UnclaimedCommand.self, SubscriptionsCommand.self,
             DeadLettersCommand.self, RewindCommand.self,

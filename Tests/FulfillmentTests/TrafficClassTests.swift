@@ -19,7 +19,7 @@ struct TrafficClassTests {
         (.unauthenticReceipt, true, .forged), (.unauthenticReceipt, false, .unverifiable),
         (.accountNotFound, false, .unverifiable), (.refusedByApple, false, .unverifiable),
         (.alreadyGranted, false, .repeated), (.ownedByOtherPlayer, false, .repeated),
-        (.noPurchase, false, .other), (.cancelled, false, .other), (.unknownApp, true, .other),
+        (.noPurchase, false, .other), (.cancelled, false, .other), (.unknownApp, true, .junk),
         (.sandboxNotAllowed, true, .other),
     ]
 

@@ -49,7 +49,8 @@ struct ChangeRun: Sendable {
                 ParkedList.filter(filter, id: id), limit: shown)
             return "\(due) are due now"
         case .rejectParked:
-            return try await ParkedRejection(pool: pool).run(ParkedList.filter(filter, id: id), limit: shown).description
+            return try await ParkedRejection(pool: pool).run(ParkedList.filter(filter, id: id), limit: shown)
+                .description
         case .revoke, .reinstate:
             return try await decide(change, StoreTransactionID(id ?? ""), note: note)
         }
@@ -69,7 +70,9 @@ struct ChangeRun: Sendable {
             change == .revoke ? .revoke : .reinstate, transaction, by: operatorName, note: note, at: WallClock.now)
         let catalog = try await StoredCatalog.latest(in: CatalogStore(pool: pool))
         switch try await GrantAdministration(pool: pool).apply(decision, catalog: catalog) {
-        case .published: return change == .revoke ? "revoked; a worker publishes it within seconds" : "reinstated; a worker publishes it within seconds"
+        case .published:
+            return change == .revoke
+                ? "revoked; a worker publishes it within seconds" : "reinstated; a worker publishes it within seconds"
         case .remembered: return "remembered; Apple's refund is in force, so that nothing changes for the player"
         case .unchanged: return "nothing was done: an operator had said so before, or never revoked it"
         case .inForce(let other):

@@ -7,12 +7,16 @@ enum CSV {
     /// What a spreadsheet would run as a formula is led by `'`, which makes it text.
     static func cell(_ text: String) -> String {
         var cell = text
-        if let first = text.unicodeScalars.first(where: { !$0.properties.isWhitespace || $0 == "\t" || $0 == "\r" || $0 == "\n" }),
+        if let first = text.unicodeScalars.first(where: {
+            !$0.properties.isWhitespace || $0 == "\t" || $0 == "\r" || $0 == "\n"
+        }),
             runs.contains(first)
         {
             cell = "'" + text
         }
-        guard cell.unicodeScalars.contains(where: { $0 == "," || $0 == "\"" || $0 == "\n" || $0 == "\r" }) else { return cell }
+        guard cell.unicodeScalars.contains(where: { $0 == "," || $0 == "\"" || $0 == "\n" || $0 == "\r" }) else {
+            return cell
+        }
         return "\"" + cell.replacing("\"", with: "\"\"") + "\""
     }
 

@@ -32,7 +32,7 @@ struct RefundList: ConsoleList {
             return ListRow(
                 cells: [
                     refund.transactionID, refund.playerID ?? "never granted", refund.bundleID, refund.productID, state,
-                    refund.percent.map { "\($0) %" } ?? "whole", units, refund.notedAt.rfc3339,
+                    refund.percent.map { "\($0) %" } ?? "whole", units, refund.toldAt.rfc3339,
                 ], search: refund.transactionID)
         }
     }

@@ -53,7 +53,7 @@ struct ConsolePage {
         return """
             <form class="search" role="search" action="/search" method="get">
             <label for="q">Submission, order, transaction, event or player</label>
-            <input id="q" name="q" type="search" required maxlength="\(StoryLimits.maximumID)" autocomplete="off" \
+            <input id="q" name="q" type="search" required maxlength="\(SearchLimits.maximumID)" autocomplete="off" \
             spellcheck="false" value="\(HTMLText.escaped(searched))">
             <button>Search</button></form>
             <nav aria-label="Pages"><ul>\(links.joined())</ul></nav>

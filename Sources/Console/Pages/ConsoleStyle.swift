@@ -2,30 +2,31 @@ import Operations
 
 /// `/style.css`.
 enum ConsoleStyle {
-    static let css = PageStyle.css + """
+    static let css =
+        PageStyle.css + """
 
-        .name { font-size: 1.2rem; font-weight: 600; margin: 0; } header p { margin: 0; }
-        main h1 { font-size: 1.4rem; margin: 1rem 0 .25rem; } main > p { margin: .25rem 0 .75rem; }
-        .skip { position: absolute; left: -100rem; } .skip:focus { position: static; }
-        :focus-visible { outline: 3px solid var(--repeat); outline-offset: 2px; }
-        nav ul { display: flex; flex-wrap: wrap; gap: .25rem 1rem; list-style: none; margin: .75rem 0 0; padding: 0 0 .5rem;
-          border-bottom: 1px solid var(--line); }
-        nav a { display: inline-block; padding: .35rem 0; } nav a[aria-current] { font-weight: 600; text-decoration: none; }
-        form { margin: 0; } .search, .filter { display: flex; flex-wrap: wrap; gap: .4rem .75rem; align-items: center; margin-top: .75rem; }
-        .search input { flex: 1 1 14rem; min-width: 0; } label { color: var(--soft); }
-        input, select, button, textarea, .button { font: inherit; color: inherit; background: var(--page); border: 1px solid var(--soft);
-          border-radius: .3rem; padding: .4rem .6rem; min-height: 2.4rem; box-sizing: border-box; max-width: 100%; }
-        button, .button { background: var(--tile); cursor: pointer; text-decoration: none; display: inline-block; }
-        .danger { border-color: var(--bad); color: var(--bad); font-weight: 600; }
-        .column { display: grid; gap: .4rem; max-width: 24rem; margin-top: 1rem; } .column button { margin-top: .5rem; }
-        .actions { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; margin: .75rem 0; }
-        .wide { overflow-x: auto; margin: .75rem 0; } caption { text-align: left; color: var(--soft); padding-bottom: .25rem; }
-        .wide table { width: max-content; min-width: 100%; } .wide td { max-width: 26rem; overflow-wrap: anywhere; }
-        time { white-space: nowrap; } td { vertical-align: top; padding-right: 1rem; } td.n, th.n { white-space: nowrap; } td .button, td button { min-height: 2rem; padding: .15rem .5rem; }
-        .message { border-left: 4px solid var(--warn); padding: .5rem .75rem; background: var(--tile); margin: .75rem 0; }
-        .verdict { margin: .5rem 0; padding-left: 1.2rem; } .verdict li { margin: .25rem 0; overflow-wrap: anywhere; }
-        h2 { margin-top: 1.5rem; } .pages { display: flex; gap: 1rem; align-items: center; }
-        @media (max-width: 30rem) { .search button, .search input { width: 100%; } td, th { padding-right: .75rem; } }
+            .name { font-size: 1.2rem; font-weight: 600; margin: 0; } header p { margin: 0; }
+            main h1 { font-size: 1.4rem; margin: 1rem 0 .25rem; } main > p { margin: .25rem 0 .75rem; }
+            .skip { position: absolute; left: -100rem; } .skip:focus { position: static; }
+            :focus-visible { outline: 3px solid var(--repeat); outline-offset: 2px; }
+            nav ul { display: flex; flex-wrap: wrap; gap: .25rem 1rem; list-style: none; margin: .75rem 0 0; padding: 0 0 .5rem;
+              border-bottom: 1px solid var(--line); }
+            nav a { display: inline-block; padding: .35rem 0; } nav a[aria-current] { font-weight: 600; text-decoration: none; }
+            form { margin: 0; } .search, .filter { display: flex; flex-wrap: wrap; gap: .4rem .75rem; align-items: center; margin-top: .75rem; }
+            .search input { flex: 1 1 14rem; min-width: 0; } label { color: var(--soft); }
+            input, select, button, textarea, .button { font: inherit; color: inherit; background: var(--page); border: 1px solid var(--soft);
+              border-radius: .3rem; padding: .4rem .6rem; min-height: 2.4rem; box-sizing: border-box; max-width: 100%; }
+            button, .button { background: var(--tile); cursor: pointer; text-decoration: none; display: inline-block; }
+            .danger { border-color: var(--bad); color: var(--bad); font-weight: 600; }
+            .column { display: grid; gap: .4rem; max-width: 24rem; margin-top: 1rem; } .column button { margin-top: .5rem; }
+            .actions { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; margin: .75rem 0; }
+            .wide { overflow-x: auto; margin: .75rem 0; } caption { text-align: left; color: var(--soft); padding-bottom: .25rem; }
+            .wide table { width: max-content; min-width: 100%; } .wide td { max-width: 26rem; overflow-wrap: anywhere; }
+            time { white-space: nowrap; } td { vertical-align: top; padding-right: 1rem; } td.n, th.n { white-space: nowrap; } td .button, td button { min-height: 2rem; padding: .15rem .5rem; }
+            .message { border-left: 4px solid var(--warn); padding: .5rem .75rem; background: var(--tile); margin: .75rem 0; }
+            .verdict { margin: .5rem 0; padding-left: 1.2rem; } .verdict li { margin: .25rem 0; overflow-wrap: anywhere; }
+            h2 { margin-top: 1.5rem; } .pages { display: flex; gap: 1rem; align-items: center; }
+            @media (max-width: 30rem) { .search button, .search input { width: 100%; } td, th { padding-right: .75rem; } }
 
-        """
+            """
 }

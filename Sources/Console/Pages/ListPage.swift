@@ -42,7 +42,8 @@ struct ListPage {
             ? list.changes.map { change in
                 let address = ConsolePage.address("/confirm", [("change", change.rawValue)] + filter.fields)
                 let kind = change.isFinal ? "button danger" : "button"
-                return "<a class=\"\(kind)\" href=\"\(HTMLText.escaped(address))\">\(change.title) all shown by the filter</a>"
+                return
+                    "<a class=\"\(kind)\" href=\"\(HTMLText.escaped(address))\">\(change.title) all shown by the filter</a>"
             }.joined(separator: " ") : ""
         return "<div class=\"actions\">\(told) \(file) \(changes)</div>"
     }

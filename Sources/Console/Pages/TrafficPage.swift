@@ -116,7 +116,9 @@ struct TrafficPage {
                         let place = Double(row.name).flatMap { bounds.firstIndex(of: $0) } ?? bounds.count
                         counts[place] += row.bins[bin]
                     }
-                    return Histogram.Reading(counts: counts, sum: 0).quantile(share, upperBounds: bounds).map { $0 * 1000 }
+                    return Histogram.Reading(counts: counts, sum: 0).quantile(share, upperBounds: bounds).map {
+                        $0 * 1000
+                    }
                 })
         }
         return Chart.lines(

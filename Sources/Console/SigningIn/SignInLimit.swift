@@ -30,10 +30,14 @@ final class SignInLimit: Sendable {
     /// False: too many are tried at once, and this one is not looked at.
     func begin(_ name: String, now: Double) -> Bool {
         state.withLock { state in
-            state.names = state.names.filter { $0.value.waiting > 0 || now - $0.value.lastAt < Self.forgottenAfterSeconds }
+            state.names = state.names.filter {
+                $0.value.waiting > 0 || now - $0.value.lastAt < Self.forgottenAfterSeconds
+            }
             let name = Self.key(name, state)
             var failures = state.names[name] ?? Failures()
-            guard state.waiting < Self.maximumWaiting, failures.waiting < Self.maximumWaitingOfName else { return false }
+            guard state.waiting < Self.maximumWaiting, failures.waiting < Self.maximumWaitingOfName else {
+                return false
+            }
             state.waiting += 1
             failures.waiting += 1
             failures.lastAt = now

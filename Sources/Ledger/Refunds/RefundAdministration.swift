@@ -31,7 +31,7 @@ public struct RefundSummary: Sendable, Equatable {
     public let reason: String?
     /// Nil where Apple did not tell.
     public let percent: Double?
-    public let notedAt: Timestamp
+    public let toldAt: Timestamp
     /// Nil where it was never granted.
     public let playerID: String?
     public let quantity: Int?
@@ -64,16 +64,16 @@ public struct RefundAdministration: Sendable {
             let (bundle, product) = (try rows.column("bundle_id"), try rows.column("product_id"))
             let (environment, revokedAt) = (try rows.column("environment"), try rows.column("revoked_at"))
             let (reason, percent) = (try rows.column("reason"), try rows.column("refunded_milli_percent"))
-            let (notedAt, player) = (try rows.column("noted_at"), try rows.column("player_id"))
+            let (toldAt, player) = (try rows.column("noted_at"), try rows.column("player_id"))
             let (quantity, units) = (try rows.column("quantity"), try rows.column("revoked_units"))
             return (0..<rows.count).compactMap { row in
-                guard let id = rows.text(row, transaction), let noted = rows.timestamp(row, notedAt) else { return nil }
+                guard let id = rows.text(row, transaction), let told = rows.timestamp(row, toldAt) else { return nil }
                 return RefundSummary(
                     transactionID: id, originalTransactionID: rows.text(row, original) ?? id,
                     bundleID: rows.text(row, bundle) ?? "", productID: rows.text(row, product) ?? "",
                     environment: rows.text(row, environment) ?? "", revokedAt: rows.timestamp(row, revokedAt),
                     reason: rows.text(row, reason), percent: rows.int4(row, percent).map { Double($0) / 1000 },
-                    notedAt: noted, playerID: rows.text(row, player), quantity: rows.int4(row, quantity).map(Int.init),
+                    toldAt: told, playerID: rows.text(row, player), quantity: rows.int4(row, quantity).map(Int.init),
                     revokedUnits: rows.int4(row, units).map(Int.init))
             }
         }

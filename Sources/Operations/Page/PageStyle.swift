@@ -1,4 +1,4 @@
-/// The look of the worker's page and of the console: light and dark, wide and narrow.
+/// The look of the worker's page and of the console: light and dark, on wide screens and phones.
 package enum PageStyle {
     package static let css = """
 

@@ -34,7 +34,8 @@ package struct ConsoleSettings: Sendable {
         guard users.isEmpty, !isOnLoopback else { return }
         let host = SettingName.consoleHTTPHost.rawValue
         throw SettingsFaults(faults: [
-            SettingsFault(.consoleUsers, "is required where \(host) is not a loopback address: \(ConsoleUserList.requirement)")
+            SettingsFault(
+                .consoleUsers, "is required where \(host) is not a loopback address: \(ConsoleUserList.requirement)")
         ])
     }
 
@@ -83,7 +84,8 @@ extension Settings.Reader {
     func readConsole(_ checks: inout SettingsChecks, into console: inout ConsoleSettings) {
         checks.address(.consoleHTTPHost, .consoleHTTPPort, into: &console.http)
         checks.read(
-            .consoleHosts, into: &console.hosts, mustBe: "host names separated by commas, without ports, none of them empty"
+            .consoleHosts, into: &console.hosts,
+            mustBe: "host names separated by commas, without ports, none of them empty"
         ) { text in
             let names = text.split(separator: ",", omittingEmptySubsequences: false).map { $0.trimmed.lowercased() }
             let isSound = names.allSatisfy { name in

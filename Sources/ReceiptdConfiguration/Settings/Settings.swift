@@ -17,8 +17,7 @@ package struct Settings: Sendable {
     package var outcomeRetentionDays = 30
     /// What Apple tells by itself.
     package var announcements = AnnouncementSettings()
-    package var console = ConsoleSettings()
-    package var http = HTTPSettings()
+    package var servers = ServerSettings()
     /// Seconds in which a stopping worker finishes what is in flight.
     package var shutdownGraceSeconds = 25.0
     package var log = LogSettings()
@@ -61,6 +60,25 @@ package struct IntakeSettings: Sendable {
     package var http = HTTPSettings(port: 8090)
     /// Whose notifications are taken; nil: all.
     package var bundleIDs: Set<BundleID>?
+}
+
+extension Settings {
+    package var http: HTTPSettings {
+        get { servers.http }
+        set { servers.http = newValue }
+    }
+
+    package var console: ConsoleSettings {
+        get { servers.console }
+        set { servers.console = newValue }
+    }
+}
+
+/// What answers by HTTP, but for the intake.
+package struct ServerSettings: Sendable {
+    /// A worker's.
+    package var http = HTTPSettings()
+    package var console = ConsoleSettings()
 }
 
 package struct HTTPSettings: Sendable {

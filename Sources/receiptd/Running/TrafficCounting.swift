@@ -75,7 +75,9 @@ struct TrafficCounting: Sendable {
         add(.deadLetter, metrics.deadLetters.all())
         add(.apple, metrics.appleRequests.all())
         let seconds = metrics.appleRequestDuration
-        for (bound, count) in zip(seconds.upperBounds.map { "\($0)" } + [TrafficCount.unbounded], seconds.reading.counts) {
+        for (bound, count) in zip(
+            seconds.upperBounds.map { "\($0)" } + [TrafficCount.unbounded], seconds.reading.counts)
+        {
             counts[Key(kind: .appleSeconds, name: bound)] = count
         }
         return counts

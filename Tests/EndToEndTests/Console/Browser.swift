@@ -143,7 +143,8 @@ final class Browser {
         try await Self.ask(port, method, "/session/\(session)\(path)", body)
     }
 
-    private static func ask(_ port: Int, _ method: String, _ path: String, _ body: [String: Any]?) async throws -> Any? {
+    private static func ask(_ port: Int, _ method: String, _ path: String, _ body: [String: Any]?) async throws -> Any?
+    {
         let data = try body.map { try JSONSerialization.data(withJSONObject: $0) }
         let answer = try await blocking {
             // chromedriver writes header lines that Foundation's client does not read.

@@ -16,7 +16,7 @@ struct ConsoleBrowserTests {
     private static let views = [
         ("traffic", "/"), ("traffic-month", "/?span=month"), ("held", "/held"), ("parked", "/parked"),
         ("unclaimed", "/unclaimed"), ("dead-letters", "/dead-letters"), ("subscriptions", "/subscriptions"),
-        ("refunds", "/refunds"), ("story", "/search?q=9901"), ("nothing", "/search?q=nobody"),
+        ("refunds", "/refunds"), ("search", "/search?q=9901"), ("nothing", "/search?q=nobody"),
         ("confirm", "/confirm?change=reject-held"), ("changes", "/changes"), ("not-found", "/nothing"),
     ]
 
@@ -83,9 +83,12 @@ struct ConsoleBrowserTests {
                     let paper =
                         try await browser.evaluate("return getComputedStyle(document.body).backgroundColor") as? String
                     #expect(paper == (isDark ? "rgb(20, 23, 27)" : "rgb(255, 255, 255)"))
-                    let asked = try await browser.evaluate(
-                        "return performance.getEntriesByType('resource').map(entry => entry.name)") as? [String]
-                    #expect(asked?.allSatisfy { $0.hasPrefix(console) } == true, "no request leaves the host: \(asked ?? [])")
+                    let asked =
+                        try await browser.evaluate(
+                            "return performance.getEntriesByType('resource').map(entry => entry.name)") as? [String]
+                    #expect(
+                        asked?.allSatisfy { $0.hasPrefix(console) } == true,
+                        "no request leaves the host: \(asked ?? [])")
                 }
             }
         }
@@ -126,14 +129,14 @@ struct ConsoleBrowserTests {
                 #expect(try await browser.text("[role=status]").contains("2 rejected"))
                 try await browser.type(ConsoleTests.hostile, into: "#q")
                 try await browser.click(".search button")
-                try await eventually("its story") { try await browser.address.contains("/search?q=") }
+                try await eventually("what is known of it") { try await browser.address.contains("/search?q=") }
                 #expect(try await browser.text("#verdict").contains("refused by operator \"ann\""))
                 #expect(try await browser.text("h1").contains(ConsoleTests.hostile))
             }
         }
     }
 
-    @Test("it can be used by keyboard alone")
+    @Test("it can be used with the keyboard only")
     func keyboard() async throws {
         try await ParkingBed.run { bed in
             try await ConsoleTests.fill(bed)
@@ -143,8 +146,9 @@ struct ConsoleBrowserTests {
                 func go(to selector: String) async throws {
                     for _ in 0..<60 {
                         try await browser.press(Key.tab)
-                        let isThere = try await browser.evaluate(
-                            "return document.activeElement.matches(\"\(selector)\")") as? Bool
+                        let isThere =
+                            try await browser.evaluate(
+                                "return document.activeElement.matches(\"\(selector)\")") as? Bool
                         if isThere == true { return }
                     }
                     throw Browser.Fault(description: "Tab does not lead to \(selector)")
@@ -157,7 +161,7 @@ struct ConsoleBrowserTests {
                 try await eventually("signed in") { try await browser.address == console + "/" }
                 try await go(to: "#q")
                 try await browser.press("9901" + Key.enter)
-                try await eventually("its story") { try await browser.address.contains("/search?q=9901") }
+                try await eventually("what is known of it") { try await browser.address.contains("/search?q=9901") }
                 try await go(to: "a[aria-label='Revoke 9901']")
                 try await browser.press(Key.enter)
                 try await eventually("it asks") { try await browser.address.contains("/confirm") }

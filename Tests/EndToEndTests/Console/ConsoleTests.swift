@@ -21,8 +21,9 @@ struct ConsoleTests {
     }
 
     /// One granted, three held, one of them of a hostile player, and one parked.
-    static func fill(_ bed: ParkingBed) async throws {
-        _ = try bed.startWorker()
+    @discardableResult
+    static func fill(_ bed: ParkingBed) async throws -> WorkerProcess {
+        let worker = try bed.startWorker()
         try await bed.submit("p-granted", ParkingBed.receipt("9901"))
         let unknown = "com.example.castle.comet.1"
         for (number, player) in ["p-held-1", "p-held-2", hostile].enumerated() {
@@ -35,9 +36,11 @@ struct ConsoleTests {
         try await bed.submit("p-parked", stuck)
         try await bed.until("one is granted") { bed.answers("p-granted") == ["receipt.granted"] }
         try await bed.until("one is parked") { try await bed.number("SELECT count(*) FROM parked") == 1 }
+        return worker
     }
 
-    @Test("only who signs in sees anything, a wrong password is slow and counted, and other hosts and sites are refused")
+    @Test(
+        "only who signs in sees anything, a wrong password is slow and counted, and other hosts and sites are refused")
     func signingIn() async throws {
         try await ParkingBed.run { bed in
             let port = try await Self.start(in: bed)
@@ -77,10 +80,10 @@ struct ConsoleTests {
         }
     }
 
-    @Test("lists, stories and files show what there is, as text, and never a receipt")
+    @Test("lists, searches and files show what there is, as text, and never a receipt")
     func showing() async throws {
         try await ParkingBed.run { bed in
-            try await Self.fill(bed)
+            let worker = try await Self.fill(bed)
             let port = try await Self.start(in: bed)
             let rob = try await ConsoleClient.signedIn(port: port, "rob", "another")
             let held = try await rob.get("/held")
@@ -102,14 +105,20 @@ struct ConsoleTests {
             for span in ["hour", "day", "month"] {
                 #expect(try await rob.get("/?span=\(span)").body.contains("Last \(span)"))
             }
-            let story = try await rob.get("/search?q=9901")
-            #expect(story.body.contains("granted to player") && story.body.contains("p-granted"))
-            #expect(!story.body.contains(String(ParkingBed.receipt("9901").prefix(60))))
+            let known = try await rob.get("/search?q=9901")
+            #expect(known.body.contains("granted to player") && known.body.contains("p-granted"))
+            #expect(!known.body.contains(String(ParkingBed.receipt("9901").prefix(60))))
             let hostile = try await rob.get("/search?q=\(ConsoleClient.encoded(Self.hostile))")
             #expect(hostile.body.contains("held since") && !hostile.body.contains("<script>"))
             #expect(try await rob.get("/search?q=nothing-of-it").body.contains("nothing is known of"))
             #expect(try await rob.get("/search?q=").status == 400)
             #expect(try await rob.get("/nothing").status == 404)
+            // A worker that stops tells what it has counted since the last minute.
+            worker.terminate()
+            #expect(try await blocking { worker.wait() } == 0)
+            let traffic = try await rob.get("/").body
+            #expect(traffic.contains("<td>receipt.granted</td><td class=\"n\">1</td>"), "\(traffic)")
+            #expect(traffic.contains("<td>genuine</td><td class=\"n\">4</td>"), "\(traffic)")
         }
     }
 
@@ -149,7 +158,9 @@ struct ConsoleTests {
                 try await bed.number("SELECT count(*) FROM parked WHERE leased_until > now()") == 0
             }
             #expect(try await ann.confirm("/confirm?change=reject-parked&id=p-parked").body.contains("1 rejected"))
-            try await bed.until("it is answered") { bed.answers("p-parked") == ["receipt.rejected refused_by_operator"] }
+            try await bed.until("it is answered") {
+                bed.answers("p-parked") == ["receipt.rejected refused_by_operator"]
+            }
             #expect(try await ann.confirm("/confirm?change=revoke&id=9901").body.contains("revoked"))
             try await bed.until("it is revoked") {
                 bed.answers("p-granted") == ["receipt.granted", "receipt.revoked revoked_by_operator"]
@@ -168,7 +179,8 @@ struct ConsoleTests {
     @Test("it refuses to be open to others without users, and without users on loopback it only shows")
     func withoutUsers() async throws {
         try await ParkingBed.run { bed in
-            let open = try bed.startWorker(["CONSOLE_HTTP_HOST": "0.0.0.0", "CONSOLE_HTTP_PORT": "0"], command: "console")
+            let open = try bed.startWorker(
+                ["CONSOLE_HTTP_HOST": "0.0.0.0", "CONSOLE_HTTP_PORT": "0"], command: "console")
             #expect(try await blocking { open.wait() } == 78)
             let port = try await Self.start(in: bed, ["CONSOLE_USERS": ""])
             let anybody = ConsoleClient(port: port)

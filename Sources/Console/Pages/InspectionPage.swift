@@ -3,7 +3,7 @@ import Encodings
 import Ledger
 import Operations
 
-enum StoryLimits {
+enum SearchLimits {
     /// Characters of an id that is searched.
     static let maximumID = 1_024
     /// Days that decided submissions are searched back; each costs a scan of its day.
@@ -16,7 +16,7 @@ enum StoryLimits {
 }
 
 /// All that the database knows of an id, as `inspect` has it.
-struct StoryPage {
+struct InspectionPage {
     let id: String
     let days: Int
     let summary: InspectionSummary
@@ -24,9 +24,9 @@ struct StoryPage {
 
     var html: String {
         let sentences = summary.sentences.map { "<li>\(HTMLText.escaped($0))</li>" }.joined()
-        let farther = min(days * 15, StoryLimits.maximumDays)
+        let farther = min(days * 15, SearchLimits.maximumDays)
         let more =
-            days < StoryLimits.maximumDays
+            days < SearchLimits.maximumDays
             ? ConsolePage.link(
                 "Search \(farther) days back",
                 to: ConsolePage.address("/search", [("q", id), ("days", "\(farther)")])) : ""
@@ -71,7 +71,7 @@ struct StoryPage {
         case .bool(let isTrue): isTrue ? "yes" : ""
         case .number(let text): text
         case .string(let text):
-            text.count > StoryLimits.maximumCell ? String(text.prefix(StoryLimits.maximumCell)) + "…" : text
+            text.count > SearchLimits.maximumCell ? String(text.prefix(SearchLimits.maximumCell)) + "…" : text
         case .array(let elements): elements.map { cell($0["transaction_id"] ?? $0) }.joined(separator: ", ")
         case .object: "…"
         }
