@@ -96,6 +96,12 @@ extension Console {
         guard let choice = choice(request.form),
             let shown = request.form["shown"].flatMap({ Int($0) }), (1...ListLimits.maximumChanged).contains(shown)
         else { return Self.noChange(session) }
+        // What came since would be rejected unseen in the place of what is gone.
+        if choice.id == nil, choice.change.isFinal, try await found(choice).count != request.form["found"].flatMap({ Int($0) }) {
+            return Self.message(
+                "What the filter shows has changed since: nothing was done. Look again.", .conflict, title: "Changed",
+                session: session)
+        }
         let note = (request.form["note"] ?? "").trimmingWhiteSpace
         guard note.unicodeScalars.count <= ConfirmPage.maximumNote, !note.utf8.contains(0) else {
             return Self.message(

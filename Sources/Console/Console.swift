@@ -86,7 +86,6 @@ struct Console: Sendable {
     func isForged(_ request: ConsoleRequest) -> Bool {
         if let site = request.fetchSite, site != "same-origin", site != "none" { return true }
         guard let origin = request.origin else { return false }
-        guard let start = origin.firstRange(of: "://")?.upperBound, let host = request.host else { return true }
-        return origin[start...].lowercased() != host.lowercased()
+        return !hosts.mayPost(from: origin, to: request.host)
     }
 }

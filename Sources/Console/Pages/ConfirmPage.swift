@@ -23,7 +23,7 @@ struct ConfirmPage {
             ? "<p class=\"message\">Only the oldest \(changed) of \(count) at a time; the rest by the same again.</p>"
             : ""
         let fields =
-            [("token", session.token), ("change", change.rawValue), ("shown", "\(changed)")]
+            [("token", session.token), ("change", change.rawValue), ("shown", "\(changed)"), ("found", "\(count)")]
             + (id.map { [("id", $0)] } ?? filter.fields)
         let note =
             change == .revoke || change == .reinstate

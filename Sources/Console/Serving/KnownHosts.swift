@@ -3,6 +3,8 @@ import ReceiptdConfiguration
 /// The names under which the console may be asked: with any other a page from elsewhere could have its own name lead here,
 /// and read what a browser on this network may see.
 struct KnownHosts: Sendable {
+    /// Of proxies: where one asks under another host, its forms come from these.
+    private let proxies: Set<String>
     private let names: Set<String>
     /// Its address is any of this machine's.
     private let takesAddresses: Bool
@@ -10,6 +12,7 @@ struct KnownHosts: Sendable {
     init(_ settings: ConsoleSettings) {
         let host = Self.bare(settings.http.host)
         takesAddresses = host == "0.0.0.0" || host == "::"
+        proxies = settings.hosts
         names = settings.hosts.union(["localhost", "127.0.0.1", "::1", host])
     }
 
@@ -18,6 +21,14 @@ struct KnownHosts: Sendable {
         guard let host, !host.isEmpty else { return false }
         let name = Self.bare(host)
         return names.contains(name) || ConsoleSettings.isLoopback(name) || takesAddresses && Self.isAddress(name)
+    }
+
+    /// Whether a form that a page of `origin` sends may be the console's own.
+    /// - Parameter host: that it was sent to.
+    func mayPost(from origin: String, to host: String?) -> Bool {
+        guard let start = origin.firstRange(of: "://")?.upperBound, let host else { return false }
+        let sender = String(origin[start...])
+        return sender.lowercased() == host.lowercased() || proxies.contains(Self.bare(sender))
     }
 
     /// In lower case, without port and brackets.

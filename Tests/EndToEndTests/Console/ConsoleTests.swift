@@ -147,6 +147,12 @@ struct ConsoleTests {
             let released = try await ann.confirm("/confirm?change=release&id=9910")
             #expect(released.body.contains("Release (held): 1 released"), "\(released.body)")
             try await bed.until("it is granted") { bed.answers("p-held-1").contains("receipt.granted") }
+            let shown = try await ann.get("/confirm?change=reject-held&reason=unknown_product")
+            let other = [
+                "change": "reject-held", "reason": "unknown_product", "shown": "2", "found": "3",
+                "token": shown.token ?? "",
+            ]
+            #expect(try await ann.post("/change", other).status == 409, "others wait than were shown")
             let rejected = try await ann.confirm("/confirm?change=reject-held&reason=unknown_product")
             #expect(rejected.body.contains("2 rejected"), "\(rejected.body)")
             try await bed.until("they are rejected") {

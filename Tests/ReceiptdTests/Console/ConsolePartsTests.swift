@@ -49,6 +49,20 @@ struct ConsolePartsTests {
     }
 
     @Test(
+        "a form comes from the host that it is sent to, or from a proxy's",
+        arguments: [
+            ("http://10.0.0.7:8091", true), ("https://pay.example", true), ("https://PAY.example:8443", true),
+            ("http://10.0.0.7:8092", false), ("http://localhost:8091", false), ("https://evil.example", false),
+            ("null", false), ("", false), ("https://pay.example.evil.example", false),
+        ])
+    func sender(origin: String, mayPost: Bool) {
+        var settings = ConsoleSettings()
+        settings.http.host = "10.0.0.7"
+        settings.hosts = ["pay.example"]
+        #expect(KnownHosts(settings).mayPost(from: origin, to: "10.0.0.7:8091") == mayPost)
+    }
+
+    @Test(
         "after signing in it leads only to its own pages",
         arguments: [
             ("/held?page=2", "/held?page=2"), ("//evil.example", "/"), ("https://evil.example", "/"),
