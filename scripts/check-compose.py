@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails where deploy/compose.yaml names what is not there: a file, a service, a port that Prometheus scrapes.
+"""Fails where deploy/compose.yaml names what is not there: a file, a secret, a service, a port that Prometheus scrapes.
 
 usage: check-compose.py     by scripts/check-deploy.sh
 """
@@ -14,7 +14,7 @@ FOLDER = Path("deploy")
 faults: list[str] = []
 
 
-def check_services(services: dict) -> None:
+def check_services(services: dict, secrets: dict) -> None:
     for name, service in services.items():
         if "image" not in service:
             faults.append(f"{name}: no image")
@@ -22,6 +22,9 @@ def check_services(services: dict) -> None:
             source = volume.split(":")[0]
             if not (FOLDER / source).exists():
                 faults.append(f"{name}: there is no {source}")
+        for secret in service.get("secrets", []):
+            if secret not in secrets or not (FOLDER / secrets[secret]["file"]).exists():
+                faults.append(f"{name}: there is no secret {secret}, or no file of it")
         for other in service.get("depends_on", []):
             if other not in services:
                 faults.append(f"{name}: there is no service {other}")
@@ -31,14 +34,17 @@ def check_services(services: dict) -> None:
 
 
 def check_targets(services: dict) -> None:
-    """Every worker is scraped, and nothing else."""
+    """Every worker and the console are scraped, and nothing else."""
     scraped = set()
     for job in yaml.safe_load((FOLDER / "prometheus.yaml").read_text())["scrape_configs"]:
         for group in job["static_configs"]:
             scraped |= set(group["targets"])
-    workers = {f"{name}:8080" for name, service in services.items() if service.get("command") == ["run"]}
-    if scraped != workers:
-        faults.append(f"prometheus.yaml scrapes {sorted(scraped)}, the workers are {sorted(workers)}")
+    ports = {"run": 8080, "console": 8091}
+    there = {
+        f"{name}:{ports[service['command'][0]]}" for name, service in services.items()
+        if service.get("command", [""])[0] in ports}
+    if scraped != there:
+        faults.append(f"prometheus.yaml scrapes {sorted(scraped)}, the workers and the console are {sorted(there)}")
 
 
 def check_grafana(services: dict) -> None:
@@ -52,8 +58,9 @@ def check_grafana(services: dict) -> None:
     json.loads((FOLDER / "grafana/receiptd.json").read_text())
 
 
-found = yaml.safe_load((FOLDER / "compose.yaml").read_text())["services"]
-check_services(found)
+whole = yaml.safe_load((FOLDER / "compose.yaml").read_text())
+found = whole["services"]
+check_services(found, whole["secrets"])
 check_targets(found)
 check_grafana(found)
 for text in faults:

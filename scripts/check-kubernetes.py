@@ -82,6 +82,15 @@ def check_schema(thing: dict) -> None:
             fault(thing, error.message)
 
 
+def chooses(selector: dict, labels: dict[str, str]) -> bool:
+    """Whether a LabelSelector takes what has these labels. Of its operators NotIn is all that is used."""
+    expressions = selector.get("matchExpressions", [])
+    if any(expression["operator"] != "NotIn" for expression in expressions):
+        sys.exit(f"check-kubernetes: cannot follow {expressions}")
+    return selector.get("matchLabels", {}).items() <= labels.items() and all(
+        labels.get(expression["key"]) not in expression["values"] for expression in expressions)
+
+
 class Objects:
     def __init__(self, things: list[dict], secrets: list[dict]) -> None:
         self.things = things
@@ -95,10 +104,9 @@ class Objects:
     def workloads(self) -> list[dict]:
         return self.of("Deployment", "Job")
 
-    def selected(self, labels: dict[str, str]) -> list[dict]:
+    def selected(self, selector: dict) -> list[dict]:
         return [
-            thing for thing in self.workloads
-            if labels.items() <= thing["spec"]["template"]["metadata"]["labels"].items()]
+            thing for thing in self.workloads if chooses(selector, thing["spec"]["template"]["metadata"]["labels"])]
 
 
 def check_secrets(thing: dict, objects: Objects) -> None:
@@ -158,28 +166,45 @@ def ports(thing: dict) -> set[str]:
         for port in container.get("ports", [])}
 
 
+def check_policies(objects: Objects) -> None:
+    """Something holds each workload back, and a Deployment reaches Kafka where its settings name it, and nowhere else."""
+    kafka = int(objects.maps[next(name for name in objects.maps if name.startswith("receiptd-settings"))][
+        "KAFKA_BOOTSTRAP_SERVERS"].split(":")[1])
+    for thing in objects.workloads:
+        labels = thing["spec"]["template"]["metadata"]["labels"]
+        policies = [
+            policy["spec"] for policy in objects.of("NetworkPolicy")
+            if chooses(policy["spec"]["podSelector"], labels)]
+        if not any("Egress" in policy["policyTypes"] for policy in policies):
+            fault(thing, "no NetworkPolicy says what it may reach")
+        reached = {
+            port["port"] for policy in policies for rule in policy.get("egress", []) for port in rule["ports"]}
+        named = any(
+            "KAFKA_BOOTSTRAP_SERVERS" in objects.maps[source["configMapRef"]["name"]]
+            for container in thing["spec"]["template"]["spec"]["containers"]
+            for source in container.get("envFrom", []))
+        if thing["kind"] == "Deployment" and named != (kafka in reached):
+            fault(thing, "it may reach Kafka" if kafka in reached else "it may not reach Kafka")
+
+
 def check_references(objects: Objects) -> None:
     for service in objects.of("Service"):
-        chosen = objects.selected(service["spec"]["selector"])
+        chosen = objects.selected({"matchLabels": service["spec"]["selector"]})
         if len(chosen) != 1:
             fault(service, f"it selects {len(chosen)} workloads")
         for port in service["spec"]["ports"]:
             if any(port["targetPort"] not in ports(thing) for thing in chosen):
                 fault(service, f"there is no port {port['targetPort']}")
     for thing in objects.of("PodDisruptionBudget"):
-        if len(objects.selected(thing["spec"]["selector"]["matchLabels"])) != 1:
+        if len(objects.selected(thing["spec"]["selector"])) != 1:
             fault(thing, "it selects not one workload")
     for thing in objects.of("NetworkPolicy"):
-        if not objects.selected(thing["spec"]["podSelector"]["matchLabels"]):
+        if not objects.selected(thing["spec"]["podSelector"]):
             fault(thing, "it selects no workload")
-    covered = [thing["spec"]["podSelector"]["matchLabels"] for thing in objects.of("NetworkPolicy")]
-    for thing in objects.workloads:
-        labels = thing["spec"]["template"]["metadata"]["labels"]
-        if not any(chosen.items() <= labels.items() for chosen in covered):
-            fault(thing, "no NetworkPolicy selects it")
+    check_policies(objects)
     for thing in objects.of("PodMonitor"):
         scraped = {
-            workload["metadata"]["name"] for workload in objects.selected(thing["spec"]["selector"]["matchLabels"])
+            workload["metadata"]["name"] for workload in objects.selected(thing["spec"]["selector"])
             if ports(workload) & {endpoint["port"] for endpoint in thing["spec"]["podMetricsEndpoints"]}}
         if scraped != {thing["metadata"]["name"] for thing in objects.of("Deployment")}:
             fault(thing, f"it scrapes {sorted(scraped)}")

@@ -58,20 +58,25 @@ for script in postinst prerm postrm; do quietly sh -n "$scratch/control/$script"
 
 # What is in both, by where it is below a prefix.
 check_contents() {
-    local root=$1 prefix=$2 zsh=$3 path
-    for path in bin/receiptd lib/systemd/system/receiptd.service share/man/man1/receiptd.1.gz \
+    local root=$1 prefix=$2 zsh=$3 path unit command
+    for path in bin/receiptd lib/systemd/system/{receiptd,receiptd-console}.service share/man/man1/receiptd.1.gz \
         share/bash-completion/completions/receiptd "share/zsh/$zsh/_receiptd" share/fish/vendor_completions.d/receiptd.fish \
         share/receiptd/{schema.sql,alerts.yaml,grafana/receiptd.json,postgres/roles.sql,kafka/acls.sh} \
         share/doc/receiptd/{README.md,CHANGELOG.md,receiptd.spdx.json,licenses-of-packages.txt} \
-        share/doc/receiptd/docs/{operations,settings,contract}.md \
-        share/doc/receiptd/examples/{receiptd.env.example,catalog.yaml}; do
+        share/doc/receiptd/docs/{operations,settings,contract,console}.md \
+        share/doc/receiptd/examples/{receiptd.env.example,catalog.yaml,console-users.example} \
+        share/doc/receiptd/examples/{receiptd,receiptd-console}-old-systemd.conf; do
         [[ -s $root/$path ]] || fail "$prefix/$path is missing"
     done
     quietly cmp "$root/share/doc/receiptd/receiptd.spdx.json" "$sbom"
     grep -q '^==== swift-nio/NOTICE' "$root/share/doc/receiptd/licenses-of-packages.txt" || fail "notices of what is linked in are missing"
-    grep -qx "ExecStart=$prefix/bin/receiptd run" "$root/lib/systemd/system/receiptd.service" || fail "the unit starts something else"
-    sed "s#^ExecStart=$prefix/bin/receiptd .*#ExecStart=/bin/true#" "$root/lib/systemd/system/receiptd.service" >"$scratch/receiptd.service"
-    if command -v systemd-analyze >/dev/null; then quietly systemd-analyze --man=no verify "$scratch/receiptd.service"; fi
+    while read -r unit command; do
+        path=$root/lib/systemd/system/$unit.service
+        grep -qx "ExecStart=$prefix/bin/receiptd $command" "$path" || fail "$unit.service starts something else"
+        ! grep -E '(^|[ (])(deploy|docs)/' "$path" || fail "$unit.service names a file that is not installed there"
+        sed "s#^ExecStart=$prefix/bin/receiptd .*#ExecStart=/bin/true#" "$path" >"$scratch/$unit.service"
+        if command -v systemd-analyze >/dev/null; then quietly systemd-analyze --man=no verify "$scratch/$unit.service"; fi
+    done <<<$'receiptd run\nreceiptd-console console'
 }
 check_contents "$scratch/deb/usr" /usr vendor-completions
 check_contents "$scratch/tar" /usr/local site-functions
@@ -171,9 +176,9 @@ getent passwd receiptd >/dev/null || fail "there is no user receiptd"
 cp /usr/share/doc/receiptd/examples/receiptd.env.example /etc/receiptd/receiptd.env
 expect 78 "DATABASE_URL: is required" setpriv --reuid receiptd --regid receiptd --clear-groups \
     sh -c 'set -a; . /etc/receiptd/receiptd.env; exec receiptd run'
-systemd-analyze --man=no verify receiptd.service >/try/said 2>&1 || { cat /try/said; fail "systemd-analyze verify"; }
+systemd-analyze --man=no verify receiptd.service receiptd-console.service >/try/said 2>&1 || { cat /try/said; fail "systemd-analyze verify"; }
 ! grep receiptd /try/said || fail "systemd has something to say of the unit"
-systemctl enable --quiet receiptd
+systemctl enable --quiet receiptd receiptd-console
 
 # The tarball beside it, on the same libraries.
 tar -xzf /try/receiptd.tar.gz --strip-components 1 -C /usr/local
@@ -186,7 +191,9 @@ apt-get purge -y -qq receiptd >/try/said 2>&1 || { cat /try/said; fail "apt-get 
 hash -r
 ! command -v receiptd || fail "receiptd is left"
 [ ! -e /usr/share/doc/receiptd ] || fail "/usr/share/doc/receiptd is left"
-[ ! -L /etc/systemd/system/multi-user.target.wants/receiptd.service ] || fail "the service is still enabled"
+for unit in receiptd receiptd-console; do
+    [ ! -L /etc/systemd/system/multi-user.target.wants/$unit.service ] || fail "$unit is still enabled"
+done
 [ -e /etc/receiptd/receiptd.env ] || fail "a purge has removed what an operator wrote"
 EOF
 # The release of this machine, for its libraries are those that the binary was linked to.

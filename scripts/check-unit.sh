@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Checks deploy/receiptd.service, by itself and with what makes it run on old versions of systemd: systemd has to take both
+# Checks the units of deploy, each by itself and with what makes it run on old versions of systemd: systemd has to take both
 # without a word, and the directives that old versions do not know are marked as such.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-readonly unit=deploy/receiptd.service old=deploy/receiptd-old-systemd.conf
 fail() {
     printf 'check-unit: %s\n' "$1" >&2
     exit 1
@@ -16,14 +15,9 @@ trap 'rm -rf "$scratch"' EXIT
 # Of the environment here only systemd's own matters: the program need not be installed.
 verify() {
     local said
-    said=$(systemd-analyze verify "$scratch/receiptd.service" 2>&1) || fail "$1: $said"
-    [[ -z $said ]] || fail "$1: $said"
+    said=$(systemd-analyze verify "$scratch/$1.service" 2>&1) || fail "$2: $said"
+    [[ -z $said ]] || fail "$2: $said"
 }
-sed 's#^ExecStart=/usr/local/bin/receiptd .*#ExecStart=/bin/true#' "$unit" >"$scratch/receiptd.service"
-verify "$unit"
-mkdir "$scratch/receiptd.service.d"
-cp "$old" "$scratch/receiptd.service.d/old-systemd.conf"
-verify "$old"
 
 # Since which version systemd knows what is newer than 239, which all that is used else is not.
 declare -A since=(
@@ -35,22 +29,38 @@ declare -A since=(
     [PrivateMounts]=239 [RestartMode]=254 [ExtensionImages]=248 [CoredumpReceive]=255 [PrivatePIDs]=257
 )
 # The last comment in front of a directive begins with its version.
-while read -r line directive version; do
-    name=${directive%%=*}
-    known=${since[$directive]-${since[$name]-}}
-    if [[ -n $known && $known -gt 239 && $known != "$version" ]]; then
-        fail "$unit:$line: $name is known since $known, and the comment above it says ${version:-nothing}"
-    fi
-done < <(awk '
-    /^#/ { version = match($0, /^# [0-9]+/) ? substr($0, 3, RLENGTH - 2) : version; next }
-    /^$|^\[/ { version = ""; next }
-    { print NR, $1, version }' "$unit")
+check_versions() {
+    local unit=$1 line directive version name known
+    while read -r line directive version; do
+        name=${directive%%=*}
+        known=${since[$directive]-${since[$name]-}}
+        if [[ -n $known && $known -gt 239 && $known != "$version" ]]; then
+            fail "$unit:$line: $name is known since $known, and the comment above it says ${version:-nothing}"
+        fi
+    done < <(awk '
+        /^#/ { version = match($0, /^# [0-9]+/) ? substr($0, 3, RLENGTH - 2) : version; next }
+        /^$|^\[/ { version = ""; next }
+        { print NR, $1, version }' "$unit")
+}
 
-# With the drop-in nothing is left of what needs 250.
-for name in LoadCredential Environment; do
-    grep -q "^$name=$" "$old" || fail "$old does not take $name= back"
-done
-! grep -q '^[^#]*%d' "$old" || fail "$old names the folder of credentials"
-# Both hand over the same settings.
 settings() { sed -nE 's/^Environment=([A-Z_]+)=.*/\1/p' "$1" | sort; }
-[[ $(settings "$unit") == "$(settings "$old")" ]] || fail "$unit and $old set different variables"
+
+check_unit() {
+    local unit=deploy/$1.service old=deploy/$1-old-systemd.conf name
+    sed 's#^ExecStart=/usr/local/bin/receiptd .*#ExecStart=/bin/true#' "$unit" >"$scratch/$1.service"
+    verify "$1" "$unit"
+    mkdir "$scratch/$1.service.d"
+    cp "$old" "$scratch/$1.service.d/old-systemd.conf"
+    verify "$1" "$old"
+    check_versions "$unit"
+    # With the drop-in nothing is left of what needs 250.
+    for name in LoadCredential Environment; do
+        grep -q "^$name=$" "$old" || fail "$old does not take $name= back"
+    done
+    ! grep -q '^[^#]*%d' "$old" || fail "$old names the folder of credentials"
+    # Both hand over the same settings.
+    [[ $(settings "$unit") == "$(settings "$old")" ]] || fail "$unit and $old set different variables"
+}
+
+check_unit receiptd
+check_unit receiptd-console

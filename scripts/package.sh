@@ -73,15 +73,19 @@ licenses >"$scratch/licenses"
 
 # Everything but the .deb's own files, below a folder, as it is below a prefix: /usr or /usr/local.
 stage() {
-    local root=$1 prefix=$2 zsh=$3 file
+    local root=$1 prefix=$2 zsh=$3 file unit
     local share=$root/share
     local doc=$share/doc/receiptd
     put() { install -D -m "${3:-644}" "$1" "$2"; }
     put "$binary" "$root/bin/receiptd" 755
-    sed -E "s#/usr/local/bin/#$prefix/bin/#; s#/etc/systemd/system/(receiptd.service)\$#$prefix/lib/systemd/system/\1#
-        s#deploy/receiptd(.env.example|-old)#$prefix/share/doc/receiptd/examples/receiptd\1#
-        s#^(After=.*)#\1\nDocumentation=man:receiptd(1)#" deploy/receiptd.service >"$scratch/unit"
-    put "$scratch/unit" "$root/lib/systemd/system/receiptd.service"
+    for unit in receiptd receiptd-console; do
+        sed -E "s#/usr/local/bin/#$prefix/bin/#; s#/etc/systemd/system/($unit.service)(:|\$)#$prefix/lib/systemd/system/\1\2#
+            s#deploy/receiptd(.env.example|-old|-console-old)#$prefix/share/doc/receiptd/examples/receiptd\1#
+            s#deploy/receiptd.service#$prefix/lib/systemd/system/receiptd.service#
+            s#deploy/(postgres/roles.sql)#$prefix/share/receiptd/\1#; s#docs/(console.md)#$prefix/share/doc/receiptd/docs/\1#
+            s#^(After=.*)#\1\nDocumentation=man:$unit(1)#" "deploy/$unit.service" >"$scratch/unit"
+        put "$scratch/unit" "$root/lib/systemd/system/$unit.service"
+    done
 
     /usr/bin/python3 -B scripts/manual.py "$version" "$(date --utc --date="@$SOURCE_DATE_EPOCH" +%F)" "$prefix" "$share/man/man1" \
         <"$scratch/help.json"
@@ -98,7 +102,9 @@ stage() {
     put deploy/kafka/acls.sh "$share/receiptd/kafka/acls.sh" 755
 
     put deploy/receiptd.env.example "$doc/examples/receiptd.env.example"
-    put deploy/receiptd-old-systemd.conf "$doc/examples/receiptd-old-systemd.conf"
+    for file in receiptd-old-systemd.conf receiptd-console-old-systemd.conf console-users.example; do
+        put "deploy/$file" "$doc/examples/$file"
+    done
     put deploy/kubernetes/catalog.yaml "$doc/examples/catalog.yaml"
     put README.md "$doc/README.md"
     put "$scratch/licenses" "$doc/licenses-of-packages.txt"

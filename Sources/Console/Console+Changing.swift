@@ -97,7 +97,8 @@ extension Console {
             let shown = request.form["shown"].flatMap({ Int($0) }), (1...ListLimits.maximumChanged).contains(shown)
         else { return Self.noChange(session) }
         // What came since would be rejected unseen in the place of what is gone.
-        if choice.id == nil, choice.change.isFinal, try await found(choice).count != request.form["found"].flatMap({ Int($0) }) {
+        let found = request.form["found"].flatMap { Int($0) }
+        if choice.id == nil, choice.change.isFinal, try await self.found(choice).count != found {
             return Self.message(
                 "What the filter shows has changed since: nothing was done. Look again.", .conflict, title: "Changed",
                 session: session)
