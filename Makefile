@@ -8,7 +8,7 @@ help: ## this list
 demo: ## build receiptd and watch it work, on embedded parts
 	@scripts/demo.sh
 
-demo-live: ## the same parts with steady simulated traffic, and the worker's page to look at, until Ctrl-C
+demo-live: ## the same parts with steady simulated traffic, the worker's page and the console, until Ctrl-C
 	@scripts/demo.sh --live
 
 test: ## all checks and all tests: what CI runs

@@ -81,7 +81,7 @@ package struct DemoRun: Sendable {
         }
     }
 
-    /// Keeps simulated traffic and the worker's page going until the task is cancelled. Throws as `run` does.
+    /// Keeps simulated traffic, the worker's page and the console going until the task is cancelled. Throws as `run` does.
     package func runLive() async throws {
         try await seeds.withFolder { folder in
             var material = try DemoMaterial(folder)
@@ -94,11 +94,39 @@ package struct DemoRun: Sendable {
             let (cases, port) = (material.cases, try FreePort.find())
             try await run(material, options: options, settings: ["HTTP_PORT": "\(port)"]) { parts in
                 listener.line("The worker's page: http://127.0.0.1:\(port)/     Ctrl-C ends it.")
-                let producer = try producer(on: parts)
-                try await LiveTraffic(parts: parts, producer: producer, cases: cases, told: told).run()
+                try await withConsole(on: parts) {
+                    let producer = try producer(on: parts)
+                    try await LiveTraffic(parts: parts, producer: producer, cases: cases, told: told).run()
+                }
             }
         }
     }
+
+    /// The page for support and operators, beside the worker.
+    private func withConsole(on parts: EmbeddedParts, _ body: () async throws -> Void) async throws {
+        let port = try FreePort.find()
+        let inherited = ProcessInfo.processInfo.environment.filter { $0.key == "PATH" || $0.key == "HOME" }
+        let own = [
+            "DATABASE_URL": parts.databaseURL, "CONSOLE_HTTP_PORT": "\(port)", "CONSOLE_USERS": "demo:operate:demo",
+        ]
+        let console = try WorkerProcess(
+            program: try Self.ownPath(), command: "console", environment: inherited.merging(own) { _, own in own },
+            logFile: Self.logFile)
+        listener.line(
+            "The console:       http://127.0.0.1:\(port)/     Sign in as demo with the password demo. Its charts begin after a minute."
+        )
+        do {
+            try await body()
+            await console.stop()
+        } catch {
+            await console.stop()
+            throw error
+        }
+    }
+
+    /// The worker's, and the console's.
+    private static let logFile = FileManager.default.temporaryDirectory
+        .appendingPathComponent("receiptd-demo-\(ProcessInfo.processInfo.processIdentifier).log")
 
     private func run<Result: Sendable>(
         _ material: DemoMaterial, options: AppStoreSimulation.Options, settings: [String: String] = [:],
@@ -106,8 +134,7 @@ package struct DemoRun: Sendable {
     ) async throws -> Result {
         listener.line("Starting PostgreSQL, a broker, a simulated App Store and the worker …")
         let parts = try await EmbeddedParts.start(environment: given, appleOptions: options)
-        let logFile = FileManager.default.temporaryDirectory
-            .appendingPathComponent("receiptd-demo-\(ProcessInfo.processInfo.processIdentifier).log")
+        let logFile = Self.logFile
         do {
             let report = try await work(material, on: parts, settings: settings, logFile: logFile, body)
             await parts.stop()

@@ -84,7 +84,7 @@ struct DemoCommandTests {
         #expect(demo.text.contains("--kafka and --database"))
     }
 
-    @Test("its simulated traffic is granted and refused until a signal ends it, with a page to look at")
+    @Test("its simulated traffic is granted and refused until a signal ends it, with two pages to look at")
     func live() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("demo-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -103,6 +103,13 @@ struct DemoCommandTests {
                 && (metrics[#"receiptd_submissions_total{class="foreign"}"#] ?? 0) > 5
         }
         #expect(try await HTTPProbe.get(port: port, "/").status == 200)
+        let console = demo.text.firstMatch(of: /The console: +http:\/\/127\.0\.0\.1:(\d+)\//)?.1
+        let consolePort = try #require(console.flatMap { Int($0) }, "\(demo.text)")
+        try await eventually("the console is there") {
+            (try? await HTTPProbe.get(port: consolePort, "/readyz").status) == 200
+        }
+        let demonstrator = try await ConsoleClient.signedIn(port: consolePort, "demo", "demo")
+        #expect(try await demonstrator.get("/held").status == 200)
         demo.process.send(SIGINT)
         #expect(try await blocking { demo.process.wait() } == 128 + SIGINT, "\(demo.text)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["output"])

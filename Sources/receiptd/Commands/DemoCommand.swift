@@ -22,7 +22,7 @@ struct DemoCommand: AsyncParsableCommand {
     var kafka: String?
     @Option(help: ArgumentHelp("A real database.", valueName: "uri")) var database: String?
     @Flag(help: "Keep the worker's log and say where it is.") var keepLog = false
-    @Flag(help: "Keep simulated players buying, and the worker's page, until Ctrl-C.") var live = false
+    @Flag(help: "Keep simulated players buying, the worker's page and the console, until Ctrl-C.") var live = false
     @Flag(help: "List every case, and not only those that come out otherwise than expected.") var all = false
 
     func run() async throws {
