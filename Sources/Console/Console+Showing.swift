@@ -107,7 +107,7 @@ extension Console {
         guard rows.count <= ListLimits.maximumExported else {
             // A file that is not whole would be taken for all.
             return Self.message(
-                "More than \(ListLimits.maximumExported) rows: choose an app or a reason, or use receiptd \(list.name) list.",
+                "More than \(ListLimits.maximumExported) rows: choose an app or a reason.",
                 .contentTooLarge, title: list.title, session: session)
         }
         return Self.file(list.name, CSV.text(list.columns.map(\.name), rows.map(\.cells)))

@@ -169,6 +169,7 @@ public struct ReceiptdMetrics: Sendable {
             _ = failures.with(part.rawValue)
             _ = failing.with(part.rawValue)
         }
+        for result in ["right", "wrong", "refused"] { _ = consoleSignIns.with(result) }
         for clock in ["postgresql", "record"] { _ = clockSkew.with(clock) }
     }
 }

@@ -20,7 +20,7 @@ struct ConfirmPage {
         let subject = id.map { "Of \($0)." } ?? "Those that the filter shows: \(filter.text)."
         let limit =
             count > changed
-            ? "<p class=\"message\">Only the oldest \(changed) of \(count) at a time; the rest by the same again.</p>"
+            ? "<p class=\"message\">Only \(changed) of \(count) at a time; the rest by the same again.</p>"
             : ""
         let fields =
             [("token", session.token), ("change", change.rawValue), ("shown", "\(changed)"), ("found", "\(count)")]

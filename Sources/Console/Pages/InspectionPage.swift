@@ -24,7 +24,7 @@ struct InspectionPage {
 
     var html: String {
         let sentences = summary.sentences.map { "<li>\(HTMLText.escaped($0))</li>" }.joined()
-        let farther = min(days * 15, SearchLimits.maximumDays)
+        let farther = min(max(days, 1) * 15, SearchLimits.maximumDays)
         let more =
             days < SearchLimits.maximumDays
             ? ConsolePage.link(
