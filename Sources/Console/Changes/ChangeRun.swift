@@ -41,9 +41,9 @@ struct ChangeRun: Sendable {
                 HeldList.filter(filter, id: id), by: operatorName, limit: shown)
             return "\(released) released; a worker takes them up within seconds"
         case .rejectHeld:
-            let refused = try await HoldAdministration(pool: pool).reject(
-                HeldList.filter(filter, id: id), by: operatorName, at: WallClock.now, limit: shown)
-            return Self.text(refused)
+            return try await HoldAdministration(pool: pool).reject(
+                HeldList.filter(filter, id: id), by: operatorName, at: WallClock.now, limit: shown
+            ).description
         case .retry:
             let due = try await ParkedAdministration(pool: pool).retry(
                 ParkedList.filter(filter, id: id), limit: shown)
@@ -56,19 +56,12 @@ struct ChangeRun: Sendable {
         }
     }
 
-    private static func text(_ refused: HoldAdministration.Refused) -> String {
-        var parts = ["\(refused.rejected) rejected"]
-        if refused.gone > 0 { parts.append("\(refused.gone) had ended meanwhile") }
-        if refused.unreadable > 0 { parts.append("\(refused.unreadable) stay: their submission cannot be read") }
-        return parts.joined(separator: "; ")
-    }
-
     private func decide(
         _ change: ConsoleChange, _ transaction: StoreTransactionID, note: String?
     ) async throws -> String {
         let decision = GrantDecision(
             change == .revoke ? .revoke : .reinstate, transaction, by: operatorName, note: note, at: WallClock.now)
-        let catalog = try await StoredCatalog.latest(in: CatalogStore(pool: pool))
+        let catalog = try await StoredCatalog.latest(in: CatalogStore(pool: pool)) ?? Catalog(version: 0, apps: [])
         switch try await GrantAdministration(pool: pool).apply(decision, catalog: catalog) {
         case .published:
             return change == .revoke

@@ -12,12 +12,19 @@ public struct HoldAdministration: Sendable {
     }
 
     /// What became of those that were to be refused.
-    public struct Refused: Sendable, Equatable {
+    public struct Refused: Sendable, Equatable, CustomStringConvertible {
         public var rejected = 0
         /// Ended by somebody else meanwhile.
         public var gone = 0
         /// Their submission cannot be read, so that nobody could be told.
         public var unreadable = 0
+
+        public var description: String {
+            var parts = ["\(rejected) rejected"]
+            if gone > 0 { parts.append("\(gone) had ended meanwhile") }
+            if unreadable > 0 { parts.append("\(unreadable) stay: their submission cannot be read") }
+            return parts.joined(separator: "; ")
+        }
     }
 
     /// Refused between two looks at the list.

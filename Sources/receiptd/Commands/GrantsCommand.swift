@@ -87,18 +87,9 @@ struct GrantsCommand: CommandGroup {
     }
 
     static func catalog(in store: CatalogStore) async throws -> Catalog {
-        guard let version = try await store.latestVersion(), let stored = try await store.load(version: version)
-        else {
-            printError("warning: no catalog was imported yet, so that every app is unknown")
-            return Catalog(version: 0, apps: [])
-        }
-        return try parsed(stored)
-    }
-
-    /// Not inlined: the optimizer of Swift 6.3 crashes on a typed throw inlined into an asynchronous function.
-    @inline(never)
-    private static func parsed(_ stored: CatalogStore.Stored) throws -> Catalog {
-        try CatalogFile.parse(stored.document, version: stored.version)
+        if let catalog = try await StoredCatalog.latest(in: store) { return catalog }
+        printError("warning: no catalog was imported yet, so that every app is unknown")
+        return Catalog(version: 0, apps: [])
     }
 }
 

@@ -87,16 +87,9 @@ struct HoldsCommand: CommandGroup {
                 choice.filter, by: choice.operation.name, at: now, limit: choice.limit
             ) { done in progress.show(min(done, count), of: count) }
             progress.end()
-            print(HoldsCommand.text(refused))
+            print(refused)
             if refused.unreadable > 0 { throw ExitCode(1) }
         }
-    }
-
-    private static func text(_ refused: HoldAdministration.Refused) -> String {
-        var parts = ["\(refused.rejected) rejected"]
-        if refused.gone > 0 { parts.append("\(refused.gone) had ended meanwhile") }
-        if refused.unreadable > 0 { parts.append("\(refused.unreadable) stay: their submission cannot be read") }
-        return parts.joined(separator: "; ")
     }
 }
 

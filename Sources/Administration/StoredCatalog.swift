@@ -3,10 +3,11 @@ import Ledger
 import ReceiptdConfiguration
 
 /// The catalog in force.
-enum StoredCatalog {
-    static func latest(in store: CatalogStore) async throws -> Catalog {
+package enum StoredCatalog {
+    /// Nil: none was imported yet.
+    package static func latest(in store: CatalogStore) async throws -> Catalog? {
         guard let version = try await store.latestVersion(), let stored = try await store.load(version: version)
-        else { return Catalog(version: 0, apps: []) }
+        else { return nil }
         return try parsed(stored)
     }
 
