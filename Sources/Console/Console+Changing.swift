@@ -4,6 +4,7 @@ import Identifiers
 import Ledger
 import Logging
 import Operations
+import ReceiptdConfiguration
 
 /// What changes something: asked first, then done once it is confirmed.
 extension Console {
@@ -18,9 +19,10 @@ extension Console {
     /// Nil where it is none.
     private func choice(_ fields: [String: String]) -> Choice? {
         guard let change = fields["change"].flatMap(ConsoleChange.init) else { return nil }
-        if let id = fields["id"], !id.isEmpty {
+        // An empty id is a fault, and never all.
+        if let id = fields["id"] {
             let isTransaction = change != .retry && change != .rejectParked
-            guard !isTransaction || TransactionIDText.isSound(id), id.count <= SearchLimits.maximumID,
+            guard !id.isEmpty, !isTransaction || TransactionIDText.isSound(id), id.count <= SearchLimits.maximumID,
                 !id.utf8.contains(0)
             else { return nil }
             return Choice(change: change, id: id, filter: ListFilter())
@@ -79,7 +81,7 @@ extension Console {
     }
 
     func change(_ request: ConsoleRequest, _ session: Sessions.Session) async throws -> ConsoleAnswer {
-        guard !isForged(request), let token = request.form["token"], Self.isEqual(token, session.token) else {
+        guard !isForged(request), let token = request.form["token"], session.takes(token) else {
             logger.warning(
                 "a form was not sent by the console's own page: nothing was done",
                 [.operatorName: "\(session.user.name ?? "")"])
@@ -103,7 +105,7 @@ extension Console {
                 "What the filter shows has changed since: nothing was done. Look again.", .conflict, title: "Changed",
                 session: session)
         }
-        let note = (request.form["note"] ?? "").trimmingWhiteSpace
+        let note = String((request.form["note"] ?? "").trimmed)
         guard note.unicodeScalars.count <= ConfirmPage.maximumNote, !note.utf8.contains(0) else {
             return Self.message(
                 "A note is at most \(ConfirmPage.maximumNote) characters.", .badRequest, title: "Note", session: session
@@ -129,12 +131,5 @@ extension Console {
         message(
             "This is no change that the console knows: nothing was done.", .badRequest, title: "Refused",
             session: session)
-    }
-
-    /// In the same time whatever is in it.
-    private static func isEqual(_ first: String, _ second: String) -> Bool {
-        let (first, second) = (Array(first.utf8), Array(second.utf8))
-        guard first.count == second.count else { return false }
-        return zip(first, second).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
     }
 }

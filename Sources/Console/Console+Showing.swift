@@ -1,6 +1,7 @@
 import Administration
 import HTTPTypes
 import Ledger
+import ReceiptdConfiguration
 import Timestamps
 
 /// The pages that only show.
@@ -25,9 +26,7 @@ extension Console {
         case "/dead-letters.csv":
             return Self.file("dead-letters", CSV.text(DeadLettersPage.heads, try await deadLetters(session).rows))
         case "/changes":
-            let changes = try await ConsoleChanges(pool: pool).list(limit: ChangesPage.rows, skipping: 0)
-            let made = request.query["made"].flatMap { Int64($0) }
-            return ConsoleAnswer(body: ChangesPage(changes: changes, made: made, session: session).html)
+            return try await changes(request, session)
         case "/confirm": return try await confirm(request, session)
         default: break
         }
@@ -48,8 +47,30 @@ extension Console {
         return DeadLettersPage(spans: spans, session: session)
     }
 
+    private func changes(_ request: ConsoleRequest, _ session: Sessions.Session) async throws -> ConsoleAnswer {
+        guard let page = Self.page(request) else { return Self.noPage("Changes", session) }
+        // One more tells whether there is a page behind.
+        let found = try await ConsoleChanges(pool: pool).list(
+            limit: ListLimits.page + 1, skipping: (page - 1) * ListLimits.page)
+        return ConsoleAnswer(
+            body: ChangesPage(
+                changes: Array(found.prefix(ListLimits.page)), hasMore: found.count > ListLimits.page, page: page,
+                made: request.query["made"].flatMap { Int64($0) }, session: session
+            ).html)
+    }
+
+    /// Nil where it is none of a list's.
+    private static func page(_ request: ConsoleRequest) -> Int? {
+        let page = request.query["page"].map { Int($0) ?? 0 } ?? 1
+        return (1...ListLimits.maximumPages).contains(page) ? page : nil
+    }
+
+    private static func noPage(_ title: String, _ session: Sessions.Session) -> ConsoleAnswer {
+        message("Pages are 1 to \(ListLimits.maximumPages).", .badRequest, title: title, session: session)
+    }
+
     private func search(_ request: ConsoleRequest, _ session: Sessions.Session) async throws -> ConsoleAnswer {
-        let id = (request.query["q"] ?? "").trimmingWhiteSpace
+        let id = String((request.query["q"] ?? "").trimmed)
         guard !id.isEmpty, id.count <= SearchLimits.maximumID else {
             return Self.message(
                 "An id is 1 to \(SearchLimits.maximumID) characters.", .badRequest, title: "Search", session: session)
@@ -67,7 +88,7 @@ extension Console {
     /// Nil where it names a reason that the list does not have.
     static func filter(_ fields: [String: String], of list: any ConsoleList) -> ListFilter? {
         func value(_ name: String) -> String? {
-            let text = (fields[name] ?? "").trimmingWhiteSpace
+            let text = String((fields[name] ?? "").trimmed)
             return text.isEmpty ? nil : text
         }
         let filter = ListFilter(bundleID: value("bundle"), reason: value("reason"))
@@ -85,11 +106,7 @@ extension Console {
         of list: any ConsoleList, _ request: ConsoleRequest, _ session: Sessions.Session
     ) async throws -> ConsoleAnswer {
         guard let filter = Self.filter(request.query, of: list) else { return Self.unknownFilter(session) }
-        let page = request.query["page"].map { Int($0) ?? 0 } ?? 1
-        guard (1...ListLimits.maximumPages).contains(page) else {
-            return Self.message(
-                "Pages are 1 to \(ListLimits.maximumPages).", .badRequest, title: list.title, session: session)
-        }
+        guard let page = Self.page(request) else { return Self.noPage(list.title, session) }
         let count = try await list.count(filter)
         let rows = try await list.rows(filter, limit: page * ListLimits.page)
         return ConsoleAnswer(
@@ -111,11 +128,5 @@ extension Console {
                 .contentTooLarge, title: list.title, session: session)
         }
         return Self.file(list.name, CSV.text(list.columns.map(\.name), rows.map(\.cells)))
-    }
-}
-
-extension String {
-    var trimmingWhiteSpace: String {
-        String(drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
     }
 }

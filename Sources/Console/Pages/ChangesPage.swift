@@ -4,9 +4,10 @@ import Timestamps
 
 /// Who changed what, the newest first.
 struct ChangesPage {
-    static let rows = 100
-
     let changes: [ConsoleChanges.Change]
+    let hasMore: Bool
+    /// From 1.
+    let page: Int
     /// The one that was just made.
     let made: Int64?
     let session: Sessions.Session
@@ -29,10 +30,16 @@ struct ChangesPage {
         return ConsolePage(
             title: "Changes", place: "/changes", session: session,
             main: """
-                \(told ?? "")<p>What was changed with the console, the newest \(Self.rows).</p>
+                \(told ?? "")<p>What was changed with the console, the newest first.</p>
                 \(ConsolePage.table("Changes", heads, rows, none: "Nothing was changed yet."))
+                <p class="pages">\(page > 1 ? link("Before", page - 1) : "") <span>Page \(page)</span> \
+                \(hasMore && page < ListLimits.maximumPages ? link("After", page + 1) : "")</p>
                 """
         ).html
+    }
+
+    private func link(_ title: String, _ number: Int) -> String {
+        ConsolePage.link(title, to: ConsolePage.address("/changes", [("page", "\(number)")]))
     }
 
     private static func title(_ change: String) -> String {

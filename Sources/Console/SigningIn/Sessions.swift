@@ -1,4 +1,5 @@
 import Crypto
+import Foundation
 import ReceiptdConfiguration
 import Synchronization
 
@@ -16,6 +17,11 @@ final class Sessions: Sendable {
         let token: String
         /// Monotonic seconds.
         fileprivate let endsAt: Double
+
+        /// Whether a form is of this session. Digests are compared in constant time.
+        func takes(_ given: String) -> Bool {
+            SHA256.hash(data: Data(given.utf8)) == SHA256.hash(data: Data(token.utf8))
+        }
     }
 
     private let sessions = Mutex<[String: Session]>([:])

@@ -29,7 +29,7 @@ struct ConsoleRunner {
                     EndlessService(part: .failureReports, service: FailureReports(failures: health.failures)),
                     EndlessService(
                         part: .databaseWatch,
-                        service: DatabaseWatch(pool: pool, failures: health.failures, health: health)),
+                        service: DatabaseWatch(pool: pool, health: health)),
                 ], logger: logger
             ).run()
         }
@@ -41,7 +41,6 @@ private struct DatabaseWatch: Service {
     private static let seconds = 5.0
 
     let pool: PostgresPool
-    let failures: Failures
     let health: Health
 
     func run() async throws {
@@ -56,9 +55,9 @@ private struct DatabaseWatch: Service {
         while !Task.isCancelled {
             do {
                 _ = try await DatabaseClock.read(from: pool)
-                failures.recovered(.console)
+                health.failures.recovered(.console)
             } catch {
-                failures.failed(.console, error)
+                health.failures.failed(.console, error)
             }
             guard (try? await Task.sleep(for: .seconds(Self.seconds))) != nil else { return }
         }

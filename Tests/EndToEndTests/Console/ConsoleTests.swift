@@ -141,6 +141,9 @@ struct ConsoleTests {
                 try await rob.post("/change", form),
             ]
             #expect(forged.map(\.status) == [403, 403, 403, 403, 403])
+            for path in ["/confirm?change=reject-held&id=", "/confirm?change=reject-parked&id="] {
+                #expect(try await ann.get(path).status == 400, "an empty id is never all")
+            }
             #expect(try await bed.number("SELECT count(*) FROM holds WHERE released_at IS NOT NULL") == 0)
             #expect(try await bed.number("SELECT count(*) FROM console_changes") == 0)
 
