@@ -91,6 +91,28 @@ struct LifeTests {
         }
     }
 
+    @Test("what is asked while the life lags behind the clock is answered as of what has been lived")
+    func lag() async throws {
+        try await StoreBed.run { apple, clock in
+            let start = clock.now
+            var plan = SimulatedLife.Plan(bundleID: StoreBed.bundle)
+            plan.days = 60
+            plan.failureShare = 0
+            var life = apple.inStore { SimulatedLife(plan, startingAt: start, in: &$0) }
+            let summary = apple.inStore { store in
+                _ = life.advance(to: start + 4 * StoreBed.day, in: &store)
+                return store.summary(at: start + 4 * StoreBed.day)
+            }
+            let active = try #require(
+                summary.subscriptions.first { $0.state == .active && $0.productID.hasSuffix("week") && $0.willRenew })
+            // Its next renewal is due and not lived yet.
+            clock.pass(days: 20)
+            let path = "v1/subscriptions/\(active.originalTransactionID)?status=1"
+            let answer = try await apple.call("GET", path, at: clock)
+            #expect((answer.object["data"] as? [Any])?.count == 1)
+        }
+    }
+
     @Test("the same seed lives the same life, another another")
     func determinism() {
         let (one, _) = Self.live(seed: 9, players: 30, days: 20)

@@ -46,9 +46,12 @@ public struct SimulatedLife: Sendable {
     /// When something happens next; nil once the life is over.
     public var nextAt: Int64? { agenda.next.flatMap { $0 < end ? $0 : nil } }
 
-    /// Lets everything happen that is due by then, in order.
+    /// Lets everything happen that is due by then, in order. The store answers as of then and no later until the next call:
+    /// what the life has not come to yet would otherwise be told as something that never happens, such as a period that
+    /// expired although its renewal is due.
     public mutating func advance(to now: Int64, in store: inout SimulatedStore) -> [Happening] {
         var happened: [Happening] = []
+        defer { store.livedUntil = min(now, end - 1) }
         while let at = nextAt, at <= now, let event = agenda.take() {
             store.now = at
             happened += happen(event, in: &store)
@@ -59,7 +62,7 @@ public struct SimulatedLife: Sendable {
     /// From now on everything stays as it is; what would happen at the end or later never does.
     public func stop(_ store: inout SimulatedStore) -> StoreSummary {
         let at = min(store.now, end - 1)
-        store.stoppedAt = at
+        store.livedUntil = at
         return store.summary(at: at)
     }
 

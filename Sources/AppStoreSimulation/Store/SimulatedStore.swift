@@ -4,8 +4,9 @@ public struct SimulatedStore: Sendable {
     /// When what is done next happens, in milliseconds since 1970.
     public var now: Int64 = 0
     public internal(set) var apps: [String: SimulatedApp] = [:]
-    /// From when on nothing happens any more: what is asked later is answered as of then. Nil: time goes on.
-    public var stoppedAt: Int64?
+    /// Up to when a simulated life has been lived, in milliseconds since 1970: what is asked later is answered as of then.
+    /// Nil: time goes on by itself.
+    public var livedUntil: Int64?
     /// By id.
     public internal(set) var transactions: [String: StoreTransaction] = [:]
     /// By original transaction id.

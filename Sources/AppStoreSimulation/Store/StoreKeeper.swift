@@ -66,7 +66,7 @@ final class StoreKeeper: Sendable {
         guard isInUse.load(ordering: .relaxed), let bundleID = evidence.bundleID,
             let found = read({ store in
                 store.receipt(
-                    holding: evidence.transactionIDs, of: bundleID, now: min(now, store.stoppedAt ?? now))
+                    holding: evidence.transactionIDs, of: bundleID, now: min(now, store.livedUntil ?? now))
             })
         else { return nil }
         // Only answers about subscriptions have the newest receipt.
@@ -86,7 +86,7 @@ final class StoreKeeper: Sendable {
         try store.withLock { store in
             func answers() -> StoreAnswers {
                 StoreAnswers(
-                    store: store, bundleID: bundleID, environment: environment, now: min(now, store.stoppedAt ?? now),
+                    store: store, bundleID: bundleID, environment: environment, now: min(now, store.livedUntil ?? now),
                     sign: sign)
             }
             switch request.endpoint {
