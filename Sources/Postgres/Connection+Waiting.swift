@@ -32,6 +32,48 @@ extension Connection {
         }
     }
 
+    /// What `send` sends in libpq's pipeline mode, up to one point of synchronization: the first error of the answers, or the
+    /// last of them. Nil where `send` or libpq failed; the connection says why.
+    func pipelined(_ send: () -> Bool) throws(PostgresError) -> OpaquePointer? {
+        guard PQenterPipelineMode(handle) == 1 else { throw error(nil) }
+        guard send(), PQpipelineSync(handle) == 1 else {
+            // Part of it may lie in libpq's buffer.
+            spend()
+            throw error(nil)
+        }
+        let deadline = ContinuousClock.now + answerLimit
+        var kept: OpaquePointer?
+        do throws(PostgresError) {
+            try flush(until: deadline)
+            while try awaitResult(until: deadline) {
+                // One between the answers to two statements.
+                guard let result = PQgetResult(handle) else {
+                    if PQstatus(handle) != CONNECTION_OK { break }
+                    continue
+                }
+                switch PQresultStatus(result) {
+                case PGRES_PIPELINE_SYNC:
+                    PQclear(result)
+                    if PQexitPipelineMode(handle) != 1 { spend() }
+                    return kept
+                case PGRES_PIPELINE_ABORTED: PQclear(result)
+                default:
+                    PQclear(kept)
+                    kept = result
+                }
+            }
+        } catch {
+            PQclear(kept)
+            throw error
+        }
+        // Lost. What the server said before it went is the better reason.
+        guard let kept, PQresultStatus(kept) == PGRES_FATAL_ERROR else {
+            PQclear(kept)
+            throw error(nil)
+        }
+        return kept
+    }
+
     /// Until PQgetResult does not block. False where the connection is lost.
     private func awaitResult(until deadline: ContinuousClock.Instant) throws(PostgresError) -> Bool {
         while PQisBusy(handle) == 1 {

@@ -85,6 +85,8 @@ final class Connection {
     /// Something was left unfinished on it.
     private var isSpent = false
 
+    func spend() { isSpent = true }
+
     var isAlive: Bool { !isSpent && !hasPlace && PQstatus(handle) == CONNECTION_OK }
     var isIdle: Bool { PQtransactionStatus(handle) == PQTRANS_IDLE }
 
@@ -116,9 +118,7 @@ final class Connection {
     func execute(
         _ statement: PostgresStatement, _ parameters: [PostgresParameter], prepare: Bool
     ) throws(PostgresError) -> PostgresRows {
-        guard parameters.allSatisfy({ $0.bytes.map { $0.count <= Self.largestParameter } ?? true }) else {
-            throw PostgresError(sqlState: "54000", message: "a parameter is over 1 GiB", kind: .data)
-        }
+        guard parameters.allSatisfy(\.isSendable) else { throw Self.parameterTooLarge }
         let types = parameters.map(\.type)
         guard prepare, prepared[statement.name].map({ $0.types == types }) ?? true else {
             // A name belongs to one list of types; the same SQL with others goes unprepared.
@@ -130,12 +130,17 @@ final class Connection {
         } catch  where isOld && (error.sqlState == "26000" || error.sqlState == "0A000") {
             // A pooler gave us another server connection, or the tables changed under the plan. The statement did
             // nothing, but a transaction is lost by it and must be run again as a whole.
-            prepared[statement.name] = nil
-            // The outdated one keeps its name until the connection ends.
-            if error.sqlState == "0A000" { outdated += 1 }
+            forget(statement, after: error)
             guard isAlive, isIdle else { throw error.with(kind: .retriable) }
             return try executePrepared(statement, types, parameters)
         }
+    }
+
+    /// The server would not run it.
+    private func forget(_ statement: PostgresStatement, after error: PostgresError) {
+        prepared[statement.name] = nil
+        // The outdated one keeps its name until the connection ends.
+        if error.sqlState == "0A000" { outdated += 1 }
     }
 
     /// The columns that a statement returns, without running it.
@@ -145,7 +150,8 @@ final class Connection {
         return try check(answer(to: PQsendDescribePrepared(handle, ""), within: answerLimit)).columnNames
     }
 
-    private static let largestParameter = 1 << 30
+    private static let parameterTooLarge = PostgresError(
+        sqlState: "54000", message: "a parameter is over 1 GiB", kind: .data)
 
     private func executePrepared(
         _ statement: PostgresStatement, _ types: [UInt32], _ parameters: [PostgresParameter]
@@ -176,6 +182,32 @@ final class Connection {
         return try check(answer(to: wasSent, within: answerLimit))
     }
 
+    /// Whether the server has it prepared for parameters of these types.
+    func hasPrepared(_ statement: PostgresStatement, _ parameters: [PostgresParameter]) -> Bool {
+        prepared[statement.name].map { $0.types == parameters.map(\.type) } ?? false
+    }
+
+    /// The words that begin a transaction and its first statement, which is prepared, in one round trip. Returns the
+    /// statement's rows.
+    func begin(
+        _ words: String, with statement: PostgresStatement, _ parameters: [PostgresParameter]
+    ) throws(PostgresError) -> PostgresRows {
+        guard parameters.allSatisfy(\.isSendable) else { throw Self.parameterTooLarge }
+        let name = prepared[statement.name]?.name ?? statement.name
+        let results = try pipelined {
+            PQsendQueryParams(handle, words, 0, nil, nil, nil, nil, 1) == 1
+                && withPointers(parameters) { values, lengths, formats in
+                    PQsendQueryPrepared(handle, name, Int32(values.count), values, lengths, formats, 1)
+                } == 1
+        }
+        do {
+            return try check(results)
+        } catch  where error.sqlState == "26000" || error.sqlState == "0A000" {
+            forget(statement, after: error)
+            throw error.with(kind: .retriable)
+        }
+    }
+
     /// libpq's three arrays, pointing into the parameters' own buffers.
     private func withPointers<R>(
         _ parameters: [PostgresParameter], _ body: ([UnsafePointer<CChar>?], [Int32], [Int32]) -> R
@@ -203,7 +235,7 @@ final class Connection {
         case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
             PQclear(result)
             // Nobody ends it: with it the connection is no more use.
-            isSpent = true
+            spend()
             throw PostgresError(sqlState: nil, message: "a COPY where none was expected", kind: .other)
         default:
             defer { PQclear(result) }

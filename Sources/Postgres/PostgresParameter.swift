@@ -5,6 +5,11 @@ public struct PostgresParameter: Sendable {
     let type: UInt32
     let bytes: [UInt8]?
 
+    private static let largestSize = 1 << 30
+
+    /// PostgreSQL takes no value that is larger.
+    var isSendable: Bool { bytes.map { $0.count <= Self.largestSize } ?? true }
+
     init(_ type: UInt32, _ bytes: [UInt8]?) {
         self.type = type
         self.bytes = bytes

@@ -12,11 +12,18 @@ public final class PostgresSession {
     private var connection: Connection?
     /// Whether the connection was made for this job: then nobody can have ended it before.
     private var isFresh = false
-    /// In a transaction there is no other connection than the one it began on.
-    private var isInTransaction = false
+    private var state = TransactionState.none
     private var isCommitting = false
     /// Of the connection's statements, outside of a transaction that has its own.
     private var answerLimit = Duration.zero
+
+    private enum TransactionState {
+        case none
+        /// BEGIN goes to the server with the first statement.
+        case deferred
+        /// There is no other connection than the one it began on.
+        case begun
+    }
 
     init(configuration: PostgresConfiguration, shared: Shared) {
         self.configuration = configuration
@@ -28,6 +35,7 @@ public final class PostgresSession {
     public func execute(
         _ statement: PostgresStatement, _ parameters: [PostgresParameter] = []
     ) throws(PostgresError) -> PostgresRows {
+        if state == .deferred, let rows = try begin(with: statement, parameters) { return rows }
         let prepare = configuration.preparedStatements
         return try use { connection throws(PostgresError) in
             try connection.execute(statement, parameters, prepare: prepare)
@@ -36,7 +44,8 @@ public final class PostgresSession {
 
     /// Has the server prepare a statement and tell the columns that it returns, without running it.
     public func columnNames(of statement: PostgresStatement) throws(PostgresError) -> [String] {
-        try use { connection throws(PostgresError) in try connection.columnNames(of: statement.sql) }
+        try beginNow()
+        return try use { connection throws(PostgresError) in try connection.columnNames(of: statement.sql) }
     }
 
     /// Runs any number of statements, separated by semicolons; outside `transaction` all in one, unless the script says
@@ -46,8 +55,9 @@ public final class PostgresSession {
             // libpq would take what comes before it for all there is.
             throw PostgresError(sqlState: "22021", message: "a script holds a NUL byte")
         }
+        try beginNow()
         _ = try use { connection throws(PostgresError) in try connection.run(script) }
-        if isInTransaction, script.contains(Self.statementTimeout) { try followTimeout() }
+        if state == .begun, script.contains(Self.statementTimeout) { try followTimeout() }
     }
 
     private static let statementTimeout = "statement_timeout"
@@ -64,6 +74,7 @@ public final class PostgresSession {
     /// aborts the COPY and is thrown on; the rest are `PostgresError`s.
     @discardableResult
     public func copyIn(_ statement: String, next: () throws -> [UInt8]?) throws -> Int {
+        try beginNow()
         let connection = try connected()
         do {
             return try connection.copyIn(statement, next: next)
@@ -75,7 +86,8 @@ public final class PostgresSession {
         }
     }
 
-    /// Runs `body` between BEGIN and COMMIT, and ROLLBACK when it throws. Do not nest.
+    /// Runs `body` between BEGIN and COMMIT, and ROLLBACK when it throws. Do not nest. BEGIN goes to the server in one round
+    /// trip with the first statement; without one nothing is sent.
     ///
     /// When the connection fails during COMMIT the error is `.commitOutcomeUnknown`; before it, `.connection`, and
     /// nothing was done. A body that went on after a failed statement gets 25P02 instead of a COMMIT that did nothing.
@@ -84,32 +96,76 @@ public final class PostgresSession {
     public func transaction<R>(
         lockMilliseconds: Int? = nil, _ body: (PostgresSession) throws -> R
     ) throws -> R {
-        precondition(!isInTransaction, "a transaction in a transaction")
-        try begin(lockMilliseconds.map { "; SET LOCAL lock_timeout = \($0)" } ?? "")
-        isInTransaction = true
+        precondition(state == .none, "a transaction in a transaction")
         defer {
-            isInTransaction = false
+            state = .none
             connection?.answerLimit = answerLimit
+        }
+        if let lockMilliseconds {
+            try begin("; SET LOCAL lock_timeout = \(lockMilliseconds)")
+        } else {
+            state = .deferred
         }
         let value: R
         do {
             value = try body(self)
         } catch {
-            rollback()
+            if state == .begun { rollback() }
             throw error
         }
-        try commit()
+        if state == .begun { try commit() }
         return value
     }
 
+    /// Where BEGIN was put off.
+    private func beginNow() throws(PostgresError) {
+        if state == .deferred { try begin() }
+    }
+
     /// - Parameter more: statements that follow BEGIN in the same round trip.
-    private func begin(_ more: String) throws(PostgresError) {
+    private func begin(_ more: String = "") throws(PostgresError) {
+        let words = beginning + more
+        try retryingWhereEnded { session throws(PostgresError) in
+            _ = try session.use { connection throws(PostgresError) in try connection.run(words) }
+        }
+        state = .begun
+    }
+
+    /// BEGIN and the transaction's first statement in one round trip. Nil where that cannot be: then only BEGIN was sent.
+    private func begin(
+        with statement: PostgresStatement, _ parameters: [PostgresParameter]
+    ) throws(PostgresError) -> PostgresRows? {
+        guard configuration.preparedStatements, try connected().hasPrepared(statement, parameters) else {
+            try begin()
+            return nil
+        }
+        let words = beginning
+        return try retryingWhereEnded { session throws(PostgresError) in
+            // A new connection has nothing prepared yet.
+            guard try session.connected().hasPrepared(statement, parameters) else {
+                try session.begin()
+                return nil
+            }
+            let connection = try session.connected()
+            // From here on the server may be in a transaction, whatever becomes of the statement.
+            session.state = .begun
+            return try session.use { _ throws(PostgresError) in
+                try connection.begin(words, with: statement, parameters)
+            }
+        }
+    }
+
+    /// Once more where a connection ended between the look at it and now: without COMMIT nothing was done. Not where the
+    /// session hangs: what was sent may hold its locks.
+    private func retryingWhereEnded<R>(
+        _ body: (PostgresSession) throws(PostgresError) -> R
+    ) throws(PostgresError) -> R {
         let isReused = connection != nil && !isFresh
         do {
-            _ = try use { connection throws(PostgresError) in try connection.run(beginning + more) }
-        } catch  where error.kind == .connection && isReused {
-            // Ended between the look at it and now. BEGIN by itself does nothing: it can be sent again.
-            _ = try use { connection throws(PostgresError) in try connection.run(beginning + more) }
+            return try body(self)
+        } catch  where error.kind == .connection && !error.isHung && isReused {
+            state = .deferred
+            return try body(self)
         }
     }
 
@@ -188,7 +244,7 @@ extension PostgresSession {
 
     private func connected() throws(PostgresError) -> Connection {
         if let connection { return connection }
-        guard !isInTransaction else {
+        guard state != .begun else {
             throw PostgresError(sqlState: nil, message: "the transaction's connection was lost", kind: .connection)
         }
         if shared.stopping.isSet { throw Connection.interrupted }

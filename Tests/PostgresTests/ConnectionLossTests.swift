@@ -17,6 +17,34 @@ struct ConnectionLossTests {
         }
     }
 
+    @Test("that ends with a transaction's first statement under way is replaced, and the statement done once")
+    func withFirstStatement() async throws {
+        let database = try TestDatabase()
+        // Ends its own session the first time, behind the look at the idle connection.
+        let inserting = PostgresStatement(
+            "INSERT INTO t SELECT $1::int4 WHERE $1::int4 = 0 OR nextval('s') > 1 OR pg_terminate_backend(pg_backend_pid())"
+        )
+        try await database.pool.run { session in
+            try session.run(script: "CREATE TABLE t (n int); CREATE SEQUENCE s")
+            // So that it is prepared, and goes with BEGIN.
+            try session.execute(inserting, [.int4(0)])
+        }
+        let before = try await database.pool.run { try $0.ownProcessID() }
+        let after = try await database.pool.run { session in
+            try session.transaction { session in
+                try session.execute(inserting, [.int4(1)])
+                return try session.ownProcessID()
+            }
+        }
+        #expect(before != after)
+        let rows = PostgresStatement("SELECT count(*), sum(n) FROM t")
+        let found = try await database.pool.run { session in
+            let rows = try session.execute(rows)
+            return [rows.int8(0, 0), rows.int8(0, 1)]
+        }
+        #expect(found == [2, 1])
+    }
+
     @Test("in a transaction fails it at once, and the body cannot go on elsewhere")
     func duringTransaction() async throws {
         let database = try TestDatabase()

@@ -63,6 +63,40 @@ struct SessionTests {
         #expect(sum == 1)
     }
 
+    @Test("begins with its first statement, be that prepared or not, and undoes it where it or a later one fails")
+    func firstStatement() async throws {
+        struct Stop: Error {}
+        let database = try TestDatabase()
+        let inserting = PostgresStatement("INSERT INTO t SELECT 12 / $1::int4 RETURNING n")
+        let level = PostgresStatement("SELECT current_setting('transaction_isolation'), now() = statement_timestamp()")
+        try await database.pool.run { session in
+            try session.run(script: "CREATE TABLE t (n int)")
+            for divisor: Int32 in [1, 2, 3] {
+                try session.transaction { session in
+                    #expect(try session.execute(inserting, [.int4(divisor)]).int4(0, 0) == Int64(12 / divisor))
+                    let rows = try session.execute(level)
+                    #expect(rows.text(0, 0) == "read committed")
+                    #expect(rows.bool(0, 1) == false, "both statements are in one transaction")
+                }
+            }
+            let error = #expect(throws: PostgresError.self) {
+                try session.transaction { try $0.execute(inserting, [.int4(0)]) }
+            }
+            #expect(error?.kind == .data)
+            #expect(throws: Stop.self) {
+                try session.transaction { session in
+                    try session.execute(inserting, [.int4(4)])
+                    throw Stop()
+                }
+            }
+            // Nothing was sent.
+            try session.transaction { _ in }
+            #expect(throws: Stop.self) { try session.transaction { _ in throw Stop() } }
+            let sum = try session.execute(PostgresStatement("SELECT sum(n), count(*) FROM t"))
+            #expect(sum.int8(0, 0) == 22 && sum.int8(0, 1) == 3)
+        }
+    }
+
     @Test("does not call a transaction committed that a swallowed error had doomed")
     func doomedTransaction() async throws {
         let database = try TestDatabase()
