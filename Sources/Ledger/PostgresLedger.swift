@@ -30,8 +30,11 @@ public final class PostgresLedger: PurchaseLedger {
     /// For the sessions of a worker. The server keeps a prepared statement's plan, and one that was made on a new
     /// database's empty tables reads whole tables, however they have grown, until they are analyzed: everything here
     /// goes by an index, whatever the tables' size. What has none, such as a count, costs so much by that setting that the
-    /// server would compile it each time.
-    public static let sessionSettings = ["enable_seqscan": "off", "jit": "off"]
+    /// server would compile it each time. Left to itself the server also plans the larger statements anew for each small
+    /// batch, which costs more than running them.
+    public static let sessionSettings = [
+        "enable_seqscan": "off", "jit": "off", "plan_cache_mode": "force_generic_plan",
+    ]
 
     let pool: PostgresPool
     let limits: Limits

@@ -12,11 +12,10 @@ struct PlanTests {
     @Test("made on a new database's empty tables, read no whole table once these have grown")
     func grown() async throws {
         let database = try await LedgerDatabase()
-        // The server keeps a plan where new ones would be no cheaper, as with a worker's large batches.
-        let settings = PostgresLedger.sessionSettings.merging(["plan_cache_mode": "force_generic_plan"]) { $1 }
         let pool = PostgresPool(
             configuration: PostgresConfiguration(
-                uri: database.uri, applicationName: "plans", preparedSessionSettings: settings), size: 2)
+                uri: database.uri, applicationName: "plans", preparedSessionSettings: PostgresLedger.sessionSettings),
+            size: 2)
         let ledger = PostgresLedger(pool: pool)
         for round in 0..<Self.rounds { try await work(Int64(round), in: ledger) }
         try await database.run(
