@@ -4,9 +4,10 @@ import Postgres
 extension PostgresLedger {
     /// A reader's life.
     func answerQueries(minimum: Int) async {
+        var gathering = gathering
         while let entries = await queries.next(minimum: minimum, maximum: limits.maximumBatch, bytes: .max) {
             await answer(entries)
-            await gather(after: entries.count)
+            await gather(&gathering, after: entries.count)
         }
     }
 

@@ -14,12 +14,13 @@ extension PostgresLedger {
     /// A writer's life.
     func write(as given: WriterNumber) async {
         var writer = given
+        var gathering = gathering
         let minimum = writer.current == 0 ? 1 : max(1, limits.backlog)
         while let entries = await decisions.next(
             minimum: minimum, maximum: limits.maximumBatch, bytes: limits.maximumBatchBytes)
         {
             await settle(entries, as: &writer)
-            await gather(after: entries.count)
+            await gather(&gathering, after: entries.count)
         }
     }
 
@@ -29,6 +30,7 @@ extension PostgresLedger {
         var write = DecisionBatchWrite(
             batch: batch, lookUp: lookUp, acknowledged: isStuck ? [] : acknowledged.take(), writer: writer)
         if isStuck { write.lockMilliseconds = Self.stuckLockMilliseconds }
+        if !isStuck, lookUp == .underOldClaims { write.freshTries = freshTries }
         let start = ContinuousClock.now
         do {
             let written = try await pool.run { [write] in try write.run(in: $0) }

@@ -21,6 +21,8 @@ public final class PostgresLedger: PurchaseLedger {
         /// database as much as dozens of its rows. A worker with little to do never waits.
         public var busyGroup = 8
         public var gatheringDelay = Duration.milliseconds(4)
+        /// Behind a smaller group, where at least one more is likely to come meanwhile, at most.
+        public var longestGatheringDelay = Duration.milliseconds(10)
         /// How long acknowledged events wait for a batch to ride on.
         public var acknowledgementDelay = Duration.seconds(1)
 
@@ -44,6 +46,7 @@ public final class PostgresLedger: PurchaseLedger {
     let acknowledged = AcknowledgedEvents()
     /// Transactions of decisions so far.
     let commits = Atomic<Int>(0)
+    let freshTries = FreshTries()
     /// What met a session that hangs, or a lock that was not let go of in time: tried again by itself, so that nobody else
     /// waits behind it.
     let stuck = GroupQueue<PendingDecision, Durable<RecordedOutcome>>()
@@ -115,9 +118,15 @@ public final class PostgresLedger: PurchaseLedger {
 }
 
 extension PostgresLedger {
+    var gathering: Gathering {
+        Gathering(
+            busyGroup: limits.busyGroup, busyDelay: limits.gatheringDelay, longestDelay: limits.longestGatheringDelay)
+    }
+
     /// After a group of so many.
-    func gather(after count: Int) async {
-        if count >= limits.busyGroup { try? await Task.sleep(for: limits.gatheringDelay) }
+    func gather(_ gathering: inout Gathering, after count: Int) async {
+        let delay = gathering.delay(behind: count, now: .now)
+        if delay > .zero { try? await Task.sleep(for: delay) }
     }
 
     func noteSuccess(of part: LedgerObserver.Part) {

@@ -18,6 +18,9 @@ struct StatementTests {
             #expect(Set(columns).count == columns.count, "\(statement.name) returns \(columns)")
             returned[statement.folder, default: []].formUnion(columns)
         }
+        // Put together from others.
+        returned["Statements", default: []].formUnion(
+            try await database.pool.run { try $0.columnNames(of: InsertFreshBatch.statement) })
         for pruning in [
             Pruning.defaults, .proofs, .sightings, .replays, .subscriptionReceipts, .unownedSubscriptions, .finishes,
             .refundRequests,

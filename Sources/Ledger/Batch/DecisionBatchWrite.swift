@@ -29,6 +29,8 @@ struct DecisionBatchWrite: Sendable {
     let writer: Int32
     /// How long it may wait for a lock; nil: as its session may.
     var lockMilliseconds: Int?
+    /// Asked whether it is worth a try; nil: it is not.
+    var freshTries: FreshTries?
 
     /// What is in force after COMMIT.
     struct Written: Sendable {
@@ -54,7 +56,12 @@ struct DecisionBatchWrite: Sendable {
     }
 
     func run(in session: PostgresSession) throws -> Written {
-        try session.transaction(lockMilliseconds: lockMilliseconds) { session in
+        if let freshTries, let batch = fresh(), freshTries.isDue() {
+            let written = try write(batch, in: session)
+            freshTries.note(isFresh: written != nil)
+            if let written { return written }
+        }
+        return try session.transaction(lockMilliseconds: lockMilliseconds) { session in
             let settled = try settle(in: session)
             try DeleteParked.run(batch.decisions.compactMap(\.parkedID), in: session)
             let replaying = try CountReplays.run(batch.decisions, settled.settlements, in: session)

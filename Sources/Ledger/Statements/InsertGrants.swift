@@ -40,34 +40,35 @@ enum InsertGrants {
     /// - Parameter others: granted before. Apple is to be told of those, too, that they are delivered.
     static func run(_ rows: [GrantRow], others: [FinishRow] = [], in session: PostgresSession) throws -> Int {
         guard !rows.isEmpty || !others.isEmpty else { return 0 }
+        return try session.execute(statement, parameters(rows, others: others)).count
+    }
+
+    static func parameters(_ rows: [GrantRow], others: [FinishRow]) -> [PostgresParameter] {
         let finishes = FinishRow.sorted(rows.compactMap(FinishRow.init) + others)
-        return try session.execute(
-            statement,
-            [
-                .identifiers(rows.lazy.map(\.grant.purchase.transactionID)),
-                .identifiers(rows.lazy.map(\.grant.purchase.originalTransactionID)),
-                .identifiers(rows.lazy.map(\.decision.submission.playerID)),
-                .identifiers(rows.lazy.map(\.decision.submission.bundleID)),
-                .identifiers(rows.lazy.map(\.grant.purchase.productID)),
-                .int4Array(rows.map(\.grant.purchase.quantity)),
-                .textArray(rows.map { $0.decision.environment.rawValue }),
-                .timestamps(rows.map(\.grant.purchase.purchasedAt)),
-                .identifiers(rows.lazy.map(\.decision.submission.submissionID)),
-                .timestamps(rows.map(\.decision.decidedAt)),
-                .uuids(rows.lazy.map(\.decision.identity)),
-                .textArray(rows.map { $0.grant.kind?.rawValue }),
-                sparse(rows.map(\.grant.purchase.expiresAt)) { .timestamps($0) },
-                .byteaArray(rows.map(\.grant.event.value)),
-                .int8Array(rows.map(\.decision.catalogVersion)),
-                .boolArray(rows.map { $0.decision.isBound($0.grant.purchase) }),
-                sparse(rows.map { $0.grant.purchase.appTransactionID?.text }) { .textArray($0) },
-            ] + toldColumns(rows) + [
-                .identifiers(finishes.lazy.map(\.finish.transactionID)),
-                .identifiers(finishes.lazy.map(\.bundleID)),
-                .textArray(finishes.map(\.environment.rawValue)),
-                .uuids(finishes.lazy.map(\.finish.eventID)),
-            ]
-        ).count
+        return [
+            .identifiers(rows.lazy.map(\.grant.purchase.transactionID)),
+            .identifiers(rows.lazy.map(\.grant.purchase.originalTransactionID)),
+            .identifiers(rows.lazy.map(\.decision.submission.playerID)),
+            .identifiers(rows.lazy.map(\.decision.submission.bundleID)),
+            .identifiers(rows.lazy.map(\.grant.purchase.productID)),
+            .int4Array(rows.map(\.grant.purchase.quantity)),
+            .textArray(rows.map { $0.decision.environment.rawValue }),
+            .timestamps(rows.map(\.grant.purchase.purchasedAt)),
+            .identifiers(rows.lazy.map(\.decision.submission.submissionID)),
+            .timestamps(rows.map(\.decision.decidedAt)),
+            .uuids(rows.lazy.map(\.decision.identity)),
+            .textArray(rows.map { $0.grant.kind?.rawValue }),
+            sparse(rows.map(\.grant.purchase.expiresAt)) { .timestamps($0) },
+            .byteaArray(rows.map(\.grant.event.value)),
+            .int8Array(rows.map(\.decision.catalogVersion)),
+            .boolArray(rows.map { $0.decision.isBound($0.grant.purchase) }),
+            sparse(rows.map { $0.grant.purchase.appTransactionID?.text }) { .textArray($0) },
+        ] + toldColumns(rows) + [
+            .identifiers(finishes.lazy.map(\.finish.transactionID)),
+            .identifiers(finishes.lazy.map(\.bundleID)),
+            .textArray(finishes.map(\.environment.rawValue)),
+            .uuids(finishes.lazy.map(\.finish.eventID)),
+        ]
     }
 
     /// What decides nothing: null where Apple does not tell it.

@@ -74,10 +74,13 @@ struct InsertOutcomes {
     func run(
         writer: Int32, in session: PostgresSession
     ) throws -> (count: Int, history: DatabaseHistory?) {
-        let rows = try session.execute(
-            Self.statement, outcomeColumns + outboxColumns + proofColumns + progressColumns(writer) + traceColumn)
+        let rows = try session.execute(Self.statement, parameters(writer: writer))
         let decided = rows.int8(0, try rows.column("decided")) ?? 0
         return (Int(decided), rows.history(0, try rows.column("history")))
+    }
+
+    func parameters(writer: Int32) -> [PostgresParameter] {
+        outcomeColumns + outboxColumns + proofColumns + progressColumns(writer) + traceColumn
     }
 
     private var outcomeColumns: [PostgresParameter] {

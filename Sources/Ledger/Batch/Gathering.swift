@@ -1,0 +1,37 @@
+import Foundation
+
+/// How long a writer waits behind a batch, so that the next one is larger: a transaction costs the database as much as
+/// dozens of its rows. It follows the rate at which work comes, and with little to do there is no wait.
+struct Gathering {
+    /// Over which the rate is taken, in seconds: a burst counts soon, and a pause soon ends it.
+    private static let memory = 0.5
+
+    /// A batch of this size is large enough.
+    let busyGroup: Int
+    /// Behind such a batch.
+    let busyDelay: Duration
+    /// Behind a smaller one at most.
+    let longestDelay: Duration
+    private var perSecond = 0.0
+    private var last: ContinuousClock.Instant?
+
+    init(busyGroup: Int, busyDelay: Duration, longestDelay: Duration) {
+        self.busyGroup = max(1, busyGroup)
+        self.busyDelay = busyDelay
+        self.longestDelay = longestDelay
+    }
+
+    /// - Parameters:
+    ///   - count: of the batch that has just been written.
+    ///   - now: never before that of the last call.
+    mutating func delay(behind count: Int, now: ContinuousClock.Instant) -> Duration {
+        let elapsed = last.map { max(0, (now - $0).inSeconds) } ?? .infinity
+        last = now
+        perSecond = perSecond * exp(-elapsed / Self.memory) + Double(count) / Self.memory
+        if count >= busyGroup { return busyDelay }
+        let enough = Duration.seconds(Double(busyGroup) / perSecond)
+        let delay = min(longestDelay, enough)
+        // Not worth it where nobody is likely to come.
+        return perSecond * delay.inSeconds >= 1 ? delay : .zero
+    }
+}

@@ -1,0 +1,137 @@
+import Fulfillment
+import Identifiers
+import Postgres
+import TestSupport
+import Testing
+
+@testable import Ledger
+
+@Suite("A batch of first purchases")
+struct FreshBatchTests {
+    private static func ledger(_ database: LedgerDatabase) -> (PostgresLedger, PostgresPool) {
+        var limits = PostgresLedger.Limits()
+        limits.writers = 1
+        // One session: what it has prepared tells what was run.
+        let pool = LedgerDatabase.pool(database.uri, size: 1)
+        return (PostgresLedger(pool: pool, limits: limits), pool)
+    }
+
+    /// Which of the statements that write grants a session has run.
+    private static func prepared(_ pool: PostgresPool) async throws -> Set<String> {
+        try await pool.run { session in
+            let rows = try session.execute(
+                PostgresStatement(
+                    "SELECT substring(statement FROM 'WITH (owned|granted|decided) AS') FROM pg_prepared_statements"))
+            return Set((0..<rows.count).compactMap { rows.text($0, 0) })
+        }
+    }
+
+    @Test("is written by one statement, and one that holds anything known by the ordinary ones")
+    func statements() async throws {
+        let database = try await LedgerDatabase()
+        let (ledger, pool) = Self.ledger(database)
+        let first = try await ledger.record(
+            Sample.decision([Sample.judged(Sample.purchase("1"))], player: "one", offset: 1))
+        #expect(first.granted.map(\.subject.text) == ["1"])
+        #expect(try await Self.prepared(pool) == ["owned"])
+        let again = try await ledger.record(
+            Sample.decision([Sample.judged(Sample.purchase("1"))], player: "two", offset: 2))
+        #expect(again.reason == .ownedByOtherPlayer)
+        #expect(try await Self.prepared(pool).contains("decided"))
+        #expect(try await database.number("SELECT count(*) FROM grants WHERE player_id = 'one'") == 1)
+        #expect(try await database.number("SELECT count(*) FROM outcomes") == 2)
+        await ledger.close()
+    }
+
+    @Test("is rolled back whole where one of its claims, grants or records was there, and decided in the ordinary way")
+    func known() async throws {
+        for (index, known) in [
+            // A claim of another player's.
+            "INSERT INTO claims (original_transaction_id, player_id, bundle_id) VALUES ('3', 'another', 'com.example.game')",
+            // A grant without its claim.
+            """
+            INSERT INTO grants (transaction_id, player_id, bundle_id, product_id, quantity, environment, purchased_at,
+                submission_id, granted_at, submission_key, kind, event)
+            VALUES ('3', 'another', 'com.example.game', 'gold', 1, 'Production', now(), 's', now(), gen_random_uuid(),
+                'consumable', 'e')
+            """,
+        ].enumerated() {
+            let database = try await LedgerDatabase()
+            let (ledger, _) = Self.ledger(database)
+            try await database.run(known)
+            let decision = Sample.decision(
+                ["2", "3", "4"].map { Sample.judged(Sample.purchase($0), .nonConsumable) }, player: "one",
+                offset: Int64(index))
+            #expect(try await ledger.record(decision).granted.map(\.subject.text) == ["2", "4"])
+            let own = "SELECT count(*) FROM grants WHERE player_id = 'one'"
+            #expect(try await database.number(own) == 2)
+            #expect(try await database.number("SELECT count(*) FROM outcomes") == 1)
+            // The same record again.
+            #expect(try await ledger.record(decision).granted.map(\.subject.text) == ["2", "4"])
+            #expect(try await database.number("SELECT count(*) FROM outcomes") == 1)
+            #expect(try await database.number("SELECT count(*) FROM outbox") == 2)
+            await ledger.close()
+        }
+    }
+
+    @Test("waits for a claim that another transaction is about to make, and decides by what became of it")
+    func race() async throws {
+        let database = try await LedgerDatabase()
+        let (ledger, _) = Self.ledger(database)
+        for (transaction, commits) in [("5", true), ("6", false)] {
+            let other = try await OpenTransaction(
+                database,
+                """
+                INSERT INTO claims (original_transaction_id, player_id, bundle_id)
+                VALUES ('\(transaction)', 'another', 'com.example.game')
+                """)
+            async let answer = ledger.record(
+                Sample.decision(
+                    [Sample.judged(Sample.purchase(transaction), .nonConsumable)], player: "one",
+                    offset: Int64(transaction) ?? 0))
+            try await database.waitForLocks()
+            if commits {
+                try await other.finish()
+                #expect(try await answer.reason == .ownedByOtherPlayer)
+            } else {
+                let ended = try await database.number(
+                    """
+                    SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+                    WHERE application_name = '\(OpenTransaction.applicationName)' AND datname = current_database()
+                    """)
+                #expect(ended == 1)
+                #expect(try await answer.granted.map(\.subject.text) == ["6"])
+                await #expect(throws: PostgresError.self) { try await other.finish() }
+            }
+        }
+        await ledger.close()
+    }
+
+    @Test("is tried less and less often where it was not fresh, and at once again where it was")
+    func tries() {
+        let tries = FreshTries()
+        func pause() -> Int {
+            var count = 0
+            while !tries.isDue() { count += 1 }
+            return count
+        }
+        #expect(pause() == 0)
+        let pauses = (0..<9).map { _ in
+            tries.note(isFresh: false)
+            return pause()
+        }
+        #expect(pauses == [1, 2, 4, 8, 16, 32, 64, 64, 64])
+        tries.note(isFresh: true)
+        #expect(pause() == 0)
+        tries.note(isFresh: false)
+        #expect(pause() == 1)
+    }
+
+    @Test("a statement's parts are put together with its comments away and its parameters counted on")
+    func text() {
+        let statement = StatementText(
+            Array("-- of $9\nWITH one AS (\n    SELECT $1, $12\n    -- why\n)\nSELECT $2 FROM one;\n".utf8))
+        #expect(statement.parameters == 12)
+        #expect(statement.renumbered(behind: 4).with == "one AS (\n    SELECT $5, $16\n)")
+    }
+}

@@ -1,0 +1,52 @@
+import Testing
+
+@testable import Ledger
+
+@Suite("The wait behind a batch")
+struct GatheringTests {
+    private static func gathering() -> Gathering {
+        Gathering(busyGroup: 8, busyDelay: .milliseconds(4), longestDelay: .milliseconds(10))
+    }
+
+    /// Batches as an even rate makes them: each holds what came since the one before it.
+    private static func delays(perSecond: Double, seconds: Double) -> [Duration] {
+        var gathering = gathering()
+        var now = ContinuousClock.now
+        let end = now + .seconds(seconds)
+        var (delays, waiting): ([Duration], Double) = ([], 1)
+        while now < end {
+            let count = max(1, Int(waiting))
+            waiting = max(0, waiting - Double(count))
+            let delay = gathering.delay(behind: count, now: now)
+            delays.append(delay)
+            // Until the next is there, and at least one has come.
+            let rest = max(delay + .milliseconds(2), .seconds((1 - waiting) / perSecond))
+            now += rest
+            waiting += perSecond * rest.inSeconds
+        }
+        return delays
+    }
+
+    @Test("is none for single submissions, long at everyday rates, and shorter the more comes")
+    func rates() throws {
+        #expect(Self.delays(perSecond: 20, seconds: 5).allSatisfy { $0 == .zero })
+        let everyday = try #require(Self.delays(perSecond: 250, seconds: 5).last)
+        #expect(everyday == .milliseconds(10))
+        let busy = Self.delays(perSecond: 1_000, seconds: 5).suffix(20)
+        #expect(busy.allSatisfy { $0 >= .milliseconds(4) && $0 < .milliseconds(9) }, "\(busy)")
+        let flood = Self.delays(perSecond: 5_000, seconds: 5).suffix(20)
+        #expect(flood.allSatisfy { $0 == .milliseconds(4) }, "\(flood)")
+    }
+
+    @Test("is none again after a pause")
+    func pause() {
+        var gathering = Self.gathering()
+        var now = ContinuousClock.now
+        for _ in 0..<200 {
+            _ = gathering.delay(behind: 2, now: now)
+            now += .milliseconds(5)
+        }
+        #expect(gathering.delay(behind: 2, now: now) > .zero)
+        #expect(gathering.delay(behind: 1, now: now + .seconds(5)) == .zero)
+    }
+}
