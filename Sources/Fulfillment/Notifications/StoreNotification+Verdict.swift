@@ -159,10 +159,16 @@ extension StoreNotification {
     ) -> SubscriptionFact? {
         // Seats that are taken back leave the subscription what it is.
         if case .seats = kind, state == nil { return nil }
-        let fact = SubscriptionFact(
-            notification: type, subtype: subtype, status: state, transaction: told, renewal: renewal,
-            signedAt: signedAt)
+        func fact(_ status: SubscriptionState?) -> SubscriptionFact? {
+            SubscriptionFact(
+                notification: type, subtype: subtype, status: status, transaction: told, renewal: renewal,
+                signedAt: signedAt)
+        }
         let isRunning = told.purchase.expiresAt.map { $0 > signedAt } ?? false
-        return kind.isOfAnyPeriod && !isRunning && fact?.state != .revoked ? nil : fact
+        guard kind.isOfAnyPeriod, !isRunning else { return fact(state) }
+        // Apple's status is the subscription's, which may have gone on from this period. What was revoked for it is by its
+        // own times what it would be without.
+        if case .reversal = kind { return fact(nil) }
+        return fact(state).flatMap { $0.state == .revoked ? $0 : nil }
     }
 }
