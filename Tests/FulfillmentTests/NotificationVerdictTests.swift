@@ -93,6 +93,30 @@ struct NotificationVerdictTests {
         #expect(whole.fact?.state == .revoked && whole.refund?.change == .revoked(.revoke, at: Sample.recordTime))
     }
 
+    @Test("a reversal of a period that is over tells what that period is by its own times")
+    func reversedPeriod() throws {
+        let over = told(expiresAt: Sample.recordTime)
+        // Apple's status is of a later period, which is not known yet.
+        let ended = try #require(taken(notification("REFUND_REVERSED", nil, .told(over), state: .active)))
+        #expect(ended.fact?.state == .expired && ended.refund?.change == .reversed)
+        var subscription = Subscription(
+            try #require(
+                taken(
+                    notification(
+                        "REFUND", nil, .told(told(revokedAt: Sample.recordTime)), renewal: renewal(), state: .revoked)
+                )?.fact), player: "p")
+        #expect(subscription.state == .revoked)
+        let retried = try #require(
+            taken(notification("REFUND_REVERSED", nil, .told(over), renewal: renewal(), state: .billingRetry))?.fact)
+        #expect(retried.state == .gracePeriod)
+        var later = retried
+        later.toldAt = Sample.recordTime.adding(milliseconds: 1)
+        #expect(subscription.hear(later) == .changed && subscription.state == .gracePeriod)
+        let running = try #require(
+            taken(notification("REFUND_REVERSED", nil, .told(told()), renewal: renewal(), state: .billingRetry)))
+        #expect(running.fact?.state == .billingRetry)
+    }
+
     @Test("a refund of seats revokes nothing")
     func seats() throws {
         let notice = try #require(
