@@ -59,7 +59,7 @@ struct StatementText {
         text.matches(of: Self.parameter).compactMap { Int($0.output.1) }.max() ?? 0
     }
 
-    /// Its common table expressions: what is between WITH and the last SELECT, which alone is not indented.
+    /// Its common table expressions: what is between WITH and the last SELECT, the only one without indent.
     var with: String {
         guard text.hasPrefix("WITH "), let end = text.ranges(of: "\nSELECT ").last else { return text }
         return String(text.dropFirst(5)[..<end.lowerBound])
