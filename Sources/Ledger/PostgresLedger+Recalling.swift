@@ -4,7 +4,9 @@ import Postgres
 extension PostgresLedger {
     /// A reader's life.
     func answerQueries(minimum: Int) async {
-        var gathering = gathering
+        // Only where much comes: the small wait of everyday rates is spent once for a submission, where it is written.
+        var gathering = Gathering(
+            busyGroup: limits.busyGroup, busyDelay: limits.gatheringDelay, longestDelay: .zero)
         while let entries = await queries.next(minimum: minimum, maximum: limits.maximumBatch, bytes: .max) {
             await answer(entries)
             await gather(&gathering, after: entries.count)
