@@ -96,8 +96,10 @@ struct NotificationVerdictTests {
     @Test("a reversal of a period that is over tells what that period is by its own times")
     func reversedPeriod() throws {
         let over = told(expiresAt: Sample.recordTime)
-        // Apple's status is of a later period, which is not known yet.
-        let ended = try #require(taken(notification("REFUND_REVERSED", nil, .told(over), state: .active)))
+        // Apple's status is of a later period: this one tells nothing of it.
+        let old = try #require(taken(notification("REFUND_REVERSED", nil, .told(over), state: .active)))
+        #expect(old.fact == nil && old.refund?.change == .reversed)
+        let ended = try #require(taken(notification("REFUND_REVERSED", nil, .told(over), state: .expired)))
         #expect(ended.fact?.state == .expired && ended.refund?.change == .reversed)
         var subscription = Subscription(
             try #require(

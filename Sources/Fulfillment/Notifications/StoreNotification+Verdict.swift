@@ -166,9 +166,9 @@ extension StoreNotification {
         }
         let isRunning = told.purchase.expiresAt.map { $0 > signedAt } ?? false
         guard kind.isOfAnyPeriod, !isRunning else { return fact(state) }
-        // Apple's status is the subscription's, which may have gone on from this period. What was revoked for it is by its
-        // own times what it would be without.
-        if case .reversal = kind { return fact(nil) }
+        // Apple's status is the subscription's, which may have gone on from this period: where it is active, it has. What was
+        // revoked for its last one is by its own times what it would be without.
+        if case .reversal = kind { return state == .active ? nil : fact(nil) }
         return fact(state).flatMap { $0.state == .revoked ? $0 : nil }
     }
 }
