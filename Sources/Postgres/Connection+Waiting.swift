@@ -35,7 +35,10 @@ extension Connection {
     /// What `send` sends in libpq's pipeline mode, up to one point of synchronization: the first error of the answers, or the
     /// last of them. Nil where `send` or libpq failed; the connection says why.
     func pipelined(_ send: () -> Bool) throws(PostgresError) -> OpaquePointer? {
-        guard PQenterPipelineMode(handle) == 1 else { throw error(nil) }
+        guard PQenterPipelineMode(handle) == 1 else {
+            spend()
+            throw error(nil)
+        }
         guard send(), PQpipelineSync(handle) == 1 else {
             // Part of it may lie in libpq's buffer.
             spend()
@@ -43,14 +46,18 @@ extension Connection {
         }
         let deadline = ContinuousClock.now + answerLimit
         var kept: OpaquePointer?
+        var nothings = 0
         do throws(PostgresError) {
             try flush(until: deadline)
             while try awaitResult(until: deadline) {
-                // One between the answers to two statements.
                 guard let result = PQgetResult(handle) else {
-                    if PQstatus(handle) != CONNECTION_OK { break }
+                    // One is between the answers to two statements. Also where the connection is lost: what the server said
+                    // before may be in libpq's buffer.
+                    nothings += 1
+                    if nothings == 2 { break }
                     continue
                 }
+                nothings = 0
                 switch PQresultStatus(result) {
                 case PGRES_PIPELINE_SYNC:
                     PQclear(result)

@@ -118,7 +118,9 @@ final class Connection {
     func execute(
         _ statement: PostgresStatement, _ parameters: [PostgresParameter], prepare: Bool
     ) throws(PostgresError) -> PostgresRows {
-        guard parameters.allSatisfy(\.isSendable) else { throw Self.parameterTooLarge }
+        guard parameters.allSatisfy(\.isSendable) else {
+            throw PostgresError(sqlState: "54000", message: "a parameter is over 1 GiB", kind: .data)
+        }
         let types = parameters.map(\.type)
         guard prepare, prepared[statement.name].map({ $0.types == types }) ?? true else {
             // A name belongs to one list of types; the same SQL with others goes unprepared.
@@ -149,9 +151,6 @@ final class Connection {
         _ = try check(answer(to: PQsendPrepare(handle, "", sql, 0, nil), within: answerLimit))
         return try check(answer(to: PQsendDescribePrepared(handle, ""), within: answerLimit)).columnNames
     }
-
-    private static let parameterTooLarge = PostgresError(
-        sqlState: "54000", message: "a parameter is over 1 GiB", kind: .data)
 
     private func executePrepared(
         _ statement: PostgresStatement, _ types: [UInt32], _ parameters: [PostgresParameter]
@@ -187,12 +186,11 @@ final class Connection {
         prepared[statement.name].map { $0.types == parameters.map(\.type) } ?? false
     }
 
-    /// The words that begin a transaction and its first statement, which is prepared, in one round trip. Returns the
-    /// statement's rows.
+    /// The words that begin a transaction and its first statement, which is prepared and can be sent, in one round trip.
+    /// Returns the statement's rows.
     func begin(
         _ words: String, with statement: PostgresStatement, _ parameters: [PostgresParameter]
     ) throws(PostgresError) -> PostgresRows {
-        guard parameters.allSatisfy(\.isSendable) else { throw Self.parameterTooLarge }
         let name = prepared[statement.name]?.name ?? statement.name
         let results = try pipelined {
             PQsendQueryParams(handle, words, 0, nil, nil, nil, nil, 1) == 1

@@ -135,7 +135,9 @@ public final class PostgresSession {
     private func begin(
         with statement: PostgresStatement, _ parameters: [PostgresParameter]
     ) throws(PostgresError) -> PostgresRows? {
-        guard configuration.preparedStatements, try connected().hasPrepared(statement, parameters) else {
+        guard configuration.preparedStatements, parameters.allSatisfy(\.isSendable),
+            try connected().hasPrepared(statement, parameters)
+        else {
             try begin()
             return nil
         }
