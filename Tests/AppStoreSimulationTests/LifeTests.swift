@@ -66,6 +66,14 @@ struct LifeTests {
         }
     }
 
+    private static func isActive(
+        _ subscription: StoreSummary.Subscription, in apple: AppStoreSimulation, at clock: StoreBed.ManualClock
+    ) async throws -> Bool {
+        let path = "v1/subscriptions/\(subscription.originalTransactionID)?status=1"
+        let answer = try await apple.call("GET", path, at: clock)
+        return (answer.object["data"] as? [Any])?.count == 1
+    }
+
     @Test("a life that is over stays as it is, whatever is asked how late")
     func end() async throws {
         try await StoreBed.run { apple, clock in
@@ -85,9 +93,7 @@ struct LifeTests {
             let active = try #require(
                 summary.subscriptions.first { $0.state == .active && $0.productID.hasSuffix("week") })
             clock.pass(days: 60)
-            let path = "v1/subscriptions/\(active.originalTransactionID)?status=1"
-            let answer = try await apple.call("GET", path, at: clock)
-            #expect((answer.object["data"] as? [Any])?.count == 1)
+            #expect(try await Self.isActive(active, in: apple, at: clock))
         }
     }
 
@@ -107,9 +113,7 @@ struct LifeTests {
                 summary.subscriptions.first { $0.state == .active && $0.productID.hasSuffix("week") && $0.willRenew })
             // Its next renewal is due and not lived yet.
             clock.pass(days: 20)
-            let path = "v1/subscriptions/\(active.originalTransactionID)?status=1"
-            let answer = try await apple.call("GET", path, at: clock)
-            #expect((answer.object["data"] as? [Any])?.count == 1)
+            #expect(try await Self.isActive(active, in: apple, at: clock))
         }
     }
 
