@@ -30,7 +30,6 @@ extension PostgresLedger {
         var write = DecisionBatchWrite(
             batch: batch, lookUp: lookUp, acknowledged: isStuck ? [] : acknowledged.take(), writer: writer)
         if isStuck { write.lockMilliseconds = Self.stuckLockMilliseconds }
-        if !isStuck, lookUp == .underOldClaims { write.freshTries = freshTries }
         let start = ContinuousClock.now
         do {
             let written = try await pool.run { [write] in try write.run(in: $0) }

@@ -46,7 +46,6 @@ public final class PostgresLedger: PurchaseLedger {
     let acknowledged = AcknowledgedEvents()
     /// Transactions of decisions so far.
     let commits = Atomic<Int>(0)
-    let freshTries = FreshTries()
     /// What met a session that hangs, or a lock that was not let go of in time: tried again by itself, so that nobody else
     /// waits behind it.
     let stuck = GroupQueue<PendingDecision, Durable<RecordedOutcome>>()

@@ -6,8 +6,8 @@ import Testing
 
 @testable import Ledger
 
-@Suite("A batch of first purchases")
-struct FreshBatchTests {
+@Suite("Grants and outcomes in one statement")
+struct JoinedStatementTests {
     private static func ledger(_ database: LedgerDatabase) -> (PostgresLedger, PostgresPool) {
         var limits = PostgresLedger.Limits()
         limits.writers = 1
@@ -16,34 +16,42 @@ struct FreshBatchTests {
         return (PostgresLedger(pool: pool, limits: limits), pool)
     }
 
-    /// Which of the statements that write grants a session has run.
-    private static func prepared(_ pool: PostgresPool) async throws -> Set<String> {
+    /// How many statements a session has run that write grants, outcomes, or both.
+    private static func prepared(_ pool: PostgresPool) async throws -> [Int64?] {
         try await pool.run { session in
             let rows = try session.execute(
                 PostgresStatement(
-                    "SELECT substring(statement FROM 'WITH (owned|granted|decided) AS') FROM pg_prepared_statements"))
-            return Set((0..<rows.count).compactMap { rows.text($0, 0) })
+                    """
+                    SELECT count(*) FILTER (WHERE writes_grants AND writes_outcomes) AS joined,
+                        count(*) FILTER (WHERE writes_grants <> writes_outcomes) AS single
+                    FROM (
+                        SELECT statement ~ 'INSERT INTO grants' AS writes_grants,
+                            statement ~ 'INSERT INTO outcomes' AS writes_outcomes
+                        FROM pg_prepared_statements WHERE statement ~ '^(--|WITH)') AS known
+                    """))
+            return [rows.int8(0, 0), rows.int8(0, 1)]
         }
     }
 
-    @Test("is written by one statement, and one that holds anything known by the ordinary ones")
+    @Test("are written where nothing is to be written between the two")
     func statements() async throws {
         let database = try await LedgerDatabase()
         let (ledger, pool) = Self.ledger(database)
         let first = try await ledger.record(
             Sample.decision([Sample.judged(Sample.purchase("1"))], player: "one", offset: 1))
         #expect(first.granted.map(\.subject.text) == ["1"])
-        #expect(try await Self.prepared(pool) == ["owned"])
+        #expect(try await Self.prepared(pool) == [1, 0])
+        // A replay, which is counted behind the grants and before the outcomes.
         let again = try await ledger.record(
             Sample.decision([Sample.judged(Sample.purchase("1"))], player: "two", offset: 2))
         #expect(again.reason == .ownedByOtherPlayer)
-        #expect(try await Self.prepared(pool).contains("decided"))
+        #expect(try await Self.prepared(pool) == [1, 1])
         #expect(try await database.number("SELECT count(*) FROM grants WHERE player_id = 'one'") == 1)
         #expect(try await database.number("SELECT count(*) FROM outcomes") == 2)
         await ledger.close()
     }
 
-    @Test("is rolled back whole where one of its claims, grants or records was there, and decided in the ordinary way")
+    @Test("leave out what another player owns, by a claim or by a grant without one, and a record is decided once")
     func known() async throws {
         for (index, known) in [
             // A claim of another player's.
@@ -74,7 +82,7 @@ struct FreshBatchTests {
         }
     }
 
-    @Test("waits for a claim that another transaction is about to make, and decides by what became of it")
+    @Test("wait for a claim that another transaction is about to make, and go by what became of it")
     func race() async throws {
         let database = try await LedgerDatabase()
         let (ledger, _) = Self.ledger(database)
@@ -107,27 +115,7 @@ struct FreshBatchTests {
         await ledger.close()
     }
 
-    @Test("is tried less and less often where it was not fresh, and at once again where it was")
-    func tries() {
-        let tries = FreshTries()
-        func pause() -> Int {
-            var count = 0
-            while !tries.isDue() { count += 1 }
-            return count
-        }
-        #expect(pause() == 0)
-        let pauses = (0..<9).map { _ in
-            tries.note(isFresh: false)
-            return pause()
-        }
-        #expect(pauses == [1, 2, 4, 8, 16, 32, 64, 64, 64])
-        tries.note(isFresh: true)
-        #expect(pause() == 0)
-        tries.note(isFresh: false)
-        #expect(pause() == 1)
-    }
-
-    @Test("a statement's parts are put together with its comments away and its parameters counted on")
+    @Test("are put together without comments, with the second's parameters behind the first's")
     func text() {
         let statement = StatementText(
             Array("-- of $9\nWITH one AS (\n    SELECT $1, $12\n    -- why\n)\nSELECT $2 FROM one;\n".utf8))

@@ -20,7 +20,7 @@ struct StatementTests {
         }
         // Put together from others.
         returned["Statements", default: []].formUnion(
-            try await database.pool.run { try $0.columnNames(of: InsertFreshBatch.statement) })
+            try await database.pool.run { try $0.columnNames(of: InsertGrantsAndOutcomes.statement) })
         for pruning in [
             Pruning.defaults, .proofs, .sightings, .replays, .subscriptionReceipts, .unownedSubscriptions, .finishes,
             .refundRequests,

@@ -29,8 +29,6 @@ struct DecisionBatchWrite: Sendable {
     let writer: Int32
     /// How long it may wait for a lock; nil: as its session may.
     var lockMilliseconds: Int?
-    /// Asked whether it is worth a try; nil: it is not.
-    var freshTries: FreshTries?
 
     /// What is in force after COMMIT.
     struct Written: Sendable {
@@ -53,21 +51,18 @@ struct DecisionBatchWrite: Sendable {
         let shown: [[RefundNotice]]
         /// What subscriptions have become, by the decision that told it. In the outbox.
         let subscriptions: [Int: [OutcomeEvent]]
+        /// What is left to be written with the outcomes; nil: nothing.
+        let unwritten: PurchaseRows?
     }
 
     func run(in session: PostgresSession) throws -> Written {
-        if let freshTries, let batch = fresh(), freshTries.isDue() {
-            let written = try write(batch, in: session)
-            freshTries.note(isFresh: written != nil)
-            if let written { return written }
-        }
-        return try session.transaction(lockMilliseconds: lockMilliseconds) { session in
-            let settled = try settle(in: session)
+        try session.transaction(lockMilliseconds: lockMilliseconds) { session in
+            let settled = try settle(in: session, joinsGrants: true)
             try DeleteParked.run(batch.decisions.compactMap(\.parkedID), in: session)
             let replaying = try CountReplays.run(batch.decisions, settled.settlements, in: session)
             var (outcomes, events) = outcomes(of: settled.settlements, in: settled.view)
             try revoke(settled.shown, claims: settled.view.claims, in: session, into: &events)
-            let inserted = try outcomes.run(writer: writer, in: session)
+            let inserted = try insert(outcomes, with: settled.unwritten, in: session)
             guard inserted.count == batch.decisions.count else { throw Undone.decidedBefore }
             for (place, told) in settled.subscriptions { events[place] += told }
             #if DEBUG
@@ -81,7 +76,8 @@ struct DecisionBatchWrite: Sendable {
     }
 
     /// Within a transaction of the caller's.
-    func settle(in session: PostgresSession) throws -> Settled {
+    /// - Parameter joinsGrants: whether grants may be left to one statement with the outcomes.
+    func settle(in session: PostgresSession, joinsGrants: Bool = false) throws -> Settled {
         let fresh = try InsertClaims.run(batch.claims, in: session)
         var view = try look(fresh: fresh, in: session)
         view.dailyCounts = try CountDays.run(batch.limitedCounts, in: session)
@@ -92,12 +88,27 @@ struct DecisionBatchWrite: Sendable {
         let shown = batch.decisions.map { $0.revocationsShown(in: view) }
         let settlements = batch.decisions.map { $0.settle(in: &view) }
         try changeClaims(fresh: fresh, before: claimsBefore, after: view.claims, in: session)
-        try insertPurchases(settlements, in: session)
+        let purchases = PurchaseRows(batch.decisions, settlements)
+        // Only where nothing is written between the two: everybody locks rows in one order.
+        let joins =
+            joinsGrants && purchases.areWholeGrants && view.tokens == tokensBefore && shown.allSatisfy(\.isEmpty)
+            && batch.decisions.allSatisfy { $0.parkedID == nil && $0.subscriptions.facts.isEmpty }
+            && !settlements.contains(where: \.isReplay)
+        if !joins { try purchases.insert(in: session) }
         let subscriptions = try SubscriptionWrite.write(batch.decisions, claims: view.claims, in: session)
         let constantTokens = try AccountTokens.write(before: tokensBefore, after: view.tokens, in: session)
         return Settled(
             settlements: settlements, view: view, constantTokens: constantTokens, shown: shown,
-            subscriptions: subscriptions)
+            subscriptions: subscriptions, unwritten: joins ? purchases : nil)
+    }
+
+    private func insert(
+        _ outcomes: InsertOutcomes, with purchases: PurchaseRows?, in session: PostgresSession
+    ) throws -> (count: Int, history: DatabaseHistory?) {
+        guard let purchases else { return try outcomes.run(writer: writer, in: session) }
+        let inserted = try InsertGrantsAndOutcomes.run(purchases, outcomes, writer: writer, in: session)
+        guard inserted.granted == purchases.grants.count else { throw Undone.unknownGrant }
+        return (inserted.decided, inserted.history)
     }
 
     #if DEBUG
@@ -154,23 +165,6 @@ struct DecisionBatchWrite: Sendable {
         }
         changed.sort { $0.original < $1.original }
         try ChangeClaims.run(update: changed, delete: unused, in: session)
-    }
-
-    private func insertPurchases(_ settlements: [Settlement], in session: PostgresSession) throws {
-        var grants: [GrantRow] = []
-        var holds: [HoldRow] = []
-        var finishes: [FinishRow] = []
-        for (decision, settlement) in zip(batch.decisions, settlements) {
-            for grant in settlement.grants { grants.append(GrantRow(grant: grant, decision: decision)) }
-            for finish in settlement.finishes { finishes.append(FinishRow(finish, of: decision)) }
-            for hold in settlement.holds { holds.append(HoldRow(hold: hold, decision: decision)) }
-        }
-        grants.sort { $0.grant.purchase.transactionID < $1.grant.purchase.transactionID }
-        holds.sort { $0.hold.purchase.transactionID < $1.hold.purchase.transactionID }
-        guard try InsertGrants.run(grants, others: finishes, in: session) == grants.count,
-            try InsertHolds.run(holds, in: session) == holds.count
-        else { throw Undone.unknownGrant }
-        try RevokeGrants.run(grants.compactMap(\.grant.revocation?.grant), in: session)
     }
 
     /// What Apple's answers show to be taken back of grants in force counts as a notification would.

@@ -1,53 +1,43 @@
 import Fulfillment
 import Postgres
 
-/// Claims, grants and outcomes of a batch in one statement, put together from the three that write them one after another.
-/// Its parts see the tables as they were when it began, and run in the same order: the counts are read in that order.
-struct InsertFreshBatch {
+/// A batch's grants and its outcomes in one statement, put together from the two that write them one after another.
+enum InsertGrantsAndOutcomes {
     static let statement = PostgresStatement(sql)
 
     private static var sql: String {
-        let claims = StatementText(PackageResources.insert_claims_sql)
-        let grants = StatementText(PackageResources.insert_grants_sql).renumbered(behind: claims.parameters)
-        let outcomes = StatementText(PackageResources.insert_outcomes_sql)
-            .renumbered(behind: claims.parameters + StatementText(PackageResources.insert_grants_sql).parameters)
+        let grants = StatementText(PackageResources.insert_grants_sql)
+        let outcomes = StatementText(PackageResources.insert_outcomes_sql).renumbered(behind: grants.parameters)
         return """
-            WITH owned AS (\(claims.text)), \(grants.with), \(outcomes.with)
-            SELECT (SELECT count(*) FROM owned) AS owned, (SELECT count(*) FROM granted) AS granted,
-                (SELECT count(*) FROM decided) AS decided, database_history() AS history;
+            WITH \(grants.with), \(outcomes.with)
+            SELECT (SELECT count(*) FROM granted) AS granted, (SELECT count(*) FROM decided) AS decided,
+                database_history() AS history;
             """
     }
 
-    let claims: [ClaimRow]
-    let grants: [GrantRow]
-    let finishes: [FinishRow]
-    let outcomes: InsertOutcomes
-
-    /// The database that it was written in, and whether nothing of it was there before.
-    func run(writer: Int32, in session: PostgresSession) throws -> (history: DatabaseHistory?, isFresh: Bool) {
+    /// How many were granted now, how many records had no outcome yet, and where.
+    static func run(
+        _ purchases: PurchaseRows, _ outcomes: InsertOutcomes, writer: Int32, in session: PostgresSession
+    ) throws -> (granted: Int, decided: Int, history: DatabaseHistory?) {
         let rows = try session.execute(
-            Self.statement,
-            InsertClaims.parameters(claims) + InsertGrants.parameters(grants, others: finishes)
-                + outcomes.parameters(writer: writer))
-        let (owned, granted) = (try rows.column("owned"), try rows.column("granted"))
-        let (decided, history) = (try rows.column("decided"), try rows.column("history"))
-        let isFresh =
-            rows.int8(0, owned) == Int64(claims.count) && rows.int8(0, granted) == Int64(grants.count)
-            && rows.int8(0, decided) == Int64(outcomes.outcomes.count)
-        return (rows.history(0, history), isFresh)
+            statement,
+            InsertGrants.parameters(purchases.grants, others: purchases.finishes) + outcomes.parameters(writer: writer))
+        let granted = rows.int8(0, try rows.column("granted")) ?? 0
+        let decided = rows.int8(0, try rows.column("decided")) ?? 0
+        return (Int(granted), Int(decided), rows.history(0, try rows.column("history")))
     }
 }
 
-/// The text of a statement, to be made part of another one.
+/// The text of a statement that begins with WITH, to be made part of another one.
 struct StatementText {
-    /// Without comments and its semicolon.
+    /// Without its comments.
     let text: String
 
     init(_ file: [UInt8]) {
         let lines = LedgerSQL.text(file).split(separator: "\n").filter {
             !$0.drop { $0 == " " }.hasPrefix("--")
         }
-        text = lines.joined(separator: "\n").trimmingSuffix(while: { $0 == ";" || $0.isWhitespace })
+        text = lines.joined(separator: "\n")
     }
 
     private init(text: String) {
@@ -61,7 +51,7 @@ struct StatementText {
 
     /// Its common table expressions: what is between WITH and the last SELECT, the only one without indent.
     var with: String {
-        guard text.hasPrefix("WITH "), let end = text.ranges(of: "\nSELECT ").last else { return text }
+        guard let end = text.ranges(of: "\nSELECT ").last else { return text }
         return String(text.dropFirst(5)[..<end.lowerBound])
     }
 
@@ -72,12 +62,4 @@ struct StatementText {
     }
 
     private static var parameter: Regex<(Substring, Substring)> { /\$([0-9]+)/ }
-}
-
-extension String {
-    fileprivate func trimmingSuffix(while isTrimmed: (Character) -> Bool) -> String {
-        var rest = self[...]
-        while let last = rest.last, isTrimmed(last) { rest.removeLast() }
-        return String(rest)
-    }
 }

@@ -1,0 +1,40 @@
+import Fulfillment
+import Postgres
+
+/// The rows of a batch's purchases, each kind in the order of its table's key.
+struct PurchaseRows {
+    let grants: [GrantRow]
+    /// Of what was granted before.
+    let finishes: [FinishRow]
+    let holds: [HoldRow]
+
+    /// - Parameter settlements: by decision.
+    init(_ decisions: [PendingDecision], _ settlements: [Settlement]) {
+        var grants: [GrantRow] = []
+        var holds: [HoldRow] = []
+        var finishes: [FinishRow] = []
+        for (decision, settlement) in zip(decisions, settlements) {
+            for grant in settlement.grants { grants.append(GrantRow(grant: grant, decision: decision)) }
+            for finish in settlement.finishes { finishes.append(FinishRow(finish, of: decision)) }
+            for hold in settlement.holds { holds.append(HoldRow(hold: hold, decision: decision)) }
+        }
+        grants.sort { $0.grant.purchase.transactionID < $1.grant.purchase.transactionID }
+        holds.sort { $0.hold.purchase.transactionID < $1.hold.purchase.transactionID }
+        self.grants = grants
+        self.finishes = finishes
+        self.holds = holds
+    }
+
+    /// Grants of which nothing is revoked at once.
+    var areWholeGrants: Bool {
+        !grants.isEmpty && holds.isEmpty && grants.allSatisfy { $0.grant.revocation == nil }
+    }
+
+    /// The claims of all of them are inserted or locked.
+    func insert(in session: PostgresSession) throws {
+        guard try InsertGrants.run(grants, others: finishes, in: session) == grants.count,
+            try InsertHolds.run(holds, in: session) == holds.count
+        else { throw DecisionBatchWrite.Undone.unknownGrant }
+        try RevokeGrants.run(grants.compactMap(\.grant.revocation?.grant), in: session)
+    }
+}
