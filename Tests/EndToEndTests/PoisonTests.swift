@@ -2,6 +2,7 @@ import AppStoreSimulation
 import Foundation
 import Fulfillment
 import Kafka
+import Postgres
 import TestSupport
 import Testing
 
@@ -57,6 +58,36 @@ extension EndToEnd {
             #expect(bed.outcomes.content.deadLetters.isEmpty)
             #expect(bed.allWorkers.last?.log.contains("records are taken one at a time") ?? false)
             expectNone(try await Checker(bed: bed, plan: plan).problems())
+        }
+    }
+
+    @Test("a record that waits for its next try at Apple each time that its worker is killed is not blamed for it")
+    func killedWhileItWaits() async throws {
+        var plan = Plan()
+        plan.addGenuine(1, player: "doubted", behaviour: [.status(21002).times(1_000_000)])
+        plan.truths["genuine-1"] = .always(.rejected("malformed_receipt"))
+        plan.certainGrants.removeAll()
+        let receipt = try #require(plan.records[0].receipt)
+        try await Testbed.run(settings: ["RETRY_DOUBT_SECONDS": "20"]) { bed in
+            try await bed.submit(plan.records)
+            // One more than make a dead letter of a record that is blamed.
+            for round in 0..<7 {
+                let before = bed.apple.requests(receiptData: receipt)
+                let worker = try bed.startWorker()
+                var isParked = false
+                try await eventually("it is asked for or parked, round \(round)") {
+                    isParked = try await bed.query("SELECT count(*) FROM parked") { $0.int8(0, 0) } == 1
+                    return isParked || bed.apple.requests(receiptData: receipt) > before
+                        || !bed.outcomes.content.deadLetters.isEmpty
+                }
+                try await last(.milliseconds(200))
+                try await worker.kill()
+                if isParked { break }
+            }
+            #expect(bed.outcomes.content.deadLetters.isEmpty)
+            try bed.startWorker()
+            try await bed.settle(plan)
+            #expect(bed.outcomes.content.deadLetters.isEmpty)
         }
     }
 

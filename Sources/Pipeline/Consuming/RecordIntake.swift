@@ -82,7 +82,8 @@ struct RecordIntake {
         if case .submission(let submission) = decoded { ticket = worker.enterLane(of: submission.playerID) }
         let admitted = AdmittedRecord(
             record: record, ticket: ticket, assignment: partition.assignment, epoch: partition.progress.epoch,
-            mayBeRedelivered: partition.mayBeRedelivered(record.offset))
+            mayBeRedelivered: partition.mayBeRedelivered(record.offset),
+            isIsolated: assignment.isolation.hasSuspectInFlight)
         let item = SubmissionInHand(admitted, at: position, decoded: decoded)
         partition.admit(item)
         if let unread { partition.stepOver(to: unread.last) }

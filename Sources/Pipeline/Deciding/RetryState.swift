@@ -49,8 +49,8 @@ final class RetryState {
         let jitter = Double.random(in: 0..<1)
         if !item.isParked, !hasSlot { hasSlot = parking.slots.beginRetrying() }
         let circumstances = ParkingPolicy.Circumstances(
-            isParked: item.isParked, isAppleOut: parking.apple.isDown, hasRoom: hasSlot,
-            answersOthers: parking.apple.answersOthers)
+            isParked: item.isParked, isAppleOut: parking.apple.isDown,
+            hasRoom: hasSlot && !isBlamedWhileWaiting(judgement), answersOthers: parking.apple.answersOthers)
         if case .undecided(let trouble) = judgement, trouble.wasAsked, !circumstances.isAppleOut {
             history.noteFailureOfItsOwn()
         }
@@ -64,6 +64,12 @@ final class RetryState {
             plan.history.lookedUp = further.remembered
             return .park(plan)
         }
+    }
+
+    /// An answer that Apple may take back is asked for again much later: a kill meanwhile would count against an isolated one.
+    /// The short waits of a failure keep the order of its player's submissions.
+    private func isBlamedWhileWaiting(_ judgement: Judgement) -> Bool {
+        if case .doubtful = judgement { item.isIsolated } else { false }
     }
 
     /// The wait for the next try, for a turn in front of Apple and for its answer, whichever is over. What Apple as a whole

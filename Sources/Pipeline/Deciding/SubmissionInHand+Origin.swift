@@ -13,6 +13,8 @@ struct AdmittedRecord: Sendable {
     var epoch = 0
     /// False where the record's offset lies above all that were ever decided in its partition.
     var mayBeRedelivered: Bool
+    /// Nothing else is in flight, and a death of the process counts against it.
+    var isIsolated = false
 }
 
 extension SubmissionInHand {
@@ -46,6 +48,11 @@ extension SubmissionInHand {
     /// A record that got no ticket: its player has all the places in memory that one may have.
     var isBeyondShare: Bool {
         if case .record(let admitted) = origin { admitted.ticket == nil } else { false }
+    }
+
+    /// Nothing else is in flight, and a death of the process counts against this record.
+    var isIsolated: Bool {
+        if case .record(let admitted) = origin { admitted.isIsolated } else { false }
     }
 
     /// Whether this very record may have been answered before.

@@ -94,14 +94,15 @@ final class ParkingBench: Sendable {
     }
 
     func item(
-        _ submission: Submission, offset: Int64 = 1, hasTicket: Bool = true, mayBeRedelivered: Bool = false
+        _ submission: Submission, offset: Int64 = 1, hasTicket: Bool = true, mayBeRedelivered: Bool = false,
+        isIsolated: Bool = false
     ) -> SubmissionInHand {
         SubmissionInHand(
             AdmittedRecord(
                 record: ConsumerRecord(
                     topicPartition: TopicPartition(topic: "receipt-submissions", partition: 0), offset: offset),
                 ticket: hasTicket ? worker.lanes.enter(submission.playerID) : nil, assignment: 1,
-                mayBeRedelivered: mayBeRedelivered),
+                mayBeRedelivered: mayBeRedelivered, isIsolated: isIsolated),
             at: Self.position(offset), decoded: .submission(submission))
     }
 

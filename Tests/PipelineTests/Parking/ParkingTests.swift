@@ -44,6 +44,20 @@ struct ParkingTests {
         }
     }
 
+    @Test(
+        "a doubt about one that is isolated does not wait in memory, where a kill would count against it; a failure does"
+    )
+    func isolated() async throws {
+        let retry = RetryDelay(initialSeconds: 0, doubtSeconds: 2)
+        try await with(ParkingBench(retry: retry, parkAfterSeconds: 30)) { bench in
+            bench.apple.answer(.trouble(.init(.timeout)), ParkingBench.empty)
+            try await bench.work(on: bench.item(ParkingBench.submission("a"), isIsolated: true))
+            #expect(bench.store.content.parked.map(\.reason) == [.doubt])
+            #expect(bench.ledger.decisions.isEmpty)
+            #expect(bench.apple.asked == 2)
+        }
+    }
+
     @Test("tries go into the parked row and come back with it, and are kept with the decision in the end")
     func tries() async throws {
         try await with(ParkingBench()) { bench in
