@@ -48,7 +48,7 @@ whole='^EndToEndTests\.'
 # These have little time for what they do, or fill the machine: not beside the others.
 stopping='^EndToEndTests\.EndToEnd/stopping'
 chaos='^EndToEndTests\.Chaos'
-browser='^EndToEndTests\.ConsoleBrowserTests'
+browser='^EndToEndTests\.(Console|WorkerPage)BrowserTests'
 tests "what only computes" --filter "$pure"
 tests "Kafka and the flow" --filter "$flow"
 tests "HTTP and Apple" --filter "$apple"
@@ -64,7 +64,7 @@ tests "the whole" --filter "$whole" --skip "$stopping" --skip "$chaos" --skip "$
 SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=2 tests "the whole, while it stops" --filter "$stopping"
 RECEIPTD_TEST_AXE=$(compgen -G "$PWD/.build/deploy-tools/lib/python3*/site-packages/axe_core_python/axe.min.js")
 export RECEIPTD_TEST_AXE RECEIPTD_TEST_SCREENSHOTS=$PWD/.build/console-screenshots
-tests "the console in a browser" --filter "$browser"
+tests "the pages in a browser" --filter "$browser"
 tests "the whole, among faults" --filter "$chaos"
 step "events that were seen"
 scripts/check-schemas.sh --all-kinds "$RECEIPTD_TEST_EVENTS"

@@ -8,11 +8,6 @@ import Testing
 /// In Chromium, as support and operators have it.
 @Suite("The console in a browser", .serialized, .wholeSystem)
 struct ConsoleBrowserTests {
-    /// Where pictures of each view are put.
-    private static let pictures = ProcessInfo.processInfo.environment["RECEIPTD_TEST_SCREENSHOTS"]
-    /// The rules of accessibility, by `scripts/check-tools.sh`.
-    private static let axe = ProcessInfo.processInfo.environment["RECEIPTD_TEST_AXE"]
-
     private static let views = [
         ("traffic", "/"), ("traffic-month", "/?span=month"), ("held", "/held"), ("parked", "/parked"),
         ("unclaimed", "/unclaimed"), ("dead-letters", "/dead-letters"), ("subscriptions", "/subscriptions"),
@@ -26,27 +21,6 @@ struct ConsoleBrowserTests {
         try await browser.type(password, into: "#password")
         try await browser.click("main button")
         try await eventually("signed in") { try await browser.source.contains("id=\"q\"") }
-    }
-
-    private func picture(_ browser: Browser, _ name: String) async throws {
-        guard let folder = Self.pictures else { return }
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        try await browser.screenshot(URL(fileURLWithPath: folder).appendingPathComponent("\(name).png"))
-    }
-
-    /// Rules that are broken gravely, with the first element that breaks each.
-    private func graveFaults(_ browser: Browser) async throws -> [String] {
-        let path = try #require(Self.axe, "RECEIPTD_TEST_AXE names axe.min.js: make test sets it")
-        _ = try await browser.evaluate(String(contentsOfFile: path, encoding: .utf8) + "; return typeof axe;")
-        let found = try await browser.evaluateLater(
-            """
-            const done = arguments[arguments.length - 1];
-            axe.run().then(
-              result => done(result.violations.filter(rule => ['serious', 'critical'].includes(rule.impact))
-                .map(rule => rule.id + ': ' + rule.nodes[0].html)),
-              error => done(['axe: ' + error]));
-            """)
-        return found as? [String] ?? ["axe gave no answer"]
     }
 
     @Test("each view fits 1,200 and 390 pixels, light and dark, and breaks no serious rule of accessibility")
@@ -70,22 +44,19 @@ struct ConsoleBrowserTests {
                 let kind = "\(width)\(isDark ? "-dark" : "")"
                 try await Browser.run(width: width, isDark: isDark) { browser in
                     try await browser.open(console + "/sign-in")
-                    #expect(try await graveFaults(browser) == [], "sign-in at \(kind)")
-                    try await picture(browser, "sign-in-\(kind)")
+                    #expect(try await browser.graveFaults() == [], "sign-in at \(kind)")
+                    try await browser.picture("sign-in-\(kind)")
                     try await signIn(browser, console, "ann", "a right: password")
                     for (name, path) in Self.views {
                         try await browser.open(console + path)
-                        #expect(try await graveFaults(browser) == [], "\(name) at \(kind)")
-                        let wide = try await browser.evaluate("return document.documentElement.scrollWidth") as? Int
-                        #expect(try #require(wide) <= width, "\(name) at \(kind)")
-                        try await picture(browser, "\(name)-\(kind)")
+                        #expect(try await browser.graveFaults() == [], "\(name) at \(kind)")
+                        #expect(try #require(try await browser.contentWidth) <= width, "\(name) at \(kind)")
+                        try await browser.picture("\(name)-\(kind)")
                     }
                     let paper =
                         try await browser.evaluate("return getComputedStyle(document.body).backgroundColor") as? String
                     #expect(paper == (isDark ? "rgb(20, 23, 27)" : "rgb(255, 255, 255)"))
-                    let asked =
-                        try await browser.evaluate(
-                            "return performance.getEntriesByType('resource').map(entry => entry.name)") as? [String]
+                    let asked = try await browser.requests
                     #expect(
                         asked?.allSatisfy { $0.hasPrefix(console) } == true,
                         "no request leaves the host: \(asked ?? [])")

@@ -1,0 +1,77 @@
+import AppStoreSimulation
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Demo
+
+/// In Chromium, as whoever runs a worker has it.
+@Suite("The worker's page in a browser", .serialized, .wholeSystem)
+struct WorkerPageBrowserTests {
+    @Test("it fits 1,200 and 390 pixels, light and dark, breaks no serious rule of accessibility, and asks nobody else")
+    func looks() async throws {
+        let plan = TrafficGenerator.plan(seed: 15, count: 400)
+        try await Testbed.run(latency: .uniform(5, 50)) { bed in
+            let worker = try bed.startWorker()
+            try await bed.submit(plan.records)
+            try await bed.settle(plan)
+            let page = "http://127.0.0.1:\(try await worker.port())"
+            for (width, isDark) in [(1_200, false), (1_200, true), (390, false), (390, true)] {
+                let kind = "\(width)\(isDark ? "-dark" : "")"
+                try await Browser.run(width: width, isDark: isDark) { browser in
+                    try await browser.open(page + "/")
+                    #expect(try await browser.graveFaults() == [], "at \(kind)")
+                    #expect(try #require(try await browser.contentWidth) <= width, "at \(kind)")
+                    #expect(try await browser.text("#state").hasPrefix("Ready"))
+                    #expect(try #require(try await browser.requests).allSatisfy { $0.hasPrefix(page) })
+                    try await browser.picture("worker-\(kind)")
+                }
+            }
+        }
+    }
+
+    @Test("it follows the worker by itself, and says so when the worker answers no more")
+    func followsTheWorker() async throws {
+        let plan = Plan.genuine(count: 5, players: 5)
+        try await Testbed.run { bed in
+            let worker = try bed.startWorker()
+            let page = "http://127.0.0.1:\(try await worker.port())/"
+            try await Browser.run { browser in
+                try await browser.open(page)
+                _ = try await browser.evaluate("window.isTheSame = true")
+                try await bed.submit(plan.records)
+                try await bed.settle(plan)
+                try await eventually("the page counts what was granted") {
+                    try await browser.text("main").contains("5 in all")
+                }
+                #expect(try await browser.evaluate("return window.isTheSame") as? Bool == true, "it was loaded anew")
+                try await worker.kill()
+                try await eventually("the page says that nobody answers") {
+                    try await browser.text("#state").hasPrefix("No answer")
+                }
+            }
+        }
+    }
+
+    @Test("without scripts all is there at first sight, and it is loaded anew by itself")
+    func withoutScripts() async throws {
+        let plan = Plan.genuine(count: 5, players: 5)
+        try await Testbed.run { bed in
+            let worker = try bed.startWorker()
+            let page = "http://127.0.0.1:\(try await worker.port())/"
+            try await Browser.run(width: 390, runsScripts: false) { browser in
+                try await eventually("ready") { await worker.isReady() }
+                try await browser.open(page)
+                #expect(try await browser.text("#state").hasPrefix("Ready"))
+                #expect(try await browser.text("h2") == "Submissions by class")
+                #expect(try await browser.text("main").contains("0 in all"))
+                try await bed.submit(plan.records)
+                try await bed.settle(plan)
+                try await eventually("the page is loaded anew") {
+                    try await browser.text("main").contains("5 in all")
+                }
+                #expect(try await browser.text(".tables").contains(bed.parts.submissionsTopic))
+            }
+        }
+    }
+}
