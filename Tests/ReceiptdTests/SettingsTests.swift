@@ -49,6 +49,7 @@ struct SettingsTests {
         #expect(settings.kafka.notificationsTopic == "app-store-notifications")
         #expect(settings.database.url == Secret("postgresql://u:hush@db/receipts"))
         #expect(settings.database.poolSize == 4 && settings.database.usesPreparedStatements)
+        #expect(settings.database.gatheringSeconds == 0.01)
         #expect(settings.apple.timeoutSeconds == 10 && settings.apple.maxConcurrency == 256)
         #expect(settings.apple.maxRequestsPerSecond == 0)
         #expect(settings.apple.caFile == nil && settings.apple.rootCertificatesFile == nil)
@@ -98,7 +99,7 @@ struct SettingsTests {
               bootstrapServers: one:9092, two:9092
               groupId: file-group
               properties: "client.id=file"
-            database: { url: "postgres://file/db", poolSize: 7, preparedStatements: off }
+            database: { url: "postgres://file/db", poolSize: 7, preparedStatements: off, gatheringSeconds: 0 }
             apple:
               serverApiProductionUrl: http://localhost:8000/
               verifyReceiptSandboxUrl: http://localhost:8000/sandbox/
@@ -120,6 +121,7 @@ struct SettingsTests {
         #expect(settings.kafka.groupID == "environment-group")
         #expect(settings.kafka.properties["client.id"] == "file")
         #expect(settings.database.url == Secret("postgres://file/db") && settings.database.poolSize == 7)
+        #expect(settings.database.gatheringSeconds == 0)
         #expect(!settings.database.usesPreparedStatements)
         #expect(settings.apple.serverAPIProductionURL == "http://localhost:8000")
         #expect(settings.apple.verifyReceiptSandboxURL == "http://localhost:8000/sandbox/")

@@ -12,6 +12,7 @@ package enum SettingName: String, CaseIterable, Sendable {
     case databaseURL = "DATABASE_URL"
     case databasePoolSize = "DATABASE_POOL_SIZE"
     case databasePreparedStatements = "DATABASE_PREPARED_STATEMENTS"
+    case databaseGatheringSeconds = "DATABASE_GATHERING_SECONDS"
     case appleVerifyReceiptProductionURL = "APPLE_VERIFY_RECEIPT_PRODUCTION_URL"
     case appleVerifyReceiptSandboxURL = "APPLE_VERIFY_RECEIPT_SANDBOX_URL"
     case appleServerAPIProductionURL = "APPLE_SERVER_API_PRODUCTION_URL"

@@ -75,6 +75,8 @@ extension Settings {
             checks.integer(.databasePoolSize, into: &database.poolSize, in: SettingsLimits.poolSize)
             checks.choice(
                 .databasePreparedStatements, into: &database.usesPreparedStatements, [("on", true), ("off", false)])
+            checks.decimal(
+                .databaseGatheringSeconds, into: &database.gatheringSeconds, in: SettingsLimits.gatheringSeconds)
         }
 
         private func readApple(_ checks: inout SettingsChecks, into apple: inout AppleSettings) {

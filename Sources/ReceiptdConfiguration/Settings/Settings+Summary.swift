@@ -20,6 +20,7 @@ extension Settings {
             (.databaseURL, DatabasePlace.shown(database.url)),
             (.databasePoolSize, "\(database.poolSize)"),
             (.databasePreparedStatements, database.usesPreparedStatements ? "on" : "off"),
+            (.databaseGatheringSeconds, "\(database.gatheringSeconds)"),
             (.appleVerifyReceiptProductionURL, apple.verifyReceiptProductionURL),
             (.appleVerifyReceiptSandboxURL, apple.verifyReceiptSandboxURL),
             (.appleServerAPIProductionURL, apple.serverAPIProductionURL),

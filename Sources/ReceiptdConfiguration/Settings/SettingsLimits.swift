@@ -1,6 +1,8 @@
 /// The range of each number among the settings; both ends are allowed.
 enum SettingsLimits {
     static let poolSize = 1...1000
+    /// Longer, a submission would wait for the ledger rather than for Apple.
+    static let gatheringSeconds = 0.0...1
     static let maxConcurrency = 1...10_000
     static let maxRequestsPerSecond = 0.0...1_000_000
     /// A request needs some time.

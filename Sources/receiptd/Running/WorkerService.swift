@@ -30,6 +30,7 @@ struct WorkerService: Service {
         var ledgerLimits = PostgresLedger.Limits()
         // One session is for looking up, and one for all that is not the ledger's.
         ledgerLimits.writers = min(ledgerLimits.writers, max(1, settings.database.poolSize - 2))
+        ledgerLimits.longestGatheringDelay = .seconds(settings.database.gatheringSeconds)
         let ledger = PostgresLedger(pool: pool, limits: ledgerLimits, observer: .reporting(to: metrics, health, logger))
         let parking = PostgresParking(
             pool: pool, longestDelay: settings.retry.longestSeconds, observer: .reporting(to: metrics, health, logger))
