@@ -28,17 +28,51 @@ struct Bench: AsyncParsableCommand {
     @Flag(help: "Grants and claims in hash partitions, by deploy/postgres/partition.sql.") var partitioned = false
     @Option(help: "Only an even load at these rates a second, comma separated, at the first of the latencies.")
     var rates: String?
+    @Option(help: "Folder of another release build, run in turn with the first: ratios of the first to it are told.")
+    var against: String?
+    @Option(help: "Runs of each of the two builds.") var pairs = 3
+    @Option(help: "Only what an idle worker takes, over so many seconds.") var idle: Double?
 
     func validate() throws {
         if worker != nil, trafficOnly || !throughputOnly {
             throw ValidationError("--worker measures throughput alone: it needs --throughput-only")
         }
+        if against != nil, trafficOnly || idle != nil || worker != nil {
+            throw ValidationError("--against compares throughput and rates of two builds of receiptd")
+        }
+        guard pairs >= 1 else { throw ValidationError("--pairs begins with 1") }
     }
 
     func run() async throws {
-        if let rates { return try measure(rates: rates) }
+        if let idle { return print(try idleRun.measureIdle(seconds: idle)) }
+        if let rates { return try measure(rates: rates, replicas: replicas) }
         if !trafficOnly { try measureLatencies() }
-        if trafficOnly || !throughputOnly { try measureTraffic() }
+        if trafficOnly || !throughputOnly && against == nil { try measureTraffic() }
+        guard !trafficOnly, !throughputOnly, against == nil else { return }
+        for replicas in [1, 4] { try measure(rates: "250,1000", replicas: replicas) }
+        print(try idleRun.measureIdle(seconds: 20))
+    }
+
+    private var idleRun: BenchRun {
+        BenchRun(
+            build: build, worker: worker, signing: signing, latency: 50, concurrency: concurrency, count: 0,
+            settings: set, measuresLatency: false)
+    }
+
+    /// Once, or in turn with the other build.
+    private func report(
+        _ run: BenchRun, _ measure: (BenchRun) throws -> (figures: BenchFigures, text: String)
+    ) throws {
+        guard let against else { return print(try measure(run).text) }
+        var comparison = BenchComparison()
+        var other = run
+        other.build = against
+        try comparison.run(pairs: pairs) { isOurs in
+            let (figures, text) = try measure(isOurs ? run : other)
+            print("\(isOurs ? "first" : "other"): \(text)")
+            return figures
+        }
+        print("first to other, by pairs:\n\(comparison.text)")
     }
 
     private func measureTraffic() throws {
@@ -52,7 +86,7 @@ struct Bench: AsyncParsableCommand {
 
     private var database: BenchParts.Database { BenchParts.Database(grants: grants, isPartitioned: partitioned) }
 
-    private func measure(rates: String) throws {
+    private func measure(rates: String, replicas: Int) throws {
         print("per s | replicas | latency ms | worker CPU s/1,000 | PostgreSQL CPU s/1,000 | peak MB | p50 ms | p99 ms")
         for text in rates.split(separator: ",") {
             guard let rate = Double(text), rate >= 1 else { throw ValidationError("\(text) is no rate") }
@@ -62,7 +96,7 @@ struct Bench: AsyncParsableCommand {
                 count: 0, settings: set, measuresLatency: false)
             run.replicas = replicas
             run.database = database
-            print(try run.measure(rate: rate, seconds: seconds))
+            try report(run) { try $0.measure(rate: rate, seconds: seconds) }
         }
     }
 
@@ -78,7 +112,7 @@ struct Bench: AsyncParsableCommand {
                 kind: plain ? .plain : .genuine)
             run.replicas = replicas
             run.database = database
-            print(try run.measure())
+            try report(run) { try $0.measure() }
         }
     }
 

@@ -15,7 +15,7 @@ struct BenchRun {
     let kind: Traffic.Kind
     var replicas = 1
     var database = BenchParts.Database()
-    private let build: String
+    var build: String
     private let worker: String?
     private let signing: String
     private let settings: [String]
@@ -35,7 +35,7 @@ struct BenchRun {
         self.kind = kind
     }
 
-    func measure() throws -> String {
+    func measure() throws -> (figures: BenchFigures, text: String) {
         let parts = try BenchParts(
             build: build, worker: worker, signing: signing, latency: latency, concurrency: concurrency,
             settings: settings, database: database)
@@ -50,26 +50,24 @@ struct BenchRun {
         let counted = Double(count - startCount)
         let rate = Double(count) / parts.outcomes.seconds
         let ceiling = latency > 0 ? Double(concurrency * replicas) / latency * 1000 : nil
-        var columns = [
-            format(latency, 0), format(rate, 0), ceiling.map { format(100 * rate / $0, 0) + " %" } ?? "-",
-            format((end.worker - usage.worker) / counted * 1000, 3),
-            format((end.postgres - usage.postgres) / counted * 1000, 3), format(Double(end.peakMemory) / 1_048_576, 0),
-        ]
+        var figures = BenchFigures(from: usage, to: end, submissions: counted)
+        figures.throughput = rate
         var lines: [String] = []
         if measuresLatency {
-            let paced = try parts.pacedLatencies(rate: min(rate / 2, 1000), count: 3000)
-            columns += [format(paced[paced.count / 2], 1), format(paced[paced.count * 99 / 100], 1)]
+            figures.take(try parts.pacedLatencies(rate: min(rate / 2, 1000), count: 3000))
             let single = try parts.singleLatencies(count: 20)
             lines.append(
                 "  single submissions on the idle worker: median \(format(single[single.count / 2], 1)) ms, "
                     + "of which Apple \(format(latency, 0)) ms")
         }
         lines.append("  " + parts.stageShares())
-        return ([columns.joined(separator: " | ")] + lines).joined(separator: "\n")
+        let columns = [format(latency, 0), format(rate, 0), ceiling.map { format(100 * rate / $0, 0) + " %" } ?? "-"]
+        let row = (columns + costs(figures)).joined(separator: " | ")
+        return (figures, ([row] + lines).joined(separator: "\n"))
     }
 
     /// An even load at an everyday rate.
-    func measure(rate: Double, seconds: Double) throws -> String {
+    func measure(rate: Double, seconds: Double) throws -> (figures: BenchFigures, text: String) {
         let parts = try BenchParts(
             build: build, worker: worker, signing: signing, latency: latency, concurrency: concurrency,
             settings: settings, database: database)
@@ -80,14 +78,34 @@ struct BenchRun {
         let before = parts.usage()
         let count = Int(rate * seconds)
         let paced = try parts.pacedLatencies(rate: rate, count: count)
+        var figures = BenchFigures(from: before, to: parts.usage(), submissions: Double(count))
+        figures.take(paced)
+        let columns = [format(rate, 0), String(replicas), format(latency, 0)] + costs(figures)
+        return (figures, columns.joined(separator: " | "))
+    }
+
+    private func costs(_ figures: BenchFigures) -> [String] {
+        [
+            format(figures.workerSeconds, 3), format(figures.postgresSeconds, 3), format(figures.peakMemory, 0),
+        ] + [figures.median, figures.percentile99].compactMap { $0.map { format($0, 1) } }
+    }
+
+    /// What a worker and its database take while nothing comes.
+    func measureIdle(seconds: Double) throws -> String {
+        let parts = try BenchParts(
+            build: build, worker: worker, signing: signing, latency: latency, concurrency: concurrency,
+            settings: settings, database: database)
+        defer { parts.stop() }
+        try parts.startWorkers()
+        _ = try parts.pacedLatencies(rate: 100, count: 200)
+        // What the last submissions left behind is written.
+        Thread.sleep(forTimeInterval: 5)
+        let before = parts.usage()
+        Thread.sleep(forTimeInterval: seconds)
         let after = parts.usage()
-        return [
-            format(rate, 0), String(replicas), format(latency, 0),
-            format((after.worker - before.worker) / Double(count) * 1000, 3),
-            format((after.postgres - before.postgres) / Double(count) * 1000, 3),
-            format(Double(after.peakMemory) / 1_048_576, 0), format(paced[paced.count / 2], 1),
-            format(paced[paced.count * 99 / 100], 1),
-        ].joined(separator: " | ")
+        let (worker, postgres) = (after.worker - before.worker, after.postgres - before.postgres)
+        return "idle: the worker takes \(format(worker / seconds * 1000, 1)) ms of a processor each second, PostgreSQL "
+            + "\(format(postgres / seconds * 1000, 1)) ms"
     }
 
     /// The mix of traffic that operators see, against genuine purchases alone.
@@ -133,5 +151,14 @@ struct BenchRun {
 
     private func format(_ value: Double, _ digits: Int) -> String {
         String(format: "%.\(digits)f", value)
+    }
+}
+
+extension BenchFigures {
+    /// - Parameter submissions: decided between the two.
+    init(from start: BenchParts.Usage, to end: BenchParts.Usage, submissions: Double) {
+        workerSeconds = (end.worker - start.worker) / submissions * 1000
+        postgresSeconds = (end.postgres - start.postgres) / submissions * 1000
+        peakMemory = Double(end.peakMemory) / 1_048_576
     }
 }

@@ -1,0 +1,73 @@
+import Fulfillment
+import Identifiers
+import Postgres
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Ledger
+
+/// What a batch costs the database, counted and not timed: a round trip or a row that creeps in is seen here.
+@Suite("What a batch costs")
+struct BatchCostTests {
+    /// Prepared statements that a session has run, but for this one. BEGIN goes with the first of a transaction.
+    private static func runs(_ pool: PostgresPool) async throws -> Int {
+        let runs = try await pool.run { session in
+            try session.execute(
+                PostgresStatement(
+                    """
+                    SELECT sum(generic_plans + custom_plans)::int8 FROM pg_prepared_statements
+                    WHERE statement !~ 'pg_prepared_statements'
+                    """)
+            ).int8(0, 0)
+        }
+        return Int(runs ?? 0)
+    }
+
+    private static func purchase(_ number: Int) -> PendingDecision {
+        Sample.decision(
+            [Sample.judged(Sample.purchase("\(number)"))], player: "player-\(number)", offset: Int64(number))
+    }
+
+    @Test("a first purchase, however many at once, is two statements and a COMMIT; five rows each, and one for each batch")
+    func firstPurchases() async throws {
+        let database = try await LedgerDatabase()
+        var limits = PostgresLedger.Limits()
+        limits.writers = 1
+        let pool = LedgerDatabase.pool(database.uri, size: 1)
+        let ledger = PostgresLedger(pool: pool, limits: limits)
+        // Prepares the statements. What is acknowledged rides on later batches.
+        let first = try await ledger.record(Self.purchase(1))
+        ledger.published(first.events.map(\.eventID))
+        let (runs, commits) = (try await Self.runs(pool), ledger.commits.load(ordering: .relaxed))
+        for number in 2...20 {
+            let outcome = try await ledger.record(Self.purchase(number))
+            ledger.published(outcome.events.map(\.eventID))
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 21...100 {
+                group.addTask {
+                    let outcome = try await ledger.record(Self.purchase(number))
+                    ledger.published(outcome.events.map(\.eventID))
+                }
+            }
+            try await group.waitForAll()
+        }
+        let batches = ledger.commits.load(ordering: .relaxed) - commits
+        #expect(batches >= 20 && batches < 60)
+        #expect(try await Self.runs(pool) - runs == 2 * batches)
+        await ledger.close()
+        await pool.close()
+        // Claim, grant, outcome and outbox row, which is deleted again; and the partition's progress.
+        let most = 100 * 5 + batches + 1
+        var counted = 0
+        // A session tells its counts when it ends.
+        try await eventually("the rows are counted") {
+            counted = try await database.number(
+                "SELECT sum(n_tup_ins + n_tup_upd + n_tup_del)::int8 FROM pg_stat_user_tables WHERE relname <> 'schema_version'")
+            return try await database.number("SELECT n_tup_ins FROM pg_stat_user_tables WHERE relname = 'grants'") == 100
+        }
+        #expect(counted <= most, "\(counted) rows, at most \(most)")
+        #expect(counted > 400, "\(counted) rows")
+    }
+}
