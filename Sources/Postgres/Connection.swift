@@ -25,6 +25,8 @@ final class Connection {
     private var prepared: [String: Prepared] = [:]
     /// How many prepared statements the server would no longer run; part of the names of those prepared after.
     private var outdated = 0
+    /// When the server may have begun to make plans for them.
+    private var plansSince = ContinuousClock.now
 
     /// Connects to one server within `limit`.
     init(
@@ -136,6 +138,15 @@ final class Connection {
             guard isAlive, isIdle else { throw error.with(kind: .retriable) }
             return try executePrepared(statement, types, parameters)
         }
+    }
+
+    /// Has the server forget its plans where they are as old. It looks at how large tables are when it plans, and they may have
+    /// grown much since.
+    /// - Parameter seconds: 0: never.
+    func renewPlans(afterSeconds seconds: Int) throws(PostgresError) {
+        guard seconds > 0, ContinuousClock.now - plansSince >= .seconds(seconds) else { return }
+        plansSince = .now
+        _ = try run("DISCARD PLANS")
     }
 
     /// The server would not run it.

@@ -25,6 +25,9 @@ public struct PostgresConfiguration: Sendable {
     let answerMarginSeconds: Int
     /// Seconds that COMMIT is waited for. No time-out of the server's ends one that waits for a synchronous standby.
     let commitSeconds: Int
+    /// Seconds for which a session keeps the plans of its prepared statements; 0: until the server makes them anew by itself, which
+    /// it does when a table is analyzed. A plan made for tables that were found empty may read whole ones.
+    let planSeconds: Int
     /// Seconds that a statement without a `statement_timeout` is waited for.
     static let longestStatementSeconds = 3_600
 
@@ -35,7 +38,7 @@ public struct PostgresConfiguration: Sendable {
         preparedSessionSettings: [String: String] = [:], statementTimeoutSeconds: Int = 30,
         lockTimeoutSeconds: Int = 10, idleInTransactionTimeoutSeconds: Int = 60, connectTimeoutSeconds: Int = 5,
         keepalivesIdleSeconds: Int = 30, tcpUserTimeoutMilliseconds: Int = 30_000, answerMarginSeconds: Int = 5,
-        commitSeconds: Int = 30
+        commitSeconds: Int = 30, planSeconds: Int = 10
     ) {
         self.uri = uri
         self.applicationName = applicationName
@@ -49,6 +52,7 @@ public struct PostgresConfiguration: Sendable {
         self.tcpUserTimeoutMilliseconds = tcpUserTimeoutMilliseconds
         self.answerMarginSeconds = answerMarginSeconds
         self.commitSeconds = commitSeconds
+        self.planSeconds = planSeconds
     }
 
     /// What is wrong with a connection string, in words that hold nothing of it; nil when libpq can read it.

@@ -215,6 +215,11 @@ extension PostgresSession {
         // A backend that came to itself would hold its locks until its connection is closed.
         shared.hung.look()
         if let connection, connection.endedWhileIdle() { drop() }
+        guard configuration.preparedStatements, let connection else { return }
+        // One that fails is let go of: the job gets another.
+        do { try connection.renewPlans(afterSeconds: configuration.planSeconds) } catch {
+            _ = dropIfUnusable(after: error)
+        }
     }
 
     /// After each job: nothing of it may leak into the next.

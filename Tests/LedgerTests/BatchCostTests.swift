@@ -29,7 +29,9 @@ struct BatchCostTests {
             [Sample.judged(Sample.purchase("\(number)"))], player: "player-\(number)", offset: Int64(number))
     }
 
-    @Test("a first purchase, however many at once, is two statements and a COMMIT; five rows each, and one for each batch")
+    @Test(
+        "a first purchase, however many at once, is two statements and a COMMIT; five rows each, and one for each batch"
+    )
     func firstPurchases() async throws {
         let database = try await LedgerDatabase()
         var limits = PostgresLedger.Limits()
@@ -64,8 +66,10 @@ struct BatchCostTests {
         // A session tells its counts when it ends.
         try await eventually("the rows are counted") {
             counted = try await database.number(
-                "SELECT sum(n_tup_ins + n_tup_upd + n_tup_del)::int8 FROM pg_stat_user_tables WHERE relname <> 'schema_version'")
-            return try await database.number("SELECT n_tup_ins FROM pg_stat_user_tables WHERE relname = 'grants'") == 100
+                "SELECT sum(n_tup_ins + n_tup_upd + n_tup_del)::int8 FROM pg_stat_user_tables WHERE relname <> 'schema_version'"
+            )
+            return try await database.number("SELECT n_tup_ins FROM pg_stat_user_tables WHERE relname = 'grants'")
+                == 100
         }
         #expect(counted <= most, "\(counted) rows, at most \(most)")
         #expect(counted > 400, "\(counted) rows")

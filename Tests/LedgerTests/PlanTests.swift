@@ -1,6 +1,7 @@
 import Fulfillment
 import Ledger
 import Postgres
+import TestSupport
 import Testing
 
 @Suite("Plans of prepared statements")
@@ -61,6 +62,40 @@ struct PlanTests {
             #expect(rowsRead < Self.rows, "\(name) was read whole")
             #expect(lookUps > 0, "\(name) was not used")
         }
+    }
+
+    @Test(
+        "made on tables that were analyzed while they were empty, are made anew while the tables grow",
+        arguments: [(planSeconds: 0, isReadWhole: true), (planSeconds: 1, isReadWhole: false)])
+    func analyzedWhileEmpty(planSeconds: Int, isReadWhole: Bool) async throws {
+        let database = try await LedgerDatabase()
+        // Nobody analyzes it while this runs.
+        try await database.run(
+            "CREATE TABLE work (id text PRIMARY KEY, tries int NOT NULL) WITH (autovacuum_enabled = false)")
+        try await database.run("VACUUM (ANALYZE) work")
+        let pool = PostgresPool(
+            configuration: PostgresConfiguration(
+                uri: database.uri, applicationName: "plans", preparedSessionSettings: PostgresLedger.sessionSettings,
+                planSeconds: planSeconds),
+            size: 1)
+        // As due work is leased.
+        let leasing = PostgresStatement(
+            """
+            WITH due AS (SELECT id FROM work WHERE id = ANY ($1::text[]) ORDER BY id LIMIT 10)
+            UPDATE work SET tries = tries + 1 FROM due WHERE work.id = due.id
+            """)
+        try await pool.run { _ = try $0.execute(leasing, [.textArray(["1"])]) }
+        try await database.run(
+            "INSERT INTO work SELECT n::text, 0 FROM generate_series(1, \(Self.rows)) AS n")
+        try await Task.sleep(for: .seconds(1))
+        try await pool.run { _ = try $0.execute(leasing, [.textArray(["1", "2"])]) }
+        await pool.close()
+        try await eventually("the rows are counted") {
+            try await database.number("SELECT n_tup_upd FROM pg_stat_user_tables WHERE relname = 'work'") == 2
+        }
+        let read = try await database.number(
+            "SELECT sum(idx_tup_read)::int8 FROM pg_stat_user_indexes WHERE relname = 'work'")
+        #expect((read >= Self.rows) == isReadWhole, "\(read) rows were read")
     }
 
     /// What batches of a worker's do: recall by record, proof and purchase, then decide, then publish.

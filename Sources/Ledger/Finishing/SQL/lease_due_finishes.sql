@@ -21,11 +21,12 @@ WITH due AS (
     UPDATE finishes
     SET due_at = now() + make_interval(secs => least($3, $2 * 2 ^ least(tries, 20)) * (1 + random() / 2)),
         tries = tries + 1
-    FROM ready
-    WHERE finishes.transaction_id = ready.transaction_id
-    RETURNING finishes.*, was_due_at
+    -- As a join it could be by the whole table.
+    WHERE transaction_id = ANY (ARRAY(SELECT transaction_id FROM ready))
+    RETURNING *
 )
-SELECT transaction_id, bundle_id, environment, due_at AS lease,
+SELECT transaction_id, bundle_id, environment, leased.due_at AS lease,
     created_at + make_interval(days => $5) <= now() AS is_past_its_time
 FROM leased
+JOIN ready USING (transaction_id)
 ORDER BY was_due_at, transaction_id;
