@@ -70,7 +70,7 @@ extension EndToEnd {
         let receipt = try #require(plan.records[0].receipt)
         try await Testbed.run(settings: ["RETRY_DOUBT_SECONDS": "20"]) { bed in
             try await bed.submit(plan.records)
-            // One more than make a dead letter of a record that is blamed.
+            // The seventh worker sets a record aside that three died of in isolation, behind three side by side.
             for round in 0..<7 {
                 let before = bed.apple.requests(receiptData: receipt)
                 let worker = try bed.startWorker()

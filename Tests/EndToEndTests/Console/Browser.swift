@@ -15,6 +15,8 @@ final class Browser {
     private let session: String
 
     struct Fault: Error, CustomStringConvertible {
+        /// Of WebDriver's errors.
+        var name: String?
         let description: String
     }
 
@@ -106,8 +108,15 @@ final class Browser {
         _ = try await ask("POST", "/element/\(try await find(selector))/value", ["text": text])
     }
 
+    /// Of a page that may be loaded anew, or take its new content, between the look for the element and for its text.
     func text(_ selector: String) async throws -> String {
-        try await ask("GET", "/element/\(try await find(selector))/text", nil) as? String ?? ""
+        while true {
+            do {
+                return try await ask("GET", "/element/\(try await find(selector))/text", nil) as? String ?? ""
+            } catch let fault as Fault where fault.name == "stale element reference" {
+                continue
+            }
+        }
     }
 
     private func find(_ selector: String) async throws -> String {
@@ -165,7 +174,7 @@ final class Browser {
         }
         let value = (try JSONSerialization.jsonObject(with: answer) as? [String: Any])?["value"]
         if let fault = value as? [String: Any], let name = fault["error"] as? String {
-            throw Fault(description: "\(name): \(fault["message"] ?? "")")
+            throw Fault(name: name, description: "\(name): \(fault["message"] ?? "")")
         }
         return value
     }

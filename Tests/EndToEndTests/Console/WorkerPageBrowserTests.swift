@@ -32,46 +32,50 @@ struct WorkerPageBrowserTests {
 
     @Test("it follows the worker by itself, and says so when the worker answers no more")
     func followsTheWorker() async throws {
-        let plan = Plan.genuine(count: 5, players: 5)
-        try await Testbed.run { bed in
-            let worker = try bed.startWorker()
-            let page = "http://127.0.0.1:\(try await worker.port())/"
-            try await Browser.run { browser in
-                try await browser.open(page)
-                _ = try await browser.evaluate("window.isTheSame = true")
-                try await bed.submit(plan.records)
-                try await bed.settle(plan)
-                try await eventually("the page counts what was granted") {
-                    try await browser.text("main").contains("5 in all")
-                }
-                #expect(try await browser.evaluate("return window.isTheSame") as? Bool == true, "it was loaded anew")
-                try await worker.kill()
-                try await eventually("the page says that nobody answers") {
-                    try await browser.text("#state").hasPrefix("No answer")
-                }
+        try await Self.withPage { bed, worker, browser in
+            _ = try await browser.evaluate("window.isTheSame = true")
+            try await Self.grantFive(in: bed, shownBy: browser)
+            #expect(try await browser.evaluate("return window.isTheSame") as? Bool == true, "it was loaded anew")
+            try await worker.kill()
+            try await eventually("the page says that nobody answers") {
+                try await browser.text("#state").hasPrefix("No answer")
             }
         }
     }
 
     @Test("without scripts all is there at first sight, and it is loaded anew by itself")
     func withoutScripts() async throws {
-        let plan = Plan.genuine(count: 5, players: 5)
+        try await Self.withPage(width: 390, runsScripts: false) { bed, _, browser in
+            #expect(try await browser.text("#state").hasPrefix("Ready"))
+            #expect(try await browser.text("h2") == "Submissions by class")
+            #expect(try await browser.text("main").contains("0 in all"))
+            try await Self.grantFive(in: bed, shownBy: browser)
+            #expect(try await browser.text(".tables").contains(bed.parts.submissionsTopic))
+        }
+    }
+
+    /// The page of a worker that is ready.
+    private static func withPage(
+        width: Int = 1_200, runsScripts: Bool = true, _ body: (Testbed, Worker, Browser) async throws -> Void
+    ) async throws {
         try await Testbed.run { bed in
             let worker = try bed.startWorker()
             let page = "http://127.0.0.1:\(try await worker.port())/"
-            try await Browser.run(width: 390, runsScripts: false) { browser in
-                try await eventually("ready") { await worker.isReady() }
+            try await eventually("ready") { await worker.isReady() }
+            try await Browser.run(width: width, runsScripts: runsScripts) { browser in
                 try await browser.open(page)
-                #expect(try await browser.text("#state").hasPrefix("Ready"))
-                #expect(try await browser.text("h2") == "Submissions by class")
-                #expect(try await browser.text("main").contains("0 in all"))
-                try await bed.submit(plan.records)
-                try await bed.settle(plan)
-                try await eventually("the page is loaded anew") {
-                    try await browser.text("main").contains("5 in all")
-                }
-                #expect(try await browser.text(".tables").contains(bed.parts.submissionsTopic))
+                try await body(bed, worker, browser)
             }
+        }
+    }
+
+    private static func grantFive(in bed: Testbed, shownBy browser: Browser) async throws {
+        let plan = Plan.genuine(count: 5, players: 5)
+        try await bed.submit(plan.records)
+        try await bed.settle(plan)
+        try await eventually("the page counts them") {
+            // Between two loads there is no page.
+            await (try? browser.text("main"))?.contains("5 in all") ?? false
         }
     }
 }
