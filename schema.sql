@@ -755,7 +755,7 @@ CREATE TABLE IF NOT EXISTS notification_history (
     taken_until timestamptz,
     leased_until timestamptz NOT NULL DEFAULT '-infinity',
     due_at timestamptz NOT NULL DEFAULT '-infinity',
-    -- Leases since taken_until last moved, without those that were ended.
+    -- Leases since a page was last taken, without those that were ended.
     starts integer NOT NULL DEFAULT 0,
     -- SHA-256 of the UUID of the notification that is taken by itself now; of the one during which the process died last,
     -- and how often it did.
@@ -766,6 +766,11 @@ CREATE TABLE IF NOT EXISTS notification_history (
     set_aside bytea[] NOT NULL DEFAULT '{}',
     PRIMARY KEY (bundle_id, environment)
 );
+ALTER TABLE notification_history
+    -- The window that is taken in part, and Apple's token of its next page.
+    ADD COLUMN IF NOT EXISTS page_from timestamptz,
+    ADD COLUMN IF NOT EXISTS page_to timestamptz,
+    ADD COLUMN IF NOT EXISTS page_token text COLLATE "C";
 COMMENT ON TABLE notification_history IS
     'How far Apple''s notification history of each app was asked for: what Apple tried to send before taken_until is durable here. Whoever asks has it leased. A notification that kills the process again and again is found by taking one at a time.';
 
@@ -1175,6 +1180,6 @@ CREATE TABLE IF NOT EXISTS console_changes (
 COMMENT ON TABLE console_changes IS
     'Who changed what with the console: entered before the change is begun, and ended with what came of it. Never deleted.';
 
-INSERT INTO schema_version AS known (version) VALUES (7)
+INSERT INTO schema_version AS known (version) VALUES (8)
 ON CONFLICT (only_row) DO UPDATE SET version = excluded.version, applied_at = now()
     WHERE known.version < excluded.version;

@@ -23,6 +23,8 @@ enum CrashPoint: String, CaseIterable {
     case refundPublished
     /// What Apple answered about a subscription is durable.
     case subscriptionSettled
+    /// A page of Apple's notification history is durable, and the place behind it; there is another.
+    case historyPageTaken
     // Of purchases that Apple told of.
     case delivered
     case deliveryPublished
@@ -31,8 +33,8 @@ enum CrashPoint: String, CaseIterable {
     case consumptionTold
 
     private static let others: Set<CrashPoint> = [
-        .refunded, .refundPublished, .subscriptionSettled, .delivered, .deliveryPublished, .finishTold,
-        .consumptionTold,
+        .refunded, .refundPublished, .subscriptionSettled, .historyPageTaken, .delivered, .deliveryPublished,
+        .finishTold, .consumptionTold,
     ]
     static let ofSubmissions = allCases.filter { !others.contains($0) }
 

@@ -10,10 +10,11 @@ struct HistoryPlaceTests {
     private static let scope = HistoryScope(bundleID: Sample.bundle, environment: .production)
 
     private func advance(
-        _ place: HistoryPlace, to time: Timestamp?, in database: LedgerDatabase
+        _ place: HistoryPlace, to time: Timestamp, in database: LedgerDatabase
     ) async throws -> HistoryPlace? {
         let places = PostgresHistoryPlaces(pool: database.pool)
-        guard case .moved(let moved) = try await places.advance(place, to: time, behind: [], seconds: 90) else {
+        guard case .moved(let moved) = try await places.advance(place, to: .windowEnd(time), behind: [], seconds: 90)
+        else {
             return nil
         }
         return moved
@@ -27,10 +28,13 @@ struct HistoryPlaceTests {
         let other = DatabaseHistory("another timeline")
         let place = try #require(try await places.lease(Self.scope, survived: nil, seconds: 60))
         for effects in [[other], [here, other]] as [Set<DatabaseHistory>] {
-            #expect(try await places.advance(place, to: Sample.noon, behind: effects, seconds: 90) == .otherDatabase)
+            #expect(
+                try await places.advance(place, to: .windowEnd(Sample.noon), behind: effects, seconds: 90)
+                    == .otherDatabase)
         }
         #expect(try await database.number("SELECT count(*) FROM notification_history WHERE taken_until IS NULL") == 1)
-        guard case .moved = try await places.advance(place, to: Sample.noon, behind: [here], seconds: 90) else {
+        guard case .moved = try await places.advance(place, to: .windowEnd(Sample.noon), behind: [here], seconds: 90)
+        else {
             Issue.record("it did not move")
             return
         }
@@ -48,7 +52,7 @@ struct HistoryPlaceTests {
         let moved = try #require(try await advance(first, to: Sample.noon, in: database))
         #expect(moved.takenUntil == Sample.noon)
         // The lease is another by now.
-        #expect(try await places.advance(first, to: Sample.noon, behind: [], seconds: 90) == .lost)
+        #expect(try await places.advance(first, to: .windowEnd(Sample.noon), behind: [], seconds: 90) == .lost)
         let back = try #require(try await advance(moved, to: Sample.noon.adding(milliseconds: -5), in: database))
         #expect(back.takenUntil == Sample.noon)
         try await places.release(back, dueAfterSeconds: 0)
@@ -56,6 +60,63 @@ struct HistoryPlaceTests {
         #expect(second.takenUntil == Sample.noon)
         try await places.release(second, dueAfterSeconds: 600)
         #expect(try await places.lease(Self.scope, survived: nil, seconds: 60) == nil)
+    }
+}
+
+@Suite("Windows of a notification history that are taken in part")
+struct HistoryPageTests {
+    private static let scope = HistoryScope(bundleID: Sample.bundle, environment: .production)
+
+    @Test(
+        "whoever is next goes on with the page that was to come, whether the last one died or ended; a window's end forgets it"
+    )
+    func goesOn() async throws {
+        let database = try await LedgerDatabase()
+        let places = PostgresHistoryPlaces(pool: database.pool)
+        let expire = "UPDATE notification_history SET leased_until = '-infinity'"
+        var place = try #require(try await places.lease(Self.scope, survived: nil, seconds: 60))
+        #expect(place.unfinished == nil)
+        let window = try #require(place.window(from: place.now.adding(milliseconds: -60_000)))
+        for (number, ends) in [true, false].enumerated() {
+            let page = HistoryPage(window: window, token: "page \(number)")
+            guard case .moved(let moved) = try await places.advance(place, to: .page(page), behind: [], seconds: 60)
+            else {
+                Issue.record("it did not move")
+                return
+            }
+            if ends {
+                try await places.release(moved, dueAfterSeconds: 0)
+            } else {
+                try await database.run(expire)
+            }
+            place = try #require(try await places.lease(Self.scope, survived: nil, seconds: 60))
+            #expect(place.unfinished == page && place.takenUntil == nil)
+        }
+        _ = try await places.advance(place, to: .windowEnd(window.to), behind: [], seconds: 60)
+        try await database.run(expire)
+        let last = try #require(try await places.lease(Self.scope, survived: nil, seconds: 60))
+        #expect(last.page == nil && last.takenUntil == window.to)
+    }
+
+    @Test(
+        "a page is not gone on with where Apple no longer keeps its window, the clock was ahead, or the place has passed it"
+    )
+    func outdated() {
+        let now = Sample.noon
+        let day: Int64 = 86_400_000
+        func place(_ from: Int64, _ to: Int64, takenUntil: Int64? = nil) -> HistoryPlace {
+            var place = HistoryPlace(
+                scope: Self.scope, takenUntil: takenUntil.map(now.adding(milliseconds:)), now: now, lease: 0)
+            let window = NotificationHistoryWindow(
+                from: now.adding(milliseconds: from), to: now.adding(milliseconds: to))
+            place.page = HistoryPage(window: window, token: "a")
+            return place
+        }
+        #expect(place(-179 * day - 1000, -178 * day).unfinished != nil)
+        #expect(place(-180 * day, -178 * day).unfinished == nil)
+        #expect(place(-day, 3_600_000).unfinished == nil)
+        #expect(place(-day, -1000, takenUntil: -day + 3_600_000).unfinished != nil)
+        #expect(place(-day, -1000, takenUntil: -day + 3_600_001).unfinished == nil)
     }
 }
 
@@ -72,24 +133,33 @@ struct SuspectNotificationTests {
         }
     }
 
-    @Test("leases without progress are counted, and a window that is done or an ended lease starts anew")
+    @Test(
+        "leases without progress are counted, and a page that is taken, the end of a window or an ended lease starts anew"
+    )
     func starts() async throws {
         let database = try await LedgerDatabase()
         let places = PostgresHistoryPlaces(pool: database.pool)
         for start in 1...3 {
             let place = try #require(try await places.lease(Self.scope, survived: nil, seconds: 60))
             #expect(place.starts == start)
-            // A page within a window is no progress: it is asked for again.
-            #expect(try await places.advance(place, to: nil, behind: [], seconds: 60) != .lost)
             try await expire(database)
         }
         let fourth = try #require(try await places.lease(Self.scope, survived: nil, seconds: 60))
         #expect(fourth.starts == 4)
-        _ = try await places.advance(fourth, to: Sample.noon, behind: [], seconds: 60)
+        _ = try await places.advance(fourth, to: .windowEnd(Sample.noon), behind: [], seconds: 60)
         try await expire(database)
         let fifth = try #require(try await places.lease(Self.scope, survived: nil, seconds: 60))
         #expect(fifth.starts == 1)
-        try await places.release(fifth, dueAfterSeconds: 0)
+        let window = NotificationHistoryWindow(from: Sample.noon, to: Sample.noon.adding(milliseconds: 1000))
+        let page = HistoryPage(window: window, token: "a")
+        guard case .moved(let moved) = try await places.advance(fifth, to: .page(page), behind: [], seconds: 60) else {
+            Issue.record("it did not move")
+            return
+        }
+        try await expire(database)
+        let sixth = try #require(try await places.lease(Self.scope, survived: nil, seconds: 60))
+        #expect(sixth.starts == 1 && moved.page == page)
+        try await places.release(sixth, dueAfterSeconds: 0)
         #expect(try await places.lease(Self.scope, survived: nil, seconds: 60)?.starts == 1)
     }
 

@@ -31,7 +31,9 @@ public struct HistoryPlace: Sendable, Equatable {
     public let now: Timestamp
     /// What tells this lease from a later one.
     public var lease: Int64
-    /// Leases since the place last moved, this one included, without those that were ended: each may be a death.
+    /// Where a window is taken in part: its next page.
+    public var page: HistoryPage?
+    /// Leases since a page was last taken, this one included, without those that were ended: each may be a death.
     public var starts = 1
     /// The one during which the process died last, and how often it did.
     public var culprit: Culprit?
@@ -44,6 +46,26 @@ public struct HistoryPlace: Sendable, Equatable {
         self.now = now
         self.lease = lease
     }
+}
+
+/// A page of a window: everything before it is durable.
+public struct HistoryPage: Sendable, Equatable {
+    public let window: NotificationHistoryWindow
+    /// Apple's `paginationToken`. It is of use with this window only, and ends some time.
+    public let token: String
+
+    public init(window: NotificationHistoryWindow, token: String) {
+        self.window = window
+        self.token = token
+    }
+}
+
+/// How far a place is to move.
+public enum HistoryStep: Sendable, Equatable {
+    /// To a further page of its window.
+    case page(HistoryPage)
+    /// Behind a window that ends then.
+    case windowEnd(Timestamp)
 }
 
 /// What became of a place that was to move.
@@ -61,9 +83,9 @@ public protocol HistoryPlaces: Sendable {
     /// - Parameter survived: what this process took by itself last: it did not die of it.
     func lease(_ scope: HistoryScope, survived: Digest256?, seconds: Double) async throws -> HistoryPlace?
     /// Moves it, and makes the lease longer.
-    /// - Parameter effects: of the databases that took what was told before `time`: it moves in no other.
+    /// - Parameter effects: of the databases that took what was told before `step`: it moves in no other.
     func advance(
-        _ place: HistoryPlace, to time: Timestamp?, behind effects: Set<DatabaseHistory>, seconds: Double
+        _ place: HistoryPlace, to step: HistoryStep, behind effects: Set<DatabaseHistory>, seconds: Double
     ) async throws -> HistoryMove
     /// Before a notification is taken with nothing else in flight; makes the lease longer. Nil where that is over.
     func suspect(_ name: Digest256, _ place: HistoryPlace, seconds: Double) async throws -> HistoryPlace?
@@ -76,7 +98,7 @@ public protocol HistoryPlaces: Sendable {
 extension HistoryPlace {
     /// Asked for again at each round: Apple lists some a while after it tried to send them.
     static let overlapMilliseconds: Int64 = 3_600_000
-    /// Of one window: what a kill makes to be asked for again. Where little comes a window is longer, so that a month in
+    /// Of one window. Where little comes a window is longer, so that a month in
     /// which nothing happened is not asked for in a hundred questions.
     static let windowMilliseconds: Int64 = 6 * 3_600_000
     static let longestWindowMilliseconds: Int64 = 7 * 86_400_000
@@ -97,6 +119,19 @@ extension HistoryPlace {
             return Timestamp(milliseconds: now.milliseconds - min(Int64(days), longest) * Self.dayMilliseconds)
         }
         return Timestamp(milliseconds: max(takenUntil.milliseconds - Self.overlapMilliseconds, earliest))
+    }
+
+    /// The page to go on with where a window was left in part; nil where a round begins with a window.
+    public var unfinished: HistoryPage? {
+        // Half of the day that is left to what Apple keeps: the window began a while ago.
+        let longest = Self.longestDays(in: scope.environment) * Self.dayMilliseconds + Self.dayMilliseconds / 2
+        guard let page, page.window.from.milliseconds >= now.milliseconds - longest,
+            // One that ends ahead of the clock was written while that was ahead.
+            page.window.to.milliseconds <= now.milliseconds + Self.toleranceMilliseconds
+        else { return nil }
+        // Another version moved the place since.
+        guard let takenUntil else { return page }
+        return page.window.from.milliseconds >= takenUntil.milliseconds - Self.overlapMilliseconds ? page : nil
     }
 
     /// The window that begins at `from`; nil where the round is at its end.

@@ -38,6 +38,7 @@ public struct PostgresHistoryPlaces: HistoryPlaces {
             place.culprit = rows.bytes(0, culprit).map {
                 HistoryPlace.Culprit(name: Digest256(bytes: $0), deaths: Int(rows.int4(0, deaths) ?? 0))
             }
+            place.page = try rows.historyPage(0)
             place.setAside = Set(
                 (rows.byteaArray(0, setAside) ?? []).compactMap { $0.map { Digest256(bytes: $0) } })
             return place
@@ -45,24 +46,32 @@ public struct PostgresHistoryPlaces: HistoryPlaces {
     }
 
     public func advance(
-        _ place: HistoryPlace, to time: Timestamp?, behind effects: Set<DatabaseHistory>, seconds: Double
+        _ place: HistoryPlace, to step: HistoryStep, behind effects: Set<DatabaseHistory>, seconds: Double
     ) async throws -> HistoryMove {
         try await pool.run { session in
             try session.transaction { session in
                 let history = try DatabaseHistory.read(in: session)
                 guard effects.isSubset(of: [history]) else { return .otherDatabase }
+                let (end, page) =
+                    switch step {
+                    case .page(let page): (nil as Timestamp?, page as HistoryPage?)
+                    case .windowEnd(let time): (time, nil)
+                    }
                 let rows = try session.execute(
                     Self.moving,
                     [
                         .text(place.scope.bundleID.text), .text(place.scope.environment.rawValue),
                         .timestamptz(unixMicroseconds: place.lease),
-                        .timestamptz(unixMicroseconds: time?.microseconds), .float8(seconds),
+                        .timestamptz(unixMicroseconds: end?.microseconds), .float8(seconds),
+                        .timestamptz(unixMicroseconds: page?.window.from.microseconds),
+                        .timestamptz(unixMicroseconds: page?.window.to.microseconds), .text(page?.token),
                     ])
                 let (taken, lease) = (try rows.column("taken_until"), try rows.column("leased_until"))
                 guard rows.count == 1, let until = rows.timestampMicroseconds(0, lease) else { return .lost }
                 var moved = place
                 moved.lease = until
                 moved.takenUntil = rows.timestamp(0, taken)
+                moved.page = page
                 return .moved(moved)
             }
         }
@@ -104,5 +113,16 @@ public struct PostgresHistoryPlaces: HistoryPlaces {
                     .timestamptz(unixMicroseconds: place.lease), .float8(seconds),
                 ])
         }
+    }
+}
+
+extension PostgresRows {
+    /// Nil where no window was left in part.
+    fileprivate func historyPage(_ row: Int) throws -> HistoryPage? {
+        let (from, to) = (try column("page_from"), try column("page_to"))
+        guard let from = timestamp(row, from), let to = timestamp(row, to),
+            let token = text(row, try column("page_token"))
+        else { return nil }
+        return HistoryPage(window: NotificationHistoryWindow(from: from, to: to), token: token)
     }
 }

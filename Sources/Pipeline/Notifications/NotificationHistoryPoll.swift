@@ -23,8 +23,8 @@ public struct NotificationHistorySource: Sendable {
 
 /// Asks Apple what it tried to tell: what never reached the topic has the same effect as if it had.
 ///
-/// The place moves behind what is durable, and only in the database that has it: a fail-over may lose the last effects, and
-/// with them nothing that was written before. A page that is asked for again changes nothing.
+/// The place moves behind what is durable, a page at a time, and only in the database that has it: a fail-over may lose the last
+/// effects, and with them nothing that was written before. A page that is asked for again changes nothing.
 struct NotificationHistoryPoll: Sendable {
     /// Between two looks for histories that are due.
     private static let lookSeconds = 5.0
@@ -115,36 +115,46 @@ struct NotificationHistoryPoll: Sendable {
 
     /// From where the place is to now, a window after the other.
     private func take(_ place: inout HistoryPlace, _ context: StoreQueryContext) async throws -> Ending {
+        var unfinished = place.unfinished
         var from = place.start(days: source.days)
         var sparse = 0
-        while let window = place.window(from: from, sparse: sparse) {
+        while let window = unfinished?.window ?? place.window(from: from, sparse: sparse) {
+            // Behind what another reader took, until that is answered.
+            var resumed = unfinished?.token
             var page: String?
+            unfinished = nil
             var effects: Set<DatabaseHistory> = []
             sparse += 1
             for _ in 0..<Self.maximumPages {
                 if Task.isCancelled { throw Abandoned() }
-                switch await source.queries.notificationHistory(window, page: page, context) {
+                switch await source.queries.notificationHistory(window, page: resumed ?? page, context) {
                 case .answered(let answer):
                     guard let taken = try await enter(answer.bodies, &place) else { return .lost }
                     effects.formUnion(taken)
+                    resumed = nil
                     page = answer.next
                     if page != nil { sparse = 0 }
                 case .notFound: return .trouble(words(context, "Apple knows no such app"))
+                case .refused where resumed != nil:
+                    // A token ends some time: the window is asked for from its beginning.
+                    resumed = nil
+                    continue
                 case .refused(Self.noAddressCode):
                     return .trouble(words(context, "no notification address is set in App Store Connect (4040007)"))
                 case .refused(let code): return .trouble(words(context, "Apple refuses the question: \(code)"))
                 case .trouble: return .trouble(words(context, "Apple does not answer"))
                 case .blocked: return .trouble(words(context, "Apple does not take our credentials"))
                 }
-                let reached = page == nil ? window.to : nil
-                switch try await source.places.advance(
-                    place, to: reached, behind: effects, seconds: Self.leaseSeconds)
-                {
-                case .moved(let moved): place = moved
+                let step: HistoryStep =
+                    page.map { .page(HistoryPage(window: window, token: $0)) } ?? .windowEnd(window.to)
+                switch try await source.places.advance(place, to: step, behind: effects, seconds: Self.leaseSeconds) {
+                case .moved(let moved):
+                    place = moved
+                    if page != nil { CrashPoint.historyPageTaken.reached() }
                 case .lost: return .lost
                 case .otherDatabase:
                     return .trouble(
-                        words(context, "the database has become another one: the window is asked for again"))
+                        words(context, "the database has become another one: the window goes on where that one has it"))
                 }
                 if page == nil { break }
             }
@@ -184,16 +194,6 @@ struct NotificationHistoryPoll: Sendable {
         let history = try await worker.work(on: bodies.map(received))
         deadLetters.add(useless)
         return Set([history].compactMap(\.self))
-    }
-
-    /// What is no use is a dead letter once.
-    func work(on bodies: [[UInt8]]) async throws {
-        let useless = Set(bodies.filter(isUseless).map(NotificationName.digest))
-        let told = deadLetters.known(of: useless)
-        let bodies = bodies.filter { told.isEmpty || !told.contains(NotificationName.digest(of: $0)) }
-        guard !bodies.isEmpty else { return }
-        _ = try await worker.work(on: bodies.map(received))
-        deadLetters.add(useless)
     }
 
     /// No record brought it.

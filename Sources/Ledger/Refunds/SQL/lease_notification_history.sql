@@ -13,4 +13,5 @@ SET leased_until = excluded.leased_until, starts = known.starts + 1, suspect = N
     END
 WHERE known.leased_until NOT BETWEEN now() AND now() + interval '10 minutes'
     AND known.due_at NOT BETWEEN now() AND now() + make_interval(secs => $4)
-RETURNING taken_until, leased_until, starts, culprit, culprit_deaths, set_aside, now() AS read_at;
+RETURNING taken_until, leased_until, starts, culprit, culprit_deaths, set_aside, page_from, page_to, page_token,
+    now() AS read_at;

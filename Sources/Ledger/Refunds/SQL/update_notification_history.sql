@@ -1,10 +1,12 @@
--- Moves the place under its lease, and makes that longer. $1 bundle; $2 environment; $3 the lease; $4 the place, or null;
--- $5 seconds. A place that was written while the clock was ahead goes back
+-- Moves the place under its lease, and makes that longer. $1 bundle; $2 environment; $3 the lease; $4 the place, or null where a
+-- window goes on; $5 seconds; $6, $7, $8 that window and its next page, or null. A place that was written while the clock was
+-- ahead goes back
 UPDATE notification_history
 SET taken_until = CASE
         WHEN taken_until > now() + interval '10 minutes' THEN coalesce($4, taken_until)
         ELSE greatest(taken_until, $4)
-    END, starts = CASE WHEN $4 IS NULL THEN starts ELSE 0 END,
-    leased_until = now() + make_interval(secs => $5)
+    END, starts = 0,
+    leased_until = now() + make_interval(secs => $5),
+    page_from = $6, page_to = $7, page_token = $8
 WHERE bundle_id = $1 AND environment = $2 AND leased_until = $3
 RETURNING taken_until, leased_until;
