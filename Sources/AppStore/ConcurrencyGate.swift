@@ -79,7 +79,8 @@ public final class ConcurrencyGate: Sendable {
     /// Those of the kinds that have waited since before `time` get no permit any more.
     public func dismiss(_ kinds: [RequestKind], waitingSince time: Double) {
         let (dismissed, admitted) = state.withLock { state in
-            (state.waiters.takeFirst(kinds) { $0.since < time }, state.admit())
+            let dismissed = state.waiters.takeFirst(kinds) { $0.since < time }
+            return (dismissed, dismissed.isEmpty ? [] : state.admit())
         }
         for waiter in dismissed { waiter.continuation.resume(returning: false) }
         for waiter in admitted { waiter.continuation.resume(returning: true) }

@@ -9,35 +9,48 @@ public struct RequestQueue<Element> {
 
     public init() {}
 
-    public var count: Int { lines.reduce(0) { $0 + $1.count } }
-    public var isEmpty: Bool { lines.allSatisfy { $0.count == 0 } }
-    /// Of submissions.
-    public var hasFresh: Bool { lines[0].count + lines[1].count > 0 }
-    /// Of submissions.
-    public var hasProven: Bool { lines[0].count + lines[2].count > 0 }
-    /// Anything that has not failed before.
-    public var hasFirst: Bool { hasFresh || lines[4].count + lines[6].count > 0 }
-    public var hasDeferrable: Bool { lines.dropFirst(2).contains { $0.count > 0 } }
-    /// What receiptd asks by itself.
-    public var ownCount: Int { lines.dropFirst(RequestKind.submissions.count).reduce(0) { $0 + $1.count } }
+    /// Those of which any waits. Looked at for each request: a look at every line would cost more than the request's turn.
+    private(set) var kinds: RequestKindSet = []
 
-    public func isWaiting(_ kind: RequestKind) -> Bool { lines[kind.index].count > 0 }
+    public var count: Int { kinds.isEmpty ? 0 : lines.reduce(0) { $0 + $1.count } }
+    public var isEmpty: Bool { kinds.isEmpty }
+    /// Of submissions.
+    public var hasFresh: Bool { kinds.overlaps(.fresh) }
+    /// Of submissions.
+    public var hasProven: Bool { kinds.overlaps(.proven) }
+    /// Anything that has not failed before.
+    public var hasFirst: Bool { kinds.overlaps(.first) }
+    public var hasDeferrable: Bool { kinds.overlaps(.deferrable) }
+    /// What receiptd asks by itself.
+    public var ownCount: Int {
+        kinds.overlaps(.own) ? lines.dropFirst(RequestKind.submissions.count).reduce(0) { $0 + $1.count } : 0
+    }
+
+    public func isWaiting(_ kind: RequestKind) -> Bool { kinds.contains(kind) }
 
     public mutating func append(_ element: Element, _ kind: RequestKind) {
-        if lines[kind.index].count == 0 { nextTurns[kind.index] = max(nextTurns[kind.index], clock) }
+        if !kinds.contains(kind) { nextTurns[kind.index] = max(nextTurns[kind.index], clock) }
         lines[kind.index].append(element)
+        update(kind.index)
+    }
+
+    private mutating func update(_ index: Int) {
+        let kind = RequestKindSet(rawValue: 1 << UInt8(index))
+        if lines[index].count > 0 { kinds.formUnion(kind) } else { kinds.subtract(kind) }
     }
 
     /// The kind whose turn it is, of those that may go: one of the background only where no other may.
     public func next(where mayGo: (RequestKind) -> Bool = { _ in true }) -> RequestKind? {
-        next(inBackground: false, where: mayGo) ?? next(inBackground: true, where: mayGo)
+        guard !kinds.isEmpty else { return nil }
+        return next(of: kinds.subtracting(.background), where: mayGo)
+            ?? next(of: kinds.intersection(.background), where: mayGo)
     }
 
-    private func next(inBackground: Bool, where mayGo: (RequestKind) -> Bool) -> RequestKind? {
+    private func next(of kinds: RequestKindSet, where mayGo: (RequestKind) -> Bool) -> RequestKind? {
         var best: RequestKind?
-        for kind in RequestKind.all
-        where lines[kind.index].count > 0 && (kind.work == .background) == inBackground {
-            if let best, nextTurns[best.index] <= nextTurns[kind.index] { continue }
+        for index in kinds.indexes {
+            if let best, nextTurns[best.index] <= nextTurns[index] { continue }
+            let kind = RequestKind.all[index]
             if mayGo(kind) { best = kind }
         }
         return best
@@ -49,6 +62,7 @@ public struct RequestQueue<Element> {
     public mutating func take(_ kind: RequestKind, newest: Bool = false) -> Element? {
         let taken = newest ? lines[kind.index].popLast() : lines[kind.index].popFirst()
         guard let element = taken else { return nil }
+        update(kind.index)
         clock = max(clock, nextTurns[kind.index])
         nextTurns[kind.index] += 1 / kind.turns
         return element
@@ -61,13 +75,16 @@ public struct RequestQueue<Element> {
             while let first = lines[kind.index].first, condition(first) {
                 if let element = lines[kind.index].popFirst() { taken.append(element) }
             }
+            update(kind.index)
         }
         return taken
     }
 
     public mutating func remove(where condition: (Element) -> Bool) -> Element? {
-        for index in lines.indices {
-            if let element = lines[index].remove(where: condition) { return element }
+        for index in kinds.indexes {
+            guard let element = lines[index].remove(where: condition) else { continue }
+            update(index)
+            return element
         }
         return nil
     }

@@ -8,41 +8,39 @@ public struct RequestShares: Sendable {
     /// After so many requests in a row that are not proven, no place is kept free for proven ones.
     static let provenIsRareAfter = 500
 
-    private var underWay = RequestKind.all.map { _ in 0 }
+    public private(set) var total = 0
+    private var deferrable = 0
+    private var notProven = 0
     private var sinceProven = Self.provenIsRareAfter
 
     public init() {}
-
-    public var total: Int { underWay.reduce(0, +) }
 
     /// Whether one more of the kind may go.
     public func admits<Element>(_ kind: RequestKind, beside waiting: RequestQueue<Element>, limit: Int) -> Bool {
         guard total < limit else { return false }
         if !kind.isProven, notProven >= mostNotProven(beside: waiting, limit: limit) { return false }
         if kind.isFresh { return true }
-        if kind.work == .background,
-            RequestKind.all.contains(where: { $0.work != .background && waiting.isWaiting($0) })
-        {
-            return false
-        }
+        if kind.work == .background, !waiting.kinds.isSubset(of: .background) { return false }
         // Fresh ones that may not go themselves do not hold back others.
-        let isFreshWaiting = RequestKind.all.contains { other in
-            other.isFresh && waiting.isWaiting(other)
-                && (other.isProven || notProven < mostNotProven(beside: waiting, limit: limit))
-        }
+        let isFreshWaiting =
+            waiting.kinds.overlaps(.freshAndProven)
+            || waiting.hasFresh && notProven < mostNotProven(beside: waiting, limit: limit)
         return deferrable < (isFreshWaiting ? Self.fifth(of: limit) : max(1, limit / 2))
     }
 
     public mutating func began(_ kind: RequestKind) {
-        underWay[kind.index] += 1
+        count(kind, 1)
         guard kind.work == .submission else { return }
         sinceProven = kind.isProven ? 0 : min(sinceProven + 1, Self.provenIsRareAfter)
     }
 
-    public mutating func ended(_ kind: RequestKind) { underWay[kind.index] -= 1 }
+    public mutating func ended(_ kind: RequestKind) { count(kind, -1) }
 
-    private var deferrable: Int { underWay.dropFirst(2).reduce(0, +) }
-    private var notProven: Int { underWay[1] + underWay[3] }
+    private mutating func count(_ kind: RequestKind, _ change: Int) {
+        total += change
+        if !kind.isFresh { deferrable += change }
+        if !kind.isProven { notProven += change }
+    }
 
     private func mostNotProven<Element>(beside waiting: RequestQueue<Element>, limit: Int) -> Int {
         if waiting.hasProven { return Self.fifth(of: limit) }

@@ -8,6 +8,7 @@ struct RunCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "run", abstract: "The worker, until SIGTERM or SIGINT.")
 
+    private static let arenas: Int32 = 4
     /// Bytes from which an allocation goes back to the system when it is freed, and of free memory at the heap's end.
     private static let mapThreshold: Int32 = 128 * 1024
     private static let trimThreshold: Int32 = 1024 * 1024
@@ -19,8 +20,8 @@ struct RunCommand: OperatorCommand {
     @OptionGroup var options: SettingsOptions
 
     func run(_ settings: Settings) async throws {
-        // glibc would keep an arena for each thread, most of them half empty.
-        mallopt(M_ARENA_MAX, 2)
+        // glibc would keep an arena for each thread, most of them half empty; with two, threads wait for one another.
+        mallopt(M_ARENA_MAX, Self.arenas)
         // It would also keep what a backlog took: freed fetches of megabytes go back to the system at once.
         mallopt(M_MMAP_THRESHOLD, Self.mapThreshold)
         mallopt(M_TRIM_THRESHOLD, Self.trimThreshold)

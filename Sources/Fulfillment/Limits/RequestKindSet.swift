@@ -1,0 +1,33 @@
+/// Some of the kinds of requests: a bit for each, at its place in `RequestKind.all`.
+struct RequestKindSet: OptionSet, Sendable {
+    let rawValue: UInt8
+
+    init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    init(_ kinds: some Sequence<RequestKind>) {
+        rawValue = kinds.reduce(0) { $0 | 1 << UInt8($1.index) }
+    }
+
+    static let fresh = Self(RequestKind.all.filter(\.isFresh))
+    static let freshAndProven = Self(RequestKind.all.filter { $0.isFresh && $0.isProven })
+    /// Of submissions.
+    static let proven = Self(RequestKind.submissions.filter(\.isProven))
+    /// Anything that has not failed before.
+    static let first = Self(RequestKind.all.filter(\.isFirst))
+    static let deferrable = Self(RequestKind.deferrable)
+    static let own = Self(RequestKind.own)
+    static let background = Self(RequestKind.all.filter { $0.work == .background })
+
+    /// Places in `RequestKind.all`, in order.
+    var indexes: some Sequence<Int> {
+        sequence(state: rawValue) { bits -> Int? in
+            guard bits != 0 else { return nil }
+            defer { bits &= bits - 1 }
+            return bits.trailingZeroBitCount
+        }
+    }
+
+    func contains(_ kind: RequestKind) -> Bool { rawValue & 1 << UInt8(kind.index) != 0 }
+
+    func overlaps(_ other: Self) -> Bool { rawValue & other.rawValue != 0 }
+}
