@@ -25,6 +25,9 @@ final class BenchParts {
         let description: String
     }
 
+    /// What the in-process broker wants.
+    static let kafkaProperties = "session.timeout.ms=4000;heartbeat.interval.ms=500"
+
     let outcomes: OutcomeStream
     private let broker: MockCluster
     let postgres: EmbeddedPostgres
@@ -73,7 +76,7 @@ final class BenchParts {
             "KAFKA_BOOTSTRAP_SERVERS": broker.bootstrapServers,
             // The in-process broker answers a fetch that found nothing only after its wait, whatever comes meanwhile: a
             // real one answers at once. Short, so that the figures are the worker's.
-            "KAFKA_PROPERTIES": "session.timeout.ms=4000;heartbeat.interval.ms=500;fetch.wait.max.ms=5",
+            "KAFKA_PROPERTIES": "\(Self.kafkaProperties);fetch.wait.max.ms=5",
             "DATABASE_URL": postgres.uri,
             "APPLE_VERIFY_RECEIPT_PRODUCTION_URL": "http://127.0.0.1:\(applePort)/production/verifyReceipt",
             "APPLE_VERIFY_RECEIPT_SANDBOX_URL": "http://127.0.0.1:\(applePort)/sandbox/verifyReceipt",
