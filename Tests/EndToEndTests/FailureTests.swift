@@ -57,6 +57,25 @@ extension EndToEnd {
         }
     }
 
+    @Test("a worker that may not count traffic for the console decides and stops as ever, and says so")
+    func uncountedTraffic() async throws {
+        try await Testbed.run { bed in
+            let role = try await makeRole(in: bed)
+            try await bed.run("REVOKE ALL ON traffic_minutes, traffic_hours FROM \(role.name)")
+            let worker = try bed.startWorker(["DATABASE_URL": role.uri])
+            let plan = Plan.genuine(count: 6, players: 6)
+            try await bed.submit(plan.records)
+            try await bed.settle(plan)
+            #expect(await worker.isReady())
+            // They are written each minute, and at the end.
+            worker.process.terminate()
+            #expect(try await worker.ending() == 0)
+            let told = worker.log.split(separator: "\n").filter { $0.contains(#""part":"traffic""#) }
+            #expect(told.contains { $0.contains(#""sql_state":"42501""#) }, "\(told)")
+            try await bed.run("DROP OWNED BY \(role.name)")
+        }
+    }
+
     @Test(
         "without Kafka a worker is not ready, its lag stays told, and it comes back by itself", .onlyInProcessBroker)
     func kafkaAway() async throws {

@@ -1,4 +1,5 @@
 import AppStoreSimulation
+import EmbeddedPostgres
 import Foundation
 import Fulfillment
 import Kafka
@@ -196,6 +197,31 @@ struct ConsoleTests {
             #expect(try await anybody.get("/held").status == 200)
             #expect(try await anybody.get("/confirm?change=release").status == 403)
             #expect(try await anybody.post("/change", ["change": "release"]).status == 403)
+        }
+    }
+
+    @Test("while PostgreSQL is away every view says so, nothing is changed, and whoever was signed in goes on afterwards")
+    func databaseAway() async throws {
+        try await ParkingBed.run { bed in
+            try await bed.kill(Self.fill(bed))
+            let port = try await Self.start(in: bed)
+            let ann = try await ConsoleClient.signedIn(port: port, "ann", "a right: password")
+            let confirm = "/confirm?change=release&id=9910"
+            let server = try #require(bed.parts.postgres)
+            try await blocking { server.stopServer(crashing: true) }
+            for path in ["/", "/held", "/parked", "/search?q=p-granted", "/changes", confirm] {
+                let answer = try await ann.get(path)
+                #expect(answer.status == 503 && answer.body.contains("PostgreSQL does not answer"), "\(path)")
+            }
+            #expect(try await ann.get("/livez").status == 200)
+            try await eventually("/readyz says it") { try await ann.get("/readyz").status == 503 }
+            try await blocking { try server.restart() }
+            try await eventually("the views are back") { try await ann.get("/held").status == 200 }
+            try await eventually("/readyz says it") { try await ann.get("/readyz").status == 200 }
+            try await bed.until("nothing was changed") {
+                (try? await bed.number("SELECT count(*) FROM holds WHERE released_at IS NULL")) == 3
+            }
+            #expect(try await ann.confirm(confirm).body.contains("1 released"))
         }
     }
 }
