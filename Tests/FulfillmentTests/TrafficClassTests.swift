@@ -12,25 +12,31 @@ struct TrafficClassTests {
             occurredAt: Sample.recordTime, value: [])
     }
 
-    static let rejections: [(Reason, Bool, TrafficClass)] = [
-        (.foreignApp, true, .foreign), (.foreignApp, false, .foreign),
-        (.malformedReceipt, true, .junk), (.malformedReceipt, false, .unverifiable),
-        (.malformedSubmission, true, .junk),
-        (.unauthenticReceipt, true, .forged), (.unauthenticReceipt, false, .unverifiable),
-        (.accountNotFound, false, .unverifiable), (.refusedByApple, false, .unverifiable),
-        (.alreadyGranted, false, .repeated), (.ownedByOtherPlayer, false, .repeated),
-        (.noPurchase, false, .other), (.cancelled, false, .other), (.unknownApp, true, .junk),
-        (.sandboxNotAllowed, true, .other),
+    static let rejections: [(Reason, AnswerOrigin, TrafficClass)] = [
+        (.foreignApp, .local, .foreign), (.foreignApp, .decided, .foreign),
+        (.malformedReceipt, .local, .junk), (.malformedReceipt, .decided, .unverifiable),
+        (.malformedSubmission, .local, .junk),
+        (.unauthenticReceipt, .local, .forged), (.unauthenticReceipt, .decided, .unverifiable),
+        (.accountNotFound, .decided, .unverifiable), (.refusedByApple, .decided, .unverifiable),
+        (.alreadyGranted, .decided, .repeated), (.ownedByOtherPlayer, .decided, .repeated),
+        (.noPurchase, .decided, .other), (.cancelled, .decided, .other), (.unknownApp, .local, .junk),
+        (.sandboxNotAllowed, .local, .other),
     ]
 
     @Test("each rejection is of one class, by its reason and by who found it", arguments: rejections)
-    func rejected(reason: Reason, isLocal: Bool, expected: TrafficClass) {
-        #expect(TrafficClass([event(reason)], isLocal: isLocal) == expected)
+    func rejected(reason: Reason, origin: AnswerOrigin, expected: TrafficClass) {
+        #expect(TrafficClass([event(reason)], origin) == expected)
     }
 
     @Test("what was granted or is held is genuine, whatever else was refused with it")
     func genuine() {
-        #expect(TrafficClass([event(.unknownProduct, .held)], isLocal: false) == .genuine)
-        #expect(TrafficClass([event(.unknownProduct, .granted), event(.cancelled)], isLocal: false) == .genuine)
+        #expect(TrafficClass([event(.unknownProduct, .held)], .decided) == .genuine)
+        #expect(TrafficClass([event(.unknownProduct, .granted), event(.cancelled)], .decided) == .genuine)
+    }
+
+    @Test("an answer that is recalled is repeated, whatever it was")
+    func recalled() {
+        #expect(TrafficClass([event(.unknownProduct, .granted)], .recalled) == .repeated)
+        #expect(TrafficClass([event(.foreignApp)], .recalled) == .repeated)
     }
 }

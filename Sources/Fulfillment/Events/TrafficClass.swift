@@ -1,9 +1,18 @@
+/// Where the answer to a submission comes from.
+public enum AnswerOrigin: Sendable {
+    case decided
+    /// Decided without asking anyone.
+    case local
+    /// An earlier answer, published again.
+    case recalled
+}
+
 /// What an answered submission was, as operators sort their traffic. A reason is not enough to tell junk from what only
 /// Apple could refuse: `malformed_receipt` is both.
 public enum TrafficClass: String, Sendable, CaseIterable {
     /// Something of it was granted, or waits for a person.
     case genuine
-    /// All that it could bring was granted before, or is another player's.
+    /// It was answered before, or all that it could bring was granted before or is another player's.
     case repeated = "repeat"
     /// Another app's receipt.
     case foreign
@@ -16,10 +25,12 @@ public enum TrafficClass: String, Sendable, CaseIterable {
     /// Genuine without anything to grant, or refused by policy.
     case other
 
-    /// - Parameters:
-    ///   - events: of one submission, at least one.
-    ///   - isLocal: decided without asking anyone.
-    public init(_ events: [OutcomeEvent], isLocal: Bool) {
+    /// - Parameter events: of one submission, at least one.
+    public init(_ events: [OutcomeEvent], _ origin: AnswerOrigin) {
+        if origin == .recalled {
+            self = .repeated
+            return
+        }
         // What a subscription has become, or what Apple's answer shows to be refunded, is no answer to the submission.
         let answers = events.filter { $0.kind != .subscriptionChanged && $0.kind != .revoked }
         guard answers.allSatisfy({ $0.kind == .rejected }) else {
@@ -30,8 +41,8 @@ public enum TrafficClass: String, Sendable, CaseIterable {
         case .alreadyGranted, .ownedByOtherPlayer: self = .repeated
         case .foreignApp: self = .foreign
         case .malformedSubmission, .unknownApp: self = .junk
-        case .malformedReceipt: self = isLocal ? .junk : .unverifiable
-        case .unauthenticReceipt: self = isLocal ? .forged : .unverifiable
+        case .malformedReceipt: self = origin == .local ? .junk : .unverifiable
+        case .unauthenticReceipt: self = origin == .local ? .forged : .unverifiable
         case .tooManyWaiting, .accountNotFound, .transactionNotFound, .refusedByApple: self = .unverifiable
         case .sandboxNotAllowed, .noPurchase, .productMismatch, .ownershipDisputed, .bindingMismatch,
             .upgraded,

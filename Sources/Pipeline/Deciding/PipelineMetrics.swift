@@ -37,9 +37,9 @@ struct PipelineMetrics: Sendable {
     }
 
     /// Counts each event, and the submission's class and way from record to answer once. `events` are not empty.
-    func published(_ events: [OutcomeEvent], isLocal: Bool, recordedAt: Timestamp, now: Timestamp) {
+    func published(_ events: [OutcomeEvent], _ origin: AnswerOrigin, recordedAt: Timestamp, now: Timestamp) {
         for event in events { published(event) }
-        classes[TrafficClass(events, isLocal: isLocal)]?.increment()
+        classes[TrafficClass(events, origin)]?.increment()
         all.submissionDuration.observe(Double(max(0, now.milliseconds - recordedAt.milliseconds)) / 1000)
     }
 

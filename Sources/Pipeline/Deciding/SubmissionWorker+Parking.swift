@@ -20,7 +20,7 @@ extension SubmissionWorker {
             let query = RecallQuery(position: item.position, proof: screened.proof.digest, mayBeRedelivered: true)
             switch try await withLedger(item, { () async throws(LedgerClosed) in try await ledger.recollect(query) }) {
             case .parked: return
-            case .answered(let events): return try await publishRecorded(events, of: item)
+            case .answered(let events): return try await publishRecorded(events, of: item, .recalled)
             case .provenBefore, .nothing: break
             }
         }
@@ -96,7 +96,7 @@ extension SubmissionWorker {
     private func rejectBeyondShare(_ screened: ScreenedSubmission) async throws(Abandoned) {
         guard let catalog = catalog() else { throw Abandoned() }
         guard let terms = AppTerms(of: screened.submission.bundleID, in: catalog) else {
-            return try await publish(rejected(screened, for: .unknownApp), of: screened.item)
+            return try await publish(rejected(screened, for: .unknownApp), of: screened.item, .decided)
         }
         let answer = ProofAnswer(
             answer: .trouble(.init(.rateLimited, wasAsked: false)), isRemembered: false, terms: terms)

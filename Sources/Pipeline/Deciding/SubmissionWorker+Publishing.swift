@@ -6,16 +6,17 @@ import Kafka
 extension SubmissionWorker {
     /// Publishes what the database holds; the outbox's rows go once it is acknowledged.
     @inline(never)
-    func publishRecorded(_ events: [OutcomeEvent], of item: SubmissionInHand) async throws(Abandoned) {
-        try await publish(events, of: item)
+    func publishRecorded(
+        _ events: [OutcomeEvent], of item: SubmissionInHand, _ origin: AnswerOrigin = .decided
+    ) async throws(Abandoned) {
+        try await publish(events, of: item, origin)
         CrashPoint.published.reached()
         ledger.published(events.map(\.eventID))
         CrashPoint.acknowledged.reached()
     }
 
-    /// - Parameter isLocal: decided without asking anyone.
     func publish(
-        _ events: [OutcomeEvent], of item: SubmissionInHand, isLocal: Bool = false
+        _ events: [OutcomeEvent], of item: SubmissionInHand, _ origin: AnswerOrigin
     ) async throws(Abandoned) {
         guard !events.isEmpty else { return }
         try await publisher.publish(events, traceparent: item.traceparent)
@@ -24,7 +25,7 @@ extension SubmissionWorker {
             for event in events { metrics.published(event) }
             return
         }
-        metrics.published(events, isLocal: isLocal, recordedAt: item.position.timestamp, now: WallClock.now)
+        metrics.published(events, origin, recordedAt: item.position.timestamp, now: WallClock.now)
     }
 
     /// Touches no table, but where the record may have been answered before the catalog changed: its first answer holds.
@@ -38,11 +39,11 @@ extension SubmissionWorker {
             let recalled = try await withLedger(item) { () async throws(LedgerClosed) in
                 try await ledger.recollect(query)
             }
-            if case .answered(let events) = recalled { return try await publish(events, of: item) }
+            if case .answered(let events) = recalled { return try await publish(events, of: item, .recalled) }
             if case .parked = recalled { return }
         }
         let event = OutcomeEvent.rejectedLocally(reason, submission: submission, proof: proof, position: item.position)
-        try await publish([event], of: item, isLocal: true)
+        try await publish([event], of: item, .local)
     }
 
     func publishDeadLetter(
@@ -51,6 +52,6 @@ extension SubmissionWorker {
         try await publisher.publish(letter, of: record, position: item.position)
         metrics.deadLetter(letter.reason)
         guard let sender = letter.sender else { return }
-        try await publish([.malformed(sender, position: item.position)], of: item, isLocal: true)
+        try await publish([.malformed(sender, position: item.position)], of: item, .local)
     }
 }

@@ -69,8 +69,8 @@ public struct SubmissionWorker: Sendable {
         var clock = StageClock(of: item, in: metrics)
         if let ticket = item.ticket { try await item.waiting { await lanes.turn(ticket) } }
         clock.mark(.turn)
-        let events = try await decide(screened, &clock)
-        try await publishRecorded(events, of: item)
+        let (events, origin) = try await decide(screened, &clock)
+        try await publishRecorded(events, of: item, origin)
         clock.mark(.publish)
     }
 
@@ -80,11 +80,11 @@ public struct SubmissionWorker: Sendable {
     /// not wait: its values take no room meanwhile.
     private func decide(
         _ screened: ScreenedSubmission, _ clock: inout StageClock
-    ) async throws(Abandoned) -> [OutcomeEvent] {
+    ) async throws(Abandoned) -> ([OutcomeEvent], AnswerOrigin) {
         var remembered: GenuineReceipt?
         switch try await recall(screened) {
-        case .answered(let events): return events
-        case .parked: return []
+        case .answered(let events): return (events, .recalled)
+        case .parked: return ([], .recalled)
         case .provenBefore(let receipt): remembered = receipt
         case .nothing: break
         }
@@ -98,7 +98,7 @@ public struct SubmissionWorker: Sendable {
             // The newest catalog: what was retired or added while we waited counts.
             guard let catalog = catalog() else { throw Abandoned() }
             guard let terms = AppTerms(of: screened.submission.bundleID, in: catalog) else {
-                return await answerForUnknownApp(screened)
+                return (await answerForUnknownApp(screened), .decided)
             }
             var answer: ProofAnswer
             if let remembered {
@@ -106,7 +106,7 @@ public struct SubmissionWorker: Sendable {
             } else {
                 let told = await self.answer(to: screened, terms, isRetry: retries.isRetry)
                 guard let terms = try termsToJudgeBy(screened, askedUnder: terms) else {
-                    return await answerForUnknownApp(screened)
+                    return (await answerForUnknownApp(screened), .decided)
                 }
                 answer = ProofAnswer(answer: told, isRemembered: false, terms: terms)
             }
@@ -118,10 +118,10 @@ public struct SubmissionWorker: Sendable {
                 answer.subscriptions = retries.further.allSubscriptions
                 let events = try await record(verdict, on: screened, by: answer)
                 clock.mark(.record)
-                return events
+                return (events, .decided)
             case let undecided:
                 metrics.retries.increment()
-                if try await !isTriedAgain(screened, after: undecided, retries) { return [] }
+                if try await !isTriedAgain(screened, after: undecided, retries) { return ([], .decided) }
             }
         }
     }
