@@ -80,16 +80,10 @@ final class ChaosBed: Sendable {
     }
 
     /// Workers are a user like any other, who owns the tables, and not PostgreSQL's superuser: rights can be taken away.
-    /// What was parked once is recorded by the database: its order is not promised.
     private func prepare() async throws {
+        try await bed.recordParked()
         try await database(
             "CREATE ROLE \(Self.workersRole) LOGIN", "GRANT ALL ON SCHEMA public TO \(Self.workersRole)",
-            "CREATE TABLE chaos_parked (submission_id text NOT NULL)",
-            """
-            CREATE FUNCTION chaos_note() RETURNS trigger LANGUAGE plpgsql AS $$
-            BEGIN INSERT INTO chaos_parked VALUES (NEW.submission_id); RETURN NULL; END $$
-            """,
-            "CREATE TRIGGER chaos_note AFTER INSERT ON parked FOR EACH ROW EXECUTE FUNCTION chaos_note()",
             """
             CREATE FUNCTION chaos_full() RETURNS trigger LANGUAGE plpgsql AS $$
             BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = '53100'; END $$
@@ -144,10 +138,7 @@ final class ChaosBed: Sendable {
     }
 
     func everParked() async throws -> Set<String> {
-        let recorded = try await bed.query("SELECT DISTINCT submission_id FROM chaos_parked") { rows in
-            Set((0..<rows.count).compactMap { rows.text($0, 0) })
-        }
-        return recorded.union(parkedBefore.value)
+        try await bed.parkedOnce().union(parkedBefore.value)
     }
 
     /// Before the database loses it.

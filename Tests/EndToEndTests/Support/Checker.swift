@@ -17,6 +17,8 @@ struct Checker: Sendable {
     let plan: Plan
     /// Requests to Apple at once, of all workers together.
     var appleConcurrency = Int.max
+    /// Submissions whose order is not promised.
+    var parkedOnce: Set<String> = []
 
     /// One line for each problem, empty where all is well. Everything must be answered: see `Testbed.settle`.
     func problems() async throws -> [String] {
@@ -27,7 +29,7 @@ struct Checker: Sendable {
         problems += copies(content)
         problems += ledger(content, grants)
         problems += deadLetters(content)
-        problems += OrderCheck(plan: plan).problems(content)
+        problems += OrderCheck(plan: plan, parkedOnce: parkedOnce).problems(content)
         problems += try await holds()
         let highest = bed.apple.counters.maximumConcurrentRequests
         if highest > appleConcurrency {

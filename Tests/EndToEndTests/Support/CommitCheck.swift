@@ -12,11 +12,12 @@ struct CommitCheck: Sendable {
     /// Committed offsets are read first, outcomes afterwards: whatever a commit rests on was there before it.
     func problems() async throws -> [String] {
         let committed = try await bed.committedOffsets()
-        let decided = try await decidedRecords()
+        // What is parked is durable, too. In one statement: it moves from one to the other.
+        let durable = try await places(in: "\(Self.ofOutcomes) UNION \(Self.ofParked)")
         var open: [Int] = []
         for (index, place) in places.enumerated() {
             guard place.offset < committed[place.topicPartition.partition]?.committed ?? 0 else { continue }
-            if !decided.contains(Place(place)) { open.append(index) }
+            if !durable.contains(Place(place)) { open.append(index) }
         }
         // What is decided locally is in no table: its event was acknowledged, so it can be read.
         var problems: [String] = []
@@ -54,8 +55,13 @@ struct CommitCheck: Sendable {
         }
     }
 
-    func decidedRecords() async throws -> Set<Place> {
-        try await bed.query("SELECT source_partition, source_offset FROM outcomes") { rows in
+    func decidedRecords() async throws -> Set<Place> { try await places(in: Self.ofOutcomes) }
+
+    private static let ofOutcomes = "SELECT source_partition, source_offset FROM outcomes"
+    private static let ofParked = "SELECT source_partition, source_offset FROM parked"
+
+    private func places(in statement: String) async throws -> Set<Place> {
+        try await bed.query(statement) { rows in
             Set(
                 (0..<rows.count).compactMap { row in
                     guard let partition = rows.int4(row, 0), let offset = rows.int8(row, 1) else { return nil }
