@@ -23,6 +23,8 @@ public final class PostgresLedger: PurchaseLedger {
         public var gatheringDelay = Duration.milliseconds(4)
         /// Behind a smaller group, where at least one more is likely to come meanwhile, at most.
         public var longestGatheringDelay = Duration.milliseconds(10)
+        /// What that wait may be now, where it is less.
+        public var gatheringBound: (@Sendable () -> Duration)?
         /// How long acknowledged events wait for a batch to ride on.
         public var acknowledgementDelay = Duration.seconds(1)
 
@@ -124,7 +126,7 @@ extension PostgresLedger {
 
     /// After a group of so many.
     func gather(_ gathering: inout Gathering, after count: Int) async {
-        let delay = gathering.delay(behind: count, now: .now)
+        let delay = gathering.delay(behind: count, now: .now, atMost: limits.gatheringBound?())
         if delay > .zero { try? await Task.sleep(for: delay) }
     }
 

@@ -38,6 +38,19 @@ struct GatheringTests {
         #expect(flood.allSatisfy { $0 == .milliseconds(4) }, "\(flood)")
     }
 
+    @Test("is no longer than its bound, and none where nobody is likely to come within that")
+    func bounded() {
+        var gathering = Self.gathering()
+        var now = ContinuousClock.now
+        for _ in 0..<200 {
+            _ = gathering.delay(behind: 2, now: now)
+            now += .milliseconds(5)
+        }
+        #expect(gathering.delay(behind: 2, now: now, atMost: .milliseconds(5)) == .milliseconds(5))
+        #expect(gathering.delay(behind: 0, now: now, atMost: .milliseconds(1)) == .zero)
+        #expect(gathering.delay(behind: 0, now: now, atMost: .seconds(1)) == .milliseconds(10))
+    }
+
     @Test("is none again after a pause")
     func pause() {
         var gathering = Self.gathering()

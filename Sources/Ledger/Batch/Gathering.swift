@@ -24,13 +24,16 @@ struct Gathering {
     /// - Parameters:
     ///   - count: of the batch that has just been written.
     ///   - now: never before that of the last call.
-    mutating func delay(behind count: Int, now: ContinuousClock.Instant) -> Duration {
+    ///   - bound: of the delay behind a small batch, where it is shorter than the longest.
+    mutating func delay(
+        behind count: Int, now: ContinuousClock.Instant, atMost bound: Duration? = nil
+    ) -> Duration {
         let elapsed = last.map { max(0, (now - $0).inSeconds) } ?? .infinity
         last = now
         perSecond = perSecond * exp(-elapsed / Self.memory) + Double(count) / Self.memory
         if count >= busyGroup { return busyDelay }
         let enough = Duration.seconds(Double(busyGroup) / perSecond)
-        let delay = min(longestDelay, enough)
+        let delay = min(longestDelay, bound ?? longestDelay, enough)
         // Not worth it where nobody is likely to come.
         return perSecond * delay.inSeconds >= 1 ? delay : .zero
     }

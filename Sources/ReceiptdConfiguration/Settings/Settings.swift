@@ -33,7 +33,7 @@ package struct DatabaseSettings: Sendable {
     /// False for PgBouncer in transaction mode before 1.21.
     package var usesPreparedStatements = true
     /// Seconds that a writer waits behind a small batch at most, where others are likely to come meanwhile.
-    package var gatheringSeconds = 0.01
+    package var gatheringSeconds = 0.025
 }
 
 package struct RetrySettings: Sendable {

@@ -9,6 +9,7 @@ struct AppleMetrics: AppleObserver {
     let metrics: ReceiptdMetrics
     let logger: Logger
     let failures: Failures
+    let latency: AppleLatency
     var reach: AppleReachWatch?
 
     func reached(_ url: String, noAnswer: String?) { reach?.note(url, noAnswer: noAnswer) }
@@ -16,6 +17,7 @@ struct AppleMetrics: AppleObserver {
     func requestEnded(endpoint: String, environment: StoreEnvironment, result: String, seconds: Double) {
         metrics.appleRequests.with(endpoint, environment.rawValue, result).increment()
         metrics.appleRequestDuration.observe(seconds)
+        latency.observe(seconds)
     }
 }
 

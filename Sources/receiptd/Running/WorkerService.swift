@@ -14,6 +14,9 @@ import ServiceLifecycle
 
 /// The worker: waits for what it needs, consumes until it is told to stop, and leaves in order.
 struct WorkerService: Service {
+    /// Of what Apple takes: how long a small batch may wait for others.
+    private static let gatheringShare = 0.1
+
     let settings: Settings
     let secrets: SecretSource
     let metrics: ReceiptdMetrics
@@ -21,6 +24,7 @@ struct WorkerService: Service {
     let logger: Logger
     /// Returns when it may begin: what cannot be asked how it is does not work either.
     var start: @Sendable () async -> Void = {}
+    private let latency = AppleLatency()
 
     func run() async throws {
         await cancelWhenGracefulShutdown(start)
@@ -31,6 +35,7 @@ struct WorkerService: Service {
         // One session is for looking up, and one for all that is not the ledger's.
         ledgerLimits.writers = min(ledgerLimits.writers, max(1, settings.database.poolSize - 2))
         ledgerLimits.longestGatheringDelay = .seconds(settings.database.gatheringSeconds)
+        ledgerLimits.gatheringBound = { [latency] in .seconds(latency.seconds * Self.gatheringShare) }
         let ledger = PostgresLedger(pool: pool, limits: ledgerLimits, observer: .reporting(to: metrics, health, logger))
         let parking = PostgresParking(
             pool: pool, longestDelay: settings.retry.longestSeconds, observer: .reporting(to: metrics, health, logger))
@@ -99,7 +104,7 @@ struct WorkerService: Service {
     }
 
     private var appleMetrics: AppleMetrics {
-        AppleMetrics(metrics: metrics, logger: logger, failures: health.failures)
+        AppleMetrics(metrics: metrics, logger: logger, failures: health.failures, latency: latency)
     }
 
     private func client(_ limits: AppleLimits, _ reach: AppleReachWatch) throws -> AppStoreClient {
