@@ -40,13 +40,16 @@ grants="granted AS (
         now(), name, 'consumable', convert_to(repeat('e', 600), 'UTF8'), 1
     FROM batch ON CONFLICT DO NOTHING RETURNING transaction_id
 )"
-outcomes="decided AS (
+outcomes=$(cat <<'SQL'
+decided AS (
     INSERT INTO outcomes (day, source_topic, source_partition, source_offset, content, submission_key, submission_id,
-        player_id, bundle_id, proof, granted_transaction_ids, decided_at, story)
+        player_id, bundle_id, proof, granted_transaction_ids, decided_at, "story")
     SELECT current_date, 'receipt-submissions', n % 64, n, substr(sha256(id::bytea), 1, 16), name, 's-' || id,
         'player-' || n % 5000, 'com.example.game', sha256(id::bytea), ARRAY[id], now(), repeat('s', 200)
     FROM batch ON CONFLICT DO NOTHING RETURNING 1
-)"
+)
+SQL
+)
 outbox="queued AS (
     INSERT INTO outbox (event_id, source_topic, source_partition, ordinal, record_key, transaction_id)
     SELECT name, 'receipt-submissions', n % 64, 0, 'player-' || n % 5000, id FROM batch ON CONFLICT DO NOTHING
@@ -82,8 +85,8 @@ write "without an outbox" "$claims" "$grants" "$outcomes" "$proofs"
 write "outbox appended to" "$claims" "$grants" "$outcomes" "$appends" "$proofs"
 write "without proofs" "$claims" "$grants" "$outcomes" "$outbox" "$deletes"
 write "without outcomes" "$claims" "$grants" "$outbox" "$deletes" "$proofs"
-write "grants alone" "" "$grants"
-names=(whole "without claims" "without an outbox" "outbox appended to" "without proofs" "without outcomes" "grants alone")
+write "only grants" "" "$grants"
+names=(whole "without claims" "without an outbox" "outbox appended to" "without proofs" "without outcomes" "only grants")
 
 server=$(head -n 1 "$data/postmaster.pid")
 # Of backends that ended, which are all of pgbench's: hundredths of a second.

@@ -200,7 +200,7 @@ struct ConsoleTests {
         }
     }
 
-    @Test("while PostgreSQL is away every view says so, nothing is changed, and whoever was signed in goes on afterwards")
+    @Test("without PostgreSQL every view says so, nothing changes, and whoever was signed in goes on after")
     func databaseAway() async throws {
         try await ParkingBed.run { bed in
             try await bed.kill(Self.fill(bed))
