@@ -49,7 +49,7 @@ struct SettingsTests {
         #expect(settings.kafka.notificationsTopic == "app-store-notifications")
         #expect(settings.database.url == Secret("postgresql://u:hush@db/receipts"))
         #expect(settings.database.poolSize == 4 && settings.database.usesPreparedStatements)
-        #expect(settings.database.gatheringSeconds == 0.01)
+        #expect(settings.database.gatheringSeconds == 0.025)
         #expect(settings.apple.timeoutSeconds == 10 && settings.apple.maxConcurrency == 256)
         #expect(settings.apple.maxRequestsPerSecond == 0)
         #expect(settings.apple.caFile == nil && settings.apple.rootCertificatesFile == nil)
