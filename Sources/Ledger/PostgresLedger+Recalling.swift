@@ -2,14 +2,15 @@ import Fulfillment
 import Postgres
 
 extension PostgresLedger {
+    /// Of what a writer may wait behind a small batch: a submission waits here and there.
+    private static let recallShare = 0.5
+
     /// A reader's life.
     func answerQueries(minimum: Int) async {
-        // Only where much comes: the small wait of everyday rates is spent once for a submission, where it is written.
-        var gathering = Gathering(
-            busyGroup: limits.busyGroup, busyDelay: limits.gatheringDelay, longestDelay: .zero)
+        var gathering = gathering
         while let entries = await queries.next(minimum: minimum, maximum: limits.maximumBatch, bytes: .max) {
             await answer(entries)
-            await gather(&gathering, after: entries.count)
+            await gather(&gathering, after: entries.count, share: Self.recallShare)
         }
     }
 

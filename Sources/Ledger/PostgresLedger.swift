@@ -124,9 +124,11 @@ extension PostgresLedger {
             busyGroup: limits.busyGroup, busyDelay: limits.gatheringDelay, longestDelay: limits.longestGatheringDelay)
     }
 
-    /// After a group of so many.
-    func gather(_ gathering: inout Gathering, after count: Int) async {
-        let delay = gathering.delay(behind: count, now: .now, atMost: limits.gatheringBound?())
+    /// After a group of so many. `share` is of the longest wait behind a small group.
+    func gather(_ gathering: inout Gathering, after count: Int, share: Double = 1) async {
+        let longest = limits.longestGatheringDelay
+        let bound = min(longest, limits.gatheringBound?() ?? longest)
+        let delay = gathering.delay(behind: count, now: .now, atMost: bound * share)
         if delay > .zero { try? await Task.sleep(for: delay) }
     }
 

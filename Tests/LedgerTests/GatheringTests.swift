@@ -1,3 +1,6 @@
+import Fulfillment
+import Postgres
+import Synchronization
 import Testing
 
 @testable import Ledger
@@ -61,5 +64,43 @@ struct GatheringTests {
         }
         #expect(gathering.delay(behind: 2, now: now) > .zero)
         #expect(gathering.delay(behind: 1, now: now + .seconds(5)) == .zero)
+    }
+}
+
+@Suite("Questions to the ledger at everyday rates")
+struct RecallGatheringTests {
+    /// How many looks into the database `count` questions take that come one after the other.
+    private static func looks(for count: Int, longestDelay: Duration) async throws -> Int {
+        let database = try await LedgerDatabase()
+        var limits = PostgresLedger.Limits()
+        limits.longestGatheringDelay = longestDelay
+        let looks = Mutex(0)
+        let pool = LedgerDatabase.pool(database.uri, size: 4)
+        let ledger = PostgresLedger(
+            pool: pool, limits: limits,
+            observer: LedgerObserver(recalled: { _, _ in looks.withLock { $0 += 1 } }))
+        await withTaskGroup(of: Void.self) { group in
+            for number in 1...count {
+                let query = Sample.query(
+                    for: Sample.decision(
+                        [Sample.judged(Sample.purchase("\(number)"))], player: "player-\(number)",
+                        offset: Int64(number)))
+                group.addTask {
+                    let answer = try? await ledger.recall(query)
+                    #expect(answer == .nothing)
+                }
+                try? await Task.sleep(for: .milliseconds(4))
+            }
+        }
+        await ledger.close()
+        await pool.close()
+        return looks.withLock { $0 }
+    }
+
+    /// A slow machine makes the groups larger, never smaller.
+    @Test("are looked up together, and all are answered")
+    func gathered() async throws {
+        let looks = try await Self.looks(for: 200, longestDelay: .milliseconds(400))
+        #expect(looks < 100, "\(looks) looks for 200 questions")
     }
 }
