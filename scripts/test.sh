@@ -66,6 +66,8 @@ RECEIPTD_TEST_AXE=$(compgen -G "$PWD/.build/deploy-tools/lib/python3*/site-packa
 export RECEIPTD_TEST_AXE RECEIPTD_TEST_SCREENSHOTS=$PWD/.build/console-screenshots
 tests "the pages in a browser" --filter "$browser"
 tests "the whole, among faults" --filter "$chaos"
+step "what a submission costs"
+scripts/check-cost.sh
 step "events that were seen"
 scripts/check-schemas.sh --all-kinds "$RECEIPTD_TEST_EVENTS"
 step "examples"
