@@ -14,7 +14,7 @@ struct AppleAsker {
         work = .submission
         isRetry = request.isRetry
         isProven = request.isProven
-        let proof = request.subject.hashValue
+        let proof = request.proofHash
         suspect = Suspect(player: request.playerID?.hashValue ?? proof, proof: proof)
         waiting = request.waiting
     }

@@ -77,14 +77,14 @@ extension AppleLimits: AppleState {
         case .blocked:
             change(request.bundleID, endpoint) { credentials, now in
                 credentials.refused(
-                    player: request.playerID?.hashValue ?? request.subject.hashValue,
-                    receipt: request.subject.hashValue, isProven: request.isProven,
+                    player: request.playerID?.hashValue ?? request.proofHash,
+                    receipt: request.proofHash, isProven: request.isProven,
                     holdsAutoRenewable: request.holdsAutoRenewable, now: now)
             }
         case .genuine(let receipt):
             change(request.bundleID, endpoint) { credentials, _ in
                 credentials.succeeded(
-                    receipt: request.subject.hashValue, didCheckSecret: receipt.holdsAutoRenewable)
+                    receipt: request.proofHash, didCheckSecret: receipt.holdsAutoRenewable)
             }
         case .refused, .trouble: break
         }

@@ -14,6 +14,8 @@ public struct VerificationRequest: Sendable {
 
     public let bundleID: BundleID
     public let subject: Subject
+    /// Of what was submitted, where its digest is known.
+    public var proof: Digest256?
     /// Who sent it: a single player's proofs prove nothing about Apple or our settings.
     public var playerID: PlayerID?
     /// Its signature is Apple's, and it is this app's.
@@ -35,6 +37,10 @@ public struct VerificationRequest: Sendable {
     public init(bundleID: BundleID, receipt: String, sharedSecretSetting: String?) {
         self.init(bundleID: bundleID, subject: .receipt(receipt, sharedSecretSetting: sharedSecretSetting))
     }
+
+    /// Tells one proof from another within this process. From the digest where there is one: a receipt is several kilobytes, and each
+    /// try would hash all of it.
+    public var proofHash: Int { proof?.hashValue ?? subject.hashValue }
 
     /// Nil where a transaction is asked for.
     public var receipt: String? {

@@ -25,6 +25,7 @@ extension SubmissionWorker {
         let (item, submission, proof) = (screened.item, screened.submission, screened.proof)
         guard let question = proof.question(for: terms.app) else { return { .blocked(.noServerAPI) } }
         var request = VerificationRequest(bundleID: submission.bundleID, subject: question)
+        request.proof = proof.digest
         request.playerID = submission.playerID
         request.isProven = proof.isProven(of: submission.bundleID)
         request.holdsAutoRenewable = proof.content?.holdsAutoRenewable ?? true
