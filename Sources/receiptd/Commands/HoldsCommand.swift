@@ -60,7 +60,7 @@ struct HoldsCommand: CommandGroup {
             ) { done in progress.show(min(done, found.all), of: found.all) }
             progress.end()
             let before = found.released > 0 ? ", \(found.released) were before" : ""
-            print("\(released) released\(before); a worker takes them up within seconds")
+            print("\(released) released\(before); a worker decides them within seconds")
         }
     }
 
@@ -84,7 +84,7 @@ struct HoldsCommand: CommandGroup {
             var progress = ProgressBar("rejecting")
             let now = WallClock.now
             let refused = try await store.reject(
-                choice.filter, by: choice.operation.name, at: now, limit: choice.limit
+                choice.filter, by: choice.operation.name, at: now, limit: count
             ) { done in progress.show(min(done, count), of: count) }
             progress.end()
             print(refused)

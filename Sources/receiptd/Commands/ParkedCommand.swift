@@ -41,7 +41,7 @@ struct ParkedCommand: CommandGroup {
 
     struct Retry: DatabaseCommand {
         static let configuration = CommandConfiguration(
-            commandName: "retry", abstract: "Makes them due now; a worker takes them up within seconds.")
+            commandName: "retry", abstract: "Makes them due now; a worker tries them within seconds.")
 
         @OptionGroup var choice: ParkedChoice
         @OptionGroup var options: SettingsOptions
@@ -77,7 +77,7 @@ struct ParkedCommand: CommandGroup {
             if choice.operation.dryRun { return print("\(count) would be rejected; nothing was done") }
             if choice.all { try choice.operation.confirm("reject \(count) parked submissions") }
             var progress = ProgressBar("rejecting")
-            let ended = try await ParkedRejection(pool: pool).run(choice.filter, limit: choice.limit) { done in
+            let ended = try await ParkedRejection(pool: pool).run(choice.filter, limit: count) { done in
                 progress.show(min(done, count), of: count)
             }
             progress.end()
