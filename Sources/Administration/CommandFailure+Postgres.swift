@@ -1,7 +1,7 @@
 import Postgres
 
 extension CommandFailure {
-    /// Wrong settings where PostgreSQL refuses by its own word, out of reach where nobody answers.
+    /// Wrong settings where PostgreSQL itself refuses, out of reach where nobody answers.
     package init(_ error: PostgresError) {
         if error.isWrongSettings {
             self.init(error.inWords, code: Self.wrongSettings)

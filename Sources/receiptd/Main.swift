@@ -4,7 +4,7 @@ import ArgumentParser
 struct Main: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "receiptd",
-        abstract: "Turns App Store purchases into goods, exactly once.",
+        abstract: "Verifies App Store purchases and grants each at most once.",
         version: Version.text,
         subcommands: [
             RunCommand.self, IntakeCommand.self, ConsoleCommand.self, MigrateCommand.self, CatalogCommand.self,

@@ -89,7 +89,7 @@ struct NotificationTests {
         #expect(test.type == "TEST" && test.transaction == .none && test.bundleID == nil && test.environment == nil)
     }
 
-    @Test("a body that is none, or that Apple did not sign, is of no use and says why")
+    @Test("a body that is no notification, or that Apple did not sign, is refused with the reason")
     func unusableBodies() throws {
         #expect(unusable(Array("x".utf8)) == "not a JSON object")
         #expect(unusable(Array("[]".utf8)) == "not a JSON object")

@@ -82,7 +82,7 @@ struct ProofParserTests {
         #expect(receipts.reader.parse(receipt: [0x30, 0x00]) { _ in false } == .malformed)
     }
 
-    @Test("a transaction tells what it was paid in and whom it is bound to; none of any other kind is one")
+    @Test("a transaction tells what it was paid in and whom it is bound to; other signed payloads are no transactions")
     func transaction() throws {
         guard case .read(let content?, .proven) = try parse(TestTransaction()) else {
             Issue.record("it is not proven")

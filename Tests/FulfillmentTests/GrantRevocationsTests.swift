@@ -19,7 +19,7 @@ struct GrantRevocationsTests {
     }
 
     @Test(
-        "each takes back only its own word, and an event comes only when what is in force changes",
+        "each reverses only its own decision, and an event comes only when what is in force changes",
         arguments: [
             ("Apple alone", [.refund(nil, 10), .refund(nil, nil), .reversal(0), .reversal(nil), .refund(nil, 10)]),
             ("an operator alone", [.revoke(10), .revoke(nil), .reinstate(0), .reinstate(nil), .revoke(10)]),

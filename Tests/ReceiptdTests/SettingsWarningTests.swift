@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReceiptdConfiguration
 
-@Suite("Settings that are hardly meant so")
+@Suite("Settings that look mistaken")
 struct SettingsWarningTests {
     private func warnings(_ environment: [String: String]) throws -> [String] {
         var reader = Settings.Reader(environment: environment)

@@ -2,7 +2,7 @@
 public enum AccountToken: Sendable, Equatable {
     /// In lower case.
     case token(String)
-    /// All zeros: what a client sends that never set one.
+    /// All zeros, as clients send it that set no token.
     case none
     /// No UUID in the 8-4-4-4-12 form.
     case malformed

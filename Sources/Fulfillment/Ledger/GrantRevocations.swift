@@ -1,6 +1,6 @@
 import Timestamps
 
-/// Whether a grant is in force: what Apple last said of it, and what an operator has. Each takes back only its own word.
+/// Whether a grant is in force: what Apple last said of it, and what an operator has. Each reverses only its own decision.
 public struct GrantRevocations: Sendable, Equatable {
     /// Thousandths of a percent of a whole purchase.
     public static let whole: Int32 = 100_000

@@ -20,7 +20,7 @@ public struct Settlement: Sendable, Equatable {
     public struct NewHold: Sendable, Equatable {
         public let purchase: StorePurchase
         public let reason: Reason
-        /// Of the event that tells of it; the grant that may end it has them too.
+        /// The risk signals of `receipt.held`; they are repeated on the grant that may follow.
         public var risk: [RiskSignal] = []
     }
 

@@ -17,7 +17,7 @@ public enum Rule {
     /// Of each transaction, by what the ledger knows of it.
     public static let ofOwnership: [Reason] = [.ownershipDisputed, .ownedByOtherPlayer, .alreadyGranted]
 
-    /// Of each transaction: its ownership, the judge's rules and behind Apple's revocation an operator's, then the ledger's count.
+    /// Of each transaction: its ownership, the judge's rules (an operator's revocation comes right after Apple's), then the ledger's count.
     public static let ofTransaction: [Reason] =
         ofOwnership + PurchaseRule.reasons.flatMap { $0 == .cancelled ? [$0, .revokedByOperator] : [$0] } + [
             .dailyLimit

@@ -3,7 +3,7 @@
 struct FailureStates {
     /// Between two lines of one failure that lasts.
     static let repeatSeconds = 60.0
-    /// Without another failure, before it is called over: a part that fails now and then would else fill the log.
+    /// Without another failure, before it is called over: a part that fails now and then would otherwise fill the log.
     static let quietSeconds = 10.0
     /// Without a success, before a failing part makes the process unready: a deadlock is tried again at once.
     static let unreadySeconds = 5.0

@@ -94,7 +94,7 @@ struct IsolatedIntake {
             guard try offsets.commitPosition(of: partition, metadata: metadata, consumer) else { return }
         } catch {
             return logger.warning(
-                "Kafka does not take the commit that names the record to isolate: it waits", [.error: "\(error.name)"])
+                "the commit that names the record to isolate failed: the record waits", [.error: "\(error.name)"])
         }
         assignment.isolation.isolated(offset, of: partition, now: WallClock.monotonicSeconds)
         guard let record = assignment.gate.admitIsolated(of: partition) else { return }

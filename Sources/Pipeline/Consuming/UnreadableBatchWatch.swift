@@ -68,7 +68,7 @@ final class UnreadableBatchWatch {
 
     private func examine(_ suspicion: UnreadableBatches.Suspicion, _ words: String) {
         logger.warning(
-            "a partition does not go on: it is found out whether a batch cannot be read",
+            "a partition stalled: looking for a batch that cannot be read",
             [
                 .topic: "\(suspicion.partition.topic)",
                 .partition: .stringConvertible(suspicion.partition.partition),

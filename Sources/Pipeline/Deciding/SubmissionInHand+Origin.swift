@@ -22,7 +22,7 @@ extension SubmissionInHand {
     /// it is parked again, or it stays held.
     enum Origin: Sendable {
         case record(AdmittedRecord)
-        /// Leased from the parked submissions. Boxed, like the other, so that a record's takes no room for it.
+        /// Leased from the parked submissions. Boxed, as a hold is, so that an origin is as small as a record's.
         indirect case parked(LeasedSubmission)
         /// Leased from the holds.
         indirect case held(LeasedHold)

@@ -53,7 +53,7 @@ package struct AnnouncementSettings: Sendable {
     package var historyDays = 30
     /// Seconds that a purchase which Apple told of waits for its submission.
     package var missedPurchaseSeconds = 900.0
-    /// Seconds that a refund request waits for the game's word.
+    /// Seconds that a refund request waits for the game's report.
     package var consumptionWaitSeconds = 3600.0
     package var intake = IntakeSettings()
 }

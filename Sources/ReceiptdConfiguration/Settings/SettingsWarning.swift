@@ -1,4 +1,4 @@
-/// Something about the settings that is no fault, and yet hardly meant. Never holds the value of a secret.
+/// Something about the settings that is no fault, but looks mistaken. Never holds the value of a secret.
 package struct SettingsWarning: Sendable, Equatable, CustomStringConvertible {
     package enum Kind: Sendable {
         /// A name that is no setting's: whichever command runs, what was meant does not count.

@@ -25,7 +25,7 @@ struct ConsoleCommand: OperatorCommand {
         let logger = settings.log.makeLogger()
         for warning in settings.warnings {
             logger.warning(
-                "a setting is hardly meant so", [.setting: "\(warning.setting)", .detail: "\(warning.message)"])
+                "a setting looks mistaken", [.setting: "\(warning.setting)", .detail: "\(warning.message)"])
         }
         try await ConsoleRunner(settings: settings, logger: logger).run()
     }

@@ -13,7 +13,7 @@ extension GrantsCommand {
             commandName: "revoke",
             abstract: "Takes a grant back from its player: receipt.revoked with revoked_by_operator.",
             discussion: """
-                A refund of Apple's is another matter: each takes back only its own word, and where Apple's is in force already \
+                A refund of Apple's is another matter: each reverses only its own decision, and where Apple's is in force already \
                 no event comes. Asks on a terminal; elsewhere --yes is needed. A running worker publishes the event.
                 """)
 

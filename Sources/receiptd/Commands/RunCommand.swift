@@ -31,7 +31,7 @@ struct RunCommand: OperatorCommand {
         }
         for warning in settings.warnings {
             logger.warning(
-                "a setting is hardly meant so", [.setting: "\(warning.setting)", .detail: "\(warning.message)"])
+                "a setting looks mistaken", [.setting: "\(warning.setting)", .detail: "\(warning.message)"])
         }
         try await WorkerRunner(settings: settings, secrets: options.secrets, logger: logger).run()
     }

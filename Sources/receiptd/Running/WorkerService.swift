@@ -97,7 +97,7 @@ struct WorkerService: Service {
                 ])
             if hung.isLast {
                 logger.error(
-                    "too many PostgreSQL sessions hang: no more are left behind, the rest are waited for",
+                    "too many PostgreSQL sessions hang: from now on the worker waits for those that do",
                     [.count: .stringConvertible(hung.count)])
             }
         }

@@ -138,7 +138,7 @@ struct StoreQuerySimulationTests {
         }
     }
 
-    @Test("finished and told of where it was bought, and not known where it was not")
+    @Test("a transaction can be finished, and its consumption told, only in the environment where it was bought")
     func changes() async throws {
         try await withStore { apple in
             let id = StoreTransactionID(try apple.store.inStore { try $0.buy("gems", by: Self.tester).id })
