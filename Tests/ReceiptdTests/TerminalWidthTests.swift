@@ -1,6 +1,6 @@
 import Testing
 
-@testable import receiptd
+@testable import Administration
 
 @Suite("Tables and progress bars in a terminal")
 struct TerminalWidthTests {

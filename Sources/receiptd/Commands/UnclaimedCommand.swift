@@ -1,3 +1,4 @@
+import Administration
 import ArgumentParser
 import Fulfillment
 import Ledger

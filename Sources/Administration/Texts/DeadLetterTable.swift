@@ -6,10 +6,10 @@ import ReceiptdConfiguration
 import Timestamps
 
 /// Dead letters as a table for people, or as JSON. Never what a record holds.
-enum DeadLetterTable {
+package enum DeadLetterTable {
     private static let columns = ["PLACE", "SINCE", "REASON", "FROM", "WHOSE", "BYTES", "DETAIL"]
 
-    static func text(_ letters: [StoredDeadLetter], total: Int, width: Int? = nil) -> String {
+    package static func text(_ letters: [StoredDeadLetter], total: Int, width: Int? = nil) -> String {
         if letters.isEmpty { return "there are no dead letters" }
         var lines = TextTable.lines(columns, letters.map(cells), width: width)
         if letters.count < total { lines.append("… the latest \(letters.count) of \(total); --limit shows more") }
@@ -36,7 +36,7 @@ enum DeadLetterTable {
         letter.timestampMilliseconds.map { Timestamp(milliseconds: $0).rfc3339 }
     }
 
-    static func json(_ letters: [StoredDeadLetter], total: Int) -> String {
+    package static func json(_ letters: [StoredDeadLetter], total: Int) -> String {
         var json = JSONWriter(capacity: 256 + 384 * letters.count)
         json.beginObject()
         json.name("total")

@@ -5,10 +5,10 @@ import ReceiptdConfiguration
 import Timestamps
 
 /// Unclaimed purchases as a table for people, or as JSON.
-enum UnclaimedTable {
+package enum UnclaimedTable {
     private static let columns = ["TRANSACTION", "APP", "PRODUCT", "REASON", "BOUGHT", "TOLD", "BY", "TOKEN LEARNT OF"]
 
-    static func text(_ rows: [UnclaimedSummary], total: Int, width: Int? = nil) -> String {
+    package static func text(_ rows: [UnclaimedSummary], total: Int, width: Int? = nil) -> String {
         if rows.isEmpty { return "nothing is unclaimed" }
         var lines = TextTable.lines(columns, rows.map(cells), width: width)
         if rows.count < total { lines.append("… \(rows.count) of \(total); --all shows every one") }
@@ -24,7 +24,7 @@ enum UnclaimedTable {
     }
 
     /// Identifiers as they are: JSON escapes what must not be shown.
-    static func json(_ rows: [UnclaimedSummary], total: Int) -> String {
+    package static func json(_ rows: [UnclaimedSummary], total: Int) -> String {
         var json = JSONWriter(capacity: 256 + 512 * rows.count)
         json.beginObject()
         json.name("total")

@@ -1,10 +1,10 @@
 import Foundation
 
 /// The terminal that a stream goes to.
-enum Terminal {
+package enum Terminal {
     /// Characters of a line: as `COLUMNS` says, else as the terminal does. Nil where the stream goes to a file or a pipe:
     /// nothing is cut there.
-    static func width(of descriptor: Int32) -> Int? {
+    package static func width(of descriptor: Int32) -> Int? {
         guard isatty(descriptor) == 1 else { return nil }
         if let told = ProcessInfo.processInfo.environment["COLUMNS"].flatMap({ Int($0) }), told > 0 { return told }
         var size = winsize()
@@ -13,10 +13,10 @@ enum Terminal {
     }
 
     /// Of standard output, where tables go.
-    static var outputWidth: Int? { width(of: STDOUT_FILENO) }
+    package static var outputWidth: Int? { width(of: STDOUT_FILENO) }
 
     /// Whether standard output is a terminal whose user has not asked for text without colors (`NO_COLOR`).
-    static var outputHasColors: Bool {
+    package static var outputHasColors: Bool {
         let environment = ProcessInfo.processInfo.environment
         let isUnwanted = !(environment["NO_COLOR"] ?? "").isEmpty || environment["TERM"] == "dumb"
         return isatty(STDOUT_FILENO) == 1 && !isUnwanted

@@ -5,10 +5,10 @@ import ReceiptdConfiguration
 import Timestamps
 
 /// Parked submissions as a table for people, or as JSON.
-enum ParkedTable {
+package enum ParkedTable {
     private static let columns = ["SUBMISSION", "PLAYER", "APP", "REASON", "DETAIL", "TRIES", "PARKED", "DUE"]
 
-    static func text(_ rows: [ParkedSummary], total: Int, width: Int? = nil) -> String {
+    package static func text(_ rows: [ParkedSummary], total: Int, width: Int? = nil) -> String {
         if rows.isEmpty { return "nothing is parked" }
         var lines = TextTable.lines(columns, rows.map(cells), width: width)
         if rows.count < total { lines.append("… \(rows.count) of \(total); --all shows every one") }
@@ -25,7 +25,7 @@ enum ParkedTable {
     }
 
     /// Identifiers as they are: JSON escapes what must not be shown.
-    static func json(_ rows: [ParkedSummary], total: Int) -> String {
+    package static func json(_ rows: [ParkedSummary], total: Int) -> String {
         var json = JSONWriter(capacity: 256 + 512 * rows.count)
         json.beginObject()
         json.name("total")

@@ -1,7 +1,7 @@
 import Foundation
 
 /// One line on standard error that is drawn over, on a terminal; nothing at all elsewhere.
-struct ProgressBar {
+package struct ProgressBar {
     /// Redrawn no more often.
     private static let pauseSeconds = 0.1
 
@@ -11,14 +11,14 @@ struct ProgressBar {
     private let start = ContinuousClock.now
     private var shownAt: Double?
 
-    init(_ label: String) {
+    package init(_ label: String) {
         self.label = label
     }
 
     /// - Parameters:
     ///   - done: of `total`, in a unit of which the whole is known: rows, or bytes of a file.
     ///   - count: what the rate counts, where that is another unit.
-    mutating func show(_ done: Int, of total: Int, count: Int? = nil) {
+    package mutating func show(_ done: Int, of total: Int, count: Int? = nil) {
         guard isShown else { return }
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         guard done >= total || seconds - (shownAt ?? -1) >= Self.pauseSeconds else { return }
@@ -29,7 +29,7 @@ struct ProgressBar {
         write("\r\(label) \(line)\u{1B}[K")
     }
 
-    func end() {
+    package func end() {
         if isShown, shownAt != nil { write("\n") }
     }
 

@@ -5,10 +5,10 @@ import ReceiptdConfiguration
 import Timestamps
 
 /// Held transactions as a table for people, or as JSON.
-enum HoldsTable {
+package enum HoldsTable {
     private static let columns = ["TRANSACTION", "PLAYER", "APP", "PRODUCT", "REASON", "BOUGHT", "HELD", "STATE"]
 
-    static func text(_ rows: [HoldSummary], total: Int, width: Int? = nil) -> String {
+    package static func text(_ rows: [HoldSummary], total: Int, width: Int? = nil) -> String {
         if rows.isEmpty { return "nothing is held" }
         var lines = TextTable.lines(columns, rows.map(cells), width: width)
         if rows.count < total { lines.append("… \(rows.count) of \(total); --all shows every one") }
@@ -31,7 +31,7 @@ enum HoldsTable {
     }
 
     /// Identifiers as they are: JSON escapes what must not be shown.
-    static func json(_ rows: [HoldSummary], total: Int) -> String {
+    package static func json(_ rows: [HoldSummary], total: Int) -> String {
         var json = JSONWriter(capacity: 256 + 640 * rows.count)
         json.beginObject()
         json.name("total")
@@ -44,7 +44,7 @@ enum HoldsTable {
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
-    static func write(_ row: HoldSummary, to json: inout JSONWriter) {
+    package static func write(_ row: HoldSummary, to json: inout JSONWriter) {
         json.beginObject()
         json.member("transaction_id", row.transactionID)
         json.member("original_transaction_id", row.originalTransactionID)

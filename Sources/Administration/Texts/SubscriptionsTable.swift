@@ -5,10 +5,10 @@ import ReceiptdConfiguration
 import Timestamps
 
 /// Subscriptions as a table for people, or as JSON.
-enum SubscriptionsTable {
+package enum SubscriptionsTable {
     private static let columns = ["ORIGINAL", "PLAYER", "APP", "PRODUCT", "STATE", "ENDS", "RENEWS", "CHANGED", "DUE"]
 
-    static func text(_ rows: [SubscriptionSummary], total: Int, width: Int? = nil) -> String {
+    package static func text(_ rows: [SubscriptionSummary], total: Int, width: Int? = nil) -> String {
         if rows.isEmpty { return "no subscription is followed" }
         var lines = TextTable.lines(columns, rows.map(cells), width: width)
         if rows.count < total { lines.append("… \(rows.count) of \(total); --all shows every one") }
@@ -24,7 +24,7 @@ enum SubscriptionsTable {
     }
 
     /// Identifiers as they are: JSON escapes what must not be shown.
-    static func json(_ rows: [SubscriptionSummary], total: Int) -> String {
+    package static func json(_ rows: [SubscriptionSummary], total: Int) -> String {
         var json = JSONWriter(capacity: 256 + 512 * rows.count)
         json.beginObject()
         json.name("total")

@@ -1,17 +1,16 @@
-import Administration
 import Encodings
 import Fulfillment
 import Ledger
 import ReceiptdConfiguration
 
 /// A reconciliation as a table, or as JSON.
-enum ReconciliationText {
+package enum ReconciliationText {
     private static let heading = ["PRODUCT", "DAY", "GRANTED", "REVOKED", "SOLD", "DIFFERENCE"]
 
     private static let moneyHeading = ["PRODUCT", "CURRENCY", "UNITS", "GRANTED", "SOLD"]
 
     /// - Parameter all: rows that agree too.
-    static func tables(_ reconciliation: Reconciliation, all: Bool, width: Int? = nil) -> String {
+    package static func tables(_ reconciliation: Reconciliation, all: Bool, width: Int? = nil) -> String {
         let rows = all ? reconciliation.rows : reconciliation.differences
         let days = Set(reconciliation.rows.map(\.period))
         func table(_ rows: [Reconciliation.Row]) -> String {
@@ -38,7 +37,7 @@ enum ReconciliationText {
             + TextTable.lines(moneyHeading, rows, width: width).joined(separator: "\n") + "\n\n"
     }
 
-    static func json(_ reconciliation: Reconciliation, timeZone: String) -> String {
+    package static func json(_ reconciliation: Reconciliation, timeZone: String) -> String {
         var json = JSONWriter(capacity: 256 + 160 * reconciliation.rows.count)
         json.beginObject()
         json.member("time_zone", timeZone)

@@ -1,12 +1,12 @@
 /// Rows under a heading, each column as wide as its widest cell.
-enum TextTable {
+package enum TextTable {
     private static let gap = 2
     /// Characters that a column keeps however few the terminal has.
     private static let minimumWidth = 6
 
     /// - Parameter width: characters of a line, where more do not fit: the widest columns are cut. The first stays whole, for
     ///   it is what a row is called by.
-    static func lines(_ heading: [String], _ rows: [[String]], width: Int? = nil) -> [String] {
+    package static func lines(_ heading: [String], _ rows: [[String]], width: Int? = nil) -> [String] {
         let cells = [heading] + rows
         var widths = heading.indices.map { column in cells.map { $0[column].count }.max() ?? 0 }
         if let width { widths = fitting(widths, into: width) }
