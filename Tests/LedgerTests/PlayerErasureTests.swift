@@ -18,7 +18,7 @@ struct PlayerErasureTests {
         FROM information_schema.columns
         WHERE table_schema = 'public' AND table_name NOT LIKE 'outcomes\\_%'
             AND (column_name LIKE '%player%' OR column_name = 'record_key' OR data_type IN ('bytea', 'json', 'jsonb')
-                OR column_name = 'story')
+                OR column_name IN ('story', 'note', 'subject'))
         """
 
     @Test("the list of what is erased has every column that may hold something of a player")
@@ -83,7 +83,11 @@ struct PlayerErasureTests {
             INSERT INTO hold_decisions (transaction_id, player_id, bundle_id, product_id, submission_id, reason, decision,
                 operator) VALUES ('300', 'alice', 'b', 'gold', 'alice-9', 'daily_limit', 'reject', 'ann');
             INSERT INTO grant_decisions (transaction_id, player_id, bundle_id, product_id, decision, operator, note)
-            VALUES ('101', 'alice', 'b', 'gold', 'revoke', 'ann', 'alice wrote to us')
+            VALUES ('101', 'alice', 'b', 'gold', 'revoke', 'ann', 'alice wrote to us');
+            INSERT INTO console_changes (operator, change, subject, note, shown) VALUES
+                ('ann', 'revoke', '101', 'alice wrote to us', 1), ('ann', 'retry', 'alice-2', 'alice', 1),
+                ('ann', 'reject', 'alice-9', NULL, 1), ('ann', 'reject', '300', 'alice', 1),
+                ('ann', 'search', 'alice', 'alice', 1), ('ann', 'revoke', '200', 'for bob', 1)
             """)
     }
 
@@ -106,6 +110,10 @@ struct PlayerErasureTests {
         #expect(try await database.number(others) == 1)
         #expect(try await database.number("SELECT count(*) FROM erasures WHERE player_id IS NULL") == 1)
         #expect(try await traces(of: "bob", in: database).contains("grants"))
+        let notes = "SELECT count(*) FROM console_changes WHERE"
+        #expect(try await database.number("\(notes) note = 'for bob'") == 1)
+        #expect(try await database.number("\(notes) subject = '101' AND note IS NULL") == 1)
+        #expect(try await database.number("\(notes) subject = '\(Self.pseudonym.text)'") == 3)
     }
 
     @Test(
@@ -176,7 +184,48 @@ struct PlayerErasureTests {
             try await PlayerErasure(of: "player-1", in: database.pool).run(pseudonym: Self.pseudonym, by: "ann")
                 .isComplete)
         #expect(try await database.number("SELECT count(*) FROM announced_purchases WHERE token IS NULL") == 1)
+        #expect(try await database.number("SELECT count(*) FROM announced_purchases WHERE evidence IS NULL") == 0)
+        #expect(try await traces(of: AnnouncedSubject.token, in: database) == [])
         #expect(try await subject.events(under: AnnouncedSubject.catalog(.report)).map(\.playerID) == ["taker"])
+        await ledger.close()
+    }
+
+    @Test("what an erased player gave away loses the token, also where nobody knows whose that was")
+    func forgottenToken() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let subject = AnnouncedSubject(database, ledger)
+        _ = try await subject.submit("5000", product: "pass", kind: .autoRenewableSubscription, offset: 1)
+        try await subject.enter([try AnnouncedSubject.renewal("5001", token: AnnouncedSubject.token)])
+        try await database.run(
+            """
+            DELETE FROM outbox;
+            UPDATE claims SET player_id = 'taker';
+            UPDATE announced_purchases SET token = NULL;
+            INSERT INTO subscription_transfers (
+                original_transaction_id, bundle_id, from_player_id, to_player_id, operator)
+            VALUES ('5000', '\(Sample.bundle.text)', 'player-1', 'taker', 'ann')
+            """)
+        #expect(
+            try await PlayerErasure(of: "player-1", in: database.pool).run(pseudonym: Self.pseudonym, by: "ann")
+                .isComplete)
+        #expect(try await traces(of: AnnouncedSubject.token, in: database) == [])
+        #expect(try await subject.events(under: AnnouncedSubject.catalog(.report)).map(\.playerID) == ["taker"])
+        await ledger.close()
+    }
+
+    @Test("a renewal that Apple tells of after the erasure leaves neither token nor signed data")
+    func renewed() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let subject = AnnouncedSubject(database, ledger)
+        _ = try await subject.submit("5000", product: "pass", kind: .autoRenewableSubscription, offset: 1)
+        try await database.run("DELETE FROM outbox")
+        _ = try await PlayerErasure(of: "player-1", in: database.pool).run(pseudonym: Self.pseudonym, by: "ann")
+        try await subject.enter([try AnnouncedSubject.renewal("5001", token: AnnouncedSubject.token)])
+        #expect(try await subject.deliver() == ["refused player_erased"])
+        let kept = "SELECT count(*) FROM announced_purchases WHERE evidence IS NOT NULL OR token IS NOT NULL"
+        #expect(try await database.number(kept) == 0)
         await ledger.close()
     }
 

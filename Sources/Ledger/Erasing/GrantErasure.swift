@@ -18,14 +18,19 @@ struct GrantErasure: Sendable {
             _ = try LockClaims.run(originals, in: session)
             let rows = try session.execute(Self.locking, [.identifiers(transactions.sorted()), .text(player.text)])
             let (id, event) = (try rows.column("transaction_id"), try rows.column("event"))
+            let submission = try rows.column("submission_id")
             let events = (0..<rows.count).map { row in
                 rows.bytes(row, event).map { OutcomeEvent.erased($0, pseudonym: pseudonym) }
             }
+            let ids = (0..<rows.count).map { rows.text($0, id) }
+            try ConsoleErasure.run(
+                pseudonym, submissions: (0..<rows.count).map { rows.text($0, submission) }, transactions: ids,
+                in: session)
             try session.execute(
                 Self.erasing,
                 [
                     .text(player.text), .text(pseudonym.text),
-                    .textArray((0..<rows.count).map { rows.text($0, id) }), .byteaArray(events),
+                    .textArray(ids), .byteaArray(events),
                     .identifiers(originals),
                 ])
         }
@@ -44,6 +49,10 @@ struct OutcomeErasure: Sendable {
     let day: OutcomeDay?
 
     func run(_ range: PlayerErasure.BlockRange, in session: PostgresSession) throws {
+        try session.transaction { try erase(range, in: $0) }
+    }
+
+    private func erase(_ range: PlayerErasure.BlockRange, in session: PostgresSession) throws {
         let who = PostgresParameter.text(player.text)
         let blocks = [PostgresParameter.text(range.first), .text(range.end)]
         let rows =
@@ -57,7 +66,10 @@ struct OutcomeErasure: Sendable {
         let (offset, content) = (try rows.column("source_offset"), try rows.column("content"))
         let (day, proof) = (try rows.column("day"), try rows.column("proof"))
         let answer = try rows.column("answer")
+        let submission = try rows.column("submission_id")
         let all = 0..<rows.count
+        try ConsoleErasure.run(
+            pseudonym, submissions: all.map { rows.text($0, submission) }, transactions: [], in: session)
         try session.execute(
             Self.erasing,
             [

@@ -118,7 +118,10 @@ public struct PlayerErasure: Sendable {
             try await pool.run { try page.run(in: $0) }
         }
         try await pool.run { [player] session in
-            _ = try session.execute(Self.erasingRows, [.text(player.text), .text(pseudonym.text)])
+            try session.transaction { session in
+                try AnnouncedErasure(player: player, pseudonym: pseudonym).run(in: session)
+                try session.execute(Self.erasingRows, [.text(player.text), .text(pseudonym.text)])
+            }
         }
     }
 

@@ -7,9 +7,12 @@ SET state = decided.state, reason = decided.reason, player_id = decided.player_i
     times_held = told.times_held + CASE WHEN decided.state = 'held' THEN 1 ELSE 0 END,
     evidence = CASE WHEN decided.is_open THEN told.evidence END, token = CASE WHEN decided.is_open THEN told.token END
 FROM (
-    -- A hold, which may end without a grant, leaves a purchase held, or claimed.
-    SELECT *, state IN ('held', 'refused', 'unclaimed', 'ignored') OR state = 'claimed' AND NOT EXISTS (
-            SELECT FROM grants WHERE grants.transaction_id = given.transaction_id) AS is_open
+    -- A hold, which may end without a grant, leaves a purchase held, or claimed. Of who was erased nothing is kept.
+    SELECT *,
+        (
+            state IN ('held', 'refused', 'unclaimed', 'ignored') OR state = 'claimed' AND NOT EXISTS (
+                SELECT FROM grants WHERE grants.transaction_id = given.transaction_id)
+        ) AND reason IS DISTINCT FROM 'player_erased' AS is_open
     FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS given (transaction_id, state, reason, player_id)
 ) AS decided
 WHERE told.transaction_id = decided.transaction_id AND told.transaction_id = ANY ($1::text[]);

@@ -53,6 +53,18 @@ WITH tokens AS (
     UPDATE refund_requests
     SET player_id = $2, due_at = NULL, result = coalesce(result, 'erased'), ended_at = coalesce(ended_at, now())
     WHERE player_id = $1
+), noted AS (
+    UPDATE console_changes
+    SET note = NULL,
+        subject = CASE
+            WHEN subject = $1 OR subject = ANY (ARRAY(SELECT submission_id FROM hold_decisions WHERE player_id = $1))
+            THEN $2 ELSE subject END
+    WHERE subject = ANY (ARRAY(
+        SELECT $1::text
+        UNION SELECT submission_id FROM hold_decisions WHERE player_id = $1
+        UNION SELECT transaction_id FROM hold_decisions WHERE player_id = $1
+        UNION SELECT transaction_id FROM grant_decisions WHERE player_id = $1
+        UNION SELECT transaction_id FROM refusals WHERE player_id = $1))
 ), replayed AS (
     DELETE FROM replays WHERE player_id = $1
 ), refused AS (

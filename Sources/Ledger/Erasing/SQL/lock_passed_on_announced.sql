@@ -1,0 +1,28 @@
+-- What Apple told of with a player's token, whose original is another player's by now, who is to have it; also where the
+-- token itself is not known any more. $1 player; $2 pseudonym
+WITH own AS (
+    SELECT bundle_id, token FROM account_tokens WHERE player_id = $1
+    UNION
+    SELECT bundle_id, token FROM player_accounts WHERE player_id = $1
+), announced AS (
+    SELECT transaction_id FROM announced_purchases WHERE player_id = $1
+    UNION
+    SELECT told.transaction_id
+    FROM own
+    JOIN announced_purchases AS told ON told.token = own.token AND told.bundle_id = own.bundle_id
+    UNION
+    -- Where the token is the player's id.
+    SELECT transaction_id FROM announced_purchases WHERE token = sha256(convert_to(lower($1), 'UTF8'))
+    UNION
+    SELECT told.transaction_id
+    FROM subscription_transfers
+    JOIN announced_purchases AS told USING (original_transaction_id)
+    WHERE from_player_id = $1 AND told.original_transaction_id <> told.transaction_id
+)
+SELECT told.transaction_id, told.evidence
+FROM announced_purchases AS told
+JOIN claims USING (original_transaction_id)
+WHERE told.transaction_id = ANY (ARRAY(SELECT transaction_id FROM announced)) AND told.evidence IS NOT NULL
+    AND claims.player_id NOT IN ($1, $2)
+ORDER BY told.original_transaction_id, told.transaction_id
+FOR UPDATE OF told;
