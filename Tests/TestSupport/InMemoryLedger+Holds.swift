@@ -35,7 +35,8 @@ struct HoldRow {
     private var terms: AnnouncedTerms? {
         decision.announced.map {
             AnnouncedTerms(
-                source: $0.source, isRenewal: $0.isRenewal, disputesOwner: waived.contains(.ownershipDisputed))
+                source: $0.source, isRenewal: $0.isRenewal, disputesOwner: waived.contains(.ownershipDisputed),
+                isInGrace: $0.isInGrace)
         }
     }
 

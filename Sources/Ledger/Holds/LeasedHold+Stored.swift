@@ -26,7 +26,7 @@ struct LeasedHolds: Sendable {
 private struct LeasedHoldColumns {
     let transaction, original, product, reason, waived, isReleased, isDue, submission, key: PostgresColumn
     let topic, partition, offset, timestamp, traceparent: PostgresColumn
-    let evidence, dailyCount, tries, lease, risk, source, isRenewal: PostgresColumn
+    let evidence, dailyCount, tries, lease, risk, source, isRenewal, graceExpiresAt: PostgresColumn
 
     init(_ rows: PostgresRows) throws(PostgresError) {
         transaction = try rows.column("transaction_id")
@@ -50,6 +50,7 @@ private struct LeasedHoldColumns {
         risk = try rows.column("risk")
         source = try rows.column("source")
         isRenewal = try rows.column("is_renewal")
+        graceExpiresAt = try rows.column("grace_expires_at")
     }
 }
 
@@ -90,7 +91,13 @@ extension LeasedHold {
         guard let source = rows.text(row, columns.source).flatMap(PurchaseSource.init(rawValue:)),
             source != .submission
         else { return nil }
+        // Whenever the hold ends, what counts is whether the grace period went on when Apple told of it.
+        let isInGrace =
+            if let grace = rows.timestamp(row, columns.graceExpiresAt),
+                let told = rows.timestamp(row, columns.timestamp)
+            { grace > told } else { false }
         return AnnouncedTerms(
-            source: source, isRenewal: rows.bool(row, columns.isRenewal) ?? false, disputesOwner: isDisputed)
+            source: source, isRenewal: rows.bool(row, columns.isRenewal) ?? false, disputesOwner: isDisputed,
+            isInGrace: isInGrace)
     }
 }

@@ -3,6 +3,7 @@ import Identifiers
 import Ledger
 import TestSupport
 import Testing
+import Timestamps
 
 /// What every store does with a purchase that Apple told of once a hold of it has ended without a grant.
 @Suite("Every store of announced purchases that are held")
@@ -44,6 +45,31 @@ struct AnnouncedHoldsConformance {
             let events = try await subject.events()
             #expect(events.map(\.kind) == [.granted, .granted] && Set(events.map(\.playerID)) == ["player-2"])
             #expect(try await subject.deliver(under: Subject.catalog(version: 2)) == [])
+        }
+    }
+
+    @Test(
+        "a period that was held in its grace period is no expired one when another catalog ends the hold",
+        arguments: Implementation.allCases)
+    func inGrace(implementation: Implementation) async throws {
+        try await Subject.with(implementation) { subject in
+            _ = try await subject.submit("5000", product: "pass", kind: .autoRenewableSubscription, offset: 1)
+            func told(_ id: String, grace: Int64) throws -> AnnouncedPurchase {
+                var period = try Subject.told(id, original: "5000") {
+                    $0 = Sample.purchase(
+                        id, original: "5000", product: "new-pass", expires: Sample.noon.adding(milliseconds: -1_000))
+                }
+                period.graceExpiresAt = Sample.noon.adding(milliseconds: grace)
+                return period
+            }
+            try await subject.enter([try told("5001", grace: 60_000), try told("5002", grace: -1)])
+            #expect(try await subject.deliver() == ["held unknown_product", "refused subscription_expired"])
+            let hold = try #require(try await subject.holds.leaseDue(catalogVersion: 2, limit: 5).first)
+            #expect(hold.transactionID == "5001" && hold.announced?.isInGrace == true)
+            let catalog = Subject.catalog(version: 2) {
+                $0.products["new-pass"] = Product(id: "new-pass", kind: .autoRenewableSubscription)
+            }
+            #expect(hold.outlook(under: catalog, now: Sample.noon.adding(milliseconds: 3_600_000)) == .mayEnd)
         }
     }
 
