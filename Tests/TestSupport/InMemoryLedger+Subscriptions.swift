@@ -45,8 +45,23 @@ extension InMemoryLedger: FollowedSubscriptions {
     }
 
     public func known(_ originals: [StoreTransactionID]) async throws -> [Subscription] {
-        state.withLock { state in Set(originals).sorted().compactMap { state.subscriptions[$0]?.subscription } }
+        try state.withLock { state in
+            if state.isUnreadable { throw OutOfReach() }
+            return Set(originals).sorted().compactMap { state.subscriptions[$0]?.subscription }
+        }
     }
+
+    /// As if a notification had told of it.
+    public func follow(_ subscription: Subscription) {
+        state.withLock {
+            $0.subscriptions[subscription.originalTransactionID] = SubscriptionRow(subscription: subscription)
+        }
+    }
+
+    /// Whether subscriptions cannot be read.
+    public func setUnreadable(_ isUnreadable: Bool) { state.withLock { $0.isUnreadable = isUnreadable } }
+
+    private struct OutOfReach: Error {}
 }
 
 extension SubscriptionRow {

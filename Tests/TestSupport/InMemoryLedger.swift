@@ -15,6 +15,7 @@ public final class InMemoryLedger: PurchaseLedger {
         var holds: [StoreTransactionID: HoldRow] = [:]
         var refunds = RefundView()
         var subscriptions: [StoreTransactionID: SubscriptionRow] = [:]
+        var isUnreadable = false
         var announced = AnnouncedRows()
         var finishes: [StoreTransactionID: FinishEntry] = [:]
         var refundQuestions = RefundQuestions()

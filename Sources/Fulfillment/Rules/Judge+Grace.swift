@@ -26,7 +26,8 @@ extension Judge {
     func question(
         aboutGraceIn judged: [JudgedPurchase], of receipt: GenuineReceipt, besides further: FurtherAnswers
     ) -> FurtherQuestion? {
-        guard app.serverAPI != nil else { return nil }
+        // Without the API the ledger may know it, of notifications.
+        guard app.serverAPI != nil || app.followsRenewals else { return nil }
         let open = judged.first { one in
             guard one.verdict == .reject(.subscriptionExpired), let end = one.purchase.expiresAt,
                 app.kind(of: one.purchase) == .autoRenewableSubscription, isLast(one.purchase, in: receipt)

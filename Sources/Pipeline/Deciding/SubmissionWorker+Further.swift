@@ -10,7 +10,10 @@ extension SubmissionWorker {
     func ask(
         _ question: FurtherQuestion, about screened: ScreenedSubmission, _ terms: AppTerms, _ retries: RetryState
     ) async throws(Abandoned) -> Judgement? {
-        guard let credentials = terms.app.serverAPI else { return .blocked(.noServerAPI) }
+        guard let credentials = terms.app.serverAPI else {
+            guard case .grace(let period, _) = question else { return .blocked(.noServerAPI) }
+            return await lookUpGrace(of: period, retries)
+        }
         let item = screened.item
         func context(in environment: StoreEnvironment) -> StoreQueryContext {
             StoreQueryContext(

@@ -29,16 +29,38 @@ extension SubmissionWorker {
         return nil
     }
 
-    /// Nil where Apple has told nothing of the subscription since the period's end.
+    /// For an app without the App Store Server API: what the ledger knows is all there is, and while it cannot be read the
+    /// period is not refused.
+    func lookUpGrace(of period: StorePurchase, _ retries: RetryState) async -> Judgement? {
+        let original = period.originalTransactionID
+        do {
+            let known = try await knownFact(of: original, since: period.expiresAt)
+            retries.further.note(known.map { [$0] } ?? [], of: original)
+            return nil
+        } catch {
+            metrics.failures.report(error, of: .subscriptions)
+            return .undecided(AppleAnswer.Trouble(.connection, wasAsked: false))
+        }
+    }
+
+    /// Nil where the ledger does not know, or cannot be asked: Apple is.
     private func knownSince(_ end: Timestamp?, _ original: StoreTransactionID) async -> SubscriptionFact? {
         do {
-            guard let end, let known = try await subscriptions.known([original]).first,
-                let toldAt = known.told.stateAt, toldAt >= end
-            else { return nil }
-            return SubscriptionFact(known, toldAt: toldAt)
+            return try await knownFact(of: original, since: end)
         } catch {
             metrics.failures.report(error, of: .subscriptions)
             return nil
         }
+    }
+
+    /// Nil where Apple has told nothing of the subscription since the period's end, and of no grace period before it.
+    private func knownFact(
+        of original: StoreTransactionID, since end: Timestamp?
+    ) async throws -> SubscriptionFact? {
+        guard let end, let known = try await subscriptions.known([original]).first,
+            let toldAt = known.told.stateAt
+        else { return nil }
+        let isInGrace = known.graceExpiresAt.map { end < $0 } ?? false
+        return toldAt >= end || isInGrace ? SubscriptionFact(known, toldAt: toldAt) : nil
     }
 }

@@ -20,6 +20,7 @@ final class ParkingBench: Sendable {
     /// One app with every policy at its default.
     let catalog = Shared(Catalog(version: 1, apps: [ParkingBench.app]))
     let ledger = Ledger()
+    let subscriptions = InMemoryLedger()
     let store = Store()
     let holds = Holds()
     let outage = Outage()
@@ -57,7 +58,7 @@ final class ParkingBench: Sendable {
         worker = SubmissionWorker(
             catalog: { [catalog] in catalog.value },
             verification: PipelineVerification(parser: proofs, verifier: apple, queries: queries, apple: outage),
-            ledger: ledger, holds: holds, subscriptions: InMemoryLedger(),
+            ledger: ledger, holds: holds, subscriptions: subscriptions,
             publisher: try OutcomePublisher(settings: settings, health: Health(), logger: logger), lanes: PlayerLanes(),
             parking: parking, refusals: LocalRefusalChecks(perMinute: refusalChecksPerMinute),
             metrics: PipelineMetrics(metrics), logger: logger)

@@ -1,0 +1,88 @@
+import Fulfillment
+import Identifiers
+import TestSupport
+import Testing
+import Timestamps
+
+@testable import Pipeline
+
+/// For an app with a shared secret and no credentials for the App Store Server API.
+@Suite("Grace that the ledger knows of notifications")
+struct GraceTests {
+    private static let day: Int64 = 86_400_000
+    /// The record's.
+    private static var now: Timestamp { ParkingBench.position(1).timestamp }
+
+    private static var app: AppPolicy {
+        var app = ParkingBench.app
+        app.announcements.renewals = .follow
+        app.products["monthly"] = Product(id: "monthly", kind: .autoRenewableSubscription)
+        return app
+    }
+
+    /// Over since yesterday.
+    private static var period: StorePurchase {
+        var period = StorePurchase(
+            transactionID: "1001", originalTransactionID: "1000", productID: "monthly",
+            purchasedAt: now.adding(milliseconds: -31 * day),
+            expiresAt: now.adding(milliseconds: -day))
+        period.type = .known(.autoRenewableSubscription)
+        return period
+    }
+
+    /// Told before the period's end, as Apple tells that a renewal failed.
+    private static func subscription(_ period: StorePurchase, graceDays: Int64?) -> Subscription {
+        var fact = SubscriptionFact(
+            originalTransactionID: "1000", bundleID: ParkingBench.bundle, environment: .production,
+            productID: "monthly", state: .gracePeriod, toldAt: now.adding(milliseconds: -2 * day))
+        fact.periodBeganAt = period.purchasedAt
+        fact.expiresAt = period.expiresAt
+        fact.graceExpiresAt = graceDays.map { now.adding(milliseconds: $0 * day) }
+        return Subscription(fact, player: "player-1")
+    }
+
+    private func verdict(
+        _ prepare: (ParkingBench, StorePurchase) -> Void, _ whileWaiting: (ParkingBench) async throws -> Void = { _ in }
+    ) async throws -> JudgedPurchase.Verdict? {
+        let bench = try ParkingBench(parkAfterSeconds: 30)
+        defer { bench.close() }
+        let catalog = Catalog(version: 1, apps: [Self.app])
+        bench.catalog.update { $0 = catalog }
+        let period = Self.period
+        bench.apple.answer(
+            .genuine(
+                GenuineReceipt(
+                    bundleID: ParkingBench.bundle, environment: .production, purchases: [period],
+                    holdsAutoRenewable: true)))
+        prepare(bench, period)
+        async let worked: Void = bench.work(on: bench.item(ParkingBench.submission("r")))
+        try await whileWaiting(bench)
+        try await worked
+        #expect(bench.queries.asked.isEmpty)
+        guard case .each(let judged) = bench.ledger.decisions.first?.verdict else { return nil }
+        return judged.first?.verdict
+    }
+
+    @Test("a period that is over is granted in its grace period, and refused where none is known")
+    func known() async throws {
+        let inGrace = try await verdict { $0.subscriptions.follow(Self.subscription($1, graceDays: 5)) }
+        #expect(inGrace == .grant(payload: nil))
+        let isOver = try await verdict { $0.subscriptions.follow(Self.subscription($1, graceDays: nil)) }
+        #expect(isOver == .reject(.subscriptionExpired))
+        let unknown = try await verdict { _, _ in }
+        #expect(unknown == .reject(.subscriptionExpired))
+    }
+
+    @Test("while the ledger cannot be read it is not refused")
+    func unreadable() async throws {
+        let verdict = try await verdict { bench, period in
+            bench.subscriptions.follow(Self.subscription(period, graceDays: 5))
+            bench.subscriptions.setUnreadable(true)
+        } _: { bench in
+            try await eventually("it was tried again") { bench.apple.asked >= 2 }
+            #expect(bench.ledger.decisions.isEmpty)
+            bench.subscriptions.setUnreadable(false)
+        }
+        #expect(verdict == .grant(payload: nil))
+    }
+}
