@@ -71,7 +71,7 @@ extension RefundNotice {
     public func settle(in view: inout RefundView, at now: Timestamp, catalog: Catalog) -> RefundEffect {
         if let id, !view.taken.insert(id).inserted { return .duplicate }
         let last = view.states[key]
-        if let last, signedAt < last.signedAt { return .outdated }
+        if let last, isOutdated(by: last) { return .outdated }
         view.states[key] = state(after: last)
         guard var grant = view.target(of: self) else { return .remembered }
         let change = refunded.map { grant.revocations.revoke(byApple: $0) } ?? grant.revocations.reinstateByApple()
@@ -79,6 +79,13 @@ extension RefundNotice {
         // What Apple said is kept with the grant, also where an operator's revocation is what counts.
         view.grants[grant.transactionID] = grant
         return event.map(RefundEffect.published) ?? .remembered
+    }
+
+    /// Apple may sign a retry anew: a refund that was made before its reversal is told of late, whenever that is signed.
+    private func isOutdated(by last: RefundView.State) -> Bool {
+        if signedAt < last.signedAt { return true }
+        guard last.revokedAt == nil, let refunded else { return false }
+        return refunded.at < last.signedAt
     }
 
     /// A part that is not larger than what was taken back before takes nothing more.
