@@ -38,6 +38,8 @@ extension SubmissionWorker {
         let retries = RetryState(of: screened.item, in: parking)
         defer { retries.end() }
         guard case .decided(let verdict) = try await judge(screened, by: answer, retries) else { return }
+        var answer = answer
+        answer.subscriptions = retries.further.allSubscriptions
         let decision = secondDecision(verdict, on: screened, by: answer)
         let settled: Durable<RecordedOutcome>
         do { settled = try await ledger.settle(decision) } catch { throw Abandoned() }
@@ -54,12 +56,17 @@ extension SubmissionWorker {
         _ verdict: Verdict, on screened: ScreenedSubmission, by answer: ProofAnswer
     ) -> PendingDecision {
         let (item, terms) = (screened.item, answer.terms)
+        let now = WallClock.now
         return PendingDecision(
             submission: screened.submission, position: item.position.ofSecondDecision, proof: screened.proof.digest,
             verdict: verdict, environment: answer.receipt?.environment ?? .production,
             // The same bytes are refused here again before the ledger is asked.
-            evidence: nil, decidedAt: WallClock.now, catalogVersion: terms.catalogVersion,
+            evidence: nil, decidedAt: now, catalogVersion: terms.catalogVersion,
             traceparent: item.traceparent, risk: terms.app.risk, tokenUse: terms.app.accountTokenUse,
+            finishesGrants: terms.app.announcements.finishesGrants,
+            subscriptions: ToldSubscriptions(
+                answer.receipt, besides: answer.subscriptions, submitted: screened.proof.receipt, under: terms.app,
+                now: now),
             trace: DecisionTrace(signature: screened.proof.signature, source: .apple, tries: item.tries),
             isSecond: true)
     }

@@ -5,6 +5,7 @@ import Identifiers
 import Operations
 import TestSupport
 import Testing
+import Timestamps
 
 @testable import Pipeline
 
@@ -51,6 +52,32 @@ struct LocalRefusalTests {
             #expect(judged.map(\.verdict) == [.grant(payload: nil)])
             // The bench's ledger rejects: that is published to nobody.
             #expect(outcomes(bench, .rejected, .noPurchase) == 0)
+        }
+    }
+
+    @Test("it is told of as any is: subscriptions are followed, and deliveries finished")
+    func followed() async throws {
+        try await with { bench in
+            var app = ParkingBench.serverApp
+            app.products["monthly"] = Product(id: "monthly", kind: .autoRenewableSubscription)
+            app.announcements.renewals = .follow
+            app.announcements.finishesGrants = true
+            let catalog = Catalog(version: 2, apps: [app])
+            bench.catalog.update { $0 = catalog }
+            let now = WallClock.now
+            let period = StorePurchase(
+                transactionID: "2000", originalTransactionID: "2000", productID: "monthly", purchasedAt: now,
+                expiresAt: now.adding(milliseconds: 86_400_000))
+            bench.apple.answer(
+                .genuine(
+                    GenuineReceipt(
+                        bundleID: ParkingBench.bundle, environment: .production, purchases: [period],
+                        holdsAutoRenewable: true)))
+            try await bench.work(on: bench.item(refused("forged", as: .read(nil, .forged), in: bench)))
+            await bench.worker.refusals.waitUntilIdle()
+            let decision = try #require(bench.ledger.decisions.first)
+            #expect(decision.isSecond && decision.finishesGrants)
+            #expect(decision.subscriptions.facts.map(\.originalTransactionID) == ["2000"])
         }
     }
 
