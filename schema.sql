@@ -932,6 +932,9 @@ CREATE TABLE IF NOT EXISTS subscriptions (
 ) WITH (
     autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0
 );
+-- Since version 9. The begin of the last period before one that something told of which grants nothing: Apple is asked for the
+-- periods since. Null once it was.
+ALTER TABLE subscriptions ADD COLUMN IF NOT EXISTS periods_since timestamptz;
 CREATE INDEX IF NOT EXISTS subscriptions_due ON subscriptions (bundle_id, due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS subscriptions_players ON subscriptions (player_id);
 CREATE INDEX IF NOT EXISTS subscriptions_kinds

@@ -222,7 +222,7 @@ extension InMemoryLedger.State {
         for hold in settlement.holds { holds[hold.purchase.transactionID] = HoldRow(hold, of: decision) }
         announced.claim(by: settlement)
         var outcome = leased.outcome(of: settlement, for: decision)
-        outcome.subscriptions = hear(decision)
+        outcome.subscriptions = hear(decision, settlement.outcomes)
         let partition = InMemoryLedger.Partition(topic: LeasedAnnouncement.topic, number: 0)
         for event in outcome.owned { outbox.append(OutboxRow(event, traceparent: nil, of: partition)) }
         return outcome

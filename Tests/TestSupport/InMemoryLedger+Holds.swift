@@ -134,7 +134,7 @@ extension InMemoryLedger.State {
             enter(grant, of: decision.decision)
             announced.claim([grant.purchase], isGrant: true)
             outbox.append(OutboxRow(grant.event, traceparent: hold.traceparent, of: partition))
-            _ = hear(decision.decision)
+            _ = hear(decision.decision, [decision.outcome(ofGranted: grant.purchase)])
             return grant.event
         case .rejected(let event):
             holds[hold.transactionID] = nil

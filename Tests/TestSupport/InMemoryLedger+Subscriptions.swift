@@ -87,7 +87,8 @@ extension InMemoryLedger.State {
         var events: [OutcomeEvent] = []
         for fact in check.findings.facts where catalog.apps[fact.bundleID]?.followsRenewals == true {
             events += hear(
-                fact, of: check, catalog.apps[fact.bundleID]?.missedPeriodSearch ?? .never, at: check.at,
+                fact, of: check, bringsPeriod: true, catalog.apps[fact.bundleID]?.missedPeriodSearch ?? .never,
+                at: check.at,
                 from: InMemoryLedger.Partition(topic: "", number: 0))
             if let receipt = check.findings.receipt { subscriptions[fact.originalTransactionID]?.receipt = receipt }
         }
@@ -101,12 +102,14 @@ extension InMemoryLedger.State {
         return events
     }
 
-    mutating func hear(_ decision: PendingDecision) -> [OutcomeEvent] {
+    mutating func hear(_ decision: PendingDecision, _ outcomes: [TransactionOutcome]) -> [OutcomeEvent] {
         let partition = InMemoryLedger.Partition(
             topic: decision.position.topic, number: decision.position.partition)
         var events: [OutcomeEvent] = []
         for fact in decision.subscriptions.facts {
-            events += hear(fact, of: nil, decision.subscriptions.search, at: decision.decidedAt, from: partition)
+            events += hear(
+                fact, of: nil, bringsPeriod: decision.bringsPeriod(of: fact, by: outcomes),
+                decision.subscriptions.search, at: decision.decidedAt, from: partition)
             if let receipt = decision.subscriptions.receipt {
                 subscriptions[fact.originalTransactionID]?.receipt = receipt
             }
@@ -114,8 +117,10 @@ extension InMemoryLedger.State {
         return events
     }
 
-    private mutating func first(_ fact: SubscriptionFact, of owner: PlayerID) -> SubscriptionRow {
-        var subscription = Subscription(fact, player: owner)
+    private mutating func first(
+        _ fact: SubscriptionFact, of owner: PlayerID, bringsPeriod: Bool
+    ) -> SubscriptionRow {
+        var subscription = Subscription(fact, player: owner, bringsPeriod: bringsPeriod)
         if let before = announced.unownedSubscriptions.removeValue(forKey: subscription.originalTransactionID) {
             subscription.hear(before)
         }
@@ -123,8 +128,8 @@ extension InMemoryLedger.State {
     }
 
     private mutating func hear(
-        _ fact: SubscriptionFact, of check: SubscriptionCheck?, _ search: MissedPeriodSearch, at now: Timestamp,
-        from partition: InMemoryLedger.Partition
+        _ fact: SubscriptionFact, of check: SubscriptionCheck?, bringsPeriod: Bool, _ search: MissedPeriodSearch,
+        at now: Timestamp, from partition: InMemoryLedger.Partition
     ) -> [OutcomeEvent] {
         let isCheck = check != nil
         let original = fact.originalTransactionID
@@ -143,13 +148,11 @@ extension InMemoryLedger.State {
             }
             return []
         }
-        var row = subscriptions[original] ?? first(fact, of: owner)
+        var row = subscriptions[original] ?? first(fact, of: owner, bringsPeriod: bringsPeriod)
         row.subscription.player = owner
         let known = subscriptions[original]?.subscription
-        let hearing = known == nil ? .changed : row.subscription.hear(fact, search)
-        if let known, let asked = check?.searched, asked.originalTransactionID == original {
-            row.subscription.endSearch(of: asked, before: known)
-        }
+        let hearing = known == nil ? .changed : row.subscription.hear(fact, search, bringsPeriod: bringsPeriod)
+        if let known, let check { row.subscription.end(check, before: known) }
         row.subscription.scheduleCheck(after: hearing, isCheck: isCheck, at: now, jitter: 0)
         if isCheck || hearing != .known { row.lease = nil }
         subscriptions[original] = row

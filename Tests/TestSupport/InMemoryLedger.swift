@@ -85,7 +85,7 @@ extension InMemoryLedger.State {
         announced.claim(by: settlement)
         for finish in settlement.finishes { enter(finish, of: decision) }
         for hold in settlement.holds { holds[hold.purchase.transactionID] = HoldRow(hold, of: decision) }
-        events += hear(decision)
+        events += hear(decision, settlement.outcomes)
         if let evidence = decision.evidence, !evidence.purchases.isEmpty, view.holdsAll(evidence.purchases) {
             proofs[decision.proof] = evidence
         }

@@ -73,12 +73,14 @@ public struct HoldDecision: Sendable {
         let event = OutcomeEvent.granted(
             purchase, payload: payload, to: decision.submission, from: decision.source,
             environment: decision.environment, at: decision.decidedAt, risk: hold.risk,
-            transactions: [
-                TransactionOutcome(
-                    transactionID: purchase.transactionID, productID: purchase.productID, outcome: .granted,
-                    reason: nil)
-            ])
+            transactions: [outcome(ofGranted: purchase)])
         return .granted(decision.newGrant(of: judged, event, in: view))
+    }
+
+    /// Of the held transaction, once it is granted.
+    public func outcome(ofGranted purchase: StorePurchase) -> TransactionOutcome {
+        TransactionOutcome(
+            transactionID: purchase.transactionID, productID: purchase.productID, outcome: .granted, reason: nil)
     }
 
     private func rejected(_ reason: Reason) -> Settled {

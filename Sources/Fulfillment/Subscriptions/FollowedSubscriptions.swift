@@ -54,9 +54,6 @@ public struct SubscriptionCheck: Sendable {
         at = now
     }
 
-    /// What was asked about, where Apple's history has been read to its end.
-    public var searched: Subscription? { findings.hasReadHistory ? leased.subscription : nil }
-
     /// Of the very subscription that was asked about: what Apple does not tell of it says that it knows nothing newer.
     public var tellsOfIt: Bool {
         let subscription = leased.subscription

@@ -36,14 +36,23 @@ extension Subscription {
         check.historySince = min(check.historySince ?? told.periodBeganAt, told.periodBeganAt)
     }
 
-    /// Apple's history was read to its end. Not where something newer was told since it was asked for.
-    /// - Parameters:
-    ///   - asked: as the history was asked for.
-    ///   - known: as it was before this answer.
-    public mutating func endSearch(of asked: Subscription, before known: Subscription) {
-        guard known.check.historySince == asked.check.historySince,
+    /// A newer period was told of by something that does not grant it.
+    mutating func notePeriods(to began: Timestamp) {
+        guard began > told.periodBeganAt else { return }
+        check.periodsSince = min(check.periodsSince ?? told.periodBeganAt, told.periodBeganAt)
+    }
+
+    /// Apple was asked, and its history perhaps read to its end. That is no longer to be done, but where something newer was
+    /// told meanwhile.
+    /// - Parameter known: as it was before this answer.
+    public mutating func end(_ answered: SubscriptionCheck, before known: Subscription) {
+        let asked = answered.leased.subscription
+        guard asked.originalTransactionID == originalTransactionID,
             known.told.periodBeganAt == asked.told.periodBeganAt
         else { return }
-        check.historySince = nil
+        if known.check.periodsSince == asked.check.periodsSince { check.periodsSince = nil }
+        if answered.findings.hasReadHistory, known.check.historySince == asked.check.historySince {
+            check.historySince = nil
+        }
     }
 }

@@ -57,12 +57,14 @@ extension Subscription {
         if hearing == .known, !isCheck { return }
         if hearing == .changed { check.tries = 0 } else if isCheck { check.tries += 1 }
         check.dueAt = nextCheck(isCheck: isCheck, at: now, jitter: jitter)
-        if check.historySince != nil, let search = nextSearch(isCheck: isCheck, at: now, jitter: jitter) {
+        if check.historySince != nil || check.periodsSince != nil,
+            let search = nextSearch(isCheck: isCheck, at: now, jitter: jitter)
+        {
             check.dueAt = min(check.dueAt ?? search, search)
         }
     }
 
-    /// When Apple's history is to be read: at once, and where a check could not, at growing distances.
+    /// When Apple is to be asked for missed periods: at once, and where a check could not, at growing distances.
     private func nextSearch(isCheck: Bool, at now: Timestamp, jitter: Double) -> Timestamp? {
         guard isCheck else { return now }
         let schedule = CheckSchedule.of(environment)

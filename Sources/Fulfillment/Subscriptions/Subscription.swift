@@ -52,11 +52,17 @@ public struct Subscription: Sendable, Equatable {
         /// From when on Apple's history is to be looked through for periods that were missed, until it was read to its
         /// end. Nil: none were.
         public var historySince: Timestamp?
+        /// When the last period began before one that something told of which grants nothing: Apple is asked for the
+        /// periods since. Nil once it was.
+        public var periodsSince: Timestamp?
 
-        public init(dueAt: Timestamp? = nil, tries: Int32 = 0, historySince: Timestamp? = nil) {
+        public init(
+            dueAt: Timestamp? = nil, tries: Int32 = 0, historySince: Timestamp? = nil, periodsSince: Timestamp? = nil
+        ) {
             self.dueAt = dueAt
             self.tries = tries
             self.historySince = historySince
+            self.periodsSince = periodsSince
         }
     }
 
@@ -79,7 +85,8 @@ public struct Subscription: Sendable, Equatable {
     }
 
     /// The first that is told of it.
-    public init(_ fact: SubscriptionFact, player: PlayerID) {
+    /// - Parameter bringsPeriod: whoever tells it has granted the period, or will.
+    public init(_ fact: SubscriptionFact, player: PlayerID, bringsPeriod: Bool = true) {
         self.init(
             stored: fact, player: player, revision: 1,
             told: Told(
@@ -87,6 +94,7 @@ public struct Subscription: Sendable, Equatable {
                 willRenewAt: fact.willRenew == nil ? nil : fact.toldAt,
                 renewalProductAt: fact.renewalProductID == nil ? nil : fact.toldAt),
             check: Check())
+        if !bringsPeriod { check.periodsSince = told.periodBeganAt }
     }
 
     /// What a fact did to it.
@@ -100,14 +108,19 @@ public struct Subscription: Sendable, Equatable {
     }
 
     /// Takes in a fact of this subscription.
-    /// - Parameter search: its app's.
-    public mutating func hear(_ fact: SubscriptionFact, _ search: MissedPeriodSearch = .never) -> Hearing {
+    /// - Parameters:
+    ///   - search: its app's.
+    ///   - bringsPeriod: whoever tells it has granted the period, or will.
+    public mutating func hear(
+        _ fact: SubscriptionFact, _ search: MissedPeriodSearch = .never, bringsPeriod: Bool = true
+    ) -> Hearing {
         let before = self
         subscriptionGroupID = subscriptionGroupID ?? fact.subscriptionGroupID
         hear(willRenew: fact.willRenew, renewalProductID: fact.renewalProductID, at: fact.toldAt)
         let offered = Offered(fact, beside: told)
         if Offered(self).isBefore(offered) {
             noteMissed(before: offered.periodBeganAt, toldAt: fact.toldAt, search)
+            if !bringsPeriod { notePeriods(to: offered.periodBeganAt) }
             take(offered)
         }
         if self == before { return .known }
@@ -116,8 +129,8 @@ public struct Subscription: Sendable, Equatable {
         return .changed
     }
 
-    /// Takes in what was told before it had an owner; part of its first revision. Periods that were told of then wait for
-    /// this owner: none of them is missed.
+    /// Takes in what was told before it had an owner; part of its first revision. A later period that was told of then waits
+    /// for this owner, or only what grants nothing told of it: Apple is asked for it.
     public mutating func hear(_ unowned: UnownedSubscription) {
         let other = unowned.subscription
         guard other.bundleID == bundleID, other.environment == environment else { return }
@@ -127,7 +140,9 @@ public struct Subscription: Sendable, Equatable {
             hear(willRenew: nil, renewalProductID: other.renewalProductID, at: at)
         }
         let offered = Offered(other)
-        if Offered(self).isBefore(offered) { take(offered) }
+        guard Offered(self).isBefore(offered) else { return }
+        notePeriods(to: offered.periodBeganAt)
+        take(offered)
     }
 
     private mutating func take(_ offered: Offered) {

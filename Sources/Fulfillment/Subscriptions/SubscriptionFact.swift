@@ -56,4 +56,9 @@ public struct SubscriptionFact: Sendable, Equatable {
         self.state = state
         self.toldAt = toldAt
     }
+
+    /// Whether it tells of this very period.
+    public func isOfPeriod(of purchase: StorePurchase) -> Bool {
+        purchase.originalTransactionID == originalTransactionID && purchase.purchasedAt == periodBeganAt
+    }
 }

@@ -27,11 +27,18 @@ public struct SubscriptionFindings: Sendable, Equatable {
             facts.append(fact)
             add(status.transaction, grace: fact.graceExpiresAt, toldAt: fact.toldAt, under: app)
             guard fact.originalTransactionID == known.originalTransactionID, missedSince == nil,
-                let began = fact.periodBeganAt, known.mayMiss(before: began)
+                let began = fact.periodBeganAt
             else { continue }
+            if let since = known.check.periodsSince, began > known.told.periodBeganAt, app.missedPeriodSearch == .always
+            {
+                missedSince = since
+            }
+            guard known.mayMiss(before: began) else { continue }
             // What a change of the plan put an end to is over.
             let isGap = known.expiresAt.map { $0 < began } ?? false
-            if isGap || app.missedPeriodSearch == .always { missedSince = known.told.periodBeganAt }
+            if isGap || app.missedPeriodSearch == .always {
+                missedSince = known.check.periodsSince ?? known.told.periodBeganAt
+            }
         }
     }
 
@@ -44,7 +51,7 @@ public struct SubscriptionFindings: Sendable, Equatable {
         for purchase in answer.purchases where app.kind(of: purchase) == .autoRenewableSubscription {
             let isOld =
                 purchase.originalTransactionID == known.originalTransactionID
-                && purchase.purchasedAt < known.told.periodBeganAt
+                && purchase.purchasedAt < known.check.periodsSince ?? known.told.periodBeganAt
             if isOld { continue }
             let newest = facts.first {
                 $0.originalTransactionID == purchase.originalTransactionID && $0.expiresAt == purchase.expiresAt

@@ -95,7 +95,8 @@ struct DecisionBatchWrite: Sendable {
             && batch.decisions.allSatisfy { $0.parkedID == nil && $0.subscriptions.facts.isEmpty }
             && !settlements.contains(where: \.isReplay)
         if !joins { try purchases.insert(in: session) }
-        let subscriptions = try SubscriptionWrite.write(batch.decisions, claims: view.claims, in: session)
+        let subscriptions = try SubscriptionWrite.write(
+            batch.decisions, outcomes: { settlements[$0].outcomes }, claims: view.claims, in: session)
         let constantTokens = try AccountTokens.write(before: tokensBefore, after: view.tokens, in: session)
         return Settled(
             settlements: settlements, view: view, constantTokens: constantTokens, shown: shown,

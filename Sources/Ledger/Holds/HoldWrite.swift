@@ -52,7 +52,9 @@ struct HoldWrite: Sendable {
                     try RevokeGrants.run([revocation.grant], in: session)
                     if let event = revocation.event { try publish(event, in: session) }
                 }
-                _ = try SubscriptionWrite.write([decision.decision], claims: view.claims, in: session)
+                let outcome = decision.outcome(ofGranted: grant.purchase)
+                _ = try SubscriptionWrite.write(
+                    [decision.decision], outcomes: { _ in [outcome] }, claims: view.claims, in: session)
                 return .published(grant.event)
             case .rejected(let event):
                 if let operatorName {

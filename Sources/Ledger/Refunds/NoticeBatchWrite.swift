@@ -75,7 +75,9 @@ struct NoticeBatchWrite: Sendable {
         let now = received.map(\.decidedAt).max() ?? Timestamp(milliseconds: 0)
         var events: [OutcomeEvent] = []
         if !purchases.isEmpty { try AnnouncedWrite.enter(purchases, in: session) }
-        if !facts.isEmpty { events += try SubscriptionWrite.apply(facts, at: now, catalog: catalog, in: session) }
+        if !facts.isEmpty {
+            events += try SubscriptionWrite.apply(facts, with: purchases, at: now, catalog: catalog, in: session)
+        }
         if !requests.isEmpty {
             events += try RefundRequestWrite.enter(requests, at: now, catalog: catalog, in: session)
         }

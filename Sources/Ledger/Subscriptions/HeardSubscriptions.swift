@@ -18,6 +18,7 @@ struct HeardSubscriptions {
 
     mutating func hear(_ told: SubscriptionWrite.Told, at place: Int) {
         let original = told.fact.originalTransactionID
+        let isCheck = told.check != nil
         var subscription: Subscription
         let hearing: Subscription.Hearing
         if let known = subscriptions[original] {
@@ -25,19 +26,17 @@ struct HeardSubscriptions {
             guard known.bundleID == told.fact.bundleID, known.environment == told.fact.environment else { return }
             subscription = known
             subscription.player = told.owner
-            hearing = subscription.hear(told.fact, told.search)
-            if let asked = told.searched, asked.originalTransactionID == original {
-                subscription.endSearch(of: asked, before: known)
-            }
+            hearing = subscription.hear(told.fact, told.search, bringsPeriod: told.bringsPeriod)
+            if let check = told.check { subscription.end(check, before: known) }
         } else {
-            subscription = Subscription(told.fact, player: told.owner)
+            subscription = Subscription(told.fact, player: told.owner, bringsPeriod: told.bringsPeriod)
             if let before = unowned[original] { subscription.hear(before) }
             hearing = .changed
         }
         subscription.scheduleCheck(
-            after: hearing, isCheck: told.isCheck, at: told.at, jitter: Double.random(in: 0..<1))
-        if told.isCheck { checked.insert(original) }
-        if told.isCheck || hearing != .known || subscription.player != subscriptions[original]?.player {
+            after: hearing, isCheck: isCheck, at: told.at, jitter: Double.random(in: 0..<1))
+        if isCheck { checked.insert(original) }
+        if isCheck || hearing != .known || subscription.player != subscriptions[original]?.player {
             touched.insert(original)
         }
         subscriptions[original] = subscription
@@ -66,7 +65,7 @@ struct HeardSubscriptions {
             .timestamps(rows.map(\.check.dueAt)), .int4Array(rows.map(\.check.tries)),
             .timestamps(rows.map(\.check.historySince)),
             .boolArray(rows.map { checked.contains($0.originalTransactionID) }),
-        ] + eventColumns
+        ] + eventColumns + [.timestamps(rows.map(\.check.periodsSince))]
     }
 
     private var eventColumns: [PostgresParameter] {

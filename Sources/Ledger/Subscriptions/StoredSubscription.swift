@@ -28,6 +28,7 @@ struct SubscriptionColumns {
 struct FollowedColumns {
     let shown: SubscriptionColumns
     let periodBeganAt, stateToldAt, willRenewToldAt, renewalProductToldAt, tries, historySince: PostgresColumn
+    let periodsSince: PostgresColumn
 
     init(_ rows: PostgresRows) throws(PostgresError) {
         shown = try SubscriptionColumns(rows)
@@ -37,6 +38,7 @@ struct FollowedColumns {
         renewalProductToldAt = try rows.column("renewal_product_told_at")
         tries = try rows.column("tries")
         historySince = try rows.column("history_since")
+        periodsSince = try rows.column("periods_since")
     }
 }
 
@@ -67,6 +69,7 @@ extension Subscription {
             check: Check(
                 dueAt: rows.timestamp(row, shown.dueAt),
                 tries: rows.int4(row, columns.tries).flatMap { Int32(exactly: $0) } ?? 0,
-                historySince: rows.timestamp(row, columns.historySince)))
+                historySince: rows.timestamp(row, columns.historySince),
+                periodsSince: rows.timestamp(row, columns.periodsSince)))
     }
 }

@@ -4,14 +4,17 @@ import Postgres
 extension SubscriptionWrite {
     /// What a batch's evidence tells, once its purchases are in the tables. Returns each decision's events, by its place;
     /// empty, and without a round trip, where no app that follows subscriptions told of any.
-    /// - Parameter claims: under the decisions, locked and settled.
+    /// - Parameters:
+    ///   - outcomes: of each decision's purchases, by its place.
+    ///   - claims: under the decisions, locked and settled.
     static func write(
-        _ decisions: [PendingDecision], claims: [StoreTransactionID: LedgerView.Claim], in session: PostgresSession
+        _ decisions: [PendingDecision], outcomes: (Int) -> [TransactionOutcome],
+        claims: [StoreTransactionID: LedgerView.Claim], in session: PostgresSession
     ) throws -> [Int: [OutcomeEvent]] {
         var told: [Told] = []
         var places: [Int] = []
         var receipts: [StoreTransactionID: [UInt8]] = [:]
-        for (place, decision) in decisions.enumerated() {
+        for (place, decision) in decisions.enumerated() where !decision.subscriptions.facts.isEmpty {
             let source = Source(
                 topic: decision.position.topic, partition: decision.position.partition,
                 traceparent: decision.traceparent)
@@ -20,7 +23,7 @@ extension SubscriptionWrite {
                 told.append(
                     Told(
                         fact: fact, owner: owner, source: source, search: decision.subscriptions.search,
-                        at: decision.decidedAt))
+                        bringsPeriod: decision.bringsPeriod(of: fact, by: outcomes(place)), at: decision.decidedAt))
                 places.append(place)
                 receipts[fact.originalTransactionID] = decision.subscriptions.receipt
             }

@@ -10,12 +10,12 @@ enum SubscriptionWrite {
         let fact: SubscriptionFact
         let owner: PlayerID
         let source: Source
-        /// Apple was asked about it, and this is the answer.
-        var isCheck = false
+        /// Apple was asked, and this is of the answer.
+        var check: SubscriptionCheck?
         /// Its app's.
         var search = MissedPeriodSearch.never
-        /// What Apple was asked about, where its history has been read to its end.
-        var searched: Subscription?
+        /// Whoever tells it enters the period too, or has granted it. Else Apple is asked for it.
+        let bringsPeriod: Bool
         let at: Timestamp
     }
 
@@ -36,17 +36,20 @@ enum SubscriptionWrite {
 
     /// In the SQL transaction of whoever tells it; the claims of their originals are locked. Enters into the outbox, and
     /// returns, the events that it yields.
-    /// - Parameter catalog: only apps that follow renewals have subscriptions.
+    /// - Parameters:
+    ///   - periods: those that are entered with them.
+    ///   - catalog: only apps that follow renewals have subscriptions.
     static func apply(
-        _ facts: [SubscriptionFact], at now: Timestamp, catalog: Catalog, in session: PostgresSession
+        _ facts: [SubscriptionFact], with periods: [AnnouncedPurchase], at now: Timestamp, catalog: Catalog,
+        in session: PostgresSession
     ) throws -> [OutcomeEvent] {
-        try apply(facts, of: nil, at: now, catalog: catalog, in: session)
+        try apply(facts, with: periods, of: nil, at: now, catalog: catalog, in: session)
     }
 
     /// - Parameter check: that they are the answer of, where Apple was asked about them.
     static func apply(
-        _ facts: [SubscriptionFact], of check: SubscriptionCheck?, at now: Timestamp, catalog: Catalog,
-        in session: PostgresSession
+        _ facts: [SubscriptionFact], with periods: [AnnouncedPurchase] = [], of check: SubscriptionCheck?,
+        at now: Timestamp, catalog: Catalog, in session: PostgresSession
     ) throws -> [OutcomeEvent] {
         let followed = facts.filter { catalog.apps[$0.bundleID]?.followsRenewals == true }
         guard !followed.isEmpty else { return [] }
@@ -57,9 +60,10 @@ enum SubscriptionWrite {
         let told = followed.compactMap { fact in
             owners[fact.originalTransactionID].map {
                 Told(
-                    fact: fact, owner: $0, source: .none, isCheck: check != nil,
-                    search: catalog.apps[fact.bundleID]?.missedPeriodSearch ?? .never, searched: check?.searched,
-                    at: now)
+                    fact: fact, owner: $0, source: .none, check: check,
+                    search: catalog.apps[fact.bundleID]?.missedPeriodSearch ?? .never,
+                    // What Apple is asked for is entered, or is no goods.
+                    bringsPeriod: check != nil || periods.contains { fact.isOfPeriod(of: $0.purchase) }, at: now)
             }
         }
         return try write(told, in: session).map(\.event)

@@ -1,6 +1,6 @@
 -- Of originals whose claims are locked. $1 originals, sorted
 SELECT original_transaction_id, player_id, bundle_id, product_id, subscription_group_id, state, expires_at,
     grace_expires_at, will_renew, renewal_product_id, environment, revision, period_began_at, state_told_at,
-    will_renew_told_at, renewal_product_told_at, due_at, tries, history_since
+    will_renew_told_at, renewal_product_told_at, due_at, tries, history_since, periods_since
 FROM subscriptions
 WHERE original_transaction_id = ANY ($1::text[]);

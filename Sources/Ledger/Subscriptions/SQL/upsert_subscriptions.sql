@@ -1,25 +1,28 @@
--- $1–$19 a column each, sorted by original; $20 whether Apple was asked about it.
+-- $1–$19 and $28 a column each, sorted by original; $20 whether Apple was asked about it.
 -- A lease ends: whoever has it finds that something told of the subscription meanwhile.
 -- $21–$27 the events that they yield, a column each, in the order of publishing. Those of erased players are told nobody.
 WITH written AS (
     INSERT INTO subscriptions AS known (
         original_transaction_id, player_id, bundle_id, product_id, subscription_group_id, state, expires_at,
         grace_expires_at, will_renew, renewal_product_id, environment, revision, period_began_at, state_told_at,
-        will_renew_told_at, renewal_product_told_at, due_at, tries, history_since, updated_at, checked_at)
+        will_renew_told_at, renewal_product_told_at, due_at, tries, history_since, periods_since, updated_at,
+        checked_at)
     SELECT original_transaction_id, player_id, bundle_id, product_id, subscription_group_id, state, expires_at,
         grace_expires_at, will_renew, renewal_product_id, environment, revision, period_began_at, state_told_at,
         will_renew_told_at, renewal_product_told_at,
         -- Nobody asks about what was an erased player's.
         CASE WHEN NOT EXISTS (SELECT FROM erasures WHERE pseudonym = told.player_id) THEN due_at END, tries,
-        history_since, now(), CASE WHEN is_check THEN now() END
+        history_since, periods_since, now(), CASE WHEN is_check THEN now() END
     FROM unnest(
         $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[], $8::timestamptz[],
         $9::bool[], $10::text[], $11::text[], $12::int4[], $13::timestamptz[], $14::timestamptz[], $15::timestamptz[],
-        $16::timestamptz[], $17::timestamptz[], $18::int4[], $19::timestamptz[], $20::bool[])
+        $16::timestamptz[], $17::timestamptz[], $18::int4[], $19::timestamptz[], $20::bool[],
+        $28::timestamptz[])
         AS told (
             original_transaction_id, player_id, bundle_id, product_id, subscription_group_id, state, expires_at,
             grace_expires_at, will_renew, renewal_product_id, environment, revision, period_began_at, state_told_at,
-            will_renew_told_at, renewal_product_told_at, due_at, tries, history_since, is_check)
+            will_renew_told_at, renewal_product_told_at, due_at, tries, history_since, is_check,
+            periods_since)
     ON CONFLICT (original_transaction_id) DO UPDATE
     SET player_id = excluded.player_id, product_id = excluded.product_id,
         subscription_group_id = excluded.subscription_group_id, state = excluded.state,
@@ -28,7 +31,7 @@ WITH written AS (
         revision = excluded.revision, period_began_at = excluded.period_began_at,
         state_told_at = excluded.state_told_at, will_renew_told_at = excluded.will_renew_told_at,
         renewal_product_told_at = excluded.renewal_product_told_at, due_at = excluded.due_at, tries = excluded.tries,
-        history_since = excluded.history_since, leased_until = NULL,
+        history_since = excluded.history_since, periods_since = excluded.periods_since, leased_until = NULL,
         takes = CASE WHEN excluded.checked_at IS NULL THEN known.takes ELSE 0 END,
         checked_at = coalesce(excluded.checked_at, known.checked_at),
         updated_at = CASE WHEN known.revision = excluded.revision THEN known.updated_at ELSE excluded.updated_at END

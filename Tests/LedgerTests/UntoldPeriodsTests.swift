@@ -1,0 +1,141 @@
+import Fulfillment
+import Identifiers
+import Ledger
+import Postgres
+import Testing
+import Timestamps
+
+/// Periods that something tells of which does not grant them, before their own notification does or in its place.
+@Suite("Periods of subscriptions that are told of and not granted")
+struct UntoldPeriodsTests {
+    private typealias Subscriptions = SubscriptionsConformance
+    private static let day: Int64 = 86_400_000
+    private static let now = Subscriptions.base.adding(milliseconds: 40 * day)
+
+    private struct Subject {
+        let database: LedgerDatabase
+        let subscriptions: Subscriptions.Subject
+
+        func announcements() -> PostgresAnnouncements {
+            PostgresAnnouncements(pool: LedgerDatabase.pool(database.uri), waitSeconds: 900)
+        }
+
+        /// Asks Apple about what is due: the period from day 38 on is active. Returns whether anything was due.
+        func check() async throws -> Bool {
+            guard let leased = try await subscriptions.lease().first else { return false }
+            _ = try await subscriptions.settle(leased, [Subscriptions.fact(.active, period: 38, at: 40)], at: 40)
+            return true
+        }
+
+        func deliver() async throws {
+            let announcements = announcements()
+            let leased = try await announcements.leaseDue(under: Subscriptions.catalog, limit: 10)
+            _ = try await announcements.deliver(leased, under: Subscriptions.catalog, at: UntoldPeriodsTests.now)
+        }
+
+        func notify(_ notices: [StoreNotification]) async throws {
+            let received = try notices.map { notification in
+                guard
+                    case .taken(let notice) = notification.verdict(under: Subscriptions.catalog, from: .notification)
+                else { throw Unexpected() }
+                return ReceivedNotice(
+                    notice, topic: "n", partition: 0, traceparent: nil, decidedAt: UntoldPeriodsTests.now)
+            }
+            _ = try await PostgresNotices(pool: database.pool).apply(received, catalog: Subscriptions.catalog)
+        }
+
+        /// Grants of the period from day 38 on, and whose they are.
+        func granted() async throws -> [Int] {
+            let count = "SELECT count(*) FROM grants WHERE transaction_id = '100038'"
+            return [try await database.number(count), try await database.number(count + " AND player_id = 'player-1'")]
+        }
+    }
+
+    private struct Unexpected: Error {}
+
+    /// A subscription of player 1's, its period from day 20 on granted.
+    private func with(_ body: (Subject) async throws -> Void) async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let subject = Subject(database: database, subscriptions: Subscriptions.Subject(database, ledger))
+        _ = try await subject.subscriptions.grant("1000", original: "1000", at: 20, offset: 1)
+        #expect(try await !subject.check())
+        try await body(subject)
+        await ledger.close()
+    }
+
+    private func notification(_ type: String, id: Identifier, at days: Int64 = 39) -> StoreNotification {
+        let status = Subscriptions.status(Subscriptions.fact(.active, period: 38, at: days))
+        return StoreNotification(
+            id: id, type: type, signedAt: status.renewal.signedAt, bundleID: Sample.bundle, environment: .production,
+            transaction: .told(status.transaction), renewal: .told(status.renewal))
+    }
+
+    @Test(
+        "one that a refused submission tells of first is asked for at once, and granted once to the owner",
+        arguments: ["player-2", "player-1"])
+    func refused(player: String) async throws {
+        try await with { subject in
+            // The other player's is refused by the ledger, the owner's by a rule.
+            let verdict: JudgedPurchase.Verdict =
+                player == "player-1" ? .reject(.bindingMismatch) : .grant(payload: nil)
+            for offset in Int64(2)...3 {
+                let refused = try await subject.subscriptions.grant(
+                    "100038", original: "1000", at: 38, player: player, offset: offset, verdict)
+                #expect(refused.granted.isEmpty)
+            }
+            #expect(try await subject.check())
+            try await subject.deliver()
+            #expect(try await subject.granted() == [1, 1])
+            // Neither the grant, nor what tells of it again, costs a question.
+            _ = try await subject.subscriptions.grant(
+                "100038", original: "1000", at: 38, player: player, offset: 4, verdict)
+            #expect(try await !subject.check())
+            try await subject.deliver()
+            #expect(try await subject.granted() == [1, 1])
+        }
+    }
+
+    @Test(
+        "one whose own notification is lost is asked for when another one carries it",
+        arguments: ["DID_CHANGE_RENEWAL_STATUS", "RENEWAL_EXTENDED"])
+    func lost(type: String) async throws {
+        try await with { subject in
+            try await subject.notify([notification(type, id: "n-1")])
+            // What is told again meanwhile does not put it off.
+            try await subject.notify([notification("PRICE_INCREASE", id: "n-2", at: 40)])
+            #expect(try await subject.check())
+            try await subject.deliver()
+            #expect(try await subject.granted() == [1, 1])
+            #expect(try await !subject.check())
+        }
+    }
+
+    @Test("one that its own notification brings costs no question, whatever tells of it beside")
+    func brought() async throws {
+        try await with { subject in
+            try await subject.notify([
+                notification("DID_CHANGE_RENEWAL_STATUS", id: "n-1"), notification("DID_RENEW", id: "n-2"),
+            ])
+            try await subject.deliver()
+            try await subject.notify([notification("DID_CHANGE_RENEWAL_STATUS", id: "n-3", at: 40)])
+            #expect(try await subject.granted() == [1, 1])
+            #expect(try await !subject.check())
+        }
+    }
+
+    @Test("one that is told of before the subscription has a row is asked for once it gets one")
+    func firstTold() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let subject = Subject(database: database, subscriptions: Subscriptions.Subject(database, ledger))
+        try await subject.notify([notification("DID_CHANGE_RENEWAL_STATUS", id: "n-1")])
+        #expect(try await !subject.check())
+        _ = try await subject.subscriptions.grant("1000", original: "1000", at: 20, offset: 1)
+        #expect(try await subject.check())
+        try await subject.deliver()
+        #expect(try await subject.granted() == [1, 1])
+        #expect(try await !subject.check())
+        await ledger.close()
+    }
+}
