@@ -69,7 +69,7 @@ struct RefundTests {
         return notice.refund
     }
 
-    private func settle(_ notice: RefundNotice, in view: inout RefundView) -> RefundEffect {
+    func settle(_ notice: RefundNotice, in view: inout RefundView) -> RefundEffect {
         notice.settle(in: &view, at: Self.day, catalog: Self.catalog)
     }
 
@@ -201,19 +201,6 @@ struct RefundTests {
         #expect(settle(Self.notice(.reversed, id: "n-4", after: 6), in: &view).name == "reinstated")
         #expect(settle(Self.notice(.reversed, id: "n-5", after: 7), in: &view) == .remembered)
         #expect(settle(Self.notice(id: "n-1", after: 8), in: &view) == .duplicate)
-    }
-
-    @Test("a refund that is told of again after its own reversal takes nothing back; a later one does")
-    func retriedAfterReversal() {
-        var view = RefundView(grants: ["1000": Self.grant()])
-        #expect(settle(Self.notice(.reversed, id: "n-2", after: 5), in: &view) == .remembered)
-        // Signed anew, of the same refund.
-        #expect(settle(Self.notice(after: 9), in: &view) == .outdated)
-        #expect(view.grants["1000"]?.revokedAt == nil && view.states[Self.notice().key]?.revokedAt == nil)
-        let second = Self.day.adding(milliseconds: 7000)
-        #expect(
-            settle(Self.notice(.revoked(.refund, at: second), id: "n-3", after: 10), in: &view).name == "revoked")
-        #expect(view.grants["1000"]?.revokedAt == second)
     }
 
     @Test("the id of another app or environment is another transaction's")

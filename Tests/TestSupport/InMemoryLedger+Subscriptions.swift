@@ -45,9 +45,9 @@ extension InMemoryLedger: FollowedSubscriptions {
     }
 
     public func known(_ originals: [StoreTransactionID]) async throws -> [Subscription] {
-        try state.withLock { state in
-            if state.isUnreadable { throw OutOfReach() }
-            return Set(originals).sorted().compactMap { state.subscriptions[$0]?.subscription }
+        if isUnreadable.withLock({ $0 }) { throw OutOfReach() }
+        return state.withLock { state in
+            Set(originals).sorted().compactMap { state.subscriptions[$0]?.subscription }
         }
     }
 
@@ -59,7 +59,7 @@ extension InMemoryLedger: FollowedSubscriptions {
     }
 
     /// Whether subscriptions cannot be read.
-    public func setUnreadable(_ isUnreadable: Bool) { state.withLock { $0.isUnreadable = isUnreadable } }
+    public func setUnreadable(_ isUnreadable: Bool) { self.isUnreadable.withLock { $0 = isUnreadable } }
 
     private struct OutOfReach: Error {}
 }

@@ -15,7 +15,6 @@ public final class InMemoryLedger: PurchaseLedger {
         var holds: [StoreTransactionID: HoldRow] = [:]
         var refunds = RefundView()
         var subscriptions: [StoreTransactionID: SubscriptionRow] = [:]
-        var isUnreadable = false
         var announced = AnnouncedRows()
         var finishes: [StoreTransactionID: FinishEntry] = [:]
         var refundQuestions = RefundQuestions()
@@ -33,6 +32,8 @@ public final class InMemoryLedger: PurchaseLedger {
     }
 
     let state = Mutex(State())
+    /// Whether subscriptions cannot be read.
+    let isUnreadable = Mutex(false)
     /// By which subscriptions are due.
     let clock: @Sendable () -> Timestamp
 
