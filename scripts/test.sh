@@ -10,20 +10,21 @@ step() { printf '== %s (%d s)\n' "$1" "$SECONDS"; }
 step "setup"
 scripts/setup.sh promtool=prometheus python3-venv python3-jsonschema python3-yaml systemd-analyze=systemd curl \
     chromium chromedriver=chromium-driver
-step "format"
-scripts/check-format.sh
-step "dependencies"
-scripts/check-dependencies.sh
-step "documents"
-scripts/check-docs.sh
-step "schemas"
-scripts/check-schemas.sh
-step "style"
-scripts/check-style.sh
-step "deploy files"
-scripts/check-deploy.sh
-step "build"
+# What needs no build: beside it, for they wait for one process at a time, and for the network.
+checks() {
+    local check
+    for check in format dependencies docs schemas style deploy; do
+        printf '== check-%s\n' "$check"
+        scripts/check-$check.sh || return 1
+    done
+}
+step "build, and what needs none"
+mkdir -p .build
+checks >.build/checks.log 2>&1 &
+checking=$!
 swift build --build-tests "${build_flags[@]}"
+wait "$checking" || { cat .build/checks.log && exit 1; }
+cat .build/checks.log
 step "package"
 scripts/check-package.sh
 # One group after another: tests that only compute would starve those that wait for other processes, and those each other.
