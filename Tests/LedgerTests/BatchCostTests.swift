@@ -36,9 +36,11 @@ struct BatchCostTests {
         let database = try await LedgerDatabase()
         var limits = PostgresLedger.Limits()
         limits.writers = 1
+        // What is acknowledged rides on later batches, also where they are slow to come.
+        limits.acknowledgementDelay = .seconds(3_600)
         let pool = LedgerDatabase.pool(database.uri, size: 1)
         let ledger = PostgresLedger(pool: pool, limits: limits)
-        // Prepares the statements. What is acknowledged rides on later batches.
+        // Prepares the statements.
         let first = try await ledger.record(Self.purchase(1))
         ledger.published(first.events.map(\.eventID))
         let (runs, commits) = (try await Self.runs(pool), ledger.commits.load(ordering: .relaxed))
