@@ -558,6 +558,18 @@ COMMENT ON COLUMN offset_checkpoints.version IS 'Counts the writes of all owners
 COMMENT ON COLUMN offset_checkpoints.departures IS
     'Owners that left in order: what tells a departure that Kafka did not hear of from a death.';
 
+-- Since version 9.
+CREATE TABLE IF NOT EXISTS offsets_decided_again (
+    group_id text COLLATE "C" NOT NULL,
+    topic text COLLATE "C" NOT NULL,
+    partition integer NOT NULL,
+    below_offset bigint NOT NULL,
+    fell_back_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (topic, partition, group_id)
+);
+COMMENT ON TABLE offsets_decided_again IS
+    'Where the database was put back to an earlier state: records before below_offset may have been decided and told of in the state that is lost. What of them is decided again and was refunded meanwhile is granted and revoked at once, for its grant may be in the game.';
+
 CREATE TABLE IF NOT EXISTS catalogs (
     version bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     document text NOT NULL,

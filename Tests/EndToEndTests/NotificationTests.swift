@@ -209,4 +209,38 @@ struct NotificationTests {
             #expect(worker.log.contains("a topic is read again"))
         }
     }
+
+    @Test("a grant that a database has lost that fell back is revoked also where its refund is read first")
+    func lostGrant() async throws {
+        let plan = Plan.genuine(count: 3, players: 3)
+        // Refunds are read meanwhile.
+        try await Testbed.run(latency: .uniform(700, 800)) { bed in
+            let worker = try bed.startWorker()
+            let name = try #require(bed.databaseURL.split(separator: "/").last?.removingPercentEncoding)
+            try await SharedServer.replace("\(name)_before", byCopyOf: name)
+            try await bed.submit(plan.records)
+            try await bed.settle(plan)
+            let granted = bed.outcomes.content.events.filter { $0.type == "receipt.granted" }
+            #expect(Set(granted.map(\.id)).count == 3)
+            try await eventually("the offsets are committed") { try await bed.lag() == 0 }
+            let body = try Self.body("REFUND", of: "91000001", day: 1)
+            _ = try await bed.producer.send(
+                ProducerRecord(
+                    topic: bed.parts.notificationsTopic, partition: nil, key: Array("apple".utf8),
+                    value: Array(body.utf8), headers: [], timestampMilliseconds: nil))
+            let revoked = { bed.outcomes.content.events.filter { $0.type == "receipt.revoked" } }
+            try await eventually("it is revoked") { !revoked().isEmpty }
+            try await SharedServer.replace(name, byCopyOf: "\(name)_before")
+            try await eventually("all three are granted again, and the refunded one is revoked") {
+                let statement = "SELECT count(*) + count(revoked_at) * 10 FROM grants"
+                return (try? await bed.query(statement) { $0.int8(0, 0) }) == 13
+            }
+            try await eventually("nothing is owed") {
+                (try? await bed.query("SELECT count(*) FROM outbox") { $0.int8(0, 0) }) == 0
+            }
+            #expect(Set(revoked().map(\.id)).count == 1)
+            #expect(bed.outcomes.content.events.allSatisfy { $0.type != "receipt.rejected" })
+            #expect(worker.process.isRunning)
+        }
+    }
 }

@@ -15,6 +15,7 @@ struct JudgePurchaseTests {
         var signature = ParsedProof.Signature.notProvable
         /// How often each doubtful answer was given before.
         var doubts = 0
+        var isDecidedAgain = false
 
         init() {
             purchase = Sample.purchase()
@@ -26,7 +27,7 @@ struct JudgePurchaseTests {
             receipt.isExpiredSubscription = isExpiredSubscription
             let judge = Judge(
                 submission: submission, app: app, recordTimestamp: Sample.recordTime, now: Sample.recordTime,
-                signature: signature)
+                signature: signature, isDecidedAgain: isDecidedAgain)
             guard case .decided(.each(let judged)) = judge.judge(.genuine(receipt), doubts: { _ in doubts }) else {
                 return nil
             }

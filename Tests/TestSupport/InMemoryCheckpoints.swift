@@ -7,6 +7,7 @@ public final class InMemoryCheckpoints: OffsetCheckpoints {
         var history = DatabaseHistory("first")
         var rows: [String: [Int32: OffsetCheckpoint]] = [:]
         var departures: [String: [Int32: Int64]] = [:]
+        var decidedAgain: [String: [Int32: Int64]] = [:]
         var isAway = false
         /// Reads, and writes, that are left to fail.
         var failingReads = 0
@@ -52,7 +53,15 @@ public final class InMemoryCheckpoints: OffsetCheckpoints {
             }
             return StoredCheckpoints(
                 history: state.history, checkpoints: (state.rows[topic] ?? [:]).filter { partitions.contains($0.key) },
-                departures: (state.departures[topic] ?? [:]).filter { partitions.contains($0.key) })
+                departures: (state.departures[topic] ?? [:]).filter { partitions.contains($0.key) },
+                decidedAgain: (state.decidedAgain[topic] ?? [:]).filter { partitions.contains($0.key) })
+        }
+    }
+
+    public func keepDecidedAgain(_ ends: [Int32: Int64], topic: String) async throws {
+        try state.withLock { state in
+            if topic == submissions, state.isAway { throw OutOfReach() }
+            state.decidedAgain[topic, default: [:]].merge(ends, uniquingKeysWith: max)
         }
     }
 

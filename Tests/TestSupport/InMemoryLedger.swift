@@ -32,6 +32,10 @@ public final class InMemoryLedger: PurchaseLedger {
     }
 
     let state = Mutex(State())
+
+    /// As a database that is put back to its first state.
+    public func forgetEverything() { state.withLock { $0 = State() } }
+
     /// Whether subscriptions cannot be read.
     let isUnreadable = Mutex(false)
     /// By which subscriptions are due.

@@ -69,7 +69,7 @@ GRANT SELECT, INSERT ON
     TO receiptd_worker;
 GRANT SELECT, INSERT, UPDATE ON
     account_tokens, announced_purchases, apple_budgets, grants, maintenance_turns, notification_history,
-    offset_checkpoints, partition_progress, player_accounts, refunds, subscriptions
+    offset_checkpoints, offsets_decided_again, partition_progress, player_accounts, refunds, subscriptions
     TO receiptd_worker;
 GRANT SELECT, INSERT, DELETE ON device_sightings, notifications, proofs TO receiptd_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON

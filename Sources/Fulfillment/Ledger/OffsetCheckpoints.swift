@@ -42,11 +42,17 @@ public struct StoredCheckpoints: Sendable, Equatable {
     public var checkpoints: [Int32: OffsetCheckpoint]
     /// By partition: how many of its owners have left in order.
     public var departures: [Int32: Int64]
+    /// By partition: records before this offset may have been decided in a state of the database that is lost.
+    public var decidedAgain: [Int32: Int64]
 
-    public init(history: DatabaseHistory, checkpoints: [Int32: OffsetCheckpoint], departures: [Int32: Int64]) {
+    public init(
+        history: DatabaseHistory, checkpoints: [Int32: OffsetCheckpoint], departures: [Int32: Int64],
+        decidedAgain: [Int32: Int64] = [:]
+    ) {
         self.history = history
         self.checkpoints = checkpoints
         self.departures = departures
+        self.decidedAgain = decidedAgain
     }
 }
 
@@ -83,4 +89,8 @@ public protocol OffsetCheckpoints: Sendable {
     /// Counts a departure of each partition's owner, and returns their numbers. Partitions that never had a checkpoint have
     /// none. Throws where the database is out of reach.
     func countDepartures(_ partitions: [Int32], topic: String) async throws -> [Int32: Int64]
+
+    /// Keeps that records before these offsets may have been decided, and told of, in a state of the database that is lost.
+    /// An offset that is kept already is never lowered. Throws where the database is out of reach.
+    func keepDecidedAgain(_ ends: [Int32: Int64], topic: String) async throws
 }

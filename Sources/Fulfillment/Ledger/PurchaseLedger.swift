@@ -97,6 +97,8 @@ public final class PendingDecision: Sendable {
     public let announced: AnnouncedTerms?
     /// Its record was refused here, and Apple says otherwise: a rejection was published before.
     public let isSecond: Bool
+    /// Its record was read again after the database was put back to an earlier state: a grant of it may have been told of.
+    public let isDecidedAgain: Bool
 
     /// - Parameter identity: nil: the submission's with this proof.
     public init(
@@ -104,7 +106,8 @@ public final class PendingDecision: Sendable {
         verdict: Verdict, environment: StoreEnvironment, evidence: GenuineReceipt?, decidedAt: Timestamp,
         catalogVersion: Int64, traceparent: String?, parkedID: NameBasedUUID? = nil, risk: RiskThresholds? = nil,
         tokenUse: AccountTokenUse = .none, finishesGrants: Bool = false, subscriptions: ToldSubscriptions = .none,
-        trace: DecisionTrace? = nil, announced: AnnouncedTerms? = nil, isSecond: Bool = false
+        trace: DecisionTrace? = nil, announced: AnnouncedTerms? = nil, isSecond: Bool = false,
+        isDecidedAgain: Bool = false
     ) {
         self.submission = submission
         self.position = position
@@ -124,6 +127,7 @@ public final class PendingDecision: Sendable {
         self.trace = trace
         self.announced = announced
         self.isSecond = isSecond
+        self.isDecidedAgain = isDecidedAgain
     }
 
     public var source: PurchaseSource { announced?.source ?? .submission }

@@ -22,7 +22,9 @@ extension PendingDecision {
     ) -> PurchaseSettlement {
         if let known = ownership(of: judged, in: view, waived) { return known }
         if isTokenToldOfAnother(judged.purchase, in: view) { return .reject(.bindingMismatch) }
-        if view.isRefunded(judged, of: self) { return .reject(judged.reasonOfRevoked()) }
+        if view.isRefunded(judged, of: self) {
+            return grant(ofRefunded: judged, in: view, waived) ?? .reject(judged.reasonOfRevoked())
+        }
         if view.isTakenBackByOperator(judged) { return .reject(judged.reasonOfRevoked(byOperator: true)) }
         // What is refused to every player is not disputed.
         if case .reject(let reason) = judged.verdict { return .reject(reason) }
@@ -36,6 +38,17 @@ extension PendingDecision {
         case .hold(let reason): return .hold(reason)
         case .reject(let reason): return .reject(reason)
         }
+    }
+
+    /// Where the database has lost a decision on it, a grant may be in the game, told of and lost: only a revocation takes
+    /// it back, and there is none without the grant. Nil elsewhere, and where it would not be granted anyway.
+    private func grant(
+        ofRefunded judged: JudgedPurchase, in view: LedgerView, _ waived: Set<Reason>
+    ) -> PurchaseSettlement? {
+        guard isDecidedAgain, case .grant(let payload) = judged.verdict, !view.isTakenBackByOperator(judged),
+            !view.isPeriodGranted(judged), !isOwnerDisputed(waived), !isTokenDisputed(judged.purchase, in: view, waived)
+        else { return nil }
+        return .grant(payload: payload)
     }
 
     /// Nil where neither a grant, nor a hold, nor a claim decides.

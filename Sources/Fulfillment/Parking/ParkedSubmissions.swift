@@ -46,10 +46,12 @@ public struct LeasedSubmission: Sendable {
     /// False where it came along only because its proof is another's: an answer that decides nothing leaves it as it was.
     public let isDue: Bool
     public let lease: Lease
+    /// The database was put back to an earlier state, and may have lost a decision on its record that was told.
+    public let isDecidedAgain: Bool
 
     public init(
         id: NameBasedUUID, submission: Submission, position: RecordPosition, proof: Digest256, traceparent: String?,
-        reason: ParkingReason, history: WaitingHistory, isDue: Bool, lease: Lease
+        reason: ParkingReason, history: WaitingHistory, isDue: Bool, lease: Lease, isDecidedAgain: Bool = false
     ) {
         self.id = id
         self.submission = submission
@@ -60,6 +62,7 @@ public struct LeasedSubmission: Sendable {
         self.history = history
         self.isDue = isDue
         self.lease = lease
+        self.isDecidedAgain = isDecidedAgain
     }
 }
 

@@ -20,10 +20,13 @@ public struct Judge: Sendable {
     public let waived: Set<Reason>
     /// Nil where it was submitted.
     public let announced: AnnouncedTerms?
+    /// A grant of it may have been told of, and be lost: that it was refunded is no verdict by itself then.
+    let isDecidedAgain: Bool
 
     public init(
         submission: Submission, app: AppPolicy, recordTimestamp: Timestamp, now: Timestamp,
-        signature: ParsedProof.Signature, waived: Set<Reason> = [], announced: AnnouncedTerms? = nil
+        signature: ParsedProof.Signature, waived: Set<Reason> = [], announced: AnnouncedTerms? = nil,
+        isDecidedAgain: Bool = false
     ) {
         self.submission = submission
         self.app = app
@@ -32,6 +35,7 @@ public struct Judge: Sendable {
         self.signature = signature
         self.waived = waived
         self.announced = announced
+        self.isDecidedAgain = isDecidedAgain
     }
 
     /// - Parameters:
@@ -128,7 +132,12 @@ public struct Judge: Sendable {
     private func verdict(on facts: PurchaseRule.Facts, but exempt: Set<Reason>) -> JudgedPurchase.Verdict {
         for rule in PurchaseRule.all {
             if exempt.contains(rule.reason) || announced?.waives(rule.reason) ?? false { continue }
-            if let verdict = rule.verdict(on: facts) { return verdict }
+            guard let verdict = rule.verdict(on: facts) else { continue }
+            if isDecidedAgain, verdict == .reject(.cancelled) {
+                let other = self.verdict(on: facts, but: exempt.union([.cancelled]))
+                if case .grant = other { return other }
+            }
+            return verdict
         }
         return .grant(payload: facts.product?.payload)
     }

@@ -4,7 +4,7 @@ import Postgres
 /// Of the `lease_…_parked` statements.
 struct LeasedColumns {
     let id, topic, partition, offset, timestamp, content, proof, traceparent, submission: PostgresColumn
-    let reason, failures, doubts, firstFailureAt, parkings, tries, isDue, lease: PostgresColumn
+    let reason, failures, doubts, firstFailureAt, parkings, tries, isDue, lease, isDecidedAgain: PostgresColumn
 
     init(_ rows: PostgresRows) throws(PostgresError) {
         id = try rows.column("id")
@@ -24,6 +24,7 @@ struct LeasedColumns {
         tries = try rows.column("tries")
         isDue = try rows.column("is_due")
         lease = try rows.column("leased_until")
+        isDecidedAgain = try rows.column("is_decided_again")
     }
 }
 
@@ -43,6 +44,7 @@ extension LeasedSubmission {
                 topic: topic, partition: Int32(truncatingIfNeeded: partition), offset: offset, timestamp: timestamp,
                 content: Digest256(bytes: content)),
             proof: Digest256(bytes: proof), traceparent: rows.text(row, columns.traceparent), reason: reason,
-            history: WaitingHistory(rows, row, columns), isDue: rows.bool(row, columns.isDue) ?? false, lease: lease)
+            history: WaitingHistory(rows, row, columns), isDue: rows.bool(row, columns.isDue) ?? false, lease: lease,
+            isDecidedAgain: rows.bool(row, columns.isDecidedAgain) ?? false)
     }
 }

@@ -63,6 +63,8 @@ extension LedgerRehearsal {
                 PackageResources.lock_offset_checkpoints_sql,
                 PackageResources.upsert_offset_checkpoints_sql,
                 PackageResources.increment_departures_sql,
+                PackageResources.find_offsets_decided_again_sql,
+                PackageResources.upsert_offsets_decided_again_sql,
             ]),
         Work(
             "park submissions",

@@ -9,6 +9,8 @@ public final class PostgresCheckpoints: OffsetCheckpoints {
     private static let adopting = LedgerSQL.statement(PackageResources.adopt_durable_offsets_sql)
     private static let locking = LedgerSQL.statement(PackageResources.lock_offset_checkpoints_sql)
     private static let writing = LedgerSQL.statement(PackageResources.upsert_offset_checkpoints_sql)
+    private static let findingDecidedAgain = LedgerSQL.statement(PackageResources.find_offsets_decided_again_sql)
+    private static let keepingDecidedAgain = LedgerSQL.statement(PackageResources.upsert_offsets_decided_again_sql)
     private static let departing = LedgerSQL.statement(PackageResources.increment_departures_sql)
     /// For this transaction, and with it for all that were committed before.
     private static let waitingForDisk = PostgresStatement(
@@ -37,7 +39,22 @@ public final class PostgresCheckpoints: OffsetCheckpoints {
             }
             return StoredCheckpoints(
                 history: history, checkpoints: try Self.checkpoints(rows),
-                departures: try Self.departures(rows))
+                departures: try Self.departures(rows),
+                decidedAgain: try Self.offsets(
+                    "below_offset", in: try session.execute(Self.findingDecidedAgain, parameters)))
+        }
+    }
+
+    /// Throws a `PostgresError`.
+    public func keepDecidedAgain(_ ends: [Int32: Int64], topic: String) async throws {
+        let partitions = ends.keys.sorted()
+        try await pool.run { [group] session in
+            _ = try session.execute(
+                Self.keepingDecidedAgain,
+                [
+                    .text(group), .text(topic), .int4Array(partitions),
+                    .int8Array(partitions.compactMap { ends[$0] }),
+                ])
         }
     }
 
@@ -129,10 +146,14 @@ public final class PostgresCheckpoints: OffsetCheckpoints {
     }
 
     private static func departures(_ rows: PostgresRows) throws -> [Int32: Int64] {
-        let (partitions, departures) = (try rows.column("partition"), try rows.column("departures"))
+        try offsets("departures", in: rows)
+    }
+
+    private static func offsets(_ name: StaticString, in rows: PostgresRows) throws -> [Int32: Int64] {
+        let (partitions, column) = (try rows.column("partition"), try rows.column(name))
         var values: [Int32: Int64] = [:]
         for row in 0..<rows.count {
-            guard let partition = rows.int4(row, partitions), let value = rows.int8(row, departures) else { continue }
+            guard let partition = rows.int4(row, partitions), let value = rows.int8(row, column) else { continue }
             values[Int32(truncatingIfNeeded: partition)] = value
         }
         return values

@@ -8,6 +8,8 @@ final class AssignedPartition: ProgressOwner {
     private(set) var inFlight: [ObjectIdentifier: SubmissionInHand] = [:]
     /// The highest offset ever decided here, by anyone. Nil until the outbox is swept, and where there is none.
     private var highestDecided: Int64?
+    /// The database has lost the decisions on records before it, if there were any.
+    private var decidedAgainBelow: Int64 = 0
     /// Batches that cannot be read, each represented in memory by one record, by that record's offset.
     var unreadable: [Int64: UnreadableBatches.Found] = [:]
     /// Sweeps the outbox.
@@ -20,6 +22,8 @@ final class AssignedPartition: ProgressOwner {
 
     func prepared(highestDecided: Int64?) { self.highestDecided = highestDecided }
 
+    func isDecidedAgain(below offset: Int64) { decidedAgainBelow = max(decidedAgainBelow, offset) }
+
     /// To be called before a record is admitted. True where offsets fell back.
     func beginsNewEpoch(at offset: Int64) -> Bool {
         guard progress.beginsNewEpoch(at: offset) else { return false }
@@ -29,6 +33,8 @@ final class AssignedPartition: ProgressOwner {
     }
 
     func mayBeRedelivered(_ offset: Int64) -> Bool { highestDecided.map { offset <= $0 } ?? false }
+
+    func isDecidedAgain(_ offset: Int64) -> Bool { offset < decidedAgainBelow }
 
     func admit(_ item: SubmissionInHand) {
         progress.admit(item.position.offset)

@@ -56,6 +56,14 @@ struct OffsetCheckpointer: Sendable {
         }
     }
 
+    /// Blocks for a bounded time; false where the database does not answer within it.
+    func keepDecidedAgain(_ ends: [TopicPartition: Int64], seconds: Double) -> Bool {
+        let byNumber = Dictionary(uniqueKeysWithValues: ends.map { ($0.key.partition, $0.value) })
+        return wait(seconds: seconds) { [store, topic] in
+            try await store.keepDecidedAgain(byNumber, topic: topic)
+        } != nil
+    }
+
     /// Nil where the database does not answer, which is reported.
     func reporting<Value: Sendable>(_ body: () async throws -> Value) async -> Value? {
         do {

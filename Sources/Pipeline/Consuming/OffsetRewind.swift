@@ -98,6 +98,12 @@ public struct OffsetRewind: Sendable {
             }
         }
         let numbers = marks.keys.map(\.partition)
+        // Where it is done because the database was put back, their decisions are lost; where they are not, they are found.
+        let before = Dictionary(
+            uniqueKeysWithValues: moves.compactMap { move in
+                move.count > 0 ? move.from.map { (move.partition.partition, $0) } : nil
+            })
+        try await checkpoints.keepDecidedAgain(before, topic: topic)
         let stored = try await checkpoints.read(topic: topic, partitions: numbers)
         let writer = Int64.random(in: 1...(.max))
         var writes: [Int32: CheckpointWrite] = [:]

@@ -65,6 +65,7 @@ extension PartitionHandover {
             isStopping()
             ? nil : try? consumer.watermarks(assigned, timeoutMilliseconds: PipelineLimits.offsetCheckMilliseconds)
         var starts: [TopicPartition: Int64] = [:]
+        var lost: [TopicPartition: Int64] = [:]
         for partition in assigned {
             let mark = committed[partition]
             let marks = ends?[partition]
@@ -77,6 +78,7 @@ extension PartitionHandover {
             }
             if let start, let mark, start < mark.offset {
                 starts[partition] = start
+                lost[partition] = mark.offset
                 warnOfFallback(partition, from: mark.offset, to: start)
             }
             let state = assignment.add(
@@ -89,8 +91,19 @@ extension PartitionHandover {
             state.preparing = preparation.start(partition, assignment: state.assignment)
         }
         isolated.update()
+        guard keep(lost) else {
+            assignment.restart("which decisions the database has lost cannot be kept there")
+            return [:]
+        }
         offsets.commitStarts(of: assigned, consumer)
         return starts
+    }
+
+    /// Before Kafka's offset goes down: the next owner would not see what was lost.
+    private func keep(_ lost: [TopicPartition: Int64]) -> Bool {
+        guard !lost.isEmpty else { return true }
+        for (partition, offset) in lost { assignment[partition]?.isDecidedAgain(below: offset) }
+        return preparation.checkpointer.keepDecidedAgain(lost, seconds: PipelineLimits.durableReadSeconds)
     }
 
     /// The partition's outbox is swept, and its checkpoint is read.
@@ -113,6 +126,7 @@ extension PartitionHandover {
         lowerStarts[partition] = nil
         isolated.update()
         state.prepared(highestDecided: highestDecided)
+        state.isDecidedAgain(below: stored.decidedAgain[partition.partition] ?? 0)
         assignment.gate.fulfil(.preparation, of: partition)
         isolated.intake.admitPending(of: partition)
     }

@@ -13,6 +13,8 @@ struct AdmittedRecord: Sendable {
     var epoch = 0
     /// False where the record's offset lies above all that were ever decided in its partition.
     var mayBeRedelivered: Bool
+    /// The database was put back to an earlier state, and may have lost a decision on it that was told.
+    var isDecidedAgain = false
     /// Nothing else is in flight, and a death of the process counts against it.
     var isIsolated = false
 }
@@ -60,6 +62,15 @@ extension SubmissionInHand {
         switch origin {
         case .record(let admitted): admitted.mayBeRedelivered
         case .parked: true
+        case .held: false
+        }
+    }
+
+    /// The database was put back to an earlier state, and may have lost a decision on it that was told.
+    var isDecidedAgain: Bool {
+        switch origin {
+        case .record(let admitted): admitted.isDecidedAgain
+        case .parked(let leased): leased.isDecidedAgain
         case .held: false
         }
     }

@@ -71,7 +71,7 @@ extension SubmissionWorker {
             subscriptions: ToldSubscriptions(
                 answer.receipt, besides: answer.subscriptions, submitted: screened.proof.receipt, under: terms.app,
                 now: now),
-            trace: trace)
+            trace: trace, isDecidedAgain: item.isDecidedAgain)
     }
 
     /// What the ledger answers, after recording which history of the database says so.

@@ -160,7 +160,7 @@ public struct SubmissionWorker: Sendable {
         return Judge(
             submission: screened.submission, app: answer.terms.app,
             recordTimestamp: screened.item.position.timestamp, now: WallClock.now, signature: screened.proof.signature,
-            waived: waived, announced: announced
+            waived: waived, announced: announced, isDecidedAgain: screened.item.isDecidedAgain
         ).judge(answer.answer, besides: retries.further, doubts: retries.doubts)
     }
 

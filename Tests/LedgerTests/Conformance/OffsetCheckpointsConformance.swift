@@ -63,4 +63,17 @@ struct OffsetCheckpointsConformance {
         let departures = try await checkpoints.read(topic: Sample.topic, partitions: [0, 1, 2]).departures
         #expect(departures == [0: 1, 1: 2])
     }
+
+    @Test(
+        "what is decided again is kept for each partition of a topic, and never lowered",
+        arguments: Implementation.allCases)
+    func decidedAgain(implementation: Implementation) async throws {
+        let checkpoints = try await checkpoints(implementation)
+        try await checkpoints.keepDecidedAgain([0: 40, 1: 7], topic: Sample.topic)
+        try await checkpoints.keepDecidedAgain([0: 30, 1: 9], topic: Sample.topic)
+        let read = try await checkpoints.read(topic: Sample.topic, partitions: [0, 1, 2])
+        #expect(read.decidedAgain == [0: 40, 1: 9])
+        #expect(read.checkpoints.isEmpty)
+        #expect(try await checkpoints.read(topic: "another", partitions: [0, 1]).decidedAgain.isEmpty)
+    }
 }

@@ -49,7 +49,7 @@ enum Sample {
     static func decision(
         _ verdict: Verdict, player: String = "player-1", offset: Int64, submission: String? = nil,
         proof: String? = nil, partition: Int32 = 0, remembers: Bool = false, at time: Timestamp = noon,
-        trace: DecisionTrace? = nil, order: String? = nil
+        trace: DecisionTrace? = nil, order: String? = nil, isDecidedAgain: Bool = false
     ) -> PendingDecision {
         PendingDecision(
             submission: self.submission(submission ?? "s-\(partition)-\(offset)", player: player, order: order),
@@ -57,7 +57,7 @@ enum Sample {
             proof: digest(proof ?? "proof \(player) \(partition) \(offset)"), verdict: verdict,
             environment: .production,
             evidence: remembers ? receipt(verdict.purchases) : nil, decidedAt: time, catalogVersion: 1,
-            traceparent: nil, trace: trace)
+            traceparent: nil, trace: trace, isDecidedAgain: isDecidedAgain)
     }
 
     static let appleTry = AppleTry(

@@ -52,11 +52,16 @@ struct DurableOffsetsTests {
         let running = try bench.start()
         for number in 0..<6 { try await bench.submit("s\(number)", player: "p\(number)", partition: 0) }
         try await eventually { try await bench.committed()[0] == 6 && checkpoints[0] == 6 }
+        bench.ledger.database.forgetEverything()
         checkpoints.fallBack(to: [0: OffsetCheckpoint(nextOffset: 2, writer: 1, version: 1)])
         try await eventually { (2..<6).allSatisfy { bench.answers("p\($0)").count == 2 } }
         #expect((0..<2).allSatisfy { bench.answers("p\($0)").count == 1 })
         try await eventually { try await bench.committed()[0] == 6 && checkpoints[0] == 6 }
         #expect(running.metrics.databaseFallbacks.value == 1)
+        #expect((2..<6).allSatisfy { bench.ledger.decidedAgain("p\($0)") == [false, true] })
+        try await bench.submit("s6", player: "p6", partition: 0)
+        try await eventually { bench.answers("p6").count == 1 }
+        #expect(bench.ledger.decidedAgain("p6") == [false])
         try await running.stop()
         try await bench.close()
     }

@@ -33,6 +33,11 @@ final class ObservedLedger: PurchaseLedger, UnpublishedEvents {
         state.withLock { $0.recorded.filter { $0.submission.playerID == player }.map(\.submission.submissionID.text) }
     }
 
+    /// Of a player's decisions, in their order: whether the database may have lost an earlier one.
+    func decidedAgain(_ player: String) -> [Bool] {
+        state.withLock { $0.recorded.filter { $0.submission.playerID.text == player }.map(\.isDecidedAgain) }
+    }
+
     func isPublished(_ event: OutcomeEvent) -> Bool { state.withLock { $0.published.contains(event.eventID) } }
     var pendingCount: Int { database.pendingEvents.count }
 

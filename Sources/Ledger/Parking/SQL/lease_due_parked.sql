@@ -27,7 +27,11 @@ WITH due AS (
     RETURNING *
 )
 SELECT leased.id, source_topic, source_partition, source_offset, source_timestamp, content, proof, traceparent,
-    submission, reason, failures, doubts, first_failure_at, parkings, due_at <= now() AS is_due, leased_until, tries
+    submission, reason, failures, doubts, first_failure_at, parkings, due_at <= now() AS is_due, leased_until, tries,
+    EXISTS (
+        SELECT FROM offsets_decided_again AS lost
+        WHERE lost.topic = leased.source_topic AND lost.partition = leased.source_partition
+            AND lost.below_offset > leased.source_offset) AS is_decided_again
 FROM leased
 JOIN parked_submissions USING (id)
 ORDER BY due_at, source_topic, source_partition, source_offset;

@@ -22,6 +22,10 @@ WITH suspect AS (
 )
 SELECT changed.id, source_topic, source_partition, source_offset, source_timestamp,
     CASE WHEN is_alone THEN content END AS content, proof, traceparent, CASE WHEN is_alone THEN submission END AS submission, reason, failures,
-    doubts, first_failure_at, parkings, true AS is_due, leased_until, tries, is_alone, submission_id, bundle_id, deaths_alone
+    doubts, first_failure_at, parkings, true AS is_due, leased_until, tries, is_alone, submission_id, bundle_id, deaths_alone,
+    EXISTS (
+        SELECT FROM offsets_decided_again AS lost
+        WHERE lost.topic = changed.source_topic AND lost.partition = changed.source_partition
+            AND lost.below_offset > changed.source_offset) AS is_decided_again
 FROM changed
 JOIN parked_submissions USING (id);

@@ -1,0 +1,88 @@
+import Fulfillment
+import Postgres
+import Testing
+import Timestamps
+
+@testable import Ledger
+
+/// The database was put back to an earlier state: a grant that it has lost may be in the game.
+@Suite("What is decided again after the database fell back")
+struct DecidedAgainTests {
+    private func decision(
+        _ purchase: StorePurchase, _ kind: ProductKind = .consumable, offset: Int64, player: String = "player-1",
+        verdict: JudgedPurchase.Verdict = .grant(payload: nil), isDecidedAgain: Bool = true
+    ) -> PendingDecision {
+        Sample.decision(
+            .each([Sample.judged(purchase, kind, verdict)]), player: player, offset: offset,
+            isDecidedAgain: isDecidedAgain)
+    }
+
+    @Test("what was refunded meanwhile is granted and revoked at once, whoever tells of the refund")
+    func refunded() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let refunds = RefundTests()
+        #expect(try await refunds.apply(refunds.received(.refund, of: "1000"), in: database) == ["remembered"])
+        let granted = try await ledger.record(decision(Sample.purchase("1000"), offset: 1)).events
+        #expect(granted.map(\.kind) == [.granted, .revoked])
+        var shown = Sample.purchase("1001")
+        shown.cancelledAt = Sample.noon
+        #expect(
+            try await ledger.record(decision(shown, offset: 2)).events.map(\.kind) == [.granted, .revoked])
+        #expect(
+            try await database.number("SELECT count(*) FROM grants WHERE revoked_at IS NOT NULL AND revision = 2") == 2)
+        #expect(try await database.number("SELECT count(*) FROM outbox") == 4)
+        // Delivered once more, it has the same answer, and its revocation waits in the outbox.
+        let again = try await ledger.record(decision(Sample.purchase("1000"), offset: 1)).events
+        #expect(again.map(\.eventID) == granted.prefix(1).map(\.eventID))
+        #expect(
+            try await ledger.record(decision(Sample.purchase("1000"), offset: 3, isDecidedAgain: false)).reason
+                == .cancelled)
+        #expect(
+            try await refunds.apply(refunds.received(.reversal, of: "1000", after: 5), in: database) == ["reinstated"])
+        await ledger.close()
+    }
+
+    @Test("what would not be granted anyway stays cancelled, and so does all that is decided for the first time")
+    func cancelled() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let refunds = RefundTests()
+        let notices = ["1000", "1001", "1002"].map { refunds.received(.refund, of: $0) }
+        for notice in notices { #expect(try await refunds.apply(notice, in: database) == ["remembered"]) }
+        let first = decision(Sample.purchase("1000"), offset: 1, isDecidedAgain: false)
+        #expect(try await ledger.record(first).reason == .cancelled)
+        let held = decision(Sample.purchase("1001"), offset: 2, verdict: .hold(.retiredProduct))
+        #expect(try await ledger.record(held).reason == .cancelled)
+        let refused = decision(Sample.purchase("1002"), offset: 3, verdict: .reject(.familyShared))
+        #expect(try await ledger.record(refused).reason == .cancelled)
+        #expect(try await database.number("SELECT count(*) FROM grants") == 0)
+        await ledger.close()
+    }
+
+    @Test("a non-consumable that is granted and revoked at once is free for who buys it again")
+    func nonConsumable() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let refunds = RefundTests()
+        let notice = refunds.received(.refund, of: "1000", kind: .nonConsumable)
+        #expect(try await refunds.apply(notice, in: database) == ["remembered"])
+        let both = try await ledger.record(decision(Sample.purchase("1000"), .nonConsumable, offset: 1)).events
+        #expect(both.map(\.kind) == [.granted, .revoked])
+        let bought = Sample.purchase("1001", original: "1000", at: Sample.noon.adding(milliseconds: 60_000))
+        let later = try await ledger.record(decision(bought, .nonConsumable, offset: 2, isDecidedAgain: false))
+        #expect(later.granted.count == 1)
+        await ledger.close()
+    }
+
+    @Test("what waits parked is known by its record")
+    func parked() async throws {
+        try await withParking { database, store in
+            let checkpoints = PostgresCheckpoints(pool: database.pool, group: "receiptd")
+            try await checkpoints.keepDecidedAgain([0: 12], topic: Sample.topic)
+            for offset in [11, 12] as [Int64] { try await store.park(Sample.parking(offset)) }
+            let leased = try await store.leaseDue(limit: 10)
+            #expect(leased.map { [$0.position.offset: $0.isDecidedAgain] } == [[11: true], [12: false]])
+        }
+    }
+}
