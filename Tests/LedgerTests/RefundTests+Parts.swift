@@ -86,6 +86,37 @@ extension RefundTests {
         await ledger.close()
     }
 
+    @Test("what is shown beside the purchases of the verdict counts too, of whatever original and with whatever hold")
+    func shownBeside() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        for id in 1000...1002 { _ = try await ledger.record(decision("\(id)", offset: Int64(id))) }
+        let held = Sample.judged(Sample.purchase("2000"), .consumable, .hold(.retiredProduct))
+        _ = try await ledger.record(Sample.decision([held], offset: 1))
+        func shown(_ id: String) -> NotifiedTransaction {
+            var purchase = Sample.purchase(id)
+            purchase.cancelledAt = Sample.noon
+            return NotifiedTransaction(
+                purchase: purchase, kind: .consumable, bundleID: Sample.bundle, environment: .production)
+        }
+        let whole = Sample.decision(.whole(.productMismatch, []), offset: 2, shown: [shown("1000"), shown("1009")])
+        #expect(try await ledger.record(whole).events.map(\.kind) == [.revoked, .rejected])
+        let another = Sample.decision([Sample.judged(Sample.purchase("1001"))], offset: 3, shown: [shown("1001")])
+        #expect(try await ledger.record(another).events.map(\.kind) == [.revoked, .rejected])
+
+        _ = try await HoldAdministration(pool: database.pool).release(HoldFilter(), by: "ann")
+        let holds = PostgresHolds(pool: database.pool)
+        let hold = try #require(try await holds.leaseDue(catalogVersion: 1, limit: 1).first)
+        let end = HoldDecision(
+            hold, verdict: .each([Sample.judged(Sample.purchase("2000"))]), environment: .production,
+            decidedAt: Sample.noon, catalogVersion: 1, shown: [shown("1002")])
+        #expect(try await holds.settle(end)?.kind == .granted)
+        let revoked = "SELECT count(*) FROM grants WHERE revoked_at IS NOT NULL AND revision = 2"
+        #expect(try await database.number(revoked) == 3)
+        #expect(try await database.number("SELECT count(*) FROM grants") == 4)
+        await ledger.close()
+    }
+
     @Test("a reversal leaves an operator's revocation in force")
     func operatorsRevocation() async throws {
         let database = try await LedgerDatabase()

@@ -11,12 +11,12 @@ public struct HoldDecision: Sendable {
     public init(
         _ hold: LeasedHold, verdict: Verdict, environment: StoreEnvironment, decidedAt: Timestamp,
         catalogVersion: Int64, tokenUse: AccountTokenUse = .none, finishesGrants: Bool = false,
-        subscriptions: ToldSubscriptions = .none
+        subscriptions: ToldSubscriptions = .none, shown: [NotifiedTransaction] = []
     ) {
         self.hold = hold
         decision = PendingDecision(
             hold, verdict: verdict, environment: environment, decidedAt: decidedAt, catalogVersion: catalogVersion,
-            tokenUse: tokenUse, finishesGrants: finishesGrants, subscriptions: subscriptions)
+            tokenUse: tokenUse, finishesGrants: finishesGrants, subscriptions: subscriptions, shown: shown)
     }
 
     /// An operator refuses it.
@@ -94,7 +94,8 @@ public struct HoldDecision: Sendable {
 extension PendingDecision {
     fileprivate convenience init(
         _ hold: LeasedHold, verdict: Verdict, environment: StoreEnvironment, decidedAt: Timestamp,
-        catalogVersion: Int64, tokenUse: AccountTokenUse, finishesGrants: Bool, subscriptions: ToldSubscriptions
+        catalogVersion: Int64, tokenUse: AccountTokenUse, finishesGrants: Bool, subscriptions: ToldSubscriptions,
+        shown: [NotifiedTransaction]
     ) {
         self.init(
             submission: hold.submission, position: hold.position,
@@ -103,6 +104,6 @@ extension PendingDecision {
             identity: hold.identity, verdict: verdict, environment: environment, evidence: nil, decidedAt: decidedAt,
             catalogVersion: catalogVersion, traceparent: hold.traceparent,
             tokenUse: hold.announced?.isRenewal == true ? .none : tokenUse, finishesGrants: finishesGrants,
-            subscriptions: subscriptions, announced: hold.announced)
+            subscriptions: subscriptions, announced: hold.announced, shown: shown)
     }
 }

@@ -99,6 +99,8 @@ public final class PendingDecision: Sendable {
     public let isSecond: Bool
     /// Its record was read again after the database was put back to an earlier state: a grant of it may have been told of.
     public let isDecidedAgain: Bool
+    /// What Apple's answers show as taken back besides the purchases of the verdict, where that is by purchase.
+    public let shown: [NotifiedTransaction]
 
     /// - Parameter identity: nil: the submission's with this proof.
     public init(
@@ -107,7 +109,7 @@ public final class PendingDecision: Sendable {
         catalogVersion: Int64, traceparent: String?, parkedID: NameBasedUUID? = nil, risk: RiskThresholds? = nil,
         tokenUse: AccountTokenUse = .none, finishesGrants: Bool = false, subscriptions: ToldSubscriptions = .none,
         trace: DecisionTrace? = nil, announced: AnnouncedTerms? = nil, isSecond: Bool = false,
-        isDecidedAgain: Bool = false
+        isDecidedAgain: Bool = false, shown: [NotifiedTransaction] = []
     ) {
         self.submission = submission
         self.position = position
@@ -128,6 +130,7 @@ public final class PendingDecision: Sendable {
         self.announced = announced
         self.isSecond = isSecond
         self.isDecidedAgain = isDecidedAgain
+        self.shown = shown
     }
 
     public var source: PurchaseSource { announced?.source ?? .submission }

@@ -158,18 +158,32 @@ extension PendingDecision {
         return new
     }
 
-    /// Revocations that Apple's answer shows of transactions which are granted and in force: they count as their
-    /// notifications would.
-    public func revocationsShown(in view: LedgerView) -> [RefundNotice] {
-        guard case .each(let judged) = verdict else { return [] }
-        return judged.compactMap { judged in
-            guard judged.purchase.cancelledAt != nil, let grant = view.grants[judged.purchase.transactionID],
-                !grant.isRevoked
-            else { return nil }
-            return RefundNotice(
-                shownBy: NotifiedTransaction(
+    /// What Apple's answers show as taken back.
+    public var revocationsShown: [NotifiedTransaction] {
+        guard case .each(let judged) = verdict else { return shown }
+        return shown
+            + judged.filter { $0.purchase.cancelledAt != nil }.map { judged in
+                NotifiedTransaction(
                     purchase: judged.purchase, kind: judged.kind, bundleID: submission.bundleID,
-                    environment: environment))
+                    environment: environment)
+            }
+    }
+
+    /// Of these, revocations of what is granted and in force: they count as their notifications would.
+    public func revocationsShown(in view: LedgerView) -> [RefundNotice] {
+        guard !view.grants.isEmpty else { return [] }
+        return revocationsShown.compactMap { told in
+            guard let grant = view.grants[told.purchase.transactionID] ?? view.restored(told), !grant.isRevoked
+            else { return nil }
+            return RefundNotice(shownBy: told)
         }
+    }
+}
+
+extension LedgerView {
+    /// The grant of a non-consumable under another id of the same original.
+    fileprivate func restored(_ told: NotifiedTransaction) -> Grant? {
+        guard told.kind == .nonConsumable else { return nil }
+        return claims[told.purchase.originalTransactionID]?.grantedTransaction.flatMap { grants[$0] }
     }
 }

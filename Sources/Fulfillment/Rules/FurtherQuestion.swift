@@ -45,6 +45,14 @@ public struct FurtherAnswers: Sendable, Equatable {
         if let purchase { lookedUp[transaction] = purchase } else { settled.insert(transaction) }
     }
 
+    /// What Apple showed as taken back besides what it was asked for.
+    public private(set) var revoked: [NotifiedTransaction] = []
+
+    /// - Parameter told: of the submission's app.
+    public mutating func noteRevocations(in told: some Sequence<NotifiedTransaction>) {
+        revoked += told.filter { $0.purchase.cancelledAt != nil }
+    }
+
     public var allSubscriptions: [SubscriptionFact] { subscriptions.values.flatMap(\.self) }
 
     /// - Parameter facts: of this original, perhaps none.

@@ -28,7 +28,7 @@ extension SubscriptionFact {
 
 extension AppPolicy {
     /// What Apple signed counts before the catalog.
-    func kind(of purchase: StorePurchase) -> ProductKind? {
+    public func kind(of purchase: StorePurchase) -> ProductKind? {
         if let type = purchase.type { return type.kind }
         return products[purchase.productID]?.kind
     }

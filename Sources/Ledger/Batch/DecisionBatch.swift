@@ -43,6 +43,10 @@ struct DecisionBatch: Sendable {
         var purchases: [StorePurchase] = []
         var periods: Set<GrantedPeriod> = []
         for decision in decisions {
+            for told in decision.shown {
+                purchases.append(told.purchase)
+                originals.insert(told.purchase.originalTransactionID)
+            }
             guard case .each(let judged) = decision.verdict else {
                 // Only looked up: what this very submission won earlier stays won.
                 purchases += decision.verdict.purchases

@@ -33,11 +33,13 @@ struct HoldWrite: Sendable {
 
     func run(in session: PostgresSession) throws -> Ending {
         try session.transaction { session in
-            let known = try LockClaims.run([hold.originalTransactionID], in: session)[hold.originalTransactionID]
+            let claims = try LockClaims.run(originals, in: session)
             guard try lockHold(in: session) else { return .gone }
-            let claim = try known ?? makeClaim(in: session)
-            var view = LedgerView(claims: [hold.originalTransactionID: claim])
+            let claim = try claims[hold.originalTransactionID] ?? makeClaim(in: session)
+            var view = LedgerView(claims: claims)
+            view.claims[hold.originalTransactionID] = claim
             try look(into: &view, in: session)
+            try revokeShown(in: view, session)
             let tokens = view.tokens
             switch decision.settle(in: &view) {
             case .granted(let grant):
@@ -85,6 +87,24 @@ struct HoldWrite: Sendable {
         }
     }
 
+    /// Of the hold and of what Apple shows as taken back.
+    private var originals: [StoreTransactionID] {
+        Set(decision.decision.revocationsShown.map(\.purchase.originalTransactionID)).union([hold.originalTransactionID]
+        )
+        .sorted()
+    }
+
+    /// What Apple's answer shows to be taken back of grants in force counts as a notification would. From the outbox.
+    private func revokeShown(in view: LedgerView, _ session: PostgresSession) throws {
+        let refunds = decision.decision.revocationsShown(in: view).map { notice in
+            TakenRefund(
+                notice, at: decision.decision.decidedAt, topic: hold.position.topic, partition: hold.position.partition,
+                traceparent: hold.traceparent)
+        }
+        _ = try RefundWrite(refunds: refunds, claims: view.claims, catalog: Catalog(version: 0, apps: [])).run(
+            in: session)
+    }
+
     /// Every hold has its claim, unless someone has deleted that.
     private func makeClaim(in session: PostgresSession) throws -> LedgerView.Claim {
         let row = ClaimRow(
@@ -106,10 +126,10 @@ struct HoldWrite: Sendable {
 
     private func look(into view: inout LedgerView, in session: PostgresSession) throws {
         let original = hold.originalTransactionID
-        let granted = view.claims[original]?.grantedTransaction
-        let wanted = Set([hold.transactionID] + (granted.map { [$0] } ?? []))
+        let shown = decision.decision.revocationsShown.map(\.purchase.transactionID)
+        let wanted = Set([hold.transactionID] + view.claims.values.compactMap(\.grantedTransaction) + shown)
         view.grants = try FindGrants.run(wanted.sorted(), submissions: [hold.identity], in: session)
-        view.freeRevoked(original)
+        for original in view.claims.keys { view.freeRevoked(original) }
         try FindRefunds.run(Set([hold.transactionID, original]).sorted(), into: &view, in: session)
         view.tokens = try AccountTokens.find(for: [decision.decision], in: session)
         guard let judged = decision.judged else { return }

@@ -16,8 +16,23 @@ struct ProofAnswer: Sendable {
     let terms: AppTerms
     /// What is known of its subscriptions beside the answer.
     var subscriptions: [SubscriptionFact] = []
+    /// What further answers showed as taken back.
+    var revoked: [NotifiedTransaction] = []
 
     var receipt: GenuineReceipt? {
         if case .genuine(let receipt) = answer { receipt } else { nil }
+    }
+
+    /// What Apple shows as taken back and `verdict` does not decide purchase by purchase.
+    func revocations(besides verdict: Verdict) -> [NotifiedTransaction] {
+        guard case .whole(let reason, let purchases) = verdict, reason != .foreignApp, let receipt else {
+            return revoked
+        }
+        return revoked
+            + purchases.filter { $0.cancelledAt != nil }.map { purchase in
+                NotifiedTransaction(
+                    purchase: purchase, kind: terms.app.kind(of: purchase), bundleID: terms.app.bundleID,
+                    environment: receipt.environment)
+            }
     }
 }

@@ -112,6 +112,8 @@ extension SubmissionWorker {
             if page == nil { break }
         }
         retries.further.history = told
+        retries.further.noteRevocations(
+            in: told.lazy.filter { $0.bundleID == context.bundleID && $0.environment == context.environment })
         return nil
     }
 

@@ -19,8 +19,9 @@ extension SubmissionWorker {
         }
         switch answer {
         case .answered(let statuses):
-            let facts = statuses.filter { $0.transaction.bundleID == context.bundleID }.compactMap(
-                SubscriptionFact.init)
+            let ours = statuses.filter { $0.transaction.bundleID == context.bundleID }
+            retries.further.noteRevocations(in: ours.lazy.map(\.transaction))
+            let facts = ours.compactMap(SubscriptionFact.init)
             retries.further.note(facts.filter { $0.originalTransactionID == original }, of: original)
         case .notFound, .refused: retries.further.note([], of: original)
         case .trouble(let trouble): return .undecided(trouble)

@@ -30,7 +30,8 @@ extension SubmissionWorker {
                 finishesGrants: answer.terms.app.announcements.finishesGrants,
                 subscriptions: ToldSubscriptions(
                     answer.receipt, besides: answer.subscriptions, submitted: hold.submission.receipt,
-                    under: answer.terms.app, now: now)))
+                    under: answer.terms.app, now: now),
+                shown: answer.revocations(besides: verdict)))
     }
 
     private func settle(_ decision: HoldDecision) async -> [OutcomeEvent] {

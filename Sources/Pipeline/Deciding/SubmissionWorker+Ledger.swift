@@ -71,7 +71,8 @@ extension SubmissionWorker {
             subscriptions: ToldSubscriptions(
                 answer.receipt, besides: answer.subscriptions, submitted: screened.proof.receipt, under: terms.app,
                 now: now),
-            trace: trace, isDecidedAgain: item.isDecidedAgain)
+            trace: trace, isDecidedAgain: item.isDecidedAgain,
+            shown: answer.revocations(besides: verdict))
     }
 
     /// What the ledger answers, after recording which history of the database says so.

@@ -116,6 +116,7 @@ public struct SubmissionWorker: Sendable {
                 CrashPoint.judged.reached()
                 clock.mark(.ask)
                 answer.subscriptions = retries.further.allSubscriptions
+                answer.revoked = retries.further.revoked
                 let events = try await record(verdict, on: screened, by: answer)
                 clock.mark(.record)
                 return (events, .decided)

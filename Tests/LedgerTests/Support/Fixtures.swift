@@ -39,17 +39,19 @@ enum Sample {
 
     static func decision(
         _ purchases: [JudgedPurchase], player: String = "player-1", offset: Int64, submission: String? = nil,
-        proof: String? = nil, partition: Int32 = 0, remembers: Bool = false, at time: Timestamp = noon
+        proof: String? = nil, partition: Int32 = 0, remembers: Bool = false, at time: Timestamp = noon,
+        shown: [NotifiedTransaction] = []
     ) -> PendingDecision {
         decision(
             .each(purchases), player: player, offset: offset, submission: submission, proof: proof,
-            partition: partition, remembers: remembers, at: time)
+            partition: partition, remembers: remembers, at: time, shown: shown)
     }
 
     static func decision(
         _ verdict: Verdict, player: String = "player-1", offset: Int64, submission: String? = nil,
         proof: String? = nil, partition: Int32 = 0, remembers: Bool = false, at time: Timestamp = noon,
-        trace: DecisionTrace? = nil, order: String? = nil, isDecidedAgain: Bool = false
+        trace: DecisionTrace? = nil, order: String? = nil, isDecidedAgain: Bool = false,
+        shown: [NotifiedTransaction] = []
     ) -> PendingDecision {
         PendingDecision(
             submission: self.submission(submission ?? "s-\(partition)-\(offset)", player: player, order: order),
@@ -57,7 +59,7 @@ enum Sample {
             proof: digest(proof ?? "proof \(player) \(partition) \(offset)"), verdict: verdict,
             environment: .production,
             evidence: remembers ? receipt(verdict.purchases) : nil, decidedAt: time, catalogVersion: 1,
-            traceparent: nil, trace: trace, isDecidedAgain: isDecidedAgain)
+            traceparent: nil, trace: trace, isDecidedAgain: isDecidedAgain, shown: shown)
     }
 
     static let appleTry = AppleTry(

@@ -187,6 +187,51 @@ struct FurtherQuestionTests {
         }
     }
 
+    @Test("what the receipt and the history show as taken back is settled with a product that is missing")
+    func revoked() async throws {
+        try await with { bench in
+            func takenBack(_ id: StoreTransactionID, _ product: ProductID) -> StorePurchase {
+                var purchase = Self.purchase(id, product)
+                purchase.cancelledAt = WallClock.now
+                return purchase
+            }
+            bench.apple.answer(
+                .genuine(
+                    GenuineReceipt(
+                        bundleID: ParkingBench.bundle, environment: .production,
+                        purchases: [takenBack("1", "gold"), Self.purchase("2")],
+                        createdAt: WallClock.now.adding(milliseconds: -Self.hour))))
+            var shared = takenBack("11", "gems")
+            shared.ownership = .familyShared
+            shared.purchasedAt = WallClock.now.adding(milliseconds: -Self.hour)
+            bench.queries.register(Self.told(Self.purchase("2")), Self.told(shared))
+            try await bench.work(on: bench.item(wanting("gems")))
+            let decision = try #require(bench.ledger.decisions.first)
+            guard case .whole(.productMismatch, _) = decision.verdict else {
+                throw Unexpected(verdict: decision.verdict)
+            }
+            #expect(Set(decision.shown.map(\.purchase.transactionID)) == ["1", "11"])
+        }
+    }
+
+    private struct Unexpected: Error {
+        let verdict: Verdict
+    }
+
+    @Test("what another app's receipt shows as taken back counts for nothing")
+    func foreign() async throws {
+        try await with { bench in
+            var purchase = Self.purchase("1")
+            purchase.cancelledAt = WallClock.now
+            bench.apple.answer(
+                .genuine(GenuineReceipt(bundleID: "com.example.other", environment: .production, purchases: [purchase]))
+            )
+            try await bench.work(on: bench.item(ParkingBench.submission("r")))
+            let decision = try #require(bench.ledger.decisions.first)
+            #expect(decision.verdict == .whole(.foreignApp, [purchase]) && decision.shown.isEmpty)
+        }
+    }
+
     @Test("trouble with the history is no verdict")
     func troubledHistory() async throws {
         try await with { bench in
