@@ -13,36 +13,41 @@ extension Console {
             return ConsoleAnswer(
                 status: .badRequest, body: SignInPage(next: next, message: "A name and a password are needed.").html)
         }
-        guard limit.begin(name, now: Self.now) else {
+        let origin = passwords.origin(name, mark: request.browserMark)
+        guard limit.begin(origin, now: Self.now) else {
             metrics.consoleSignIns.with("refused").increment()
             return ConsoleAnswer(
                 status: .tooManyRequests,
                 body: SignInPage(next: next, message: "Too many try to sign in: wait a moment.").html, retryAfter: 5)
         }
         guard let user = passwords.user(name, password: password) else {
-            let seconds = limit.failed(name, now: Self.now)
+            let seconds = limit.failed(origin, now: Self.now)
             metrics.consoleSignIns.with("wrong").increment()
             logger.warning(
                 "a wrong name or password at the console",
                 [.operatorName: "\(passwords.knows(name) ? name : "unknown")"])
-            defer { limit.end(name, isRight: false) }
+            defer { limit.end(origin, isRight: false) }
             try await Task.sleep(for: .seconds(seconds))
             return ConsoleAnswer(
                 status: .unauthorized, body: SignInPage(next: next, message: "The name or the password is wrong.").html)
         }
-        limit.end(name, isRight: true)
+        limit.end(origin, isRight: true)
         metrics.consoleSignIns.with("right").increment()
         logger.info("signed in to the console", [.operatorName: "\(name)"])
         let session = sessions.start(user, now: Self.now)
         var answer = ConsoleAnswer.seeOther(next)
-        answer.cookie = SessionCookie.text(session.id, isSecure: request.isSecure)
+        answer.cookies = [SessionCookie.text(session.id, isSecure: request.isSecure)]
+        if case .browser = origin { return answer }
+        if let mark = passwords.mark(of: name) {
+            answer.cookies.append(BrowserCookie.text(mark, isSecure: request.isSecure))
+        }
         return answer
     }
 
     func signOut(_ request: ConsoleRequest, _ session: Sessions.Session) -> ConsoleAnswer {
         sessions.end(session.id)
         var answer = ConsoleAnswer.seeOther("/sign-in")
-        answer.cookie = SessionCookie.text(nil, isSecure: request.isSecure)
+        answer.cookies = [SessionCookie.text(nil, isSecure: request.isSecure)]
         return answer
     }
 }

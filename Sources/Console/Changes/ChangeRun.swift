@@ -21,14 +21,15 @@ struct ChangeRun: Sendable {
         let changes = ConsoleChanges(pool: pool)
         let entry = try await changes.begin(
             change.rawValue, of: id ?? filter.text, shown: shown, by: operatorName, note: note)
+        let result: String
         do {
-            let result = try await perform(change, id: id, filter: filter, shown: shown, note: note)
-            try await changes.end(entry, result: result)
+            result = try await perform(change, id: id, filter: filter, shown: shown, note: note)
         } catch {
             // Where the database is away, the entry stays without an end.
             try? await changes.end(entry, result: "failed on the way; what was done before stays done")
             throw error
         }
+        try await changes.end(entry, result: result)
         return entry
     }
 
@@ -39,7 +40,7 @@ struct ChangeRun: Sendable {
         case .release:
             let released = try await HoldAdministration(pool: pool).release(
                 HeldList.filter(filter, id: id), by: operatorName, limit: shown)
-            return "\(released) released; a worker takes them up within seconds"
+            return "\(released) released; a worker judges them within seconds"
         case .rejectHeld:
             return try await HoldAdministration(pool: pool).reject(
                 HeldList.filter(filter, id: id), by: operatorName, at: WallClock.now, limit: shown

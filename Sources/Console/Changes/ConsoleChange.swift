@@ -39,7 +39,7 @@ enum ConsoleChange: String, Sendable, CaseIterable {
         case .release: "The reason is let pass. A worker asks Apple again, judges the rest anew, and grants."
         case .rejectHeld, .rejectParked:
             "Each is answered with receipt.rejected, refused_by_operator. There is no way back."
-        case .retry: "A worker takes them up within seconds."
+        case .retry: "A worker tries them within seconds."
         case .revoke: "A worker publishes receipt.revoked with revoked_by_operator. It can be reinstated."
         case .reinstate: "A worker publishes receipt.reinstated, unless Apple has refunded it too."
         }

@@ -10,7 +10,7 @@ struct ConsoleAnswer: Sendable {
     var body = ""
     /// Where to look next.
     var location: String?
-    var cookie: String?
+    var cookies: [String] = []
     /// The name under which a browser keeps it.
     var fileName: String?
     /// Seconds.
@@ -35,7 +35,7 @@ struct ConsoleAnswer: Sendable {
         set("Cross-Origin-Opener-Policy", "same-origin", in: &headers)
         set("Cross-Origin-Resource-Policy", "same-origin", in: &headers)
         headers[.location] = location
-        headers[.setCookie] = cookie
+        for cookie in cookies { headers.append(HTTPField(name: .setCookie, value: cookie)) }
         if let fileName { headers[.contentDisposition] = "attachment; filename=\"\(fileName)\"" }
         if let retryAfter { set("Retry-After", "\(retryAfter)", in: &headers) }
         return Response(

@@ -16,6 +16,8 @@ struct ConsoleRequest: Sendable {
     let origin: String?
     let fetchSite: String?
     let sessionID: String?
+    /// That the browser's user has signed in with it before.
+    let browserMark: String?
     /// By the proxy in front, where one says so.
     let isSecure: Bool
 
@@ -34,6 +36,7 @@ struct ConsoleRequest: Sendable {
         origin = request.headers[.origin]
         fetchSite = HTTPField.Name("Sec-Fetch-Site").flatMap { request.headers[$0] }
         sessionID = request.cookies[SessionCookie.name]?.value
+        browserMark = request.cookies[BrowserCookie.name]?.value
         isSecure = HTTPField.Name("X-Forwarded-Proto").flatMap { request.headers[$0] }?.lowercased() == "https"
         var body: [UInt8] = []
         if request.method == .post {
@@ -63,5 +66,16 @@ enum SessionCookie {
     static func text(_ id: String?, isSecure: Bool) -> String {
         "\(name)=\(id ?? ""); Path=/; HttpOnly; SameSite=Lax" + (isSecure ? "; Secure" : "")
             + (id == nil ? "; Max-Age=0" : "")
+    }
+}
+
+/// What a browser is known by once a user has signed in with it.
+enum BrowserCookie {
+    static let name = "receiptd_console_browser"
+    /// A year.
+    private static let seconds = 365 * 86_400
+
+    static func text(_ mark: BrowserMark, isSecure: Bool) -> String {
+        "\(name)=\(mark.text); Path=/sign-in; HttpOnly; SameSite=Lax; Max-Age=\(seconds)" + (isSecure ? "; Secure" : "")
     }
 }

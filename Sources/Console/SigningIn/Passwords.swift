@@ -29,6 +29,19 @@ struct Passwords: Sendable {
 
     func knows(_ name: String) -> Bool { entries[name] != nil }
 
+    /// Whose tries one under this name counts with.
+    /// - Parameter mark: of the browser, as it was sent.
+    func origin(_ name: String, mark: String?) -> SignInLimit.Origin {
+        guard let entry = entries[name] else { return .nobody }
+        guard let mark, let known = BrowserMark(mark, of: name, password: entry.digest) else { return .user(name) }
+        return .browser(known)
+    }
+
+    /// For a browser that has just signed in. Nil where no user has the name.
+    func mark(of name: String) -> BrowserMark? {
+        entries[name].map { BrowserMark(of: name, password: $0.digest) }
+    }
+
     /// Nil where the name or the password is wrong.
     func user(_ name: String, password: String) -> ConsoleUser? {
         let entry = entries[name]

@@ -53,7 +53,7 @@ final class Sessions: Sendable {
     }
 
     /// 256 random bits in hexadecimal.
-    private static func secret() -> String {
+    static func secret() -> String {
         SymmetricKey(size: .bits256).withUnsafeBytes { bytes in
             let digits = Array("0123456789abcdef")
             return String(bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })

@@ -1,18 +1,29 @@
 import Synchronization
 
 /// Keeps guessing slow: each wrong password is answered late, and later after each one more, and only a few are waited for
-/// at once.
+/// at once. A browser that a user signed in with before is counted by itself: who guesses from elsewhere keeps nobody out
+/// of it.
 final class SignInLimit: Sendable {
-    /// Before the answer to a first wrong one; doubled by each further one for the same name.
+    /// Before the answer to a first wrong one; doubled by each further one of the same kind.
     static let firstSeconds = 1.0
     static let longestSeconds = 16.0
-    /// Without a wrong one, after which a name begins anew.
+    /// Without a wrong one, after which counting begins anew.
     static let forgottenAfterSeconds = 900.0
-    /// Tries that wait at once, of all names and of one.
+    /// Tries that wait at once: of all but known browsers, of one user or browser, and of known browsers.
     static let maximumWaiting = 32
-    static let maximumWaitingOfName = 4
-    /// Names that are remembered; beyond that all share one.
-    static let maximumNames = 1_000
+    static let maximumWaitingOfOne = 4
+    static let maximumWaitingOfBrowsers = 32
+
+    /// Whose tries count together.
+    enum Origin: Hashable, Sendable {
+        /// A name that no user has, whichever: made-up names take no user's place.
+        case nobody
+        case user(String)
+        /// One that the user has signed in with before.
+        case browser(BrowserMark)
+
+        fileprivate var isBrowser: Bool { if case .browser = self { true } else { false } }
+    }
 
     private struct Failures {
         var count = 0
@@ -20,58 +31,39 @@ final class SignInLimit: Sendable {
         var lastAt = 0.0
     }
 
-    private struct State {
-        var names: [String: Failures] = [:]
-        var waiting = 0
-    }
-
-    private let state = Mutex(State())
+    private let failures = Mutex<[Origin: Failures]>([:])
 
     /// False: too many are tried at once, and this one is not looked at.
-    func begin(_ name: String, now: Double) -> Bool {
-        state.withLock { state in
-            state.names = state.names.filter {
-                $0.value.waiting > 0 || now - $0.value.lastAt < Self.forgottenAfterSeconds
-            }
-            let name = Self.key(name, state)
-            var failures = state.names[name] ?? Failures()
-            guard state.waiting < Self.maximumWaiting, failures.waiting < Self.maximumWaitingOfName else {
-                return false
-            }
-            state.waiting += 1
-            failures.waiting += 1
-            failures.lastAt = now
-            state.names[name] = failures
+    func begin(_ origin: Origin, now: Double) -> Bool {
+        failures.withLock { all in
+            all = all.filter { $0.value.waiting > 0 || now - $0.value.lastAt < Self.forgottenAfterSeconds }
+            let waiting = all.reduce(0) { $0 + ($1.key.isBrowser == origin.isBrowser ? $1.value.waiting : 0) }
+            let most = origin.isBrowser ? Self.maximumWaitingOfBrowsers : Self.maximumWaiting
+            var own = all[origin] ?? Failures()
+            guard waiting < most, own.waiting < Self.maximumWaitingOfOne else { return false }
+            own.waiting += 1
+            own.lastAt = now
+            all[origin] = own
             return true
         }
     }
 
     /// For how long a wrong one is to wait. Seconds.
-    func failed(_ name: String, now: Double) -> Double {
-        state.withLock { state in
-            let name = Self.key(name, state)
-            var failures = state.names[name] ?? Failures()
-            failures.count += 1
-            failures.lastAt = now
-            state.names[name] = failures
+    func failed(_ origin: Origin, now: Double) -> Double {
+        failures.withLock { all in
+            all[origin, default: Failures()].count += 1
+            all[origin]?.lastAt = now
             var seconds = Self.firstSeconds
-            for _ in 1..<max(failures.count, 1) where seconds < Self.longestSeconds { seconds *= 2 }
+            for _ in 1..<max(all[origin]?.count ?? 1, 1) where seconds < Self.longestSeconds { seconds *= 2 }
             return seconds
         }
     }
 
-    /// - Parameter isRight: the name begins anew.
-    func end(_ name: String, isRight: Bool) {
-        state.withLock { state in
-            let name = Self.key(name, state)
-            state.waiting -= 1
-            state.names[name]?.waiting -= 1
-            if isRight { state.names[name]?.count = 0 }
+    /// - Parameter isRight: counting begins anew.
+    func end(_ origin: Origin, isRight: Bool) {
+        failures.withLock { all in
+            all[origin]?.waiting -= 1
+            if isRight { all[origin]?.count = 0 }
         }
-    }
-
-    private static func key(_ name: String, _ state: State) -> String {
-        let short = String(name.prefix(64))
-        return state.names[short] != nil || state.names.count < maximumNames ? short : "\n"
     }
 }

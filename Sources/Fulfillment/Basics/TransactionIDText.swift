@@ -7,7 +7,7 @@ public enum TransactionIDText {
     public static func isSound(_ text: String) -> Bool {
         let digits = text.utf8
         guard !digits.isEmpty, digits.count <= SubmissionLimits.maximumTransactionIDDigits,
-            digits.first != UInt8(ascii: "0") || digits.count == 1
+            digits.first != UInt8(ascii: "0")
         else { return false }
         return digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     }

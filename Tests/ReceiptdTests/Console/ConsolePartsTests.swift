@@ -76,26 +76,57 @@ struct ConsolePartsTests {
     @Test("wrong passwords of one name wait longer and longer, and only a few wait at once")
     func limit() {
         let limit = SignInLimit()
+        let ann = SignInLimit.Origin.user("ann")
         var waits: [Double] = []
         for _ in 0..<6 {
-            #expect(limit.begin("ann", now: 0))
-            waits.append(limit.failed("ann", now: 0))
-            limit.end("ann", isRight: false)
+            #expect(limit.begin(ann, now: 0))
+            waits.append(limit.failed(ann, now: 0))
+            limit.end(ann, isRight: false)
         }
         #expect(waits == [1, 2, 4, 8, 16, 16])
-        for _ in 0..<SignInLimit.maximumWaitingOfName { #expect(limit.begin("ann", now: 0)) }
-        #expect(!limit.begin("ann", now: 0))
-        for number in 0..<(SignInLimit.maximumWaiting - SignInLimit.maximumWaitingOfName) {
-            #expect(limit.begin("n\(number)", now: 0))
+        for _ in 0..<SignInLimit.maximumWaitingOfOne { #expect(limit.begin(ann, now: 0)) }
+        #expect(!limit.begin(ann, now: 0))
+        for number in 0..<(SignInLimit.maximumWaiting - SignInLimit.maximumWaitingOfOne) {
+            #expect(limit.begin(.user("n\(number)"), now: 0))
         }
-        #expect(!limit.begin("another", now: 0))
-        limit.end("n0", isRight: true)
-        #expect(limit.begin("another", now: 0))
-        for _ in 0..<SignInLimit.maximumWaitingOfName { limit.end("ann", isRight: true) }
-        #expect(limit.begin("ann", now: 0) && limit.failed("ann", now: 0) == 1)
-        limit.end("ann", isRight: false)
-        #expect(limit.begin("ann", now: SignInLimit.forgottenAfterSeconds))
-        #expect(limit.failed("ann", now: SignInLimit.forgottenAfterSeconds) == 1)
+        #expect(!limit.begin(.user("another"), now: 0))
+        limit.end(.user("n0"), isRight: true)
+        #expect(limit.begin(.user("another"), now: 0))
+        for _ in 0..<SignInLimit.maximumWaitingOfOne { limit.end(ann, isRight: true) }
+        #expect(limit.begin(ann, now: 0) && limit.failed(ann, now: 0) == 1)
+        limit.end(ann, isRight: false)
+        #expect(limit.begin(ann, now: SignInLimit.forgottenAfterSeconds))
+        #expect(limit.failed(ann, now: SignInLimit.forgottenAfterSeconds) == 1)
+    }
+
+    @Test("made-up names take no user's place, and no guessing keeps a user out of a browser that is known")
+    func keptOut() throws {
+        let passwords = Passwords([
+            ConsoleSettings.User(name: "ann", role: .operate, password: Secret("a-long-one")),
+            ConsoleSettings.User(name: "bob", role: .read, password: Secret("a-long-one")),
+        ])
+        let limit = SignInLimit()
+        for number in 0..<SignInLimit.maximumWaitingOfOne {
+            #expect(limit.begin(passwords.origin("made up \(number)", mark: nil), now: 0))
+        }
+        #expect(!limit.begin(passwords.origin("made up", mark: nil), now: 0))
+        for _ in 0..<SignInLimit.maximumWaitingOfOne {
+            #expect(limit.begin(passwords.origin("ann", mark: nil), now: 0))
+        }
+        #expect(!limit.begin(passwords.origin("ann", mark: nil), now: 0))
+        #expect(limit.begin(passwords.origin("bob", mark: nil), now: 0))
+
+        let mark = try #require(passwords.mark(of: "ann")).text
+        let known = passwords.origin("ann", mark: mark)
+        #expect(limit.begin(known, now: 0) && limit.failed(known, now: 0) == 1)
+        // It is no other user's, no other password's, and nobody can make one up.
+        #expect(passwords.origin("bob", mark: mark) == .user("bob"))
+        let changed = Passwords([ConsoleSettings.User(name: "ann", role: .operate, password: Secret("another"))])
+        #expect(changed.origin("ann", mark: mark) == .user("ann"))
+        for forged in ["", ".", mark + "0", String(mark.dropLast()), mark.replacing(".", with: "")] {
+            #expect(passwords.origin("ann", mark: forged) == .user("ann"))
+        }
+        #expect(passwords.mark(of: "made up") == nil)
     }
 
     @Test("a session ends after its time, and the oldest makes room")
