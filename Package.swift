@@ -178,6 +178,14 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
+            name: "Monitoring",
+            dependencies: [
+                "AppStore", "Clocks", "Fulfillment", "Identifiers", "Ledger", "Operations", "Postgres",
+                "ReceiptdConfiguration", "Timestamps",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+        .target(
             name: "Console",
             dependencies: [
                 "Administration", "Clocks", "Encodings", "Fulfillment", "Identifiers", "Ledger", "Operations",
@@ -204,8 +212,8 @@ let package = Package(
             name: "receiptd",
             dependencies: [
                 "Administration", "AppleProofs", "AppStore", "CCommit", "Clocks", "CMalloc", "Console", "Encodings",
-                "Fulfillment", "Identifiers", "Kafka", "Ledger", "Operations", "Pipeline", "Postgres", "ReceiptdConfiguration",
-                "Timestamps",
+                "Fulfillment", "Identifiers", "Kafka", "Ledger", "Monitoring", "Operations", "Pipeline", "Postgres",
+                "ReceiptdConfiguration", "Timestamps",
                 .target(name: "Demo", condition: .when(traits: ["Demo"])),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),

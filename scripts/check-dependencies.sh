@@ -24,10 +24,11 @@ allowed_modules() {
     AppStoreSimulator) echo AppStoreSimulation ;;
     ReceiptdConfiguration) echo AppleProofs Encodings Fulfillment Identifiers Timestamps Kafka ;;
     Administration) echo AppleProofs AppStore CZlib Clocks Encodings Fulfillment Identifiers Timestamps Kafka Ledger Pipeline Postgres ReceiptdConfiguration ;;
+    Monitoring) echo AppStore Clocks Fulfillment Identifiers Ledger Operations Postgres ReceiptdConfiguration Timestamps ;;
     Console) echo Administration Clocks Encodings Fulfillment Identifiers Ledger Operations Postgres ReceiptdConfiguration Timestamps ;;
     # What is shipped has nothing of a test in it: only the demo uses these two.
     Demo) echo AppStoreSimulation Clocks EmbeddedPostgres Encodings Identifiers Timestamps Fulfillment Kafka Ledger Pipeline Postgres ReceiptdConfiguration ;;
-    receiptd) echo Administration AppleProofs AppStore CCommit Clocks CMalloc Console Demo Encodings Identifiers Timestamps Fulfillment Kafka Ledger Operations Pipeline Postgres ReceiptdConfiguration ;;
+    receiptd) echo Administration AppleProofs AppStore CCommit Clocks CMalloc Console Demo Encodings Identifiers Timestamps Fulfillment Kafka Ledger Monitoring Operations Pipeline Postgres ReceiptdConfiguration ;;
     *) return 1 ;;
     esac
 }

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-readonly longest_median=80 longest_file=300 longest_function=70 most_variables=12
+readonly longest_median=80 longest_file=300 longest_function=70 most_variables=12 longest_executable=2500
 readonly glossary=docs/glossary.md
 allowed=scripts/style-allowed.txt
 [[ ${1-} != --all ]] || allowed=/dev/null
@@ -31,6 +31,12 @@ check_files() {
                 median = lines[int((NR + 1) / 2)]
                 if (median > longest) printf "median\tSources\t0\tmedian of files: %d lines, at most %d\n", median, longest
             }'
+}
+
+# What is in the executable is in reach of no other program and of few tests.
+check_executable() {
+    find Sources/receiptd -name '*.swift' -print0 | xargs -0 cat | wc -l | awk -v longest="$longest_executable" '
+        $1 > longest { printf "executable\tSources/receiptd\t0\t%d lines, at most %d\n", $1, longest }'
 }
 
 # Relies on the layout that scripts/check-format.sh holds: what begins at a column ends with a brace at that column.
@@ -163,7 +169,7 @@ faults() {
         }'
 }
 
-found=$({ check_files; check_functions; check_variables; check_words; } | faults)
+found=$({ check_files; check_executable; check_functions; check_variables; check_words; } | faults)
 if [[ -n $found ]]; then
     printf '%s\n' "$found" >&2
     printf 'check-style: %d faults\n' "$(wc -l <<<"$found")" >&2

@@ -66,7 +66,9 @@ struct AnswerReceiptTests {
         #expect(receipt(root: root, receipt: fields + #""bundle_id":"a","#, asked: asked)?.environment == told)
     }
 
-    @Test("in_app and latest_receipt_info are one list, a transaction in both is one, and neither's word is lost")
+    @Test(
+        "in_app and latest_receipt_info are one list, a transaction in both is one, and nothing that either says is lost"
+    )
     func merging() {
         let token = "5b6cdb01-2e3a-4f7b-9c1d-0123456789ab"
         var answer = AnswerText(

@@ -78,7 +78,7 @@ struct JudgeFurtherTests {
         #expect(verdicts(judge(Self.receipt([bound]), bareID)) == [.grant(payload: nil)])
     }
 
-    @Test("what Apple says of it is judged, and what it does not know is the receipt's word")
+    @Test("what Apple says of it is judged, and what it does not know is judged by the receipt")
     func lookedUp() {
         let receipt = Self.receipt([Self.old("1"), Self.old("2"), Self.old("3"), Self.old("4")])
         var further = FurtherAnswers(settled: ["4"])

@@ -103,7 +103,7 @@ struct SettlementAnswerTests {
         #expect(empty.events.map(\.reason) == [.noPurchase])
     }
 
-    @Test("the ledger's word comes before the rules'")
+    @Test("what the ledger knows comes before the rules")
     func ledgerFirst() {
         let others = LedgerView.Grant(player: "player-2", submission: nil, isRevoked: false, event: nil)
         for verdict: JudgedPurchase.Verdict in [.reject(.bindingMismatch), .reject(.cancelled), .hold(.beforeCutover)] {

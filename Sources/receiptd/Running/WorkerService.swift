@@ -6,6 +6,7 @@ import Fulfillment
 import Kafka
 import Ledger
 import Logging
+import Monitoring
 import Operations
 import Pipeline
 import Postgres
@@ -45,7 +46,7 @@ struct WorkerService: Service {
         let limit = ShutdownLimit(seconds: settings.shutdownGraceSeconds, pools: [pool, budgetPool], logger: logger)
         let limits = AppleLimits(
             maxConcurrency: settings.apple.maxConcurrency, maxRequestsPerSecond: settings.apple.maxRequestsPerSecond,
-            budget: PostgresAppleBudget(pool: budgetPool), observer: appleMetrics)
+            budget: PostgresAppleBudget(pool: budgetPool), observer: appleMetrics())
         let catalog = CatalogWatch(
             store: CatalogStore(pool: pool), logger: logger, failures: health.failures
         ) { catalog in
@@ -103,14 +104,13 @@ struct WorkerService: Service {
         }
     }
 
-    private var appleMetrics: AppleMetrics {
-        AppleMetrics(metrics: metrics, logger: logger, failures: health.failures, latency: latency)
+    private func appleMetrics(_ reach: AppleReachWatch? = nil) -> AppleMetrics {
+        AppleMetrics(metrics: metrics, logger: logger, failures: health.failures, latency: latency, reach: reach)
     }
 
     private func client(_ limits: AppleLimits, _ reach: AppleReachWatch) throws -> AppStoreClient {
         let secret: @Sendable (String) -> String? = { [secrets] in secrets.secret(named: $0) }
-        var observer = appleMetrics
-        observer.reach = reach
+        let observer = appleMetrics(reach)
         return AppStoreClient(
             receipts: try VerifyReceiptClient(
                 settings: settings.apple.client, secrets: secret, limits: limits, observer: observer),

@@ -2,16 +2,18 @@ import Synchronization
 
 /// How long Apple's answers take, the last dozens of them on average: what a submission waits besides is to be a small share
 /// of it.
-final class AppleLatency: Sendable {
+package final class AppleLatency: Sendable {
     private static let weight = 1.0 / 32
 
     private let bits = Atomic<UInt64>(0)
 
+    package init() {}
+
     /// 0 before the first answer.
-    var seconds: Double { Double(bitPattern: bits.load(ordering: .relaxed)) }
+    package var seconds: Double { Double(bitPattern: bits.load(ordering: .relaxed)) }
 
     /// Two at the same time may count as one.
-    func observe(_ seconds: Double) {
+    package func observe(_ seconds: Double) {
         let before = self.seconds
         let next = before == 0 ? seconds : before + (seconds - before) * Self.weight
         bits.store(next.bitPattern, ordering: .relaxed)

@@ -5,7 +5,7 @@ import Operations
 import Postgres
 
 /// The fleet's counts for the metrics, now and then, and whether the database answers.
-struct FleetCounts: Sendable {
+package struct FleetCounts: Sendable {
     private static let countSeconds = 5.0
     /// Subscriptions by state are counted once in so many turns.
     private static let turnsOfStates = 12
@@ -16,7 +16,14 @@ struct FleetCounts: Sendable {
     let health: Health
     let logger: Logger
 
-    func run() async {
+    package init(
+        pool: PostgresPool, catalog: @escaping @Sendable () -> Catalog?, metrics: ReceiptdMetrics, health: Health,
+        logger: Logger
+    ) {
+        (self.pool, self.catalog, self.metrics, self.health, self.logger) = (pool, catalog, metrics, health, logger)
+    }
+
+    package func run() async {
         let floor = OutboxFloor()
         var turn = 0
         while !Task.isCancelled {

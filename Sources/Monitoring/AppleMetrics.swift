@@ -5,16 +5,27 @@ import Logging
 import Operations
 
 /// Counts and times requests to Apple.
-struct AppleMetrics: AppleObserver {
+package struct AppleMetrics: AppleObserver {
     let metrics: ReceiptdMetrics
     let logger: Logger
     let failures: Failures
     let latency: AppleLatency
-    var reach: AppleReachWatch?
+    let reach: AppleReachWatch?
 
-    func reached(_ url: String, noAnswer: String?) { reach?.note(url, noAnswer: noAnswer) }
+    package init(
+        metrics: ReceiptdMetrics, logger: Logger, failures: Failures, latency: AppleLatency,
+        reach: AppleReachWatch? = nil
+    ) {
+        self.metrics = metrics
+        self.logger = logger
+        self.failures = failures
+        self.latency = latency
+        self.reach = reach
+    }
 
-    func requestEnded(endpoint: String, environment: StoreEnvironment, result: String, seconds: Double) {
+    package func reached(_ url: String, noAnswer: String?) { reach?.note(url, noAnswer: noAnswer) }
+
+    package func requestEnded(endpoint: String, environment: StoreEnvironment, result: String, seconds: Double) {
         metrics.appleRequests.with(endpoint, environment.rawValue, result).increment()
         metrics.appleRequestDuration.observe(seconds)
         latency.observe(seconds)
@@ -23,7 +34,7 @@ struct AppleMetrics: AppleObserver {
 
 /// Tells what the limits in front of Apple decide.
 extension AppleMetrics: AppleLimitsObserver {
-    func circuit(bundleID: BundleID, endpoint: String, isOpen: Bool) {
+    package func circuit(bundleID: BundleID, endpoint: String, isOpen: Bool) {
         let gauge = metrics.appleCircuitOpen.with(bundleID.text, endpoint)
         // The app's first use: its series begin.
         if !isOpen { _ = metrics.misconfigured.with(bundleID.text) }
@@ -35,7 +46,7 @@ extension AppleMetrics: AppleLimitsObserver {
             [.bundleID: "\(bundleID)", .endpoint: "\(endpoint)"])
     }
 
-    func credentials(bundleID: BundleID, endpoint: String, areWrong: Bool) {
+    package func credentials(bundleID: BundleID, endpoint: String, areWrong: Bool) {
         metrics.misconfiguration.set(bundleID.text, "credentials", areWrong)
         if areWrong {
             logger.error(
@@ -46,7 +57,7 @@ extension AppleMetrics: AppleLimitsObserver {
         }
     }
 
-    func held(_ scope: AppleScope, seconds: Double) {
+    package func held(_ scope: AppleScope, seconds: Double) {
         logger.warning(
             "Apple asks to wait (Retry-After): every replica holds its requests back",
             [
@@ -55,9 +66,9 @@ extension AppleMetrics: AppleLimitsObserver {
             ])
     }
 
-    func concurrency(limit: Int) { metrics.appleConcurrencyLimit.set(limit) }
+    package func concurrency(limit: Int) { metrics.appleConcurrencyLimit.set(limit) }
 
-    func apple(isDown: Bool, afterSeconds seconds: Double) {
+    package func apple(isDown: Bool, afterSeconds seconds: Double) {
         metrics.appleDown.set(isDown)
         if isDown {
             logger.warning("Apple as a whole is down: submissions wait, and Kafka keeps the backlog", [:])
@@ -66,9 +77,9 @@ extension AppleMetrics: AppleLimitsObserver {
         }
     }
 
-    func waited(seconds: Double) { metrics.appleWait.observe(seconds) }
+    package func waited(seconds: Double) { metrics.appleWait.observe(seconds) }
 
-    func budgetFailed(_ error: any Error) { failures.failed(.appleBudget, error) }
+    package func budgetFailed(_ error: any Error) { failures.failed(.appleBudget, error) }
 
-    func budgetAnswered() { failures.recovered(.appleBudget) }
+    package func budgetAnswered() { failures.recovered(.appleBudget) }
 }

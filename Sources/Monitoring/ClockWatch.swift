@@ -6,7 +6,7 @@ import Postgres
 import Timestamps
 
 /// Compares this process's clock with PostgreSQL's and with the timestamps of records, at the start and each minute.
-struct ClockWatch: Sendable {
+package struct ClockWatch: Sendable {
     private static let pauseSeconds = 60.0
     /// An answer that took longer tells nothing of the clock. Seconds.
     private static let slowestAnswer = 10.0
@@ -15,8 +15,12 @@ struct ClockWatch: Sendable {
     let metrics: ReceiptdMetrics
     let failures: Failures
 
+    package init(pool: PostgresPool, metrics: ReceiptdMetrics, failures: Failures) {
+        (self.pool, self.metrics, self.failures) = (pool, metrics, failures)
+    }
+
     /// Until it is cancelled.
-    func run() async {
+    package func run() async {
         var differences = ClockDifferences()
         while !Task.isCancelled {
             differences.note(

@@ -6,7 +6,7 @@ import Timestamps
 
 extension AppleReachWatch {
     /// Tells an operator which of Apple's addresses do not answer, and why: in the log, on the page and as a metric.
-    static func reporting(to metrics: ReceiptdMetrics, _ logger: Logger) -> AppleReachWatch {
+    package static func reporting(to metrics: ReceiptdMetrics, _ logger: Logger) -> AppleReachWatch {
         AppleReachWatch { news, outages in
             metrics.appleOutages.set(outages.map(\.description))
             switch news {

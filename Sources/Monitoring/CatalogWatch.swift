@@ -6,7 +6,7 @@ import ReceiptdConfiguration
 import Synchronization
 
 /// The newest catalog, looked up in the database every few seconds.
-final class CatalogWatch: Sendable {
+package final class CatalogWatch: Sendable {
     /// Half of what the contract allows between an import and its effect.
     static let pollSeconds = 2.0
 
@@ -17,7 +17,7 @@ final class CatalogWatch: Sendable {
     private let newest = Mutex<Catalog?>(nil)
 
     /// - Parameter inForce: told of each catalog as it comes into force.
-    init(
+    package init(
         store: CatalogStore, logger: Logger, failures: Failures = Failures(),
         inForce: @escaping @Sendable (Catalog) -> Void = { _ in }
     ) {
@@ -27,10 +27,10 @@ final class CatalogWatch: Sendable {
         self.inForce = inForce
     }
 
-    var catalog: Catalog? { newest.withLock { $0 } }
+    package var catalog: Catalog? { newest.withLock { $0 } }
 
     /// Looks once. Throws where the database is out of reach; then what was known stays in force.
-    func refresh() async throws {
+    package func refresh() async throws {
         let known = catalog?.version ?? 0
         guard let version = try await store.latestVersion(), version != known,
             let document = try await store.load(version: version)
@@ -50,7 +50,7 @@ final class CatalogWatch: Sendable {
         }
     }
 
-    func follow() async {
+    package func follow() async {
         while !Task.isCancelled {
             guard (try? await Task.sleep(for: .seconds(Self.pollSeconds))) != nil else { return }
             do {

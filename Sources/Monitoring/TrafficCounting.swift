@@ -7,7 +7,7 @@ import Timestamps
 
 /// Adds what this worker has counted to the fleet's counts in PostgreSQL, right after each minute, for the console's
 /// charts. What could not be told is told with the next minute; a process that is killed takes its last minute with it.
-struct TrafficCounting: Sendable {
+package struct TrafficCounting: Sendable {
     private static let minute = 60.0
     /// Behind the minute's end, so that it belongs to it by the database's clock as well.
     private static let delay = 1.0
@@ -19,13 +19,13 @@ struct TrafficCounting: Sendable {
     let failures: Failures
     private let told = Told()
 
-    init(store: TrafficStore, metrics: ReceiptdMetrics, failures: Failures) {
+    package init(store: TrafficStore, metrics: ReceiptdMetrics, failures: Failures) {
         self.store = store
         self.metrics = metrics
         self.failures = failures
     }
 
-    func run() async {
+    package func run() async {
         while !Task.isCancelled {
             let passed = (Double(WallClock.now.milliseconds) / 1000).truncatingRemainder(dividingBy: Self.minute)
             guard (try? await Task.sleep(for: .seconds(Self.minute - passed + Self.delay))) != nil else { return }
@@ -34,7 +34,7 @@ struct TrafficCounting: Sendable {
     }
 
     /// What is left. It waits for nobody for long, and not at all where something fails.
-    func tellLast() async {
+    package func tellLast() async {
         guard failures.unmet.isEmpty else { return }
         await withTaskGroup(of: Void.self) { tasks in
             tasks.addTask { await tell() }

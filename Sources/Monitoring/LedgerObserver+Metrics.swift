@@ -4,7 +4,7 @@ import Operations
 import Postgres
 
 extension LedgerObserver {
-    static func reporting(to metrics: ReceiptdMetrics, _ health: Health, _ logger: Logger) -> LedgerObserver {
+    package static func reporting(to metrics: ReceiptdMetrics, _ health: Health, _ logger: Logger) -> LedgerObserver {
         let failures = health.failures
         return LedgerObserver(
             succeeded: { failures.recovered($0.failingPart) },

@@ -6,7 +6,7 @@ import Operations
 
 /// Looks after the outcomes' partitions beside everything else: nothing waits for it, and its failure is told and is
 /// nobody's but its own.
-struct PartitionMaintenance: Sendable {
+package struct PartitionMaintenance: Sendable {
     private static let secondsBetweenLooks = 900.0
     /// After a look that was blocked or failed: often enough for tomorrow, and seldom enough for the writers.
     private static let secondsAfterTrouble = 60.0
@@ -15,7 +15,11 @@ struct PartitionMaintenance: Sendable {
     let failures: Failures
     let logger: Logger
 
-    func run() async {
+    package init(retention: OutcomeRetention, failures: Failures, logger: Logger) {
+        (self.retention, self.failures, self.logger) = (retention, failures, logger)
+    }
+
+    package func run() async {
         while !Task.isCancelled {
             let trouble = await look()
             if let trouble {
