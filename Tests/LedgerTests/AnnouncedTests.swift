@@ -107,33 +107,6 @@ struct AnnouncedTests {
         }
     }
 
-    @Test("when a catalog first said grant is kept from its import on, whatever later ones say")
-    func grantsSince() async throws {
-        let database = try await LedgerDatabase()
-        let store = CatalogStore(pool: database.pool)
-        func since() async throws -> [String] {
-            try await database.pool.run { session in
-                let rows = try session.execute(
-                    PostgresStatement(
-                        """
-                        SELECT bundle_id || ' ' || (since = imported_at) AS since
-                        FROM missed_purchase_grants, catalogs WHERE version = 2
-                        """))
-                return try (0..<rows.count).compactMap { rows.text($0, try rows.column("since")) }
-            }
-        }
-        let announced = PostgresAnnouncements(pool: database.pool, waitSeconds: 1)
-        let first = try await store.importDocument("report")
-        _ = try await announced.leaseDue(under: Subject.catalog(.report, version: first), limit: 1)
-        #expect(try await since() == [])
-        let second = try await store.importDocument("grant")
-        _ = try await announced.leaseDue(under: Subject.catalog(version: second), limit: 1)
-        let third = try await store.importDocument("grant again")
-        _ = try await announced.leaseDue(under: Subject.catalog(version: third), limit: 1)
-        #expect(second == 2)
-        #expect(try await since() == ["com.example.game true"])
-    }
-
     @Test("after 180 days only ids and dates are left, and it can still be claimed")
     func forgotten() async throws {
         try await with { subject, database in

@@ -137,12 +137,12 @@ struct SchemaTests {
     func catalogs() async throws {
         let store = CatalogStore(pool: try await LedgerDatabase().pool)
         #expect(try await store.latestVersion() == nil)
-        let first = try await store.importDocument("apps: []")
-        #expect(try await store.importDocument("apps: []") == first)
-        let second = try await store.importDocument("apps: [x]")
+        let first = try await store.importDocument("apps: []", granting: [])
+        #expect(try await store.importDocument("apps: []", granting: []) == first)
+        let second = try await store.importDocument("apps: [x]", granting: [])
         #expect(second > first)
         #expect(try await store.latestVersion() == second)
-        #expect(try await store.importDocument("apps: []") > second)
+        #expect(try await store.importDocument("apps: []", granting: []) > second)
         #expect(try await store.load(version: second)?.document == "apps: [x]")
         #expect(try await store.load(version: 999) == nil)
     }

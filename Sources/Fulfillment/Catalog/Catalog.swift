@@ -10,6 +10,11 @@ public struct Catalog: Sendable, Equatable {
         self.version = version
         self.apps = Dictionary(apps.map { ($0.bundleID, $0) }, uniquingKeysWith: { first, _ in first })
     }
+
+    /// Those whose purchases are delivered though nobody submitted them. Sorted.
+    public var appsGrantingMissedPurchases: [BundleID] {
+        apps.values.filter { $0.announcements.missedPurchases == .grant }.map(\.bundleID).sorted()
+    }
 }
 
 /// One app of the catalog: section 10 of the contract, with its defaults.

@@ -1,7 +1,6 @@
 import Fulfillment
 import Identifiers
 import Postgres
-import Synchronization
 import Timestamps
 
 /// Purchases that Apple told of, in PostgreSQL. Any number of replicas at once: leases part the work, the claims' locks
@@ -18,15 +17,12 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
 
     private static let leasing = LedgerSQL.statement(PackageResources.lease_due_announced_purchases_sql)
     private static let resetting = LedgerSQL.statement(PackageResources.reset_future_announced_purchases_sql)
-    private static let following = LedgerSQL.statement(PackageResources.insert_missed_purchase_grants_sql)
     private static let forgetting = LedgerSQL.statement(PackageResources.forget_announced_evidence_sql)
     private static let puttingOff = LedgerSQL.statement(PackageResources.put_off_announced_purchases_sql)
 
     private let pool: PostgresPool
     private let waitSeconds: Double
     private let leaseSeconds: Double
-    /// The newest catalog whose apps that grant missed purchases are known to the database.
-    private let followed = Mutex<Int64>(0)
 
     /// - Parameter waitSeconds: how long one waits for its submission.
     public init(
@@ -38,9 +34,11 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
     }
 
     public func leaseDue(under catalog: Catalog, limit: Int) async throws -> [LeasedAnnouncement] {
-        try await follow(catalog)
-        return try await pool.run { [leaseSeconds, waitSeconds] session in
+        try await pool.run { [leaseSeconds, waitSeconds] session in
             try session.transaction { session in
+                // Every time, and not from memory: a database that was put back has lost it.
+                try MissedPurchaseGrants.keep(
+                    catalog.appsGrantingMissedPurchases, since: catalog.version, in: session)
                 try DueTimes.mend(Self.resetting, farthestSeconds: Self.farthestDueSeconds, in: session)
                 let rows = try session.execute(
                     Self.leasing,
@@ -52,19 +50,6 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
                 return found.leased.sorted { StorePurchase.isBefore($0.purchase.purchase, $1.purchase.purchase) }
             }
         }
-    }
-
-    /// Before anything is delivered by it: its import is the time from which on the app's purchases are.
-    private func follow(_ catalog: Catalog) async throws {
-        guard followed.withLock({ $0 < catalog.version }) else { return }
-        let granting = catalog.apps.values.filter { $0.announcements.missedPurchases == .grant }.map(\.bundleID)
-        if !granting.isEmpty {
-            try await pool.run { session in
-                _ = try session.execute(
-                    Self.following, [.identifiers(granting.sorted()), .int8(catalog.version)])
-            }
-        }
-        followed.withLock { $0 = max($0, catalog.version) }
     }
 
     /// Of what is older than Apple tells it: ids and dates stay. Returns how many.

@@ -44,24 +44,32 @@ public struct CatalogStore: Sendable {
     }
 
     /// Makes it the catalog. A document that is the latest already keeps its version.
-    public func importDocument(_ document: String) async throws -> Int64 {
+    /// - Parameter apps: those of which it says that missed purchases are granted: from now on, unless an earlier one said so.
+    public func importDocument(_ document: String, granting apps: [BundleID]) async throws -> Int64 {
         let digest = Digest256(hashing: Array(document.utf8)).bytes
         return try await pool.run { session in
             try session.transaction { session in
                 try AdvisoryLock.catalog.take(in: session)
-                let latest = try session.execute(Self.newest)
-                if latest.bytes(0, try latest.column("sha256")) == digest,
-                    latest.text(0, try latest.column("document")) == document,
-                    let version = latest.int8(0, try latest.column("version"))
-                {
-                    return version
-                }
-                let rows = try session.execute(Self.inserting, [.text(document), .bytea(digest)])
-                guard let version = rows.int8(0, try rows.column("version")) else {
-                    throw PostgresError(sqlState: nil, message: "INSERT returned no version", kind: .other)
-                }
+                let version = try Self.enter(document, digest: digest, in: session)
+                // With the import: a catalog that is replaced before any worker saw it counts, too.
+                try MissedPurchaseGrants.keep(apps.sorted(), since: version, in: session)
                 return version
             }
         }
+    }
+
+    private static func enter(_ document: String, digest: [UInt8], in session: PostgresSession) throws -> Int64 {
+        let latest = try session.execute(newest)
+        if latest.bytes(0, try latest.column("sha256")) == digest,
+            latest.text(0, try latest.column("document")) == document,
+            let version = latest.int8(0, try latest.column("version"))
+        {
+            return version
+        }
+        let rows = try session.execute(inserting, [.text(document), .bytea(digest)])
+        guard let version = rows.int8(0, try rows.column("version")) else {
+            throw PostgresError(sqlState: nil, message: "INSERT returned no version", kind: .other)
+        }
+        return version
     }
 }

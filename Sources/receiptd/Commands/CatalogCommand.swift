@@ -69,7 +69,9 @@ struct CatalogCommand: CommandGroup {
                     "these apps would vanish, which needs --allow-removal: \(names)", code: CommandFailure.wrongSettings
                 )
             }
-            print("catalog \(try await store.importDocument(document.text)) is in force")
+            let version = try await store.importDocument(
+                document.text, granting: document.catalog.appsGrantingMissedPurchases)
+            print("catalog \(version) is in force")
         }
     }
 

@@ -5,6 +5,7 @@ import Fulfillment
 import Kafka
 import Ledger
 import Postgres
+import ReceiptdConfiguration
 import TestSupport
 
 @testable import Demo
@@ -62,7 +63,8 @@ final class ParkingBed {
         document = try Seeds.catalog()
         pool = PostgresPool(
             configuration: PostgresConfiguration(uri: parts.databaseURL, applicationName: "tests"), size: 1)
-        _ = try await CatalogStore(pool: pool).importDocument(document)
+        _ = try await CatalogStore(pool: pool).importDocument(
+            document, granting: try CatalogFile.parse(document, version: 0).appsGrantingMissedPurchases)
         let properties = parts.kafkaProperties
         producer = try KafkaProducer(properties: properties, log: { _ in })
         outcomes = try await blocking { [parts] in
@@ -115,7 +117,8 @@ final class ParkingBed {
     func holds(_ arguments: String...) async throws -> Ending { try await command(["holds"] + arguments) }
 
     func importCatalog(_ document: String) async throws {
-        _ = try await CatalogStore(pool: pool).importDocument(document)
+        _ = try await CatalogStore(pool: pool).importDocument(
+            document, granting: try CatalogFile.parse(document, version: 0).appsGrantingMissedPurchases)
     }
 
     func command(_ arguments: [String]) async throws -> Ending {

@@ -1,8 +1,10 @@
 import EmbeddedPostgres
 import Foundation
+import Fulfillment
 import Kafka
 import Ledger
 import Postgres
+import ReceiptdConfiguration
 import Synchronization
 
 @testable import Demo
@@ -73,7 +75,8 @@ enum Seeds {
         let catalog = try catalog()
         try await withPool(uri) { pool in
             try await pool.run { try Schema.migrate($0) }
-            _ = try await CatalogStore(pool: pool).importDocument(catalog)
+            _ = try await CatalogStore(pool: pool).importDocument(
+                catalog, granting: try CatalogFile.parse(catalog, version: 0).appsGrantingMissedPurchases)
         }
     }
 

@@ -1,0 +1,86 @@
+import Fulfillment
+import Identifiers
+import Postgres
+import Testing
+import Timestamps
+
+@testable import Ledger
+
+@Suite("Since when missed purchases are delivered")
+struct MissedPurchaseGrantTests {
+    private typealias Subject = AnnouncedSubject
+
+    private let database: LedgerDatabase
+    private let store: CatalogStore
+    private let replica: PostgresAnnouncements
+
+    init() async throws {
+        database = try await LedgerDatabase()
+        store = CatalogStore(pool: database.pool)
+        replica = PostgresAnnouncements(pool: database.pool, waitSeconds: 1)
+    }
+
+    /// A document is only told apart from others here: its words are `policy`'s.
+    private func importCatalog(
+        _ document: String, _ policy: AnnouncementPolicy.MissedPurchasePolicy
+    ) async throws -> Catalog {
+        let apps = Subject.catalog(policy).appsGrantingMissedPurchases
+        return Subject.catalog(policy, version: try await store.importDocument(document, granting: apps))
+    }
+
+    /// The catalogs that were imported when each app began to grant.
+    private func since() async throws -> [Int64?] {
+        try await database.pool.run { session in
+            let rows = try session.execute(
+                PostgresStatement(
+                    """
+                    SELECT (SELECT version FROM catalogs WHERE imported_at = since) AS version
+                    FROM missed_purchase_grants WHERE bundle_id = 'com.example.game'
+                    """))
+            let version = try rows.column("version")
+            return (0..<rows.count).map { rows.int8($0, version) }
+        }
+    }
+
+    @Test("the import of the first catalog that says grant counts, whichever a worker sees first")
+    func imports() async throws {
+        let report = try await importCatalog("report", .report)
+        _ = try await replica.leaseDue(under: report, limit: 1)
+        #expect(try await since() == [])
+        let first = try await importCatalog("grant", .grant)
+        let second = try await importCatalog("grant again", .grant)
+        #expect(try await since() == [first.version])
+        _ = try await replica.leaseDue(under: second, limit: 1)
+        #expect(try await since() == [first.version])
+    }
+
+    @Test("a catalog that says off in between changes nothing")
+    func off() async throws {
+        let first = try await importCatalog("grant", .grant)
+        _ = try await importCatalog("off", .off)
+        let third = try await importCatalog("grant again", .grant)
+        _ = try await replica.leaseDue(under: third, limit: 1)
+        #expect(try await since() == [first.version])
+        // The same document again is no import, and changes nothing either.
+        #expect(try await importCatalog("grant again", .grant).version == third.version)
+        #expect(try await since() == [first.version])
+    }
+
+    @Test("a replica that runs writes it again where a fail-over has lost it, and delivers")
+    func lost() async throws {
+        let ledger = database.ledger()
+        let catalog = try await importCatalog("grant", .grant)
+        _ = try await replica.leaseDue(under: catalog, limit: 1)
+        try await database.run(
+            "DELETE FROM missed_purchase_grants; UPDATE catalogs SET imported_at = '\(Sample.noon.rfc3339)'")
+        let subject = Subject(database, ledger)
+        try await subject.tell(isOf: Subject.player)
+        try await subject.enter([try Subject.told("1000")])
+        try await subject.endPatience()
+        let leased = try await replica.leaseDue(under: catalog, limit: 5)
+        #expect(try await since() == [catalog.version])
+        let outcomes = try await replica.deliver(leased, under: catalog, at: Sample.noon)
+        #expect(outcomes.map(\.inWords) == ["granted"])
+        await ledger.close()
+    }
+}
