@@ -1,5 +1,6 @@
 import Fulfillment
 import PooledHTTP
+import Timestamps
 
 extension ServerAPIClient: StoreQueries {
     public func transaction(
@@ -75,6 +76,10 @@ extension ServerAPIClient: StoreQueries {
                 guard let token = token(for: context.bundleID, context.credentials) else {
                     return (.answer(.blocked(.serverAPI)), .unknown)
                 }
+                // Here, and not before the wait in front of Apple, which may have lasted beyond it.
+                guard isInTime(context) else {
+                    return (.answer(.trouble(.init(.timeout, wasAsked: false))), .unknown)
+                }
                 let outcome = await ask(query, token, in: environment, context, read)
                 return (outcome, end(outcome))
             }
@@ -84,6 +89,11 @@ extension ServerAPIClient: StoreQueries {
             return answer
         }
         return .notFound
+    }
+
+    /// Whether an exchange that begins now has ended by the time after which nothing may be sent.
+    private func isInTime(_ context: StoreQueryContext) -> Bool {
+        context.notAfter.map { now().adding(milliseconds: exchangeMilliseconds) <= $0 } ?? true
     }
 
     /// With what it says of the token.

@@ -21,6 +21,8 @@ public final class ServerAPIClient: Sendable {
     let tokens = ServerAPITokens()
     let proofs: any ProofParser & SignedDataParser
     let now: @Sendable () -> Timestamp
+    /// That one exchange may take, with its connection.
+    let exchangeMilliseconds: Int64
     private let connection: HTTPClient
     private let production: HTTPEndpoint
     private let sandbox: HTTPEndpoint
@@ -44,6 +46,7 @@ public final class ServerAPIClient: Sendable {
             throw .notAnHTTPURL(setting: "APPLE_SERVER_API_SANDBOX_URL")
         }
         connection = try HTTPClient(settings, to: [production, sandbox])
+        exchangeMilliseconds = Int64(min(settings.timeoutSeconds, 86_400) * 1000)
         self.production = production
         self.sandbox = sandbox
         self.limits = limits ?? AppleLimits(fixedConcurrency: settings.maxConcurrency)

@@ -41,17 +41,20 @@ public struct StoreQueryContext: Sendable {
     /// Where it is asked. Nil: Production, and the sandbox where Production knows nothing of it.
     public let environment: StoreEnvironment?
     public let share: StoreQueryShare
+    /// Whatever it waits for in front of Apple, nothing of it is sent that could still be under way then. Nil: no end.
+    public var notAfter: Timestamp?
     /// Told of each request that was sent, as it ends.
     public var ended: (@Sendable (AppleTry) -> Void)?
 
     public init(
         bundleID: BundleID, credentials: ServerAPICredentials, environment: StoreEnvironment?, share: StoreQueryShare,
-        ended: (@Sendable (AppleTry) -> Void)? = nil
+        notAfter: Timestamp? = nil, ended: (@Sendable (AppleTry) -> Void)? = nil
     ) {
         self.bundleID = bundleID
         self.credentials = credentials
         self.environment = environment
         self.share = share
+        self.notAfter = notAfter
         self.ended = ended
     }
 }

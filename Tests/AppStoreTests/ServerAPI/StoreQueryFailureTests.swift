@@ -96,6 +96,34 @@ struct StoreQueryFailureTests {
         }
     }
 
+    @Test("what must not be under way after a time is not sent then, however long it waited in front of Apple")
+    func notAfter() async throws {
+        let clock = SteppedWallClock()
+        let limits = AppleLimits(fixedConcurrency: 1)
+        try await ScriptedServerAPI.run(limits: limits, clock: clock) { _ in
+            .init(status: 202)
+        } _: { apple in
+            var context = ScriptedServerAPI.context()
+            // The client's time-out is half of it.
+            context.notAfter = clock.began.adding(milliseconds: 60_000)
+            let answer = ConsumptionAnswer(delivery: .delivered, providesSampleContent: false)
+            @Sendable func send(_ context: StoreQueryContext) async -> StoreQueryAnswer<Bool> {
+                await apple.client.answerConsumption(of: "1", answer, context)
+            }
+            #expect(await send(context) == .answered(true))
+            let late = await limits.gate.withPermit { [context] in
+                let waiting = Task { await send(context) }
+                while limits.gate.waiting == 0 { await Task.yield() }
+                clock.advance(seconds: 31)
+                return waiting
+            }
+            #expect(await late?.value == .trouble(.init(.timeout, wasAsked: false)))
+            #expect(apple.requests.count == 1)
+            context.notAfter = nil
+            #expect(await send(context) == .answered(true))
+        }
+    }
+
     @Test("a 429 holds back that endpoint of the app on every replica, and no submission")
     func retryAfter() async throws {
         let budget = InMemoryBudget()

@@ -51,7 +51,8 @@ struct ScriptedServerAPI: Sendable {
     }
 
     static func run(
-        limits: AppleLimits? = nil, keys: [String: String]? = nil, _ script: @escaping Script,
+        limits: AppleLimits? = nil, keys: [String: String]? = nil, clock: SteppedWallClock? = nil,
+        _ script: @escaping Script,
         _ body: (ScriptedServerAPI) async throws -> Void
     ) async throws {
         let requests = RequestList()
@@ -70,7 +71,8 @@ struct ScriptedServerAPI: Sendable {
         let client = try ServerAPIClient(
             settings: AppleSettings(
                 serverAPIProductionURL: "\(url)/production", serverAPISandboxURL: "\(url)/sandbox", timeoutSeconds: 30),
-            secrets: { known[$0] }, proofs: try SimulatedServerAPI.proofs.get(), limits: limits, observer: observer)
+            secrets: { known[$0] }, proofs: try SimulatedServerAPI.proofs.get(), limits: limits, observer: observer,
+            now: clock?.read)
         let result: Result<Void, any Error>
         do {
             result = .success(
