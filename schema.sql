@@ -1058,7 +1058,8 @@ CREATE TABLE IF NOT EXISTS refund_requests (
     notification_id text COLLATE "C" NOT NULL PRIMARY KEY,
     transaction_id text COLLATE "C" NOT NULL,
     original_transaction_id text COLLATE "C" NOT NULL,
-    player_id text COLLATE "C" NOT NULL,
+    -- Null while the transaction is not in the ledger.
+    player_id text COLLATE "C",
     bundle_id text COLLATE "C" NOT NULL,
     product_id text COLLATE "C" NOT NULL,
     environment text COLLATE "C" NOT NULL CHECK (environment IN ('Production', 'Sandbox')),
@@ -1081,12 +1082,56 @@ CREATE TABLE IF NOT EXISTS refund_requests (
     CONSTRAINT refund_requests_end_once CHECK (
         (due_at IS NULL) = (result IS NOT NULL) AND (due_at IS NULL) = (ended_at IS NOT NULL))
 );
+ALTER TABLE refund_requests ALTER COLUMN player_id DROP NOT NULL;
 CREATE INDEX IF NOT EXISTS refund_requests_due ON refund_requests (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS refund_requests_unowned ON refund_requests (due_at)
+    WHERE player_id IS NULL AND due_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS refund_requests_transactions ON refund_requests (transaction_id);
 CREATE INDEX IF NOT EXISTS refund_requests_players ON refund_requests (player_id);
 CREATE INDEX IF NOT EXISTS refund_requests_taken ON refund_requests (taken_at);
 COMMENT ON TABLE refund_requests IS
-    'Refunds that players asked Apple for, of transactions that are granted, held or refused, by Apple''s notification. Whoever works on one has put due_at off, which is its lease and the time of the next try. Forgotten after 200 days.';
+    'Refunds that players asked Apple for, by Apple''s notification. One whose transaction is not granted, held or refused yet has no player, and is looked at again each minute for as long as Apple takes an answer. Whoever works on one has put due_at off, which is its lease and the time of the next try. Forgotten after 200 days.';
+
+CREATE OR REPLACE FUNCTION refund_owner(
+    wanted_transaction text, wanted_original text, wanted_bundle text, wanted_environment text
+) RETURNS TABLE (player_id text, kind text) LANGUAGE sql STABLE ROWS 1 AS $$
+    SELECT known.player_id, known.kind
+    FROM (
+        (SELECT 1 AS place, grants.player_id, grants.kind
+        FROM grants
+        WHERE grants.transaction_id = wanted_transaction AND grants.bundle_id = wanted_bundle
+            AND grants.environment = wanted_environment
+        LIMIT 1)
+        UNION ALL
+        (SELECT 2, grants.player_id, grants.kind
+        FROM claims
+        JOIN grants ON grants.transaction_id = claims.granted_transaction_id
+        WHERE claims.original_transaction_id = wanted_original AND grants.bundle_id = wanted_bundle
+            AND grants.environment = wanted_environment
+        LIMIT 1)
+        UNION ALL
+        -- Not by the index of apps, however few rows there were when the plan was made.
+        (SELECT 3, held.player_id, NULL
+        FROM (SELECT * FROM holds WHERE holds.transaction_id = wanted_transaction OFFSET 0) AS held
+        WHERE held.bundle_id = wanted_bundle AND held.environment = wanted_environment
+        LIMIT 1)
+        UNION ALL
+        (SELECT 4, told.player_id, NULL
+        FROM (SELECT * FROM announced_purchases AS known WHERE known.transaction_id = wanted_transaction OFFSET 0) AS told
+        WHERE told.bundle_id = wanted_bundle AND told.environment = wanted_environment AND told.player_id IS NOT NULL
+        LIMIT 1)
+        UNION ALL
+        (SELECT 5, refusals.player_id, NULL
+        FROM refusals
+        WHERE refusals.transaction_id = wanted_transaction
+        ORDER BY refusals.refused_at DESC
+        LIMIT 1)
+    ) AS known
+    ORDER BY known.place
+    LIMIT 1
+$$;
+COMMENT ON FUNCTION refund_owner IS
+    'The player whose transaction a refund is asked for, and the product''s type where it is known: of one that is granted, held or refused, or waits for its delivery, or of a non-consumable that is granted under another id. No row where there is none.';
 
 CREATE TABLE IF NOT EXISTS consumption_reports (
     bundle_id text COLLATE "C" NOT NULL,

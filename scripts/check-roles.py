@@ -36,6 +36,7 @@ WORKERS_CALLS = [
     "SELECT * FROM accounts_of_players('{}', '{}', 1)",
     "SELECT * FROM replays_before('{}', '{}', '{}')",
     "SELECT * FROM kinds_of_parked(NULL, NULL)",
+    "SELECT * FROM refund_owner('1', '1', 'b', 'Production')",
     "SELECT database_history()",
     "SELECT make_outcomes_day(current_date)",
     "SELECT drop_outcomes_day('2020-01-01')",

@@ -131,6 +131,8 @@ struct ConsumptionDecisionTests {
         #expect(leased.request.answerBy.milliseconds == end)
         #expect(leased.decision(under: Self.catalog(), at: Timestamp(milliseconds: end - 1)) == Self.answer())
         #expect(leased.decision(under: Self.catalog(), at: Timestamp(milliseconds: end)) == .end(.tooLate))
+        let unknown = Self.leased(.unknown)
+        #expect(unknown.decision(under: Self.catalog(), at: Timestamp(milliseconds: end)) == .end(.notInLedger))
     }
 
     @Test("the event has the fields of the contract, no more, and the same id and bytes each time")

@@ -55,7 +55,7 @@ struct RefundRequestTests {
                 transactionID: "1000", bundleID: Sample.bundle,
                 content: ConsumptionReport.Content(consumedMilliPercent: 5))
         ])
-        let leased = try #require(try await store.leaseDueRequests(limit: 5, waitSeconds: 3600).first)
+        let leased = try #require(try await store.leaseDueRequests(limit: 5, waitSeconds: 3600, at: Sample.noon).first)
         try await store.end(
             leased, as: .accepted,
             answer: ConsumptionAnswer(
@@ -71,6 +71,98 @@ struct RefundRequestTests {
             #expect(inspection.sections.first { $0.name == name }?.rows.count == 1, "\(name)")
         }
         await ledger.close()
+    }
+
+    @Test(
+        "one that came early is looked at each minute, and once its transaction is there it waits for the game as any")
+    func early() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let store = PostgresRefundRequests(pool: database.pool)
+        func lease() async throws -> [String] {
+            try await store.leaseDueRequests(limit: 5, waitSeconds: 600, at: Sample.noon)
+                .map(\.request.transactionID.text)
+        }
+        let asked = ["1000", "1001", "1002"].map { Self.request($0, hoursAgo: $0 == "1001" ? 10.5 : 0) }
+        #expect(try await enter(asked, in: database).isEmpty)
+        let waiting = """
+            SELECT count(*) FROM refund_requests
+            WHERE player_id IS NULL AND tries = 0 AND due_at BETWEEN now() + interval '50 s' AND now() + interval '60 s'
+            """
+        #expect(try await database.number(waiting) == 3)
+        try await grant(["1000", "1001"], in: ledger)
+        #expect(try await lease().isEmpty)
+        #expect(try await database.number(waiting) == 3)
+        try await database.run("UPDATE refund_requests SET due_at = now()")
+        // Of the last two hours nothing is left to wait.
+        #expect(try await lease() == ["1001"])
+        #expect(try await database.number(waiting) == 1)
+        #expect(
+            try await database.number(
+                """
+                SELECT count(*) FROM refund_requests
+                WHERE transaction_id = '1000' AND player_id = 'player-1' AND kind = 'consumable'
+                    AND due_at BETWEEN now() + interval '590 s' AND now() + interval '600 s'
+                """) == 1)
+        let told = try await OutboxSweeper(pool: database.pool).leaseUnpublished(
+            topic: RefundRequestWrite.sourceTopic, partition: -1, limit: 10)
+        #expect(
+            told.map(\.event)
+                == asked.prefix(2).map { OutcomeEvent.refundRequested($0, by: "player-1", at: Sample.noon) })
+        #expect(told.map(\.recordKey) == ["player-1", "player-1"])
+        _ = try await store.enter([ConsumptionReport(transactionID: "1000", bundleID: Sample.bundle)])
+        #expect(try await lease() == ["1000"])
+        await ledger.close()
+    }
+
+    @Test("one that came early is told of once, whichever replica finds its owner, and not where the player is erased")
+    func earlyAtOnce() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let ids = (0..<20).map { "\(1000 + $0)" }
+        _ = try await enter(ids.map { Self.request($0) }, in: database)
+        try await grant(ids, in: ledger)
+        var random = SystemRandomNumberGenerator()
+        let pseudonym = Pseudonym.make(using: &random)
+        try await database.run(
+            """
+            UPDATE refund_requests SET due_at = now();
+            UPDATE grants SET player_id = '\(pseudonym)' WHERE transaction_id = '1000'
+            """)
+        let store = PostgresRefundRequests(pool: database.pool)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask { _ = try await store.leaseDueRequests(limit: 5, waitSeconds: 600, at: Sample.noon) }
+            }
+            try await group.waitForAll()
+        }
+        let told = try await OutboxSweeper(pool: database.pool).leaseUnpublished(
+            topic: RefundRequestWrite.sourceTopic, partition: -1, limit: 50)
+        #expect(told.map(\.event.subject.text).sorted() == Array(ids.dropFirst()))
+        #expect(try await database.number("SELECT count(*) FROM refund_requests WHERE player_id IS NULL") == 0)
+        await ledger.close()
+    }
+
+    @Test("what is delivered by another transaction is not told of as undelivered, and what was refused is")
+    func seats() async throws {
+        let database = try await LedgerDatabase()
+        let reasons = ["already_granted", "owned_by_other_player", "retired_product"]
+        for (place, reason) in reasons.enumerated() {
+            let id = "\(1000 + place)"
+            try await AnnouncedSubject.enter([try AnnouncedSubject.told(id)], in: database.pool)
+            try await database.run(
+                """
+                UPDATE announced_purchases
+                SET state = 'refused', reason = '\(reason)', player_id = 'player-1', due_at = NULL, awaits_submission = false
+                WHERE transaction_id = '\(id)'
+                """)
+        }
+        let asked = reasons.indices.map { Self.request("\(1000 + $0)") }
+        #expect(try await enter(asked, in: database).count == 3)
+        let leased = try await PostgresRefundRequests(pool: database.pool)
+            .leaseDueRequests(limit: 5, waitSeconds: 0, at: Sample.noon)
+            .sorted { $0.request.transactionID < $1.request.transactionID }
+        #expect(leased.map(\.delivery) == [.unknown, .unknown, .undelivered])
     }
 
     @Test("a part that was taken back before leaves the rest to be asked for, the whole does not")
@@ -89,8 +181,10 @@ struct RefundRequestTests {
             FROM grants
             """)
         _ = try await enter([Self.request("1000", hoursAgo: 10.5), Self.request("1001", hoursAgo: 10.5)], in: database)
-        let leased = try await PostgresRefundRequests(pool: database.pool).leaseDueRequests(limit: 5, waitSeconds: 0)
-            .sorted { $0.request.transactionID < $1.request.transactionID }
+        let leased = try await PostgresRefundRequests(pool: database.pool).leaseDueRequests(
+            limit: 5, waitSeconds: 0, at: Sample.noon
+        )
+        .sorted { $0.request.transactionID < $1.request.transactionID }
         #expect(leased.map(\.delivery) == [.granted(isAcknowledged: false), .revoked])
         await ledger.close()
     }
@@ -103,7 +197,8 @@ struct RefundRequestTests {
         _ = try await enter([Self.request("1000"), Self.request("1001", hoursAgo: 10.5)], in: database)
         let store = PostgresRefundRequests(pool: database.pool)
         #expect(
-            try await store.leaseDueRequests(limit: 5, waitSeconds: 36_000).map(\.request.transactionID) == ["1001"])
+            try await store.leaseDueRequests(limit: 5, waitSeconds: 36_000, at: Sample.noon).map(
+                \.request.transactionID) == ["1001"])
         #expect(
             try await database.number(
                 """

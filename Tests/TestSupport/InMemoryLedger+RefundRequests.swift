@@ -5,6 +5,8 @@ import Timestamps
 
 struct RefundRequestEntry {
     let request: RefundRequest
+    /// Nil while its transaction is not in the ledger.
+    var player: PlayerID?
     var lease: Int64?
     var result: ConsumptionResult?
     var answer: ConsumptionAnswer?
@@ -16,8 +18,10 @@ struct ConsumptionReportKey: Hashable {
 }
 
 extension InMemoryLedger: OpenRefundRequests {
-    public func leaseDueRequests(limit: Int, waitSeconds: Double) async throws -> [LeasedRefundRequest] {
-        state.withLock { $0.leaseRequests(limit: limit, isWaiting: waitSeconds > 0) }
+    public func leaseDueRequests(
+        limit: Int, waitSeconds: Double, at now: Timestamp
+    ) async throws -> [LeasedRefundRequest] {
+        state.withLock { $0.leaseRequests(limit: limit, isWaiting: waitSeconds > 0, at: now) }
     }
 
     public func end(
@@ -94,20 +98,30 @@ extension InMemoryLedger.State {
     }
 
     fileprivate mutating func enter(_ request: RefundRequest, at now: Timestamp) -> OutcomeEvent? {
+        guard refundQuestions.requests[request.id] == nil else { return nil }
+        refundQuestions.requests[request.id] = RefundRequestEntry(request: request)
+        return findOwner(of: request, at: now)
+    }
+
+    /// Nil where its transaction is not in the ledger.
+    private mutating func findOwner(of request: RefundRequest, at now: Timestamp) -> OutcomeEvent? {
         let player =
             granted(request)?.player ?? held(request)?.player
             ?? view.refusals[request.transactionID]?.sorted().last
-        guard let player, refundQuestions.requests[request.id] == nil else { return nil }
-        refundQuestions.requests[request.id] = RefundRequestEntry(request: request)
+        guard let player else { return nil }
+        refundQuestions.requests[request.id]?.player = player
         let event = OutcomeEvent.refundRequested(request, by: player, at: now)
         let partition = InMemoryLedger.Partition(topic: "app-store-notifications", number: -1)
         outbox.append(OutboxRow(event, traceparent: nil, of: partition))
         return event
     }
 
-    fileprivate mutating func leaseRequests(limit: Int, isWaiting: Bool) -> [LeasedRefundRequest] {
+    fileprivate mutating func leaseRequests(limit: Int, isWaiting: Bool, at now: Timestamp) -> [LeasedRefundRequest] {
+        let unowned = refundQuestions.requests.values.filter { $0.player == nil && $0.result == nil }
+        for entry in unowned where now < entry.request.answerBy { _ = findOwner(of: entry.request, at: now) }
         let due = refundQuestions.requests.filter { _, entry in
             entry.result == nil && entry.lease == nil && (!isWaiting || refundQuestions.reports[entry.key] != nil)
+                && (entry.player != nil || now >= entry.request.answerBy)
         }
         return due.keys.sorted().prefix(limit).compactMap { id in
             let lease = nextLease()

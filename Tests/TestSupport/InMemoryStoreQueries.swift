@@ -13,6 +13,7 @@ public final class InMemoryStoreQueries: StoreQueries {
         public let bundleID: BundleID
         public let environment: StoreEnvironment?
         public let share: StoreQueryShare
+        public var notAfter: Timestamp?
     }
 
     public enum Question: Sendable, Equatable {
@@ -143,7 +144,7 @@ public final class InMemoryStoreQueries: StoreQueries {
             state.asked.append(
                 Asked(
                     question: question, bundleID: context.bundleID, environment: context.environment,
-                    share: context.share))
+                    share: context.share, notAfter: context.notAfter))
             let asked = state.asked
             let due = state.waiters.filter { $0.isMet(asked) }.map(\.continuation)
             state.waiters.removeAll { $0.isMet(asked) }

@@ -26,7 +26,8 @@ public enum ConsumptionResult: String, Sendable, CaseIterable {
 extension LeasedRefundRequest {
     /// - Parameter catalog: says whether, and what where the game said nothing.
     public func decision(under catalog: Catalog, at now: Timestamp) -> ConsumptionDecision {
-        guard now < request.answerBy else { return .end(.tooLate) }
+        // What was looked at again for as long as Apple takes an answer was never there.
+        guard now < request.answerBy else { return .end(delivery == .unknown ? .notInLedger : .tooLate) }
         guard let app = catalog.apps[request.bundleID], app.serverAPI != nil, let policy = app.announcements.consumption
         else {
             return .end(.notConfigured)

@@ -1,9 +1,14 @@
+import Timestamps
+
 /// The seam to the database for refund requests that Apple waits to be answered about.
 public protocol OpenRefundRequests: Sendable {
-    /// Leases up to `limit` that are due, oldest first; each is due again by itself, later each time. Throws where the
-    /// database is out of reach.
-    /// - Parameter waitSeconds: how long one of which the game has said nothing waits for that.
-    func leaseDueRequests(limit: Int, waitSeconds: Double) async throws -> [LeasedRefundRequest]
+    /// Leases up to `limit` that are due, oldest first; each is due again by itself, later each time. One whose transaction
+    /// is not in the ledger is not leased before Apple takes no answer any more: it is looked at again each minute, and once
+    /// its transaction is there, its event is in the outbox. Throws where the database is out of reach.
+    /// - Parameters:
+    ///   - waitSeconds: how long one of which the game has said nothing waits for that.
+    ///   - now: of such events.
+    func leaseDueRequests(limit: Int, waitSeconds: Double, at now: Timestamp) async throws -> [LeasedRefundRequest]
 
     /// It is over. Nothing happens where the lease is gone. Throws where the database is out of reach.
     /// - Parameter answer: what Apple was told last, if anything.

@@ -4,20 +4,12 @@ import Postgres
 
 /// Of `lease_due_refund_requests`.
 struct RefundRequestColumns {
-    let notification, transaction, original, bundle, product, environment, kind, reason: PostgresColumn
-    let signedAt, lease, granted, isRevoked, isRefunded, isUndelivered: PostgresColumn
+    let request: Requested
+    let lease, granted, isRevoked, isRefunded, isUndelivered: PostgresColumn
     let isReported, consumed, preference, isConsented: PostgresColumn
 
     init(_ rows: PostgresRows) throws(PostgresError) {
-        notification = try rows.column("notification_id")
-        transaction = try rows.column("transaction_id")
-        original = try rows.column("original_transaction_id")
-        bundle = try rows.column("bundle_id")
-        product = try rows.column("product_id")
-        environment = try rows.column("environment")
-        kind = try rows.column("kind")
-        reason = try rows.column("reason")
-        signedAt = try rows.column("signed_at")
+        request = try Requested(rows)
         lease = try rows.column("lease")
         granted = try rows.column("granted_transaction_id")
         isRevoked = try rows.column("is_revoked")
@@ -28,15 +20,44 @@ struct RefundRequestColumns {
         preference = try rows.column("refund_preference")
         isConsented = try rows.column("is_consented")
     }
+
+    /// What Apple asks.
+    struct Requested {
+        let notification, transaction, original, bundle, product, environment, kind, reason, signedAt: PostgresColumn
+
+        init(_ rows: PostgresRows) throws(PostgresError) {
+            notification = try rows.column("notification_id")
+            transaction = try rows.column("transaction_id")
+            original = try rows.column("original_transaction_id")
+            bundle = try rows.column("bundle_id")
+            product = try rows.column("product_id")
+            environment = try rows.column("environment")
+            kind = try rows.column("kind")
+            reason = try rows.column("reason")
+            signedAt = try rows.column("signed_at")
+        }
+    }
 }
 
+extension OwnedRefundRequest {
+    /// Of `update_unowned_refund_requests`: those that have an owner now.
+    static func all(_ rows: PostgresRows) throws(PostgresError) -> [OwnedRefundRequest] {
+        let (columns, player) = (try RefundRequestColumns.Requested(rows), try rows.column("player_id"))
+        return (0..<rows.count).compactMap { row in
+            guard let owner = rows.text(row, player), let request = RefundRequest(rows, row, columns) else {
+                return nil
+            }
+            return OwnedRefundRequest(request: request, player: Identifier(owner))
+        }
+    }
+}
 extension LeasedRefundRequest {
     /// - Parameter owed: events that are not acknowledged.
     static func all(
         _ rows: PostgresRows, _ columns: RefundRequestColumns, owed: Set<NameBasedUUID>
     ) -> [LeasedRefundRequest] {
         (0..<rows.count).compactMap { row in
-            guard let request = RefundRequest(rows, row, columns),
+            guard let request = RefundRequest(rows, row, columns.request),
                 let lease = rows.timestampMicroseconds(row, columns.lease)
             else { return nil }
             return LeasedRefundRequest(
@@ -47,7 +68,7 @@ extension LeasedRefundRequest {
 }
 
 extension RefundRequest {
-    fileprivate init?(_ rows: PostgresRows, _ row: Int, _ columns: RefundRequestColumns) {
+    fileprivate init?(_ rows: PostgresRows, _ row: Int, _ columns: RefundRequestColumns.Requested) {
         guard let id = rows.text(row, columns.notification), let transaction = rows.text(row, columns.transaction),
             let original = rows.text(row, columns.original), let bundle = rows.text(row, columns.bundle),
             let product = rows.text(row, columns.product),

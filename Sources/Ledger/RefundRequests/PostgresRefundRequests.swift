@@ -1,6 +1,7 @@
 import Fulfillment
 import Identifiers
 import Postgres
+import Timestamps
 
 /// Refund requests in PostgreSQL, for the workers. Every function throws a `PostgresError`.
 public struct PostgresRefundRequests: OpenRefundRequests {
@@ -25,9 +26,12 @@ public struct PostgresRefundRequests: OpenRefundRequests {
         self.shortestLeaseSeconds = shortestLeaseSeconds
     }
 
-    public func leaseDueRequests(limit: Int, waitSeconds: Double) async throws -> [LeasedRefundRequest] {
+    public func leaseDueRequests(
+        limit: Int, waitSeconds: Double, at now: Timestamp
+    ) async throws -> [LeasedRefundRequest] {
         try await pool.run { [shortestLeaseSeconds] session in
-            try session.transaction { session in
+            try UnownedRefundRequests.look(at: now, waitSeconds: waitSeconds, in: session)
+            return try session.transaction { session in
                 try DueTimes.mend(Self.resetting, in: session)
                 let rows = try session.execute(
                     Self.leasing,

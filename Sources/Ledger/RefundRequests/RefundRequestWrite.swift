@@ -12,7 +12,8 @@ enum RefundRequestWrite {
     private static let publishing = LedgerSQL.statement(PackageResources.insert_refund_request_events_sql)
 
     /// In the SQL transaction of the notification that tells of them; the claims of their originals are locked. Enters into
-    /// the outbox, and returns, the events that they yield: one for each whose transaction is in the ledger.
+    /// the outbox, and returns, the events that they yield: one for each whose transaction is in the ledger. The others are
+    /// looked at again.
     static func enter(
         _ requests: [RefundRequest], at now: Timestamp, catalog: Catalog, in session: PostgresSession
     ) throws -> [OutcomeEvent] {
@@ -25,12 +26,20 @@ enum RefundRequestWrite {
             guard let id = rows.text(row, notification), let owner = rows.text(row, player) else { continue }
             players[Identifier(id)] = Identifier(owner)
         }
-        let events = requests.compactMap { request in
-            // Each once, should Apple have told it twice; what an erased player asks for is told to nobody.
-            players.removeValue(forKey: request.id).flatMap { $0.isPseudonym ? nil : $0 }.map {
-                OutcomeEvent.refundRequested(request, by: $0, at: now)
-            }
+        // Each once, should Apple have told it twice.
+        let owned = requests.compactMap { request in
+            players.removeValue(forKey: request.id).map { OwnedRefundRequest(request: request, player: $0) }
         }
+        return try publish(owned, at: now, in: session)
+    }
+
+    /// Enters into the outbox, and returns, the events of requests whose owners are known.
+    static func publish(
+        _ requests: [OwnedRefundRequest], at now: Timestamp, in session: PostgresSession
+    ) throws -> [OutcomeEvent] {
+        // What an erased player asks for is told to nobody.
+        let events = requests.filter { !$0.player.isPseudonym }
+            .map { OutcomeEvent.refundRequested($0.request, by: $0.player, at: now) }
         guard !events.isEmpty else { return [] }
         try session.execute(
             publishing,
@@ -48,6 +57,13 @@ enum RefundRequestWrite {
             .identifiers(requests.lazy.map(\.productID)), .textArray(requests.map(\.environment.rawValue)),
             .textArray(requests.map { $0.kind?.rawValue }), .textArray(requests.map(\.reason)),
             .timestamps(requests.map(\.signedAt)), .timestamps(requests.map(\.answerBy)),
+            .float8(UnownedRefundRequests.lookSeconds),
         ]
     }
+}
+
+/// A refund request of a transaction that is in the ledger.
+struct OwnedRefundRequest {
+    let request: RefundRequest
+    let player: PlayerID
 }

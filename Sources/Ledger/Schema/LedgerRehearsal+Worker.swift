@@ -145,6 +145,8 @@ extension LedgerRehearsal {
             [
                 PackageResources.insert_refund_requests_sql,
                 PackageResources.insert_refund_request_events_sql,
+                PackageResources.find_unowned_refund_requests_sql,
+                PackageResources.update_unowned_refund_requests_sql,
                 PackageResources.lease_due_refund_requests_sql,
                 PackageResources.reset_future_refund_requests_sql,
                 PackageResources.find_owed_events_sql,

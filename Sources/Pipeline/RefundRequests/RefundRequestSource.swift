@@ -2,6 +2,7 @@ import Clocks
 import Fulfillment
 import Logging
 import Operations
+import Timestamps
 
 /// Answers Apple's questions about refunds.
 struct RefundRequestSource: DueWork {
@@ -15,19 +16,20 @@ struct RefundRequestSource: DueWork {
     let waitSeconds: Double
     let metrics: ReceiptdMetrics
     let logger: Logger
+    var now: @Sendable () -> Timestamp = { WallClock.now }
 
     /// Without a catalog nobody knows whether one is to be answered.
     var isWanted: Bool { catalog() != nil }
 
     func leaseDue(limit: Int) async throws -> [LeasedRefundRequest] {
-        try await store.leaseDueRequests(limit: limit, waitSeconds: waitSeconds)
+        try await store.leaseDueRequests(limit: limit, waitSeconds: waitSeconds, at: now())
     }
 
     func release(_ request: LeasedRefundRequest) async throws { try await store.release(request) }
 
     func work(on leased: LeasedRefundRequest) async throws {
         guard let catalog = catalog() else { throw Abandoned() }
-        switch leased.decision(under: catalog, at: WallClock.now) {
+        switch leased.decision(under: catalog, at: now()) {
         case .wait: return
         case .end(let result): try await end(leased, as: result, after: nil)
         case .answer(let answer):
@@ -45,7 +47,7 @@ struct RefundRequestSource: DueWork {
             // Few, and with an end: not behind everything else.
             StoreQueryContext(
                 bundleID: request.bundleID, credentials: credentials, environment: request.environment,
-                share: .submission))
+                share: .submission, notAfter: request.answerBy))
         switch reply {
         case .answered:
             CrashPoint.consumptionTold.reached()
@@ -60,6 +62,8 @@ struct RefundRequestSource: DueWork {
             try await end(leased, as: .refused, after: answer)
         case .notFound, .trouble, .blocked:
             if Task.isCancelled { throw Abandoned() }
+            // The wait in front of Apple may have outlasted it.
+            if now() >= request.answerBy { return try await end(leased, as: .tooLate, after: nil) }
             metrics.consumptionAnswers.with("retried").increment()
         }
     }

@@ -17,9 +17,13 @@ struct OpenRefundRequestsConformance {
         let requests: any OpenRefundRequests
         /// As a notification enters it.
         let enter: (RefundRequest) async throws -> OutcomeEvent?
+        /// Requests that the outbox tells of.
+        let told: () async throws -> [OutcomeEvent]
         let acknowledge: () async throws -> Void
         /// As if all workers had died long ago.
         let endLeases: () async throws -> Void
+
+        static var now: Timestamp { Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
 
         func submit(
             _ id: String, original: String? = nil, _ kind: ProductKind = .consumable,
@@ -30,7 +34,7 @@ struct OpenRefundRequestsConformance {
         }
 
         func lease(waiting seconds: Double = 0) async throws -> [LeasedRefundRequest] {
-            try await requests.leaseDueRequests(limit: 10, waitSeconds: seconds)
+            try await requests.leaseDueRequests(limit: 10, waitSeconds: seconds, at: Self.now)
         }
     }
 
@@ -41,6 +45,7 @@ struct OpenRefundRequestsConformance {
             try await body(
                 Subject(
                     ledger: ledger, refunds: ledger, requests: ledger, enter: { ledger.enter($0, at: Sample.noon) },
+                    told: { ledger.pendingEvents.filter { $0.kind == .refundRequested } },
                     acknowledge: { ledger.published(ledger.pendingEvents.map(\.eventID)) },
                     endLeases: ledger.endRefundRequestLeases))
         case .postgres:
@@ -58,6 +63,11 @@ struct OpenRefundRequestsConformance {
                             }
                         }.first
                     },
+                    told: {
+                        try await OutboxSweeper(pool: database.pool).leaseUnpublished(
+                            topic: RefundRequestWrite.sourceTopic, partition: -1, limit: 10
+                        ).map(\.event)
+                    },
                     acknowledge: { try await database.run("DELETE FROM outbox") },
                     endLeases: {
                         try await database.run("UPDATE refund_requests SET due_at = now() WHERE due_at IS NOT NULL")
@@ -67,13 +77,14 @@ struct OpenRefundRequestsConformance {
     }
 
     private static func request(
-        _ id: String, original: String? = nil, bundle: BundleID = Sample.bundle, notification: String? = nil
+        _ id: String, original: String? = nil, bundle: BundleID = Sample.bundle, notification: String? = nil,
+        hoursAgo: Int64 = 0
     ) -> RefundRequest {
         RefundRequest(
             id: Identifier(notification ?? "n-\(id)"), transactionID: Identifier(id),
             originalTransactionID: Identifier(original ?? id), bundleID: bundle, environment: .production,
             productID: "gold", kind: .consumable, reason: "UNINTENDED_PURCHASE",
-            signedAt: Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)))
+            signedAt: Subject.now.adding(milliseconds: -hoursAgo * 3_600_000))
     }
 
     private static func report(
@@ -102,6 +113,47 @@ struct OpenRefundRequestsConformance {
             #expect(try await subject.enter(Self.request("4000")) == nil)
             #expect(
                 try await subject.enter(Self.request("1001", bundle: "com.example.other", notification: "n-3")) == nil)
+        }
+    }
+
+    @Test(
+        "one that comes before its transaction is told of once that is there, and is leased from then on",
+        arguments: Implementation.allCases)
+    func early(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            for id in ["1000", "1001"] { #expect(try await subject.enter(Self.request(id)) == nil) }
+            try await subject.endLeases()
+            #expect(try await subject.lease().isEmpty)
+            #expect(try await subject.told().isEmpty)
+            try await subject.submit("1000", offset: 1)
+            try await subject.endLeases()
+            #expect(try await subject.lease().map(\.request.transactionID) == ["1000"])
+            let told = try await subject.told()
+            #expect(told.map(\.subject) == ["1000"] && told.map(\.playerID) == ["player-1"])
+            try await subject.acknowledge()
+            try await subject.endLeases()
+            let again = try await subject.lease()
+            #expect(
+                again.map(\.request.transactionID) == ["1000"]
+                    && again.first?.delivery == .granted(isAcknowledged: true))
+            #expect(try await subject.told().isEmpty)
+        }
+    }
+
+    @Test("one whose transaction never comes is leased once Apple takes no answer", arguments: Implementation.allCases)
+    func never(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            _ = try await subject.enter(Self.request("1000", hoursAgo: 13))
+            try await subject.endLeases()
+            let leased = try #require(try await subject.lease().first)
+            #expect(leased.delivery == .unknown)
+            let decision = leased.decision(under: Catalog(version: 1, apps: []), at: Subject.now)
+            #expect(decision == .end(.notInLedger))
+            try await subject.requests.end(leased, as: .notInLedger, answer: nil)
+            try await subject.submit("1000", offset: 1)
+            try await subject.endLeases()
+            #expect(try await subject.lease().isEmpty)
+            #expect(try await subject.told().isEmpty)
         }
     }
 

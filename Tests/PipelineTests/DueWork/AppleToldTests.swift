@@ -3,6 +3,7 @@ import Fulfillment
 import Identifiers
 import Logging
 import Operations
+import Synchronization
 import TestSupport
 import Testing
 import Timestamps
@@ -98,9 +99,10 @@ struct AppleToldTests {
     @Test("an answer about a refund is sent until Apple takes it, and never once it is known that it will not")
     func answered() async throws {
         let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
-        for id: StoreTransactionID in ["1000", "1001"] {
-            try await Self.grant(id, in: ledger)
-            ledger.enter(Self.request(id), at: WallClock.now)
+        let asking = ["1000", "1001"].map { Self.request($0) }
+        for request in asking {
+            try await Self.grant(request.transactionID, in: ledger)
+            ledger.enter(request, at: WallClock.now)
         }
         queries.fail(.consumption, .trouble(.init(.status)), .refused(code: 4_000_047))
         let metrics = ReceiptdMetrics(version: "test")
@@ -117,6 +119,7 @@ struct AppleToldTests {
                 .consumption("1000", answer), .consumption("1001", answer), .consumption("1000", answer),
             ])
         #expect(queries.asked.allSatisfy { $0.share == .submission && $0.environment == .production })
+        #expect(queries.asked.map(\.notAfter) == [0, 1, 0].map { asking[$0].answerBy })
         let text = metrics.registry.render()
         for result in ["accepted", "refused", "retried"] {
             #expect(text.contains(#"receiptd_consumption_answers_total{result="\#(result)"} 1"#), "\(result)")
@@ -128,23 +131,46 @@ struct AppleToldTests {
         let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
         try await Self.grant("1000", in: ledger)
         ledger.enter(Self.request("1000", hoursAgo: 13), at: WallClock.now)
-        for one in try await ledger.leaseDueRequests(limit: 5, waitSeconds: 0) {
+        for one in try await ledger.leaseDueRequests(limit: 5, waitSeconds: 0, at: WallClock.now) {
             try await requests(ledger, queries).work(on: one)
         }
         #expect(ledger.ending(of: "n-1000")?.result == .tooLate)
         try await Self.grant("1001", in: ledger)
         ledger.enter(Self.request("1001"), at: WallClock.now)
-        for one in try await ledger.leaseDueRequests(limit: 5, waitSeconds: 0) {
+        for one in try await ledger.leaseDueRequests(limit: 5, waitSeconds: 0, at: WallClock.now) {
             try await requests(ledger, queries, Self.catalog(answers: false)).work(on: one)
         }
         #expect(ledger.ending(of: "n-1001")?.result == .notConfigured)
         #expect(queries.asked.isEmpty)
     }
 
+    @Test("one that waits in front of Apple until it is too late is over")
+    func waited() async throws {
+        let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
+        try await Self.grant("1000", in: ledger)
+        let request = Self.request("1000")
+        ledger.enter(request, at: WallClock.now)
+        queries.fail(.consumption, .trouble(.init(.timeout, wasAsked: false)))
+        let isAsked = Atomic(false)
+        var source = requests(ledger, queries)
+        source.now = {
+            let isLate = isAsked.exchange(true, ordering: .relaxed)
+            return request.answerBy.adding(milliseconds: isLate ? 0 : -1)
+        }
+        for one in try await ledger.leaseDueRequests(limit: 5, waitSeconds: 0, at: WallClock.now) {
+            try await source.work(on: one)
+        }
+        #expect(queries.asked.count == 1)
+        #expect(ledger.ending(of: "n-1000")?.result == .tooLate)
+    }
+
     private static func request(_ id: StoreTransactionID, hoursAgo: Int64 = 0) -> RefundRequest {
+        request(id, signedAt: WallClock.now.adding(milliseconds: -hoursAgo * 3_600_000))
+    }
+
+    private static func request(_ id: StoreTransactionID, signedAt: Timestamp) -> RefundRequest {
         RefundRequest(
             id: Identifier("n-\(id)"), transactionID: id, originalTransactionID: id, bundleID: bundle,
-            environment: .production, productID: "gold", reason: nil,
-            signedAt: WallClock.now.adding(milliseconds: -hoursAgo * 3_600_000))
+            environment: .production, productID: "gold", reason: nil, signedAt: signedAt)
     }
 }

@@ -1,5 +1,6 @@
 -- Leases what is due, oldest first, with what is known of its transaction. One of which the game has said nothing, and
--- which was not tried yet, is put off instead until it has waited. $1 how many; $2 seconds for the game; $3 seconds before
+-- which was not tried yet, is put off instead until it has waited; one that is still nobody's comes once Apple takes no answer
+-- any more. $1 how many; $2 seconds for the game; $3 seconds before
 -- Apple's end that are kept for tries; $4, $5 the shortest and the longest lease, in seconds
 -- A subquery with LIMIT 1 where EXISTS might become a hash of the whole table.
 WITH due AS (
@@ -12,7 +13,7 @@ WITH due AS (
     FROM refund_requests
     CROSS JOIN LATERAL (
         SELECT least(taken_at + make_interval(secs => $2), answer_by - make_interval(secs => $3)) AS until) AS waiting
-    WHERE due_at <= now()
+    WHERE due_at <= now() AND (player_id IS NOT NULL OR answer_by <= now())
     ORDER BY due_at
     LIMIT $1
     FOR UPDATE OF refund_requests SKIP LOCKED
@@ -36,8 +37,10 @@ SELECT notification_id, leased.transaction_id, leased.original_transaction_id, l
     coalesce(
         (SELECT true FROM holds WHERE holds.transaction_id = leased.transaction_id LIMIT 1),
         (SELECT true FROM refusals WHERE refusals.transaction_id = leased.transaction_id LIMIT 1),
+        -- What the player, or another, got by another transaction was delivered: a seat's period, or a copy.
         (SELECT true FROM announced_purchases AS announced
         WHERE announced.transaction_id = leased.transaction_id AND announced.player_id IS NOT NULL
+            AND (announced.reason IS NULL OR announced.reason NOT IN ('already_granted', 'owned_by_other_player'))
         LIMIT 1),
         false) AS is_undelivered,
     report.transaction_id IS NOT NULL AS is_reported, report.consumption_milli_percent, report.refund_preference,

@@ -1,0 +1,32 @@
+-- Whose they are by now. The game is asked as if they had just come; those that are nobody's are looked at again. $1 the
+-- notifications, the claims of whose originals are locked; $2 seconds until the next look; $3 seconds for the game; $4 seconds
+-- before Apple's end that are kept for tries
+-- A subquery with LIMIT 1 where EXISTS might become a hash of the whole table.
+WITH unowned AS (
+    SELECT *
+    FROM refund_requests
+    WHERE notification_id = ANY ($1::text[]) AND player_id IS NULL AND due_at <= now() AND answer_by > now()
+    FOR UPDATE SKIP LOCKED
+), found AS (
+    SELECT unowned.notification_id, owner.player_id, owner.kind,
+        CASE
+            WHEN owner.player_id IS NULL THEN now() + make_interval(secs => $2)
+            WHEN (
+                SELECT true FROM consumption_reports
+                WHERE consumption_reports.bundle_id = unowned.bundle_id
+                    AND consumption_reports.transaction_id = unowned.transaction_id
+                LIMIT 1) THEN now()
+            ELSE greatest(
+                now(),
+                least(now() + make_interval(secs => $3), unowned.answer_by - make_interval(secs => $4)))
+        END AS due_at
+    FROM unowned
+    LEFT JOIN LATERAL refund_owner(
+        unowned.transaction_id, unowned.original_transaction_id, unowned.bundle_id, unowned.environment) AS owner ON true
+)
+UPDATE refund_requests AS asked
+SET player_id = found.player_id, kind = coalesce(asked.kind, found.kind), due_at = found.due_at
+FROM found
+WHERE asked.notification_id = found.notification_id AND asked.notification_id = ANY ($1::text[])
+RETURNING asked.notification_id, asked.transaction_id, asked.original_transaction_id, asked.bundle_id, asked.product_id,
+    asked.environment, asked.kind, asked.reason, asked.signed_at, asked.player_id;

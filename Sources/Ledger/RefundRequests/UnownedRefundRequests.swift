@@ -1,0 +1,38 @@
+import Fulfillment
+import Identifiers
+import Postgres
+import Timestamps
+
+/// Refund requests that came before their transactions were in the ledger.
+enum UnownedRefundRequests {
+    /// Between two looks at one. Seconds.
+    static let lookSeconds = 60.0
+    /// Looked at in one SQL transaction.
+    private static let most: Int64 = 100
+
+    private static let finding = LedgerSQL.statement(PackageResources.find_unowned_refund_requests_sql)
+    private static let updating = LedgerSQL.statement(PackageResources.update_unowned_refund_requests_sql)
+
+    /// Gives those that are due their owners, with the event of each in the outbox.
+    /// - Parameter waitSeconds: for what the game says of one.
+    static func look(at now: Timestamp, waitSeconds: Double, in session: PostgresSession) throws {
+        let due = try session.execute(finding, [.int8(most)])
+        guard due.count > 0 else { return }
+        let (notification, original) = (
+            try due.column("notification_id"), try due.column("original_transaction_id")
+        )
+        let ids = (0..<due.count).compactMap { due.text($0, notification).map { Identifier($0) } }
+        let originals = Set((0..<due.count).compactMap { due.text($0, original).map { StoreTransactionID($0) } })
+        try session.transaction { session in
+            // As where a request comes: whoever grants, or erases a player, is done before or begins after.
+            _ = try LockClaims.run(originals.sorted(), in: session)
+            let rows = try session.execute(
+                updating,
+                [
+                    .identifiers(ids.sorted()), .float8(lookSeconds), .float8(waitSeconds),
+                    .float8(LeasedRefundRequest.reservedSeconds),
+                ])
+            _ = try RefundRequestWrite.publish(OwnedRefundRequest.all(rows), at: now, in: session)
+        }
+    }
+}
