@@ -1090,7 +1090,27 @@ CREATE INDEX IF NOT EXISTS refund_requests_transactions ON refund_requests (tran
 CREATE INDEX IF NOT EXISTS refund_requests_players ON refund_requests (player_id);
 CREATE INDEX IF NOT EXISTS refund_requests_taken ON refund_requests (taken_at);
 COMMENT ON TABLE refund_requests IS
-    'Refunds that players asked Apple for, by Apple''s notification. One whose transaction is not granted, held or refused yet has no player, and is looked at again each minute for as long as Apple takes an answer. Whoever works on one has put due_at off, which is its lease and the time of the next try. Forgotten after 200 days.';
+    'Refunds that players asked Apple for, by Apple''s notification. One whose transaction is not granted, held, refused or parked yet has no player, and is looked at again each minute for as long as Apple takes an answer. Whoever works on one has put due_at off, which is its lease and the time of the next try. Forgotten after 200 days.';
+
+CREATE TABLE IF NOT EXISTS undelivered (
+    transaction_id text COLLATE "C" NOT NULL PRIMARY KEY,
+    original_transaction_id text COLLATE "C" NOT NULL,
+    player_id text COLLATE "C" NOT NULL,
+    bundle_id text COLLATE "C" NOT NULL,
+    product_id text COLLATE "C" NOT NULL,
+    environment text COLLATE "C" NOT NULL CHECK (environment IN ('Production', 'Sandbox')),
+    kind text COLLATE "C" CHECK (
+        kind IN ('consumable', 'non_consumable', 'non_renewing_subscription', 'auto_renewable_subscription')),
+    -- Of a subscription's period.
+    expires_at timestamptz,
+    -- A reason of the contract's, or parked.
+    reason text COLLATE "C" NOT NULL,
+    decided_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX IF NOT EXISTS undelivered_players ON undelivered (player_id);
+CREATE INDEX IF NOT EXISTS undelivered_decided ON undelivered (decided_at);
+COMMENT ON TABLE undelivered IS
+    'Purchases that Apple vouches for and that the player who paid did not get, since their submission is parked or a rule refused it: for Apple''s question about their refund, after all else that the ledger knows. The first player''s row stays. Forgotten after 180 days.';
 
 CREATE OR REPLACE FUNCTION refund_owner(
     wanted_transaction text, wanted_original text, wanted_bundle text, wanted_environment text
@@ -1126,12 +1146,17 @@ CREATE OR REPLACE FUNCTION refund_owner(
         WHERE refusals.transaction_id = wanted_transaction
         ORDER BY refusals.refused_at DESC
         LIMIT 1)
+        UNION ALL
+        (SELECT 6, missed.player_id, missed.kind
+        FROM (SELECT * FROM undelivered AS known WHERE known.transaction_id = wanted_transaction OFFSET 0) AS missed
+        WHERE missed.bundle_id = wanted_bundle AND missed.environment = wanted_environment
+        LIMIT 1)
     ) AS known
     ORDER BY known.place
     LIMIT 1
 $$;
 COMMENT ON FUNCTION refund_owner IS
-    'The player whose transaction a refund is asked for, and the product''s type where it is known: of one that is granted, held or refused, or waits for its delivery, or of a non-consumable that is granted under another id. No row where there is none.';
+    'The player whose transaction a refund is asked for, and the product''s type where it is known: of one that is granted, held, refused or parked, or waits for its delivery, or of a non-consumable that is granted under another id. No row where there is none.';
 
 CREATE TABLE IF NOT EXISTS consumption_reports (
     bundle_id text COLLATE "C" NOT NULL,

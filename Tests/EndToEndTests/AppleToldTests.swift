@@ -16,23 +16,39 @@ struct AppleToldTests {
 
     /// A purchase whose delivery Apple is to be told of, and whose refund requests are answered; granted to `p-1`.
     private func buy(in bed: ParkingBed) async throws -> String {
-        try await bed.importCatalog(
-            bed.document.replacing(
-                "      private_key_setting: SEEDS_SERVER_API_KEY\n",
-                with: """
-                          private_key_setting: SEEDS_SERVER_API_KEY
-                        finish: after_grant
-                        consumption: { customer_consented: true, refund_preference: decline }
+        let id = try await pay(in: bed)
+        try await bed.submit(signedTransaction: bed.apple.signedTransaction(id), player: "p-1", bundle: Self.app)
+        return id
+    }
 
-                    """))
-        let id = try bed.apple.inStore { store in
+    /// - Parameter isRetired: the catalog refuses it.
+    private func pay(in bed: ParkingBed, isRetired: Bool = false) async throws -> String {
+        var document = bed.document.replacing(
+            "      private_key_setting: SEEDS_SERVER_API_KEY\n",
+            with: """
+                      private_key_setting: SEEDS_SERVER_API_KEY
+                    finish: after_grant
+                    consumption: { customer_consented: true, refund_preference: decline }
+
+                """)
+        if isRetired {
+            document = document.replacing(
+                "    refund_check: on\n    products:\n      - product_id: \(Self.gems)\n",
+                with: """
+                        products:
+                          - product_id: \(Self.gems)
+                            status: retired
+                            on_retired: reject
+
+                    """)
+        }
+        try await bed.importCatalog(document)
+        return try bed.apple.inStore { store in
             store.add(
                 SimulatedApp(
                     bundleID: Self.app, appAppleID: 1_450_000_008, products: [SimulatedProduct(id: Self.gems)]))
             return try store.buy(Self.gems, by: Self.lena).id
         }
-        try await bed.submit(signedTransaction: bed.apple.signedTransaction(id), player: "p-1", bundle: Self.app)
-        return id
     }
 
     /// As if every lease had ended.
@@ -112,6 +128,35 @@ struct AppleToldTests {
                 bed.outcomes.collected.deadLetters[id]?.count == 1
             }
             #expect(try await bed.command(["inspect", id]).output.contains("refund requests (1)"))
+        }
+    }
+
+    @Test(
+        "a refund request that comes before its submission is told of and answered once that is decided, though it is refused",
+        arguments: [false, true])
+    func early(isRefused: Bool) async throws {
+        try await ParkingBed.run { bed in
+            _ = try bed.startWorker(Self.settings.merging(["CONSUMPTION_WAIT_SECONDS": "0"]) { $1 })
+            let id = try await pay(in: bed, isRetired: isRefused)
+            try await requestRefund(of: id, in: bed)
+            try await bed.until("it is stored") {
+                try await bed.number("SELECT count(*) FROM refund_requests WHERE player_id IS NULL") == 1
+            }
+            try await bed.submit(signedTransaction: bed.apple.signedTransaction(id), player: "p-1", bundle: Self.app)
+            try await bed.until("it is decided") {
+                bed.answers("p-1").contains(isRefused ? "receipt.rejected retired_product" : "receipt.granted")
+            }
+            // As if the minute, and every lease, had ended.
+            try await bed.until("it is answered") {
+                _ = try await bed.number(
+                    "WITH due AS (UPDATE refund_requests SET due_at = now() WHERE due_at IS NOT NULL RETURNING 1) SELECT count(*) FROM due"
+                )
+                return try await isAnswered(id, in: bed)
+            }
+            let told = bed.apple.inStore { $0.consumption[id] ?? [] }
+            #expect(Set(told.map(\.deliveryStatus)) == [isRefused ? "UNDELIVERED_OTHER" : "DELIVERED"])
+            #expect(Set(told.map(\.refundPreference)) == [isRefused ? nil : "DECLINE"])
+            try await bed.until("it is told of") { bed.answers("p-1").contains("refund.requested") }
         }
     }
 

@@ -15,6 +15,12 @@ struct RefundRequestPlanTests {
         ),
         ("find_unowned_refund_requests", "int8", "100"),
         ("update_unowned_refund_requests", "text[], float8, float8, float8", "'{n-7,n-14}', 60, 3600, 7200"),
+        (
+            "insert_undelivered",
+            "text[], text[], text[], text[], text[], text[], text[], timestamptz[], text[]",
+            "'{t-7,t-0}', '{t-7,t-0}', '{p,p}', '{b,b}', '{gold,gold}', '{Production,Production}', '{NULL,NULL}', '{now,now}', '{parked,parked}'"
+        ),
+        ("delete_undelivered", "text[], text[]", "'{t-7,t-8}', '{p-7,p-8}'"),
         ("lease_due_refund_requests", "int8, float8, float8, float8, float8", "8, 3600, 7200, 60, 1800"),
     ]
 
@@ -45,6 +51,9 @@ struct RefundRequestPlanTests {
                 source, submission_id, is_renewal, purchased_at, signed_at, state, player_id)
             SELECT 't-' || n, 't-' || n, 'b', 'gold', 'Production', 'notification', 's-' || n, false, now(), now(),
                 'refused', 'p-' || n FROM generate_series(1, 100000) AS n;
+            INSERT INTO undelivered (transaction_id, original_transaction_id, player_id, bundle_id, product_id, environment,
+                reason)
+            SELECT 't-' || n, 't-' || n, 'p-' || n, 'b', 'gold', 'Production', 'parked' FROM generate_series(1, 100000) AS n;
             INSERT INTO refusals SELECT 't-' || n, 'p-' || n FROM generate_series(1, 100000) AS n;
             INSERT INTO refunds (transaction_id, bundle_id, environment, original_transaction_id, product_id, signed_at)
             SELECT 't-' || n, 'b', 'Production', 't-' || n, 'gold', now() FROM generate_series(1, 100000) AS n;

@@ -74,7 +74,7 @@ GRANT SELECT, INSERT, UPDATE ON
 GRANT SELECT, INSERT, DELETE ON device_sightings, notifications, proofs TO receiptd_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON
     claims, consumption_reports, finishes, held_submissions, holds, outbox, parked, refund_requests, replays,
-    subscription_receipts, traffic_hours, traffic_minutes, unowned_subscriptions
+    subscription_receipts, traffic_hours, traffic_minutes, undelivered, unowned_subscriptions
     TO receiptd_worker;
 -- DELETE is what drop_outcomes_day asks for: days go whole, by a function with the owner's rights.
 GRANT SELECT, INSERT, DELETE ON outcomes TO receiptd_worker;

@@ -91,6 +91,8 @@ public final class PendingDecision: Sendable {
     public let subscriptions: ToldSubscriptions
     /// Apple is to be told of what is granted, or was.
     public let finishesGrants: Bool
+    /// Nil: nothing is kept of what it refuses.
+    public let undeliveredTerms: UndeliveredTerms?
     /// For people; it decides nothing.
     public let trace: DecisionTrace?
     /// Nil where it was submitted.
@@ -108,8 +110,8 @@ public final class PendingDecision: Sendable {
         verdict: Verdict, environment: StoreEnvironment, evidence: GenuineReceipt?, decidedAt: Timestamp,
         catalogVersion: Int64, traceparent: String?, parkedID: NameBasedUUID? = nil, risk: RiskThresholds? = nil,
         tokenUse: AccountTokenUse = .none, finishesGrants: Bool = false, subscriptions: ToldSubscriptions = .none,
-        trace: DecisionTrace? = nil, announced: AnnouncedTerms? = nil, isSecond: Bool = false,
-        isDecidedAgain: Bool = false, shown: [NotifiedTransaction] = []
+        undeliveredTerms: UndeliveredTerms? = nil, trace: DecisionTrace? = nil, announced: AnnouncedTerms? = nil,
+        isSecond: Bool = false, isDecidedAgain: Bool = false, shown: [NotifiedTransaction] = []
     ) {
         self.submission = submission
         self.position = position
@@ -126,6 +128,7 @@ public final class PendingDecision: Sendable {
         self.tokenUse = tokenUse
         self.subscriptions = subscriptions
         self.finishesGrants = finishesGrants
+        self.undeliveredTerms = undeliveredTerms
         self.trace = trace
         self.announced = announced
         self.isSecond = isSecond

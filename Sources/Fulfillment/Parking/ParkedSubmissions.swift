@@ -13,11 +13,14 @@ public struct ParkingSubmission: Sendable {
     public let history: WaitingHistory
     /// Seconds until the next try, from COMMIT.
     public let dueAfterSeconds: Double
+    /// What its player waits for, as far as a proven proof tells.
+    public let undelivered: [UndeliveredPurchase]
 
+    /// - Parameter evidence: what the proof tells where it is proven.
     public init(
         submission: Submission, position: RecordPosition, proof: Digest256, isProven: Bool = false,
-        traceparent: String?, reason: ParkingReason, detail: String? = nil, history: WaitingHistory,
-        dueAfterSeconds: Double
+        evidence: GenuineReceipt? = nil, traceparent: String?, reason: ParkingReason, detail: String? = nil,
+        history: WaitingHistory, dueAfterSeconds: Double
     ) {
         self.submission = submission
         self.position = position
@@ -28,6 +31,7 @@ public struct ParkingSubmission: Sendable {
         self.detail = detail
         self.history = history
         self.dueAfterSeconds = dueAfterSeconds
+        undelivered = Self.undelivered(evidence, of: submission)
     }
 }
 

@@ -104,7 +104,8 @@ extension ParsedProof {
         signature == .proven && content?.bundleID == bundleID
     }
 
-    private var evidence: GenuineReceipt? {
+    /// What a proven proof tells by itself; nil where it does not tell enough.
+    public var evidence: GenuineReceipt? {
         guard signature == .proven, var receipt = content?.asReceipt else { return nil }
         if case .receipt = material { receipt.createdAt = content?.signedAt }
         return receipt

@@ -89,12 +89,14 @@ struct DecisionBatchWrite: Sendable {
         let settlements = batch.decisions.map { $0.settle(in: &view) }
         try changeClaims(fresh: fresh, before: claimsBefore, after: view.claims, in: session)
         let purchases = PurchaseRows(batch.decisions, settlements)
+        let undelivered = UndeliveredRows(batch.decisions, settlements)
         // Only where nothing is written between the two: everybody locks rows in one order.
         let joins =
             joinsGrants && purchases.areWholeGrants && view.tokens == tokensBefore && shown.allSatisfy(\.isEmpty)
             && batch.decisions.allSatisfy { $0.parkedID == nil && $0.subscriptions.facts.isEmpty }
-            && !settlements.contains(where: \.isReplay)
+            && !settlements.contains(where: \.isReplay) && undelivered.isEmpty
         if !joins { try purchases.insert(in: session) }
+        if !undelivered.isEmpty { try undelivered.write(in: session) }
         let subscriptions = try SubscriptionWrite.write(
             batch.decisions, outcomes: { settlements[$0].outcomes }, claims: view.claims, in: session)
         let constantTokens = try AccountTokens.write(before: tokensBefore, after: view.tokens, in: session)

@@ -32,7 +32,7 @@ enum ErasedColumns {
         "player_accounts.player_id": .deleted, "player_accounts.token": .deleted,
         "announced_purchases.player_id": .pseudonym, "announced_purchases.token": .cleared,
         "announced_purchases.evidence": .cleared,
-        "refund_requests.player_id": .pseudonym,
+        "refund_requests.player_id": .pseudonym, "undelivered.player_id": .deleted,
         "subscriptions.player_id": .pseudonym, "subscription_receipts.receipt": .deleted,
         "subscription_transfers.from_player_id": .pseudonym, "subscription_transfers.to_player_id": .pseudonym,
         "proofs.proof": .deleted, "proofs.evidence": .deleted,

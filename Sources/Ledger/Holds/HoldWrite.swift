@@ -66,6 +66,11 @@ struct HoldWrite: Sendable {
                 try session.execute(Self.freeingClaim, [.text(hold.originalTransactionID.text), .text(player.text)])
                 let ending = decision.reasonAgainstAnybody(after: event.reason)
                 try session.execute(Self.reopening, [.text(hold.transactionID.text), .text(ending?.rawValue)])
+                if operatorName == nil, let refused = decision.undelivered(refusedFor: event.reason) {
+                    let row = UndeliveredRows.Row(
+                        purchase: refused, player: player, bundleID: hold.submission.bundleID)
+                    try UndeliveredRows(row).write(in: session)
+                }
                 try publish(event, in: session)
                 return .published(event)
             case .held(let reason):

@@ -13,6 +13,18 @@ enum InsertParked {
     /// A player's further rows are spread by how many there are, up to so many.
     static let countedRows = 200
 
+    /// With what their players wait for.
+    static func run(
+        _ rows: [ParkingSubmission], with undelivered: UndeliveredRows, in session: PostgresSession
+    ) throws -> Durable<Set<NameBasedUUID>> {
+        if undelivered.isEmpty { return try run(rows, in: session) }
+        return try session.transaction { session in
+            // In the order of a batch, which deletes what was parked at its end.
+            try undelivered.write(in: session)
+            return try run(rows, in: session)
+        }
+    }
+
     /// The rows that are not parked, since their players have too many that wait.
     static func run(
         _ rows: [ParkingSubmission], in session: PostgresSession

@@ -147,7 +147,7 @@ extension PostgresParking {
         while true {
             let given = entries.map(\.request)
             do {
-                let refused = try await pool.run { try InsertParked.run(given, in: $0) }
+                let refused = try await pool.run { try InsertParked.run(given, with: UndeliveredRows(given), in: $0) }
                 observer.succeeded(.parking)
                 for entry in entries {
                     let isRefused = refused.value.contains(entry.request.position.parkedID)

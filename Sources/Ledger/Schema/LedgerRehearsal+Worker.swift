@@ -36,6 +36,8 @@ extension LedgerRehearsal {
             "record outcomes, events and proofs",
             [
                 PackageResources.insert_outcomes_sql,
+                PackageResources.insert_undelivered_sql,
+                PackageResources.delete_undelivered_sql,
                 PackageResources.upsert_replays_sql,
             ]),
         Work(
@@ -207,6 +209,7 @@ extension LedgerRehearsal {
                 Pruning.sightings.finding, Pruning.sightings.deleting, Pruning.replays.finding,
                 Pruning.replays.deleting, Pruning.notifications.finding, Pruning.notifications.deleting,
                 Pruning.finishes.finding, Pruning.finishes.deleting,
+                Pruning.undelivered.finding, Pruning.undelivered.deleting,
                 Pruning.refundRequests.finding, Pruning.refundRequests.deleting, Pruning.consumptionReports.finding,
                 Pruning.consumptionReports.deleting, Pruning.trafficMinutes.finding, Pruning.trafficMinutes.deleting,
                 Pruning.trafficHours.finding, Pruning.trafficHours.deleting,

@@ -26,6 +26,7 @@ public struct OutcomeRetention: Sendable {
         public var notifications = 0
         public var finishes = 0
         public var refundRequests = 0
+        public var undelivered = 0
         public var consumptionReports = 0
     }
 
@@ -88,6 +89,8 @@ public struct OutcomeRetention: Sendable {
         report.pruned.finishes = try await Pruning.finishes.run(before: today - LeasedFinish.keptDays, in: pool)
         report.pruned.refundRequests = try await Pruning.refundRequests.run(
             before: today - LeasedRefundRequest.keptDays, in: pool)
+        report.pruned.undelivered = try await Pruning.undelivered.run(
+            before: today - UndeliveredPurchase.keptDays, in: pool)
         report.pruned.consumptionReports = try await Pruning.consumptionReports.run(
             before: today - ConsumptionReport.keptDays, in: pool)
         _ = try await PostgresAnnouncements.forgetEvidence(in: pool)

@@ -10,6 +10,7 @@ struct Pruning: Sendable {
     static let notifications = Pruning("notifications", by: "taken_on")
     static let finishes = Pruning("finishes", by: "ended_on")
     static let refundRequests = Pruning("refund_requests", by: "taken_at", limit: startOfDay)
+    static let undelivered = Pruning("undelivered", by: "decided_at", limit: startOfDay)
     static let consumptionReports = Pruning("consumption_reports", by: "told_at", limit: startOfDay)
 
     private static let startOfDay = "$1::date::timestamp AT TIME ZONE 'UTC'"

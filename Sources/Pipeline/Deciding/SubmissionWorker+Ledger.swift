@@ -71,8 +71,8 @@ extension SubmissionWorker {
             subscriptions: ToldSubscriptions(
                 answer.receipt, besides: answer.subscriptions, submitted: screened.proof.receipt, under: terms.app,
                 now: now),
-            trace: trace, isDecidedAgain: item.isDecidedAgain,
-            shown: answer.revocations(besides: verdict))
+            undeliveredTerms: UndeliveredTerms(of: screened, under: terms.app), trace: trace,
+            isDecidedAgain: item.isDecidedAgain, shown: answer.revocations(besides: verdict))
     }
 
     /// What the ledger answers, after recording which history of the database says so.
@@ -86,5 +86,14 @@ extension SubmissionWorker {
         } catch {
             throw Abandoned()
         }
+    }
+}
+
+extension UndeliveredTerms {
+    init(of screened: ScreenedSubmission, under app: AppPolicy) {
+        let isReceipt = if case .receipt = screened.proof.material { true } else { false }
+        self.init(
+            provesPossession: isReceipt || screened.proof.isProven(of: screened.submission.bundleID),
+            cutover: app.cutover)
     }
 }

@@ -67,6 +67,7 @@ extension SubmissionWorker {
             subscriptions: ToldSubscriptions(
                 answer.receipt, besides: answer.subscriptions, submitted: screened.proof.receipt, under: terms.app,
                 now: now),
+            undeliveredTerms: UndeliveredTerms(of: screened, under: terms.app),
             trace: DecisionTrace(signature: screened.proof.signature, source: .apple, tries: item.tries),
             isSecond: true)
     }

@@ -57,6 +57,7 @@ struct TransactionTests {
             let mismatch = JudgedPurchase.Verdict.reject(.bindingMismatch)
             #expect(verdicts(bench) == [mismatch, mismatch, .grant(payload: nil)])
             #expect(bench.ledger.decisions.map { $0.evidence != nil } == [false, false, true])
+            #expect(bench.ledger.decisions.allSatisfy { $0.undeliveredTerms?.provesPossession == false })
         }
     }
 

@@ -65,6 +65,8 @@ WITH tokens AS (
         UNION SELECT transaction_id FROM hold_decisions WHERE player_id = $1
         UNION SELECT transaction_id FROM grant_decisions WHERE player_id = $1
         UNION SELECT transaction_id FROM refusals WHERE player_id = $1))
+), undelivered_to AS (
+    DELETE FROM undelivered WHERE player_id = $1
 ), replayed AS (
     DELETE FROM replays WHERE player_id = $1
 ), refused AS (

@@ -42,6 +42,21 @@ SELECT notification_id, leased.transaction_id, leased.original_transaction_id, l
         WHERE announced.transaction_id = leased.transaction_id AND announced.player_id IS NOT NULL
             AND (announced.reason IS NULL OR announced.reason NOT IN ('already_granted', 'owned_by_other_player'))
         LIMIT 1),
+        (SELECT true FROM undelivered AS missed
+        WHERE missed.transaction_id = leased.transaction_id AND missed.bundle_id = leased.bundle_id
+            AND missed.environment = leased.environment
+            -- Unless a seat, or a copy, of the same period was delivered.
+            AND (missed.expires_at IS NULL OR (
+                SELECT true FROM (
+                    SELECT expires_at FROM grants WHERE grants.transaction_id = missed.original_transaction_id
+                    UNION ALL
+                    SELECT expires_at FROM grants
+                    WHERE grants.original_transaction_id = missed.original_transaction_id
+                        AND grants.original_transaction_id <> grants.transaction_id
+                ) AS period
+                WHERE period.expires_at = missed.expires_at
+                LIMIT 1) IS NULL)
+        LIMIT 1),
         false) AS is_undelivered,
     report.transaction_id IS NOT NULL AS is_reported, report.consumption_milli_percent, report.refund_preference,
     report.is_consented

@@ -1,0 +1,124 @@
+import Identifiers
+import Timestamps
+
+/// A purchase that Apple vouches for and that the player who paid did not get: a rule refused it, or its submission is parked.
+public struct UndeliveredPurchase: Sendable, Equatable {
+    /// Of a submission; a receipt may tell of hundreds.
+    public static let mostOfSubmission = 20
+    /// For so long they are kept: Apple asks about a refund within weeks.
+    public static let keptDays: Int32 = 180
+    /// In place of a reason, of one whose submission is parked.
+    public static let parked = "parked"
+
+    /// Reasons of rules that leave the player who paid without the purchase. Not those of what another player owns or
+    /// another transaction delivered, nor of what Apple takes back or somebody else paid for; what is held, and what an
+    /// operator refused, has rows of its own.
+    static let reasons: Set<Reason> = [.productMismatch, .subscriptionExpired, .retiredProduct]
+
+    public let transactionID: StoreTransactionID
+    public let originalTransactionID: StoreTransactionID
+    public let productID: ProductID
+    public let environment: StoreEnvironment
+    public let kind: ProductKind?
+    public let expiresAt: Timestamp?
+    /// A reason of the contract's, or `parked`.
+    public let reason: String
+
+    /// Nil where it is no purchase that this player paid for and may still have.
+    init?(_ purchase: StorePurchase, kind: ProductKind?, in environment: StoreEnvironment, reason: String) {
+        guard !purchase.isWhollyRefunded, !purchase.isUpgraded, !purchase.isFamilyShared,
+            // PostgreSQL's text cannot hold it: nothing waits for a row of people's interest only.
+            !purchase.productID.text.utf8.contains(0)
+        else { return nil }
+        transactionID = purchase.transactionID
+        originalTransactionID = purchase.originalTransactionID
+        productID = purchase.productID
+        self.environment = environment
+        self.kind = kind ?? purchase.type?.kind
+        expiresAt = purchase.expiresAt
+        self.reason = reason
+    }
+
+    /// The newest of them.
+    fileprivate static func some(of purchases: [(purchase: StorePurchase, told: UndeliveredPurchase)])
+        -> [UndeliveredPurchase]
+    {
+        guard purchases.count > mostOfSubmission else { return purchases.map(\.told) }
+        return purchases.sorted { $0.purchase.purchasedAt > $1.purchase.purchasedAt }
+            .prefix(mostOfSubmission).map(\.told)
+    }
+}
+
+/// By what a refused purchase counts as its player's.
+public struct UndeliveredTerms: Sendable {
+    /// A receipt, or a signature that is proven: a bare id proves no possession.
+    public let provesPossession: Bool
+    /// What was bought before was delivered by another system, if at all.
+    public let cutover: Timestamp?
+
+    public init(provesPossession: Bool, cutover: Timestamp?) {
+        self.provesPossession = provesPossession
+        self.cutover = cutover
+    }
+}
+
+extension PendingDecision {
+    /// What the rules refused of it, and its player paid for.
+    public func undelivered(after settlement: Settlement) -> [UndeliveredPurchase] {
+        guard let terms = undeliveredTerms, settlement.outcomes.contains(where: { $0.isOfUndelivered }) else {
+            return []
+        }
+        var refused: [StoreTransactionID: Reason] = [:]
+        for outcome in settlement.outcomes where outcome.isOfUndelivered {
+            refused[outcome.transactionID] = outcome.reason
+        }
+        // Beside what is granted, a period that is over came to its end in the hands of whoever was granted it then.
+        let isRefusedWhole = settlement.answer?.kind == .rejected && settlement.answer?.reason != .alreadyGranted
+        func told(_ purchase: StorePurchase, _ kind: ProductKind?) -> (StorePurchase, UndeliveredPurchase)? {
+            guard let reason = refused[purchase.transactionID], reason != .subscriptionExpired || isRefusedWhole,
+                terms.cutover.map({ purchase.purchasedAt >= $0 }) ?? true
+            else { return nil }
+            return UndeliveredPurchase(purchase, kind: kind, in: environment, reason: reason.rawValue).map {
+                (purchase, $0)
+            }
+        }
+        switch verdict {
+        case .whole(_, let purchases):
+            // Refused before anything tied it to the player.
+            return terms.provesPossession ? UndeliveredPurchase.some(of: purchases.compactMap { told($0, nil) }) : []
+        case .each(let judged):
+            return UndeliveredPurchase.some(of: judged.compactMap { told($0.purchase, $0.kind) })
+        }
+    }
+}
+
+extension HoldDecision {
+    /// Nil unless the rules refuse for `reason` what its player paid for.
+    public func undelivered(refusedFor reason: Reason?) -> UndeliveredPurchase? {
+        guard let reason, UndeliveredPurchase.reasons.contains(reason), let judged else { return nil }
+        return UndeliveredPurchase(
+            judged.purchase, kind: judged.kind, in: decision.environment, reason: reason.rawValue)
+    }
+}
+
+extension ParkingSubmission {
+    /// What a proven proof tells of, but for what is another account's.
+    static func undelivered(_ receipt: GenuineReceipt?, of submission: Submission) -> [UndeliveredPurchase] {
+        guard let receipt, receipt.bundleID == submission.bundleID else { return [] }
+        return UndeliveredPurchase.some(
+            of: receipt.purchases.compactMap { purchase in
+                if let token = purchase.appAccountToken, let own = submission.appAccountToken, token != own {
+                    return nil
+                }
+                return UndeliveredPurchase(
+                    purchase, kind: nil, in: receipt.environment, reason: UndeliveredPurchase.parked
+                ).map { (purchase, $0) }
+            })
+    }
+}
+
+extension TransactionOutcome {
+    fileprivate var isOfUndelivered: Bool {
+        outcome == .rejected && reason.map(UndeliveredPurchase.reasons.contains) ?? false
+    }
+}

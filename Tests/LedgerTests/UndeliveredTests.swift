@@ -1,0 +1,206 @@
+import Foundation
+import Fulfillment
+import Identifiers
+import Postgres
+import Testing
+import Timestamps
+
+@testable import Ledger
+
+@Suite("What did not reach the player who paid")
+struct UndeliveredTests {
+    private let database: LedgerDatabase
+    private let ledger: PostgresLedger
+    private let requests: PostgresRefundRequests
+
+    init() async throws {
+        database = try await LedgerDatabase()
+        ledger = database.ledger()
+        requests = PostgresRefundRequests(pool: database.pool)
+    }
+
+    private static func decision(
+        _ verdict: Verdict, offset: Int64, player: String = "player-1", provesPossession: Bool = true,
+        cutover: Timestamp? = nil, parkedID: NameBasedUUID? = nil
+    ) -> PendingDecision {
+        PendingDecision(
+            submission: Sample.submission("s-\(offset)", player: player), position: Sample.position(offset),
+            proof: Sample.digest("proof \(offset)"), verdict: verdict, environment: .production, evidence: nil,
+            decidedAt: Sample.noon, catalogVersion: 1, traceparent: nil, parkedID: parkedID,
+            undeliveredTerms: UndeliveredTerms(provesPossession: provesPossession, cutover: cutover))
+    }
+
+    private static func rejected(
+        _ id: String, _ reason: Reason, _ kind: ProductKind? = .consumable,
+        change: (inout StorePurchase) -> Void = { _ in }
+    ) -> JudgedPurchase {
+        var purchase = Sample.purchase(id)
+        change(&purchase)
+        return Sample.judged(purchase, kind, .reject(reason))
+    }
+
+    /// As Apple asks for a refund of each: whom the game is told of, and what Apple is told.
+    private func ask(_ ids: String..., original: String? = nil) async throws -> [String] {
+        let asked = ids.map { id in
+            RefundRequest(
+                id: Identifier("n-\(id)-\(UUID())"), transactionID: Identifier(id),
+                originalTransactionID: Identifier(original ?? id), bundleID: Sample.bundle, environment: .production,
+                productID: "gold", reason: nil, signedAt: .current)
+        }
+        let events = try await database.pool.run { session in
+            try session.transaction {
+                try RefundRequestWrite.enter(
+                    asked, at: Sample.noon, catalog: Catalog(version: 1, apps: []), in: $0)
+            }
+        }
+        let leased = try await requests.leaseDueRequests(limit: 50, waitSeconds: 0, at: Sample.noon)
+        return asked.map { request in
+            let event = events.first { $0.subject == request.transactionID }
+            let delivery = leased.first { $0.request.id == request.id }?.delivery
+            return "\(event?.playerID.text ?? "-") \(delivery.map { "\($0)" } ?? "-")"
+        }
+    }
+
+    @Test(
+        "a purchase that a rule refused is its player's, undelivered; one that another has, or nobody paid for, is not")
+    func refused() async throws {
+        let later = Sample.noon.adding(milliseconds: 86_400_000)
+        let kept: [Reason] = [.retiredProduct, .subscriptionExpired]
+        let others: [Reason] = [.bindingMismatch, .familyShared, .upgraded, .cancelled]
+        for (place, reason) in (kept + others).enumerated() {
+            _ = try await ledger.record(
+                Self.decision(.each([Self.rejected("100\(place)", reason)]), offset: Int64(place)))
+        }
+        #expect(
+            try await ask("1000", "1001", "1002", "1003", "1004", "1005")
+                == ["player-1 undelivered", "player-1 undelivered", "- -", "- -", "- -", "- -"])
+        // Of another system's time, and taken back since.
+        _ = try await ledger.record(
+            Self.decision(.each([Self.rejected("2000", .retiredProduct)]), offset: 10, cutover: later))
+        _ = try await ledger.record(
+            Self.decision(
+                .each([Self.rejected("2001", .retiredProduct) { $0.cancelledAt = Sample.noon }]), offset: 11))
+        #expect(try await ask("2000", "2001") == ["- -", "- -"])
+        // Another player's submission of it changes nothing.
+        _ = try await ledger.record(
+            Self.decision(.each([Self.rejected("1000", .retiredProduct)]), offset: 12, player: "player-2"))
+        #expect(try await ask("1000") == ["player-1 undelivered"])
+        await ledger.close()
+    }
+
+    @Test("a submission that is refused as a whole leaves its newest purchases, where it shows whose they are")
+    func whole() async throws {
+        let many = (0..<30).map { number in
+            Sample.purchase("\(1000 + number)", at: Sample.noon.adding(milliseconds: Int64(number)))
+        }
+        _ = try await ledger.record(Self.decision(.whole(.productMismatch, many), offset: 1))
+        #expect(try await ask("1009", "1010", "1029") == ["- -", "player-1 undelivered", "player-1 undelivered"])
+        _ = try await ledger.record(
+            Self.decision(.whole(.productMismatch, [Sample.purchase("2000")]), offset: 2, provesPossession: false))
+        _ = try await ledger.record(Self.decision(.whole(.foreignApp, [Sample.purchase("2001")]), offset: 3))
+        #expect(try await ask("2000", "2001") == ["- -", "- -"])
+        await ledger.close()
+    }
+
+    @Test("a period that is over beside one that is granted is not kept, nor one that a seat's transaction delivered")
+    func periods() async throws {
+        let end = Sample.noon.adding(milliseconds: 86_400_000)
+        func period(_ id: String, _ end: Timestamp?, _ verdict: JudgedPurchase.Verdict) -> JudgedPurchase {
+            Sample.judged(
+                Sample.purchase(id, original: "1000", product: "pass", expires: end), .autoRenewableSubscription,
+                verdict)
+        }
+        _ = try await ledger.record(
+            Self.decision(
+                .each([
+                    period("1000", Sample.noon, .reject(.subscriptionExpired)),
+                    period("1001", end, .grant(payload: nil)),
+                ]),
+                offset: 1))
+        #expect(try await ask("1000", original: "1000") == ["- -"])
+        // Another seat of the period that is granted, refused after its end, and one that nothing delivered.
+        _ = try await ledger.record(
+            Self.decision(.each([period("1002", end, .reject(.subscriptionExpired))]), offset: 2))
+        _ = try await ledger.record(
+            Self.decision(
+                .each([period("1003", end.adding(milliseconds: 1), .reject(.subscriptionExpired))]), offset: 3))
+        #expect(
+            try await ask("1002", "1003", original: "1000") == ["player-1 unknown", "player-1 undelivered"])
+        await ledger.close()
+    }
+
+    @Test("what is parked with a proven proof is undelivered until it is decided")
+    func parked() async throws {
+        let parking = PostgresParking(pool: database.pool)
+        func park(_ offset: Int64, _ purchases: [StorePurchase], of bundle: BundleID = Sample.bundle) async throws {
+            let evidence = GenuineReceipt(bundleID: bundle, environment: .production, purchases: purchases)
+            _ = try await parking.park(
+                ParkingSubmission(
+                    submission: Sample.submission("s-\(offset)", player: "player-1"), position: Sample.position(offset),
+                    proof: Sample.digest("proof \(offset)"), isProven: true, evidence: evidence, traceparent: nil,
+                    reason: .appleTrouble, history: WaitingHistory(failures: 1), dueAfterSeconds: 0))
+        }
+        try await park(1, [Sample.purchase("1000"), Sample.purchase("1001"), Sample.purchase("1002")])
+        try await park(2, [Sample.purchase("2000")], of: "com.example.other")
+        _ = try await parking.park(Sample.parking(3))
+        #expect(
+            try await ask("1000", "1001", "1002", "2000")
+                == ["player-1 undelivered", "player-1 undelivered", "player-1 undelivered", "- -"])
+        #expect(try await database.number("SELECT count(*) FROM parked") == 3)
+        let verdict = Verdict.each([
+            Sample.judged(Sample.purchase("1000")), Self.rejected("1001", .bindingMismatch),
+            Self.rejected("1002", .retiredProduct),
+        ])
+        _ = try await ledger.record(Self.decision(verdict, offset: 1, parkedID: Sample.position(1).parkedID))
+        #expect(
+            try await ask("1000", "1001", "1002")
+                == ["player-1 granted(isAcknowledged: false)", "- -", "player-1 undelivered"])
+        #expect(try await database.number("SELECT count(*) FROM undelivered") == 1)
+        await parking.close()
+        await ledger.close()
+    }
+
+    @Test("what was held and is then refused by a rule is undelivered")
+    func held() async throws {
+        let hold = Sample.judged(Sample.purchase("1000"), nil, .hold(.unknownProduct))
+        _ = try await ledger.record(Self.decision(.each([hold]), offset: 1))
+        let holds = PostgresHolds(pool: database.pool)
+        let leased = try #require(try await holds.leaseDue(catalogVersion: 2, limit: 5).first)
+        _ = try await holds.settle(
+            HoldDecision(
+                leased, verdict: .each([Self.rejected("1000", .retiredProduct)]), environment: .production,
+                decidedAt: Sample.noon, catalogVersion: 2))
+        #expect(try await ask("1000") == ["player-1 undelivered"])
+        await ledger.close()
+    }
+
+    @Test("one that came before its submission was refused is told of then")
+    func early() async throws {
+        #expect(try await ask("1000") == ["- -"])
+        _ = try await ledger.record(Self.decision(.each([Self.rejected("1000", .retiredProduct)]), offset: 1))
+        try await database.run("UPDATE refund_requests SET due_at = now()")
+        let leased = try await requests.leaseDueRequests(limit: 5, waitSeconds: 0, at: Sample.noon)
+        #expect(leased.map(\.delivery) == [.undelivered])
+        await ledger.close()
+    }
+
+    @Test("it is forgotten after 180 days, and with its player")
+    func forgotten() async throws {
+        for (offset, player) in ["player-1", "player-2", "player-3"].enumerated() {
+            _ = try await ledger.record(
+                Self.decision(
+                    .each([Self.rejected("100\(offset)", .retiredProduct)]), offset: Int64(offset), player: player))
+        }
+        try await database.run(
+            "UPDATE undelivered SET decided_at = now() - interval '182 days' WHERE transaction_id = '1000'")
+        #expect(try await OutcomeRetention.look(in: database.pool, days: 400).pruned.undelivered == 1)
+        try await database.run("DELETE FROM outbox")
+        var random = SystemRandomNumberGenerator()
+        let erased = try await PlayerErasure(of: "player-2", in: database.pool)
+            .run(pseudonym: Pseudonym.make(using: &random), by: "ann")
+        #expect(erased.isComplete)
+        #expect(try await database.number("SELECT count(*) FROM undelivered") == 1)
+        #expect(try await ask("1002") == ["player-3 undelivered"])
+        await ledger.close()
+    }
+}
