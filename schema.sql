@@ -822,6 +822,14 @@ CREATE TABLE IF NOT EXISTS announced_purchases (
     decided_at timestamptz,
     CONSTRAINT announced_purchases_wait_with_a_time CHECK ((state = 'waiting') = (due_at IS NOT NULL))
 ) WITH (fillfactor = 80);
+-- As of parked submissions.
+ALTER TABLE announced_purchases
+    -- Takes since one last ended, the one under way included.
+    ADD COLUMN IF NOT EXISTS takes integer NOT NULL DEFAULT 0 CHECK (takes >= 0),
+    -- Taken in isolation, and neither released nor forgiven.
+    ADD COLUMN IF NOT EXISTS is_alone boolean NOT NULL DEFAULT false,
+    ADD COLUMN IF NOT EXISTS deaths_alone integer NOT NULL DEFAULT 0 CHECK (deaths_alone >= 0);
+CREATE INDEX IF NOT EXISTS announced_purchases_suspects ON announced_purchases (due_at) WHERE takes >= 3;
 CREATE INDEX IF NOT EXISTS announced_purchases_due ON announced_purchases (due_at)
     WHERE state = 'waiting' AND NOT awaits_submission;
 CREATE INDEX IF NOT EXISTS announced_purchases_patient ON announced_purchases (due_at)
@@ -846,7 +854,7 @@ CREATE INDEX IF NOT EXISTS announced_purchases_originals ON announced_purchases 
 CREATE INDEX IF NOT EXISTS announced_purchases_names ON announced_purchases (submission_id);
 CREATE INDEX IF NOT EXISTS announced_purchases_players ON announced_purchases (player_id) WHERE player_id IS NOT NULL;
 COMMENT ON TABLE announced_purchases IS
-    'One row for each purchase that Apple told of by itself, entered and changed only with the claim of its original transaction locked, but for leases and what a word about its token, or the owner of the subscription that it goes on from, makes due. waiting: for its submission, or to be delivered. claimed: a submission or another system brought it. granted, held, refused: what its delivery decided. unclaimed: nobody''s, or not to be delivered. ignored: the same where the catalog lists none. One that a hold claimed waits again where that ends without a grant. Never deleted.';
+    'One row for each purchase that Apple told of by itself, entered and changed only with the claim of its original transaction locked, but for leases and what a word about its token, or the owner of the subscription that it goes on from, makes due. waiting: for its submission, or to be delivered. claimed: a submission or another system brought it. granted, held, refused: what its delivery decided. unclaimed: nobody''s, or not to be delivered; with the reason crashed, it killed its workers, and only an operator has it tried again. ignored: the same where the catalog lists none. One that a hold claimed waits again where that ends without a grant. Never deleted.';
 COMMENT ON COLUMN announced_purchases.submission_id IS 'In place of a game server''s: apple- and the notification, or the transaction.';
 
 CREATE TABLE IF NOT EXISTS player_accounts (
@@ -876,15 +884,16 @@ CREATE OR REPLACE FUNCTION end_wait_by_outside_grant() RETURNS trigger LANGUAGE 
 BEGIN
     UPDATE announced_purchases
     SET state = 'claimed', player_id = NEW.player_id, reason = NULL, due_at = NULL, leased_until = NULL,
-        evidence = NULL, token = NULL, decided_at = now()
+        evidence = NULL, token = NULL, decided_at = now(), takes = 0, is_alone = false, deaths_alone = 0
     WHERE transaction_id = NEW.transaction_id
         AND (state IN ('waiting', 'unclaimed', 'ignored') OR state IN ('claimed', 'held') AND evidence IS NOT NULL);
     UPDATE announced_purchases
-    SET state = 'waiting', reason = NULL, due_at = now(), awaits_submission = false, leased_until = NULL
+    SET state = 'waiting', reason = NULL, due_at = now(), awaits_submission = false, leased_until = NULL, takes = 0,
+        is_alone = false, deaths_alone = 0
     WHERE (original_transaction_id = coalesce(NEW.original_transaction_id, NEW.transaction_id)
             OR previous_original_transaction_id = coalesce(NEW.original_transaction_id, NEW.transaction_id))
         AND transaction_id <> NEW.transaction_id AND is_renewal AND evidence IS NOT NULL
-        AND state IN ('waiting', 'unclaimed', 'ignored');
+        AND state IN ('waiting', 'unclaimed', 'ignored') AND reason IS DISTINCT FROM 'crashed';
     RETURN NULL;
 END
 $$;
@@ -895,8 +904,9 @@ CREATE OR REPLACE TRIGGER outside_grant_ends_wait AFTER INSERT ON grants
 CREATE OR REPLACE FUNCTION look_again_after_refund() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE announced_purchases
-    SET state = 'waiting', reason = NULL, due_at = now(), awaits_submission = false, leased_until = NULL
-    WHERE transaction_id = NEW.transaction_id AND evidence IS NOT NULL
+    SET state = 'waiting', reason = NULL, due_at = now(), awaits_submission = false, leased_until = NULL, takes = 0,
+        is_alone = false, deaths_alone = 0
+    WHERE transaction_id = NEW.transaction_id AND evidence IS NOT NULL AND reason IS DISTINCT FROM 'crashed'
         AND (state IN ('unclaimed', 'ignored') OR state = 'refused' AND reason = 'cancelled');
     RETURN NULL;
 END
@@ -909,6 +919,12 @@ ALTER TABLE holds
     ADD COLUMN IF NOT EXISTS source text COLLATE "C" NOT NULL DEFAULT 'submission'
         CHECK (source IN ('submission', 'notification', 'history', 'renewal')),
     ADD COLUMN IF NOT EXISTS is_renewal boolean NOT NULL DEFAULT false;
+-- As of parked submissions. One that killed its workers has no due time, and keeps its deaths until an operator releases it.
+ALTER TABLE holds
+    ADD COLUMN IF NOT EXISTS takes integer NOT NULL DEFAULT 0 CHECK (takes >= 0),
+    ADD COLUMN IF NOT EXISTS is_alone boolean NOT NULL DEFAULT false,
+    ADD COLUMN IF NOT EXISTS deaths_alone integer NOT NULL DEFAULT 0 CHECK (deaths_alone >= 0);
+CREATE INDEX IF NOT EXISTS holds_suspects ON holds (due_at) WHERE takes >= 3;
 
 -- Subscriptions.
 CREATE TABLE IF NOT EXISTS subscriptions (

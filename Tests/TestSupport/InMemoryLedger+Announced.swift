@@ -114,6 +114,14 @@ extension InMemoryLedger: AnnouncedPurchases {
         }
     }
 
+    /// Nobody dies in memory.
+    public func leaseSuspect(under catalog: Catalog) async throws -> SuspectLease<LeasedAnnouncement, SetAsidePurchase>
+    {
+        .none
+    }
+
+    public func forgive(_ leased: [LeasedAnnouncement]) async throws {}
+
     public func deliver(
         _ leased: [LeasedAnnouncement], under catalog: Catalog, at now: Timestamp
     ) async throws -> [AnnouncedOutcome] {

@@ -55,6 +55,13 @@ extension InMemoryLedger: HeldPurchases {
         state.withLock { $0.leaseHolds(catalogVersion: catalogVersion, limit: limit) }
     }
 
+    /// Nobody dies in memory.
+    public func hasSuspect(catalogVersion: Int64) async throws -> Bool { false }
+
+    public func leaseSuspect(catalogVersion: Int64) async throws -> SuspectLease<LeasedHold, SetAsidePurchase> { .none }
+
+    public func clearSuspicion(of hold: LeasedHold) async throws {}
+
     public func keepHeld(_ holds: [(hold: LeasedHold, reason: Reason)], catalogVersion: Int64) async throws {
         state.withLock { state in
             for (hold, reason) in holds {

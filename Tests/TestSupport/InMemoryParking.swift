@@ -79,7 +79,7 @@ public final class InMemoryParking: ParkedSubmissions {
         state.withLock { Self.suspect(in: $0) != nil }
     }
 
-    public func leaseSuspect() async throws -> SuspectLease {
+    public func leaseSuspect() async throws -> SuspectLease<LeasedSubmission, SetAsideSubmission> {
         state.withLock { state in
             guard let id = Self.suspect(in: state), let row = state.rows[id] else { return .none }
             let deaths = row.deathsInIsolation + (row.isIsolated ? 1 : 0)

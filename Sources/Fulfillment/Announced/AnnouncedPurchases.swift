@@ -4,8 +4,15 @@ import Timestamps
 /// Where purchases wait that Apple told of and nobody submitted. Shared by all replicas; times are the database's. Every
 /// function throws where the database is out of reach; a lease ends by itself.
 public protocol AnnouncedPurchases: Sendable {
-    /// Leases up to `limit` of those that are due, oldest first, then of those that an older catalog left unclaimed.
+    /// Leases up to `limit` of those that are due, oldest first, then of those that an older catalog left unclaimed. None
+    /// that was leased three times without an end: those are suspects.
     func leaseDue(under catalog: Catalog, limit: Int) async throws -> [LeasedAnnouncement]
+
+    /// Leases the suspect that is due first, or sets it aside. To be called while no other is leased.
+    func leaseSuspect(under catalog: Catalog) async throws -> SuspectLease<LeasedAnnouncement, SetAsidePurchase>
+
+    /// Their delivery failed and the process lives: it is not counted against them. Their leases end by themselves.
+    func forgive(_ leased: [LeasedAnnouncement]) async throws
 
     /// Delivers them to whom they belong, or says why not, and makes that durable with its events in one SQL transaction.
     /// One whose lease is over, or that was claimed meanwhile, has no outcome.

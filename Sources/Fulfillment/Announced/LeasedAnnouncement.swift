@@ -91,6 +91,8 @@ public enum UnclaimedReason: String, Sendable, CaseIterable {
     case boughtBefore = "bought_before"
     /// What is kept of it cannot be read, or the database refuses its data.
     case unreadable
+    /// It killed its workers, again and again.
+    case crashed
 }
 
 extension LeasedAnnouncement {

@@ -2,8 +2,19 @@
 /// database is out of reach; a lease that is not released ends by itself.
 public protocol HeldPurchases: Sendable {
     /// Leases up to `limit` whose wait may end: released ones and such as are due for another try, oldest first, then
-    /// those decided by an older catalog than `catalogVersion`.
+    /// those decided by an older catalog than `catalogVersion`. None that was leased three times without a release: those
+    /// are suspects.
     func leaseDue(catalogVersion: Int64, limit: Int) async throws -> [LeasedHold]
+
+    /// Whether a suspect is due.
+    func hasSuspect(catalogVersion: Int64) async throws -> Bool
+
+    /// Leases the suspect that is due first, or sets it aside. To be called while no other is leased.
+    func leaseSuspect(catalogVersion: Int64) async throws -> SuspectLease<LeasedHold, SetAsidePurchase>
+
+    /// What was leased in isolation has been worked on long enough: a death of the process from now on is not counted
+    /// against it.
+    func clearSuspicion(of hold: LeasedHold) async throws
 
     /// They stay held under this catalog, for these reasons. Nothing happens to one whose lease is over.
     func keepHeld(_ holds: [(hold: LeasedHold, reason: Reason)], catalogVersion: Int64) async throws

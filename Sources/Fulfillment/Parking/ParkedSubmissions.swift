@@ -70,15 +70,6 @@ public struct LeasedSubmission: Sendable {
     }
 }
 
-/// What came of looking for a submission whose workers died, or may have.
-public enum SuspectLease: Sendable {
-    case none
-    /// To be tried while no other parked submission is leased.
-    case isolated(LeasedSubmission)
-    /// It killed its workers: it waits for an operator now. Nothing looks into it any more.
-    case setAside(SetAsideSubmission)
-}
-
 /// As it may be shown.
 public struct SetAsideSubmission: Sendable, Equatable {
     public let submissionID: String
@@ -118,7 +109,7 @@ public protocol ParkedSubmissions: Sendable {
     func hasSuspect() async throws -> Bool
 
     /// Leases the suspect that is due first, or sets it aside. To be called while no other is leased.
-    func leaseSuspect() async throws -> SuspectLease
+    func leaseSuspect() async throws -> SuspectLease<LeasedSubmission, SetAsideSubmission>
 
     /// What was leased in isolation has been worked on long enough: a death of the process from now on is not counted
     /// against it.

@@ -2,11 +2,11 @@ import Fulfillment
 import Identifiers
 import Postgres
 
-/// Purchases as `lease_due_announced_purchases` returns them.
+/// Purchases as `lease_due_announced_purchases` and `lease_suspect_announced_purchase` return them.
 struct LeasedAnnouncements: Sendable {
     var leased: [LeasedAnnouncement] = []
     /// What is kept of them cannot be read, which nothing mends.
-    var unreadable: [StoreTransactionID] = []
+    var unreadable: [(transaction: StoreTransactionID, lease: LeasedAnnouncement.Lease)] = []
 
     init(_ rows: PostgresRows) throws(PostgresError) {
         let columns = try Columns(rows)
@@ -14,8 +14,8 @@ struct LeasedAnnouncements: Sendable {
             guard let transaction = rows.text(row, columns.transaction) else { continue }
             if let one = LeasedAnnouncement(rows, row, columns) {
                 leased.append(one)
-            } else {
-                unreadable.append(Identifier(transaction))
+            } else if let lease = rows.timestampMicroseconds(row, columns.lease) {
+                unreadable.append((Identifier(transaction), lease))
             }
         }
     }

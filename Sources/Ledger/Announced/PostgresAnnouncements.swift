@@ -10,12 +10,16 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
     public static let leaseSeconds = 20.0
     /// For which what Apple signed is kept: so long its history tells it, too.
     private static let evidenceDays: Int32 = 180
-    /// Until one is tried again that met a row which no look had found.
+    /// Of workers, while they had one in isolation: then it is set aside.
+    static let deathsOfPoison: Int32 = 3
+    /// Until one is tried again that met a row which no look had found, or that fails for no reason that is known.
     private static let retrySeconds = 60.0
     /// Nothing is written to be due later than this.
     private static let farthestDueSeconds = 600.0
 
     private static let leasing = LedgerSQL.statement(PackageResources.lease_due_announced_purchases_sql)
+    private static let leasingSuspect = LedgerSQL.statement(PackageResources.lease_suspect_announced_purchase_sql)
+    private static let clearing = LedgerSQL.statement(PackageResources.clear_announced_suspicion_sql)
     private static let resetting = LedgerSQL.statement(PackageResources.reset_future_announced_purchases_sql)
     private static let forgetting = LedgerSQL.statement(PackageResources.forget_announced_evidence_sql)
     private static let puttingOff = LedgerSQL.statement(PackageResources.put_off_announced_purchases_sql)
@@ -23,32 +27,90 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
     private let pool: PostgresPool
     private let waitSeconds: Double
     private let leaseSeconds: Double
+    private let observer: LedgerObserver
 
     /// - Parameter waitSeconds: how long one waits for its submission.
     public init(
-        pool: PostgresPool, waitSeconds: Double, leaseSeconds: Double = PostgresAnnouncements.leaseSeconds
+        pool: PostgresPool, waitSeconds: Double, leaseSeconds: Double = PostgresAnnouncements.leaseSeconds,
+        observer: LedgerObserver = LedgerObserver()
     ) {
         self.pool = pool
         self.waitSeconds = waitSeconds
         self.leaseSeconds = leaseSeconds
+        self.observer = observer
     }
 
     public func leaseDue(under catalog: Catalog, limit: Int) async throws -> [LeasedAnnouncement] {
         try await pool.run { [leaseSeconds, waitSeconds] session in
-            try session.transaction { session in
-                // Every time, and not from memory: a database that was put back has lost it.
-                try MissedPurchaseGrants.keep(
-                    catalog.appsGrantingMissedPurchases, since: catalog.version, in: session)
-                try DueTimes.mend(Self.resetting, farthestSeconds: Self.farthestDueSeconds, in: session)
-                let rows = try session.execute(
-                    Self.leasing,
-                    [.int8(Int64(limit)), .float8(leaseSeconds), .int8(catalog.version), .float8(waitSeconds)])
-                let found = try LeasedAnnouncements(rows)
-                try UpdateAnnounced.run(
-                    found.unreadable.map { UpdateAnnounced.Row(transaction: $0, unclaimed: .unreadable) },
-                    catalogVersion: catalog.version, in: session)
-                return found.leased.sorted { StorePurchase.isBefore($0.purchase.purchase, $1.purchase.purchase) }
-            }
+            // Every time, and not from memory: a database that was put back has lost it.
+            try MissedPurchaseGrants.keep(
+                catalog.appsGrantingMissedPurchases, since: catalog.version, in: session)
+            try DueTimes.mend(Self.resetting, farthestSeconds: Self.farthestDueSeconds, in: session)
+            // Committed before anyone looks into them: a take that kills counts.
+            let rows = try session.execute(
+                Self.leasing,
+                [.int8(Int64(limit)), .float8(leaseSeconds), .int8(catalog.version), .float8(waitSeconds)])
+            return try Self.leased(rows, under: catalog, in: session)
+                .sorted { StorePurchase.isBefore($0.purchase.purchase, $1.purchase.purchase) }
+        }
+    }
+
+    public func leaseSuspect(
+        under catalog: Catalog
+    ) async throws -> SuspectLease<LeasedAnnouncement, SetAsidePurchase> {
+        try await pool.run { [leaseSeconds, waitSeconds] session in
+            // Committed before anyone looks into it, too.
+            let rows = try session.execute(
+                Self.leasingSuspect,
+                [
+                    .float8(leaseSeconds), .int4(Self.deathsOfPoison), .int8(catalog.version), .float8(waitSeconds),
+                ])
+            if let setAside = try SetAsidePurchase(rows, deaths: "deaths") { return .setAside(setAside) }
+            return try Self.leased(rows, under: catalog, in: session).first.map { .isolated($0) } ?? .none
+        }
+    }
+
+    public func forgive(_ leased: [LeasedAnnouncement]) async throws {
+        let sorted = leased.sorted { $0.purchase.purchase.transactionID < $1.purchase.purchase.transactionID }
+        try await pool.run { session in
+            _ = try session.execute(
+                Self.clearing,
+                [
+                    .identifiers(sorted.lazy.map(\.purchase.purchase.transactionID)),
+                    .timestamptzArray(unixMicroseconds: sorted.map(\.lease)),
+                ])
+        }
+    }
+
+    /// Those that cannot be read are left unclaimed.
+    private static func leased(
+        _ rows: PostgresRows, under catalog: Catalog, in session: PostgresSession
+    ) throws -> [LeasedAnnouncement] {
+        let found = try LeasedAnnouncements(rows)
+        try leaveUnreadable(found.unreadable, under: catalog, in: session)
+        return found.leased
+    }
+
+    /// Returns those that are still leased and open: the others were claimed meanwhile.
+    @discardableResult
+    private static func leaveUnreadable(
+        _ unreadable: [(transaction: StoreTransactionID, lease: LeasedAnnouncement.Lease)], under catalog: Catalog,
+        in session: PostgresSession
+    ) throws -> Set<StoreTransactionID> {
+        guard !unreadable.isEmpty else { return [] }
+        return try session.transaction { session in
+            let rows = try session.execute(
+                AnnouncedDelivery.locking,
+                [
+                    .identifiers(unreadable.lazy.map(\.transaction)),
+                    .timestamptzArray(unixMicroseconds: unreadable.map(\.lease)),
+                ])
+            let transaction = try rows.column("transaction_id")
+            let open = Set((0..<rows.count).compactMap { rows.text($0, transaction).map { StoreTransactionID($0) } })
+            try UpdateAnnounced.run(
+                open.map { UpdateAnnounced.Row(transaction: $0, unclaimed: .unreadable) },
+                catalogVersion: catalog.version, in: session)
+            return open
         }
     }
 
@@ -73,21 +135,42 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
         do {
             return try await pool.run { try delivery.run(in: $0) }
         } catch {
-            // One whose data the database refuses, or that meets an unknown grant, holds up no other.
-            guard error is DecisionBatchWrite.Undone || PostgresError(caught: error).kind == .data else { throw error }
+            // One whose data the database refuses, that meets an unknown grant or that fails by itself holds up no other.
+            guard Self.mayBeOfOne(error) else { throw error }
             if leased.count == 1 { return try await setAside(leased[0], for: error, under: catalog) }
         }
         var outcomes: [AnnouncedOutcome] = []
-        for one in leased { outcomes += try await deliver([one], under: catalog, at: now) }
+        var failure: (any Error)?
+        for one in leased {
+            do {
+                outcomes += try await deliver([one], under: catalog, at: now)
+            } catch {
+                guard Self.mayBeOfOne(error) else { throw error }
+                observer.trouble(.failed(PostgresError(caught: error)))
+                failure = error
+            }
+        }
+        // What fails for all of them is no single one's doing.
+        if outcomes.isEmpty, let failure { throw failure }
         return outcomes
     }
 
-    /// Nothing where its lease is over, or where it was claimed meanwhile.
+    private static func mayBeOfOne(_ error: any Error) -> Bool {
+        if error is DecisionBatchWrite.Undone { return true }
+        switch PostgresError(caught: error).kind {
+        case .data, .other: return true
+        case .connection, .commitOutcomeUnknown, .retriable: return false
+        }
+    }
+
+    /// Nothing where its lease is over, or where it was claimed meanwhile. What fails for no reason that is known is put
+    /// off, and its error is thrown on.
     func setAside(
         _ one: LeasedAnnouncement, for error: any Error, under catalog: Catalog
     ) async throws -> [AnnouncedOutcome] {
         let transaction = one.purchase.purchase.transactionID
-        if error is DecisionBatchWrite.Undone {
+        let isUndone = error is DecisionBatchWrite.Undone
+        if isUndone || PostgresError(caught: error).kind == .other {
             try await pool.run { session in
                 _ = try session.execute(
                     Self.puttingOff,
@@ -96,20 +179,31 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
                         .float8(Self.retrySeconds),
                     ])
             }
+            if !isUndone { throw error }
             return []
         }
-        return try await pool.run { session in
-            try session.transaction { session in
-                let open = try session.execute(
-                    AnnouncedDelivery.locking,
-                    [.identifiers([transaction]), .timestamptzArray(unixMicroseconds: [one.lease])])
-                guard open.count == 1 else { return [] }
-                try UpdateAnnounced.run(
-                    [UpdateAnnounced.Row(transaction: transaction, unclaimed: .unreadable)],
-                    catalogVersion: catalog.version, in: session)
-                return [AnnouncedOutcome(of: one.purchase, .unclaimed, reason: UnclaimedReason.unreadable.rawValue)]
-            }
+        let left = try await pool.run { session in
+            try Self.leaveUnreadable([(transaction, one.lease)], under: catalog, in: session)
         }
+        return left.map { _ in
+            AnnouncedOutcome(of: one.purchase, .unclaimed, reason: UnclaimedReason.unreadable.rawValue)
+        }
+    }
+}
+
+extension SetAsidePurchase {
+    /// What a `lease_suspect_…` statement returns; nil where it leased one, or found none.
+    init?(_ rows: PostgresRows, deaths: StaticString) throws(PostgresError) {
+        let (isIsolated, transaction) = (try rows.column("is_alone"), try rows.column("transaction_id"))
+        let (bundle, died) = (try rows.column("bundle_id"), try rows.column(deaths))
+        let source = try rows.column("source")
+        guard rows.count > 0, rows.bool(0, isIsolated) == false else { return nil }
+        self.init(
+            transactionID: Identifier(rows.text(0, transaction) ?? ""),
+            bundleID: Identifier(rows.text(0, bundle) ?? ""),
+            // A newer replica may know of further ones.
+            source: rows.text(0, source).flatMap(PurchaseSource.init(rawValue:)) ?? .submission,
+            deaths: Int(rows.int4(0, died) ?? 0))
     }
 }
 

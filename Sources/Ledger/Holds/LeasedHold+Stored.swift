@@ -2,11 +2,11 @@ import Fulfillment
 import Identifiers
 import Postgres
 
-/// Holds as `lease_due_holds` and `list_holds_page` return them.
+/// Holds as `lease_due_holds`, `lease_suspect_hold` and `list_holds_page` return them.
 struct LeasedHolds: Sendable {
     var leased: [LeasedHold] = []
     /// Their submission cannot be read, which nothing mends.
-    var unreadable: [StoreTransactionID] = []
+    var unreadable: [(transaction: StoreTransactionID, lease: LeasedHold.Lease)] = []
 
     init(_ rows: PostgresRows) throws(PostgresError) {
         let columns = try LeasedHoldColumns(rows)
@@ -16,8 +16,8 @@ struct LeasedHolds: Sendable {
             }
             if let hold = LeasedHold(transaction, rows, row, columns) {
                 leased.append(hold)
-            } else {
-                unreadable.append(transaction)
+            } else if let lease = rows.timestampMicroseconds(row, columns.lease) {
+                unreadable.append((transaction, lease))
             }
         }
     }

@@ -7,8 +7,13 @@ import Postgres
 public struct PostgresHolds: HeldPurchases {
     /// How long a worker has for one try, by PostgreSQL's clock: longer than Apple may take in two environments.
     public static let leaseSeconds = 60.0
+    /// Of workers, while they had one in isolation: then it is set aside.
+    static let deathsOfPoison: Int32 = 3
 
     private static let leasing = LedgerSQL.statement(PackageResources.lease_due_holds_sql)
+    private static let findingSuspect = LedgerSQL.statement(PackageResources.find_hold_suspect_sql)
+    private static let leasingSuspect = LedgerSQL.statement(PackageResources.lease_suspect_hold_sql)
+    private static let clearing = LedgerSQL.statement(PackageResources.clear_hold_suspicion_sql)
     private static let resetting = LedgerSQL.statement(PackageResources.reset_future_holds_sql)
     private static let rescheduling = LedgerSQL.statement(PackageResources.reschedule_hold_sql)
     private static let endingLease = LedgerSQL.statement(PackageResources.end_hold_lease_sql)
@@ -28,15 +33,42 @@ public struct PostgresHolds: HeldPurchases {
 
     public func leaseDue(catalogVersion: Int64, limit: Int) async throws -> [LeasedHold] {
         try await pool.run { [leaseSeconds, farthestSeconds] session in
-            try session.transaction { session in
-                try DueTimes.mend(Self.resetting, farthestSeconds: farthestSeconds, in: session)
-                let rows = try session.execute(
-                    Self.leasing, [.int8(Int64(limit)), .float8(leaseSeconds), .int8(catalogVersion)])
-                let found = try LeasedHolds(rows)
-                try UpdateHolds.setAside(found.unreadable, catalogVersion: catalogVersion, in: session)
-                return found.leased
-            }
+            try DueTimes.mend(Self.resetting, farthestSeconds: farthestSeconds, in: session)
+            // Committed before anyone looks into them: a take that kills counts.
+            let rows = try session.execute(
+                Self.leasing, [.int8(Int64(limit)), .float8(leaseSeconds), .int8(catalogVersion)])
+            return try Self.leased(rows, catalogVersion, in: session)
         }
+    }
+
+    public func hasSuspect(catalogVersion: Int64) async throws -> Bool {
+        try await pool.run { session in
+            let rows = try session.execute(Self.findingSuspect, [.int8(catalogVersion)])
+            return rows.bool(0, try rows.column("is_due")) ?? false
+        }
+    }
+
+    public func leaseSuspect(catalogVersion: Int64) async throws -> SuspectLease<LeasedHold, SetAsidePurchase> {
+        try await pool.run { [leaseSeconds] session in
+            // Committed before anyone looks into it, too.
+            let rows = try session.execute(
+                Self.leasingSuspect, [.float8(leaseSeconds), .int4(Self.deathsOfPoison), .int8(catalogVersion)])
+            if let setAside = try SetAsidePurchase(rows, deaths: "deaths_alone") { return .setAside(setAside) }
+            return try Self.leased(rows, catalogVersion, in: session).first.map { .isolated($0) } ?? .none
+        }
+    }
+
+    public func clearSuspicion(of hold: LeasedHold) async throws {
+        try await pool.change(.text(hold.transactionID.text), leasedAs: hold.lease, by: Self.clearing)
+    }
+
+    /// Those that cannot be read are set aside.
+    private static func leased(
+        _ rows: PostgresRows, _ catalogVersion: Int64, in session: PostgresSession
+    ) throws -> [LeasedHold] {
+        let found = try LeasedHolds(rows)
+        try UpdateHolds.setAside(found.unreadable, catalogVersion: catalogVersion, in: session)
+        return found.leased
     }
 
     public func keepHeld(_ holds: [(hold: LeasedHold, reason: Reason)], catalogVersion: Int64) async throws {

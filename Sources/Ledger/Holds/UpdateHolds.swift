@@ -30,12 +30,18 @@ enum UpdateHolds {
             ])
     }
 
-    /// Those that cannot be read: only an operator's refusal would end them, and that cannot be told either.
+    /// Those that cannot be read, where they are leased still: only an operator's refusal would end them, and that cannot be told either.
     static func setAside(
-        _ transactions: [StoreTransactionID], catalogVersion: Int64, in session: PostgresSession
+        _ holds: [(transaction: StoreTransactionID, lease: LeasedHold.Lease)], catalogVersion: Int64,
+        in session: PostgresSession
     ) throws {
-        guard !transactions.isEmpty else { return }
+        guard !holds.isEmpty else { return }
+        let sorted = holds.sorted { $0.transaction < $1.transaction }
         try session.execute(
-            settingAside, [.identifiers(transactions.sorted()), .text(unreadable), .int8(catalogVersion)])
+            settingAside,
+            [
+                .identifiers(sorted.lazy.map(\.transaction)), .timestamptzArray(unixMicroseconds: sorted.map(\.lease)),
+                .text(unreadable), .int8(catalogVersion),
+            ])
     }
 }

@@ -26,7 +26,9 @@ enum LeaseParked {
         return try leased(rows, in: session).leased
     }
 
-    static func suspect(deaths: Int, leaseSeconds: Double, in session: PostgresSession) throws -> SuspectLease {
+    static func suspect(deaths: Int, leaseSeconds: Double, in session: PostgresSession) throws
+        -> SuspectLease<LeasedSubmission, SetAsideSubmission>
+    {
         let rows = try session.execute(suspect, [.float8(leaseSeconds), .int4(Int32(clamping: deaths))])
         let (isIsolated, submission) = (try rows.column("is_alone"), try rows.column("submission_id"))
         let (bundle, died) = (try rows.column("bundle_id"), try rows.column("deaths_alone"))

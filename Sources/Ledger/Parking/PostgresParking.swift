@@ -93,7 +93,7 @@ public final class PostgresParking: ParkedSubmissions {
         }
     }
 
-    public func leaseSuspect() async throws -> SuspectLease {
+    public func leaseSuspect() async throws -> SuspectLease<LeasedSubmission, SetAsideSubmission> {
         try await pool.run { [leaseSeconds] in
             try LeaseParked.suspect(deaths: Self.deathsOfPoison, leaseSeconds: leaseSeconds, in: $0)
         }

@@ -89,6 +89,9 @@ extension LedgerRehearsal {
             "end holds",
             [
                 PackageResources.lease_due_holds_sql,
+                PackageResources.find_hold_suspect_sql,
+                PackageResources.lease_suspect_hold_sql,
+                PackageResources.clear_hold_suspicion_sql,
                 PackageResources.reset_future_holds_sql,
                 PackageResources.update_kept_holds_sql,
                 PackageResources.update_unreadable_holds_sql,
@@ -162,6 +165,8 @@ extension LedgerRehearsal {
                 PackageResources.insert_announced_purchases_sql,
                 PackageResources.insert_missed_purchase_grants_sql,
                 PackageResources.lease_due_announced_purchases_sql,
+                PackageResources.lease_suspect_announced_purchase_sql,
+                PackageResources.clear_announced_suspicion_sql,
                 PackageResources.reset_future_announced_purchases_sql,
                 PackageResources.lock_announced_purchases_sql,
                 PackageResources.find_announced_owners_sql,

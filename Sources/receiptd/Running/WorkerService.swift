@@ -134,7 +134,8 @@ struct WorkerService: Service {
                 subscriptions: PostgresSubscriptions(pool: pool),
                 checkpoints: PostgresCheckpoints(pool: pool, group: settings.kafka.groupID),
                 announced: PostgresAnnouncements(
-                    pool: pool, waitSeconds: settings.announcements.missedPurchaseSeconds),
+                    pool: pool, waitSeconds: settings.announcements.missedPurchaseSeconds,
+                    observer: .reporting(to: metrics, health, logger)),
                 finishes: PostgresFinishes(pool: pool), refundRequests: PostgresRefundRequests(pool: pool)),
             notifications: NotificationSource(
                 topic: settings.kafka.notificationsTopic,

@@ -1,15 +1,21 @@
 import Fulfillment
+import Identifiers
 import Synchronization
 
 extension ParkingBench {
     /// Settles as the ledger would on empty tables, and remembers what it was told.
     final class Holds: HeldPurchases {
+        typealias Suspect = SuspectLease<LeasedHold, SetAsidePurchase>
+
         struct Content {
             var due: [LeasedHold] = []
             var kept: [Reason] = []
             var putBack: [Double] = []
             var released = 0
             var settled: [HoldDecision.Settled] = []
+            /// What comes of looking for suspects, the first next.
+            var suspects: [Suspect] = []
+            var forgiven: [StoreTransactionID] = []
         }
 
         private let state = Mutex(Content())
@@ -21,6 +27,18 @@ extension ParkingBench {
                 defer { state.due = [] }
                 return state.due
             }
+        }
+
+        func addSuspects(_ suspects: Suspect...) { state.withLock { $0.suspects += suspects } }
+
+        func hasSuspect(catalogVersion: Int64) async throws -> Bool { state.withLock { !$0.suspects.isEmpty } }
+
+        func leaseSuspect(catalogVersion: Int64) async throws -> Suspect {
+            state.withLock { $0.suspects.isEmpty ? .none : $0.suspects.removeFirst() }
+        }
+
+        func clearSuspicion(of hold: LeasedHold) async throws {
+            state.withLock { $0.forgiven.append(hold.transactionID) }
         }
 
         func keepHeld(_ holds: [(hold: LeasedHold, reason: Reason)], catalogVersion: Int64) async throws {

@@ -208,6 +208,8 @@ extension ParkingBench {
             let history: WaitingHistory
         }
 
+        typealias Suspect = SuspectLease<LeasedSubmission, SetAsideSubmission>
+
         struct Content {
             var parked: [ParkingSubmission] = []
             var due: [LeasedSubmission] = []
@@ -218,7 +220,7 @@ extension ParkingBench {
             var wokenReasons: [[ParkingReason]] = []
             var limits: [Int] = []
             /// What comes of looking for suspects, the first next.
-            var suspects: [SuspectLease] = []
+            var suspects: [Suspect] = []
             var forgiven: [Int64] = []
             var refusesPutBack = false
             /// The player has as many parked as one may have.
@@ -228,7 +230,7 @@ extension ParkingBench {
         private let state = Mutex(Content())
         var content: Content { state.withLock { $0 } }
         func add(_ leased: LeasedSubmission...) { state.withLock { $0.due += leased } }
-        func addSuspects(_ suspects: SuspectLease...) { state.withLock { $0.suspects += suspects } }
+        func addSuspects(_ suspects: Suspect...) { state.withLock { $0.suspects += suspects } }
         func fill() { state.withLock { $0.isFull = true } }
         func refusePutBack() { state.withLock { $0.refusesPutBack = true } }
 
@@ -260,7 +262,7 @@ extension ParkingBench {
 
         func hasSuspect() async throws -> Bool { state.withLock { !$0.suspects.isEmpty } }
 
-        func leaseSuspect() async throws -> SuspectLease {
+        func leaseSuspect() async throws -> Suspect {
             state.withLock { $0.suspects.isEmpty ? .none : $0.suspects.removeFirst() }
         }
 

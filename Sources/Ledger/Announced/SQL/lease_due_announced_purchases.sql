@@ -1,10 +1,11 @@
--- Leases what is due, oldest first, then what an older catalog left unclaimed. $1 how many; $2 seconds; $3 the catalog in
--- force; $4 seconds that one waits for its submission
+-- Leases what is due, oldest first, then what an older catalog left unclaimed. $1 how many; $2 seconds, and as many more for
+-- each take without an end; $3 the catalog in force; $4 seconds that one waits for its submission
+-- What was taken three times without an end is left for lease_suspect_announced_purchase.
 -- A lease that ends later than any can was given while the clock was ahead: it is over.
 WITH due AS (
     SELECT transaction_id
     FROM announced_purchases
-    WHERE state = 'waiting' AND NOT awaits_submission AND due_at <= now()
+    WHERE state = 'waiting' AND NOT awaits_submission AND due_at <= now() AND takes < 3
         AND (leased_until IS NULL OR leased_until NOT BETWEEN now() AND now() + interval '10 minutes')
     ORDER BY due_at
     LIMIT $1
@@ -12,7 +13,7 @@ WITH due AS (
 ), patient AS (
     SELECT transaction_id
     FROM announced_purchases
-    WHERE state = 'waiting' AND awaits_submission AND due_at <= now() - make_interval(secs => $4)
+    WHERE state = 'waiting' AND awaits_submission AND due_at <= now() - make_interval(secs => $4) AND takes < 3
         AND (leased_until IS NULL OR leased_until NOT BETWEEN now() AND now() + interval '10 minutes')
     ORDER BY due_at
     LIMIT $1 - (SELECT count(*) FROM due)
@@ -20,14 +21,15 @@ WITH due AS (
 ), outdated AS (
     SELECT transaction_id
     FROM announced_purchases
-    WHERE state IN ('unclaimed', 'ignored') AND evidence IS NOT NULL AND catalog_version < $3
+    WHERE state IN ('unclaimed', 'ignored') AND evidence IS NOT NULL AND catalog_version < $3 AND takes < 3
+        AND reason IS DISTINCT FROM 'crashed'
         AND (leased_until IS NULL OR leased_until NOT BETWEEN now() AND now() + interval '10 minutes')
     ORDER BY catalog_version
     LIMIT $1 - (SELECT count(*) FROM due) - (SELECT count(*) FROM patient)
     FOR UPDATE SKIP LOCKED
 ), leased AS (
     UPDATE announced_purchases
-    SET leased_until = now() + make_interval(secs => $2)
+    SET leased_until = now() + make_interval(secs => $2 * (1 + least(takes, 5))), takes = takes + 1
     WHERE transaction_id = ANY (ARRAY(
         SELECT transaction_id FROM due
         UNION ALL SELECT transaction_id FROM patient

@@ -3,7 +3,7 @@
 UPDATE announced_purchases AS told
 SET state = decided.state, reason = decided.reason, player_id = decided.player_id,
     catalog_version = greatest(told.catalog_version, $5), due_at = NULL, awaits_submission = false,
-    leased_until = NULL, decided_at = now(),
+    leased_until = NULL, decided_at = now(), takes = 0, is_alone = false, deaths_alone = 0,
     times_held = told.times_held + CASE WHEN decided.state = 'held' THEN 1 ELSE 0 END,
     evidence = CASE WHEN decided.is_open THEN told.evidence END, token = CASE WHEN decided.is_open THEN told.token END
 FROM (

@@ -6,7 +6,8 @@ WITH claimed AS (
     -- What Apple told of by itself comes to nothing, unless another player owns its original by now.
     UPDATE announced_purchases
     SET state = 'refused', reason = 'player_erased', player_id = $2, due_at = NULL, leased_until = NULL,
-        awaits_submission = false, evidence = NULL, token = NULL, decided_at = now()
+        awaits_submission = false, evidence = NULL, token = NULL, decided_at = now(), takes = 0,
+        is_alone = false, deaths_alone = 0
     WHERE original_transaction_id = ANY ($5::text[]) AND state IN ('waiting', 'unclaimed', 'ignored')
         AND NOT EXISTS (
             SELECT FROM claims

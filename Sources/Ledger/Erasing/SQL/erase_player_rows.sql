@@ -26,7 +26,7 @@ WITH tokens AS (
 ), unheard AS (
     UPDATE announced_purchases
     SET player_id = CASE WHEN player_id = $1 THEN $2 ELSE player_id END, token = NULL, evidence = NULL, due_at = NULL,
-        leased_until = NULL, awaits_submission = false,
+        leased_until = NULL, awaits_submission = false, takes = 0, is_alone = false, deaths_alone = 0,
         state = CASE WHEN state IN ('waiting', 'unclaimed', 'ignored') THEN 'refused' ELSE state END,
         reason = CASE WHEN state IN ('waiting', 'unclaimed', 'ignored') THEN 'player_erased' ELSE reason END
     WHERE transaction_id = ANY (ARRAY(

@@ -1,2 +1,3 @@
 -- As if it had never been taken. $1 transaction; $2 its lease
-UPDATE holds SET leased_until = NULL WHERE transaction_id = $1 AND leased_until = $2;
+UPDATE holds SET leased_until = NULL, takes = greatest(0, takes - 1), is_alone = false
+WHERE transaction_id = $1 AND leased_until = $2;

@@ -1,23 +1,26 @@
--- Leases what is due, oldest first, then what an older catalog decided. $1 how many; $2 seconds; $3 the catalog in force
+-- Leases what is due, oldest first, then what an older catalog decided. $1 how many; $2 seconds, and as many more for each take
+-- without an end; $3 the catalog in force
+-- What was taken three times without an end is left for lease_suspect_hold, and what killed its workers for an operator.
 -- A lease that ends later than any can was given while the clock was ahead: it is over.
 WITH due AS (
     SELECT transaction_id
     FROM holds
-    WHERE due_at <= now() AND (leased_until IS NULL OR leased_until NOT BETWEEN now() AND now() + interval '10 minutes')
+    WHERE due_at <= now() AND takes < 3
+        AND (leased_until IS NULL OR leased_until NOT BETWEEN now() AND now() + interval '10 minutes')
     ORDER BY due_at
     LIMIT $1
     FOR UPDATE SKIP LOCKED
 ), outdated AS (
     SELECT transaction_id
     FROM holds
-    WHERE due_at IS NULL AND catalog_version < $3
+    WHERE due_at IS NULL AND catalog_version < $3 AND takes < 3 AND deaths_alone < 3
         AND (leased_until IS NULL OR leased_until NOT BETWEEN now() AND now() + interval '10 minutes')
     ORDER BY catalog_version
     LIMIT $1 - (SELECT count(*) FROM due)
     FOR UPDATE SKIP LOCKED
 ), leased AS (
     UPDATE holds
-    SET leased_until = now() + make_interval(secs => $2)
+    SET leased_until = now() + make_interval(secs => $2 * (1 + least(takes, 5))), takes = takes + 1
     WHERE transaction_id = ANY (ARRAY(SELECT transaction_id FROM due UNION ALL SELECT transaction_id FROM outdated))
     RETURNING *
 )

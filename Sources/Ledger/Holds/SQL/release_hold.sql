@@ -4,7 +4,7 @@ WITH wanted AS (
 ), released AS (
     UPDATE holds
     SET waived = array_append(array_remove(waived, reason), reason), released_at = now(), due_at = now(), tries = 0,
-        leased_until = NULL, note = NULL
+        leased_until = NULL, note = NULL, takes = 0, is_alone = false, deaths_alone = 0
     FROM wanted
     WHERE holds.transaction_id = wanted.transaction_id
     RETURNING holds.*

@@ -9,7 +9,7 @@ WITH page AS (
 ), released AS (
     UPDATE holds
     SET waived = array_append(array_remove(waived, reason), reason), released_at = now(), due_at = now(), tries = 0,
-        leased_until = NULL, note = NULL
+        leased_until = NULL, note = NULL, takes = 0, is_alone = false, deaths_alone = 0
     WHERE ctid = ANY (ARRAY(
         SELECT ctid
         FROM holds

@@ -3,6 +3,7 @@
 UPDATE announced_purchases
 SET state = CASE WHEN $2::text IS NULL THEN 'waiting' ELSE 'refused' END, reason = $2,
     player_id = CASE WHEN $2 IS NOT NULL THEN player_id END, due_at = CASE WHEN $2 IS NULL THEN now() END,
-    awaits_submission = false, leased_until = NULL, decided_at = CASE WHEN $2 IS NOT NULL THEN now() END
+    awaits_submission = false, leased_until = NULL, decided_at = CASE WHEN $2 IS NOT NULL THEN now() END,
+    takes = 0, is_alone = false, deaths_alone = 0
 WHERE transaction_id = $1 AND state IN ('held', 'claimed') AND evidence IS NOT NULL
     AND NOT EXISTS (SELECT FROM grants WHERE grants.transaction_id = $1);

@@ -2,6 +2,6 @@
 -- $5 the catalog that decided. A release is used up: another reason holds them, or nothing can be said.
 UPDATE holds
 SET reason = kept.reason, catalog_version = greatest(holds.catalog_version, $5), released_at = NULL, due_at = NULL,
-    tries = 0, leased_until = NULL, note = kept.note
+    tries = 0, leased_until = NULL, note = kept.note, takes = 0, is_alone = false, deaths_alone = 0
 FROM unnest($1::text[], $2::timestamptz[], $3::text[], $4::text[]) AS kept (transaction_id, lease, reason, note)
 WHERE holds.transaction_id = kept.transaction_id AND holds.leased_until = kept.lease;

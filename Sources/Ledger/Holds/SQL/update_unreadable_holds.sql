@@ -1,4 +1,6 @@
--- Nothing can be made of them. $1 transactions, sorted; $2 why; $3 the catalog in force
+-- Nothing can be made of them. $1 transactions, sorted; $2 their leases; $3 why; $4 the catalog in force
 UPDATE holds
-SET catalog_version = greatest(catalog_version, $3), released_at = NULL, due_at = NULL, leased_until = NULL, note = $2
-WHERE transaction_id = ANY ($1::text[]);
+SET catalog_version = greatest(catalog_version, $4), released_at = NULL, due_at = NULL, leased_until = NULL, note = $3,
+    takes = 0, is_alone = false, deaths_alone = 0
+FROM unnest($1::text[], $2::timestamptz[]) AS unreadable (transaction_id, lease)
+WHERE holds.transaction_id = unreadable.transaction_id AND holds.leased_until = unreadable.lease;

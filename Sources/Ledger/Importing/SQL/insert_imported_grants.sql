@@ -28,11 +28,11 @@ WITH entered AS (
     RETURNING original_transaction_id
 ), freed AS (
     UPDATE holds
-    SET due_at = now(), leased_until = NULL
+    SET due_at = now(), leased_until = NULL, is_alone = false
     WHERE transaction_id IN (
         SELECT transaction_id
         FROM holds
-        WHERE due_at IS NULL AND original_transaction_id IN (SELECT original_transaction_id FROM entered)
+        WHERE due_at IS NULL AND deaths_alone < 3 AND original_transaction_id IN (SELECT original_transaction_id FROM entered)
         ORDER BY transaction_id
         FOR UPDATE
     )

@@ -24,15 +24,15 @@ WITH granted AS (
     UPDATE announced_purchases
     SET state = CASE WHEN state = 'held' THEN state ELSE 'claimed' END,
         reason = CASE WHEN state = 'held' THEN reason END, due_at = NULL, awaits_submission = false, leased_until = NULL,
-        evidence = NULL, token = NULL, decided_at = now()
+        evidence = NULL, token = NULL, decided_at = now(), takes = 0, is_alone = false, deaths_alone = 0
     WHERE transaction_id = ANY ($1::text[])
         AND (state IN ('waiting', 'unclaimed', 'ignored') OR state IN ('claimed', 'held') AND evidence IS NOT NULL)
 ), following AS (
     UPDATE announced_purchases
     SET state = 'waiting', reason = NULL, due_at = now(), awaits_submission = false, leased_until = NULL,
-        decided_at = now()
+        decided_at = now(), takes = 0, is_alone = false, deaths_alone = 0
     WHERE (original_transaction_id = ANY ($2::text[]) OR previous_original_transaction_id = ANY ($2::text[]))
         AND transaction_id <> ALL ($1::text[]) AND is_renewal AND evidence IS NOT NULL
-        AND state IN ('waiting', 'unclaimed', 'ignored')
+        AND state IN ('waiting', 'unclaimed', 'ignored') AND reason IS DISTINCT FROM 'crashed'
 )
 SELECT transaction_id FROM granted;

@@ -16,7 +16,8 @@ WITH held AS (
     RETURNING transaction_id
 ), claimed AS (
     UPDATE announced_purchases
-    SET state = 'claimed', reason = NULL, player_id = new.player_id, due_at = NULL, leased_until = NULL, decided_at = now()
+    SET state = 'claimed', reason = NULL, player_id = new.player_id, due_at = NULL, leased_until = NULL, decided_at = now(),
+        takes = 0, is_alone = false, deaths_alone = 0
     FROM unnest($1::text[], $3::text[]) AS new (transaction_id, player_id)
     WHERE announced_purchases.transaction_id = new.transaction_id
         AND announced_purchases.transaction_id = ANY ($1::text[]) AND original_transaction_id = ANY ($2::text[])

@@ -4,7 +4,7 @@ WITH disputed AS (
     SELECT holds.transaction_id
     FROM unnest($1::text[], $2::text[]) AS sender (bundle_id, player_id)
     JOIN holds USING (bundle_id, player_id)
-    WHERE holds.reason = 'ownership_disputed' AND holds.due_at IS NULL
+    WHERE holds.reason = 'ownership_disputed' AND holds.due_at IS NULL AND holds.deaths_alone < 3
     FOR UPDATE OF holds SKIP LOCKED
 )
 UPDATE holds SET due_at = now() WHERE transaction_id IN (SELECT transaction_id FROM disputed);

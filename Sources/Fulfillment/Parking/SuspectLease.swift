@@ -1,0 +1,24 @@
+/// What came of looking for one whose workers died, or may have.
+public enum SuspectLease<Leased: Sendable, SetAside: Sendable>: Sendable {
+    case none
+    /// To be tried while no other of its kind is leased.
+    case isolated(Leased)
+    /// It killed its workers: it waits for an operator now. Nothing looks into it any more.
+    case setAside(SetAside)
+}
+
+/// A held or an announced purchase, as it may be shown.
+public struct SetAsidePurchase: Sendable, Equatable {
+    public let transactionID: StoreTransactionID
+    public let bundleID: BundleID
+    public let source: PurchaseSource
+    /// Of workers, while only it was leased.
+    public let deaths: Int
+
+    public init(transactionID: StoreTransactionID, bundleID: BundleID, source: PurchaseSource, deaths: Int) {
+        self.transactionID = transactionID
+        self.bundleID = bundleID
+        self.source = source
+        self.deaths = deaths
+    }
+}
