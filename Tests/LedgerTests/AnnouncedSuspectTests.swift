@@ -119,6 +119,30 @@ struct AnnouncedSuspectTests {
         }
     }
 
+    @Test("an operator's retry has it delivered, without suspicion")
+    func retry() async throws {
+        try await with { subject, database in
+            try await enter(1001...1003, in: subject)
+            try await database.run(
+                """
+                UPDATE announced_purchases
+                SET state = 'unclaimed', due_at = NULL, awaits_submission = false,
+                    catalog_version = 1, reason = CASE transaction_id WHEN '1003' THEN 'unknown_player' ELSE 'crashed' END
+                """)
+            let store = UnclaimedAdministration(pool: database.pool)
+            let crashed = UnclaimedFilter(reason: .crashed)
+            #expect(try await store.count(crashed) == 2)
+            #expect(try await store.count(UnclaimedFilter(transactionID: "1002")) == 1)
+            #expect(try await store.retry(UnclaimedFilter(transactionID: "1004"), limit: 10) == 0)
+            #expect(try await store.retry(crashed, limit: 1) == 1)
+            #expect(try await lease(subject) == ["1001"])
+            #expect(try await database.number("SELECT sum(takes) FROM announced_purchases") == 1)
+            #expect(try await store.retry(UnclaimedFilter(transactionID: "1002"), limit: 1) == 1)
+            #expect(try await subject.deliver() == ["granted"])
+            #expect(try await store.retry(crashed, limit: 10) == 0)
+        }
+    }
+
     @Test("a delivery that fails while its worker lives accuses nobody, and an end forgets deaths")
     func innocent() async throws {
         try await with { subject, database in

@@ -70,6 +70,7 @@ struct StatementTests {
         "count_holds": "receiptd holds", "list_holds": "receiptd holds list",
         "list_holds_page": "receiptd holds reject",
         "release_hold": "receiptd holds release", "release_holds_page": "receiptd holds release",
+        "retry_unclaimed_purchases": "receiptd unclaimed retry",
         "count_parked": "receiptd parked", "list_parked": "receiptd parked list",
         "find_parked": "receiptd parked retry", "find_parked_by_submission": "receiptd parked retry",
         "retry_parked": "receiptd parked retry", "retry_parked_page": "receiptd parked retry",

@@ -6,10 +6,13 @@ import Timestamps
 public struct UnclaimedFilter: Sendable, Equatable {
     public var bundleID: String?
     public var reason: UnclaimedReason?
+    /// `list` does not look at it.
+    public var transactionID: String?
 
-    public init(bundleID: String? = nil, reason: UnclaimedReason? = nil) {
+    public init(bundleID: String? = nil, reason: UnclaimedReason? = nil, transactionID: String? = nil) {
         self.bundleID = bundleID
         self.reason = reason
+        self.transactionID = transactionID
     }
 
     fileprivate var parameters: [PostgresParameter] { [.text(bundleID), .text(reason?.rawValue)] }
@@ -39,6 +42,9 @@ public struct UnclaimedSummary: Sendable, Equatable {
 public struct UnclaimedAdministration: Sendable {
     private static let counting = LedgerSQL.statement(PackageResources.count_unclaimed_sql)
     private static let listing = LedgerSQL.statement(PackageResources.list_unclaimed_sql)
+    private static let retrying = LedgerSQL.statement(PackageResources.retry_unclaimed_purchases_sql)
+    /// Made due by one statement.
+    private static let retriedAtATime = 1_000
 
     private let pool: PostgresPool
 
@@ -47,7 +53,26 @@ public struct UnclaimedAdministration: Sendable {
     }
 
     public func count(_ filter: UnclaimedFilter) async throws -> Int {
-        try await pool.count("unclaimed", of: Self.counting, filter.parameters)
+        try await pool.count("unclaimed", of: Self.counting, filter.parameters + [.text(filter.transactionID)])
+    }
+
+    /// Has workers look at them again, also at what killed some, but for those of which nothing is kept any more or that
+    /// somebody decides now. Returns how many. Where it fails on the way, those before are due, and the same again does the
+    /// rest.
+    /// - Parameter limit: of how many, the oldest first.
+    public func retry(_ filter: UnclaimedFilter, limit: Int) async throws -> Int {
+        var retried = 0
+        while retried < limit {
+            let count = min(limit - retried, Self.retriedAtATime)
+            let due = try await pool.run { session in
+                try session.execute(
+                    Self.retrying, filter.parameters + [.text(filter.transactionID), .int8(Int64(count))]
+                ).affectedRows
+            }
+            retried += due
+            if due < count { break }
+        }
+        return retried
     }
 
     /// Oldest first.

@@ -9,7 +9,7 @@ import ReceiptdConfiguration
 struct UnclaimedCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "unclaimed", abstract: "Purchases that Apple told of and that belong to no known player.",
-        subcommands: [List.self])
+        subcommands: [List.self, Retry.self])
 
     struct List: DatabaseCommand {
         static let configuration = CommandConfiguration(
@@ -35,6 +35,40 @@ struct UnclaimedCommand: CommandGroup {
                 json
                     ? UnclaimedTable.json(shown, total: total)
                     : UnclaimedTable.text(shown, total: total, width: Terminal.outputWidth))
+        }
+    }
+
+    struct Retry: DatabaseCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "retry", abstract: "Has a worker look at them again, also at what killed some.")
+
+        @Argument(help: "A transaction id, as `unclaimed list` shows it.") var transactionID: String?
+        @Flag(help: "All that are unclaimed, or all that --bundle and --reason leave.") var all = false
+        @Option(help: "With --all: only this app's.") var bundle: String?
+        @Option(help: "With --all: only those that are unclaimed for this reason.") var reason: UnclaimedReason?
+        @Option(help: "With --all: at most so many.") var limit: Int?
+        @OptionGroup var operation: OperatorOptions
+        @OptionGroup var options: SettingsOptions
+
+        func validate() throws {
+            guard (transactionID != nil) != all else { throw ValidationError("Name a transaction id, or say --all.") }
+            guard all || (bundle == nil && reason == nil && limit == nil) else {
+                throw ValidationError("--bundle, --reason and --limit go with --all.")
+            }
+            try RowLimit.validate(limit)
+        }
+
+        func run(_ settings: Settings, in pool: PostgresPool) async throws {
+            let filter = UnclaimedFilter(bundleID: bundle, reason: reason, transactionID: transactionID)
+            let store = UnclaimedAdministration(pool: pool)
+            let found = try await store.count(filter)
+            if found == 0, let transactionID {
+                throw CommandFailure("\(ShownText.quoted(transactionID)) is not unclaimed", code: 1)
+            }
+            // Those that were found: one may be unclaimed again before the last is due.
+            let count = min(found, limit ?? found)
+            if operation.dryRun { return print("\(count) would be due now; nothing was done") }
+            print("\(try await store.retry(filter, limit: count)) are due now")
         }
     }
 }
