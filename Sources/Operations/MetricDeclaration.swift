@@ -101,6 +101,9 @@ extension MetricDeclaration {
         "receiptd_announced_total",
         help: "Purchases that Apple told of and nobody submitted, by what told of them and what came of them.",
         labels: ["source", "outcome", "reason"])
+    static let crashedPurchases = Self(
+        "receiptd_crashed_purchases_total",
+        help: "Held and announced purchases that killed their workers and were set aside.", labels: ["kind"])
     static let unclaimed = Self(
         "receiptd_unclaimed", help: "Purchases that Apple told of and that belong to no known player: the fleet's.")
     static let isolating = Self(

@@ -58,6 +58,8 @@ public struct ReceiptdMetrics: Sendable {
     public let notifications: CounterFamily
     /// `source`, `outcome`, `reason`.
     public let announced: CounterFamily
+    /// `kind`: `held` or `announced`.
+    public let crashedPurchases: CounterFamily
     public let unclaimed: Gauge
     /// 0 or 1.
     public let isolating: Gauge
@@ -129,6 +131,7 @@ public struct ReceiptdMetrics: Sendable {
         offsetResets = registry.counter(.offsetResets).with()
         notifications = registry.counter(.notifications)
         announced = registry.counter(.announced)
+        crashedPurchases = registry.counter(.crashedPurchases)
         unclaimed = registry.gauge(.unclaimed).with()
         isolating = registry.gauge(.isolating).with()
         subscriptions = registry.gauge(.subscriptions)
@@ -165,6 +168,7 @@ public struct ReceiptdMetrics: Sendable {
         for signal in RiskSignal.allCases { _ = riskSignals.with(signal.rawValue) }
         for reason in DeadLetter.Reason.allCases { _ = deadLetters.with(reason.rawValue) }
         _ = parkings.with(ParkingReason.crashed.rawValue)
+        for kind in ["held", "announced"] { _ = crashedPurchases.with(kind) }
         for part in FailingPart.allCases {
             _ = failures.with(part.rawValue)
             _ = failing.with(part.rawValue)

@@ -70,7 +70,19 @@ enum CrashPoint: String, CaseIterable {
         #endif
     }
 
+    /// Dies of the held or announced purchase that `RECEIPTD_CRASH_ON_TRANSACTION=<transaction_id>` names, as of a bug that
+    /// it brings out.
+    @inline(__always)
+    static func judging(_ transaction: StoreTransactionID) {
+        #if DEBUG
+            guard let poisonousTransaction, transaction.text == poisonousTransaction else { return }
+            kill(getpid(), SIGKILL)
+            while true { pause() }
+        #endif
+    }
+
     #if DEBUG
+        private static let poisonousTransaction = ProcessInfo.processInfo.environment["RECEIPTD_CRASH_ON_TRANSACTION"]
         private static let poisonousText = ProcessInfo.processInfo.environment["RECEIPTD_CRASH_ON_NOTIFICATION"]
         private static let poison = ProcessInfo.processInfo.environment["RECEIPTD_CRASH_ON_SUBMISSION"]
         private static let armed = ArmedCrash(ProcessInfo.processInfo.environment["RECEIPTD_CRASH_AFTER"])

@@ -114,7 +114,8 @@ public struct Pipeline: Sendable {
         let parked = LeaseLoop(
             ParkedSource(worker: worker, failures: health.failures, logger: logger), worker: worker, health: health)
         parked.start { await supervise(.parkedLoop, $0) }
-        let held = LeaseLoop(HeldSource(worker: worker), worker: worker, health: health)
+        let held = LeaseLoop(
+            HeldSource(worker: worker, failures: health.failures, logger: logger), worker: worker, health: health)
         held.start { await supervise(.heldLoop, $0) }
         for (part, loop) in dueWork { loop.start { await supervise(part, $0) } }
         let announced = Task {

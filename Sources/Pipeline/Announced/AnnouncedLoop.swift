@@ -4,6 +4,9 @@ import Logging
 import Operations
 
 /// Delivers purchases that Apple told of and nobody submitted. It asks nobody: the database is all it needs.
+///
+/// Behind each batch it delivers one that may have killed its workers, by itself. What is counted against it is in its row
+/// before anyone looks into it.
 struct AnnouncedLoop: Sendable {
     let worker: SubmissionWorker
     let announced: any AnnouncedPurchases
@@ -29,19 +32,65 @@ struct AnnouncedLoop: Sendable {
         health.retire(.announcedLoop)
         do {
             let leased = try await announced.leaseDue(under: catalog, limit: PipelineLimits.announcedBatch)
-            if !leased.isEmpty {
-                let outcomes = try await announced.deliver(leased, under: catalog, at: WallClock.now)
-                CrashPoint.delivered.reached()
-                try await tell(outcomes)
-            }
+            try await deliver(leased, under: catalog)
+            let hadSuspect = try await deliverSuspect(under: catalog)
             health.failures.recovered(.announced)
-            return leased.count == PipelineLimits.announcedBatch
+            return leased.count == PipelineLimits.announcedBatch || hadSuspect
         } catch is Abandoned {
             return false
         } catch {
             health.failures.report(error, of: .announced)
             return false
         }
+    }
+
+    private func deliver(_ leased: [LeasedAnnouncement], under catalog: Catalog) async throws {
+        guard !leased.isEmpty else { return }
+        let outcomes: [AnnouncedOutcome]
+        do {
+            for one in leased { CrashPoint.judging(one.purchase.purchase.transactionID) }
+            outcomes = try await announced.deliver(leased, under: catalog, at: WallClock.now)
+        } catch {
+            await forgive(leased)
+            throw error
+        }
+        CrashPoint.delivered.reached()
+        try await tell(outcomes)
+    }
+
+    /// False where there was none.
+    private func deliverSuspect(under catalog: Catalog) async throws -> Bool {
+        switch try await announced.leaseSuspect(under: catalog) {
+        case .none: return false
+        case .setAside(let purchase): countSetAside(purchase)
+        case .isolated(let one):
+            let clearing = Task {
+                await SuspectTurns.clear { try await announced.forgive([one]) }
+            }
+            defer { clearing.cancel() }
+            try await deliver([one], under: catalog)
+        }
+        return true
+    }
+
+    /// The process lives: whatever failed, none of them kills it.
+    private func forgive(_ leased: [LeasedAnnouncement]) async {
+        let deadline = WallClock.monotonicSeconds + PipelineLimits.forgivingSeconds
+        while (try? await announced.forgive(leased)) == nil, WallClock.monotonicSeconds < deadline {
+            guard (try? await Task.sleep(for: .seconds(PipelineLimits.namingRetrySeconds))) != nil else { return }
+        }
+    }
+
+    private func countSetAside(_ purchase: SetAsidePurchase) {
+        let (state, reason) = (AnnouncedOutcome.State.unclaimed, UnclaimedReason.crashed)
+        worker.metrics.all.announced.with(purchase.source.rawValue, state.rawValue, reason.rawValue).increment()
+        worker.metrics.all.crashedPurchases.with("announced").increment()
+        logger.error(
+            "an announced purchase kills the process: it is delivered to nobody",
+            [
+                .transactionID: "\(purchase.transactionID)", .bundleID: "\(purchase.bundleID)",
+                .count: .stringConvertible(purchase.deaths),
+            ])
     }
 
     private func tell(_ outcomes: [AnnouncedOutcome]) async throws(Abandoned) {

@@ -1,15 +1,39 @@
 import Clocks
 import Fulfillment
+import Logging
 import Operations
 
-/// Held transactions whose hold may end: released by an operator, due for another try, or decided by an older catalog.
+/// Held transactions whose hold may end: released by an operator, due for another try, or decided by an older catalog. Those
+/// whose leases ended unseen are suspects, as of parked submissions.
 struct HeldSource: LeaseSource {
     let part = Health.Part.heldLoop
     let failingPart = FailingPart.holds
     let batch = PipelineLimits.holdBatch
-    let worker: SubmissionWorker
+    private let worker: SubmissionWorker
+    private let suspects: SuspectTurns
+    private let logger: Logger
 
-    func nextTurn() async -> LeaseTurn { worker.catalog() == nil ? .nothing : .due }
+    init(worker: SubmissionWorker, failures: Failures, logger: Logger) {
+        self.worker = worker
+        self.logger = logger
+        suspects = SuspectTurns(parking: worker.parking, failures: failures, part: failingPart)
+    }
+
+    func nextTurn() async -> LeaseTurn {
+        guard let catalog = worker.catalog() else { return .nothing }
+        return await suspects.next(
+            ifAny: { try await worker.holds.hasSuspect(catalogVersion: catalog.version) },
+            lease: { try await leaseSuspect(under: catalog) }, inHand: { SubmissionInHand(held: $0) },
+            setAside: countSetAside)
+    }
+
+    /// One that the newest catalog cannot let go stays held, too.
+    private func leaseSuspect(under catalog: Catalog) async throws -> SuspectLease<LeasedHold, SetAsidePurchase> {
+        let lease = try await worker.holds.leaseSuspect(catalogVersion: catalog.version)
+        guard case .isolated(let hold) = lease, let reason = reasonToStay(hold, under: catalog) else { return lease }
+        try await worker.holds.keepHeld([(hold, reason)], catalogVersion: catalog.version)
+        return .none
+    }
 
     /// Those that the newest catalog cannot let go stay held, without a question to Apple.
     func leaseDue(limit: Int) async throws -> LeasedBatch {
@@ -18,7 +42,7 @@ struct HeldSource: LeaseSource {
         var staying: [(hold: LeasedHold, reason: Reason)] = []
         var open: [LeasedHold] = []
         for hold in leased {
-            if case .stays(let reason) = hold.outlook(under: catalog, now: WallClock.now) {
+            if let reason = reasonToStay(hold, under: catalog) {
                 staying.append((hold, reason))
             } else {
                 open.append(hold)
@@ -32,6 +56,13 @@ struct HeldSource: LeaseSource {
             open, by: \.identity, isFull: isFull, inHand: SubmissionInHand.init(held:sharing:))
     }
 
+    /// Nil where its wait may end.
+    private func reasonToStay(_ hold: LeasedHold, under catalog: Catalog) -> Reason? {
+        CrashPoint.judging(hold.transactionID)
+        if case .stays(let reason) = hold.outlook(under: catalog, now: WallClock.now) { return reason }
+        return nil
+    }
+
     /// Its try has settled it, or put it back.
     func end(_ item: SubmissionInHand) async throws {}
 
@@ -39,5 +70,19 @@ struct HeldSource: LeaseSource {
         if case .held(let hold) = item.origin { try await worker.holds.endLease(of: hold) }
     }
 
-    func clearSuspicion(of item: SubmissionInHand) async {}
+    func clearSuspicion(of item: SubmissionInHand) async {
+        guard case .held(let hold) = item.origin else { return }
+        await SuspectTurns.clear { try await worker.holds.clearSuspicion(of: hold) }
+    }
+
+    /// Its player is not told: who has paid shall not be told no for a fault of ours.
+    private func countSetAside(_ purchase: SetAsidePurchase) {
+        worker.metrics.all.crashedPurchases.with("held").increment()
+        logger.error(
+            "a held purchase kills the process: it waits for an operator",
+            [
+                .transactionID: "\(purchase.transactionID)", .bundleID: "\(purchase.bundleID)",
+                .count: .stringConvertible(purchase.deaths),
+            ])
+    }
 }

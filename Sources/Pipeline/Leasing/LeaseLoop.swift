@@ -47,16 +47,17 @@ struct LeaseLoop: LeasingLoop {
     private func isolate(_ item: SubmissionInHand, _ group: inout DiscardingTaskGroup) async {
         state.began(1)
         let (over, end) = AsyncStream<Never>.makeStream()
-        let clearing = Task {
+        // Also where its try ended before: one whose end the database did not take is leased still, and has killed nobody.
+        group.addTask {
             await source.clearSuspicion(of: item)
             end.finish()
         }
         group.addTask {
             await work(on: item)
-            clearing.cancel()
             end.finish()
         }
         for await _ in over {}
+        slots.endIsolating()
     }
 
     private func work(on item: SubmissionInHand) async {

@@ -29,7 +29,8 @@ enum LeaseTurn: Sendable {
     case nothing
     /// Lease what is due.
     case due
-    /// It may be what killed its workers: it is leased, and to be tried with nothing else leased beside it.
+    /// It may be what killed its workers: it is leased, and to be tried with nothing else leased beside it. Isolation has
+    /// begun.
     case isolated(SubmissionInHand)
 }
 

@@ -1,3 +1,4 @@
+import Operations
 import Synchronization
 
 /// Who has how many slots in memory: submissions of fresh records, those of them that retry, and leased work.
@@ -9,6 +10,9 @@ final class WorkSlots: Sendable {
         /// Leases that are being taken.
         var leasing = 0
         var isLeasingPaused = false
+        /// Who waits for all other leased work to end.
+        var waitingToIsolate: Set<FailingPart> = []
+        var isIsolating = false
     }
 
     /// Of retrying submissions: half of the window.
@@ -33,22 +37,43 @@ final class WorkSlots: Sendable {
 
     var leased: Int { state.withLock { $0.leased } }
 
-    /// Nothing leased is under way, and nothing is being leased.
-    var isLeasingIdle: Bool { state.withLock { $0.leased == 0 && $0.leasing == 0 } }
+    /// Nothing leased is under way, nothing is being leased, and nothing is in isolation.
+    var isLeasingIdle: Bool { state.withLock { $0.leased == 0 && $0.leasing == 0 && !$0.isIsolating } }
 
     /// While it is paused, nothing is leased.
     func setLeasingPaused(_ isPaused: Bool) { state.withLock { $0.isLeasingPaused = isPaused } }
 
-    /// False while leasing is paused.
+    /// False while leasing is paused, and while one is tried in isolation or is about to be.
     func beginLeasing() -> Bool {
         state.withLock { state in
-            guard !state.isLeasingPaused else { return false }
+            guard !state.isLeasingPaused, !state.isIsolating, state.waitingToIsolate.isEmpty else { return false }
             state.leasing += 1
             return true
         }
     }
 
     func endLeasing() { state.withLock { $0.leasing -= 1 } }
+
+    /// True where one may be leased to be tried with nothing else leased beside it, by whichever source. Where it may not,
+    /// nothing further is leased until it may, or does not have to any more.
+    func beginIsolating(for source: FailingPart) -> Bool {
+        state.withLock { state in
+            guard !state.isLeasingPaused, !state.isIsolating else { return false }
+            guard state.leased == 0, state.leasing == 0 else {
+                state.waitingToIsolate.insert(source)
+                return false
+            }
+            state.waitingToIsolate.remove(source)
+            state.isIsolating = true
+            return true
+        }
+    }
+
+    /// There is nothing to isolate any more.
+    func doNotIsolate(for source: FailingPart) { state.withLock { _ = $0.waitingToIsolate.remove(source) } }
+
+    /// Its try is over, or it is suspected no more.
+    func endIsolating() { state.withLock { $0.isIsolating = false } }
 
     /// How many more may be leased.
     var roomForLeases: Int {

@@ -117,7 +117,7 @@ struct HeldSourceTests {
         try await with { bench, holds in
             bench.apple.answer(ParkingBench.genuine)
             holds.add(hold(), hold("1001"), hold("2000", product: "tomorrow's", isDue: false))
-            let loop = LeaseLoop(HeldSource(worker: bench.worker), worker: bench.worker, health: Health())
+            let loop = bench.holdLoop()
             loop.start()
             while holds.content.settled.count < 2 { await Task.yield() }
             await loop.stop()
@@ -127,5 +127,61 @@ struct HeldSourceTests {
             #expect(holds.content.settled[1] == .notTold)
             #expect(bench.parking.slots.leased == 0)
         }
+    }
+
+    @Test(
+        "a suspect is tried while nothing is leased from any source, and one that is set aside is counted and not tried"
+    )
+    func suspects() async throws {
+        try await with { bench, holds in
+            let beside = Shared<[Int]>([])
+            let parked = bench.leaseLoop()
+            bench.apple.answer(ParkingBench.genuine)
+            bench.apple.onAsk { [slots = bench.parking.slots] request in
+                guard request.receipt == ParkingBench.receipt("suspect") else { return }
+                // As the other source does whenever something is due.
+                let mayLease = slots.beginLeasing()
+                if mayLease { slots.endLeasing() }
+                beside.update { $0.append(slots.leased + (mayLease ? 100 : 0)) }
+            }
+            holds.addSuspects(
+                .setAside(SetAsidePurchase(transactionID: "1000", bundleID: "b", source: .submission, deaths: 3)),
+                .isolated(hold("2000", product: "tomorrow's", isDue: false)),
+                .isolated(hold("1001", proof: .receipt(ParkingBench.receipt("suspect")))))
+            holds.add(hold("1002"))
+            bench.store.add(ParkingBench.leased(ParkingBench.submission("one"), offset: 2))
+            let loop = bench.holdLoop()
+            loop.start()
+            parked.start()
+            while holds.content.settled.count < 2 || bench.store.content.removed.isEmpty { await Task.yield() }
+            await loop.stop()
+            await parked.stop()
+            #expect(beside.value == [1])
+            // The catalog cannot free it: it is not tried.
+            #expect(holds.content.kept == [.unknownProduct])
+            #expect(bench.metrics.registry.render().contains(#"receiptd_crashed_purchases_total{kind="held"} 1"#))
+            #expect(bench.parking.slots.isLeasingIdle)
+        }
+    }
+
+    @Test("who waits to isolate one waits only for what is leased already, and nothing is leased beside it")
+    func isolation() {
+        let slots = WorkSlots(maximumInFlight: 100, appleConcurrency: 100)
+        slots.leasesBegan(1)
+        #expect(!slots.beginIsolating(for: .holds))
+        #expect(!slots.beginLeasing())
+        slots.doNotIsolate(for: .holds)
+        #expect(slots.beginLeasing())
+        slots.endLeasing()
+        #expect(!slots.beginIsolating(for: .holds))
+        slots.leaseEnded()
+        #expect(!slots.beginLeasing())
+        #expect(slots.beginIsolating(for: .holds))
+        #expect(!slots.isLeasingIdle && !slots.beginLeasing() && !slots.beginIsolating(for: .parked))
+        slots.endIsolating()
+        #expect(slots.isLeasingIdle && slots.beginLeasing())
+        slots.endLeasing()
+        slots.setLeasingPaused(true)
+        #expect(!slots.beginIsolating(for: .holds))
     }
 }

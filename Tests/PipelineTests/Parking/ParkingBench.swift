@@ -71,6 +71,12 @@ final class ParkingBench: Sendable {
         return LeaseLoop(source, worker: worker, health: Health())
     }
 
+    func holdLoop() -> LeaseLoop {
+        let source = HeldSource(
+            worker: worker, failures: Failures(), logger: Logger(label: "holds") { _ in SwiftLogNoOpLogHandler() })
+        return LeaseLoop(source, worker: worker, health: Health())
+    }
+
     /// Has to be called: the producer's thread ends with it.
     func close() {
         worker.publisher.close()
@@ -222,7 +228,7 @@ extension ParkingBench {
             /// What comes of looking for suspects, the first next.
             var suspects: [Suspect] = []
             var forgiven: [Int64] = []
-            var refusesPutBack = false
+            var refusesEnds = false
             /// The player has as many parked as one may have.
             var isFull = false
         }
@@ -232,7 +238,7 @@ extension ParkingBench {
         func add(_ leased: LeasedSubmission...) { state.withLock { $0.due += leased } }
         func addSuspects(_ suspects: Suspect...) { state.withLock { $0.suspects += suspects } }
         func fill() { state.withLock { $0.isFull = true } }
-        func refusePutBack() { state.withLock { $0.refusesPutBack = true } }
+        func refuseEnds() { state.withLock { $0.refusesEnds = true } }
 
         func park(_ submission: ParkingSubmission) async throws(LedgerClosed) -> Durable<ParkingOutcome> {
             state.withLock { state in
@@ -255,7 +261,7 @@ extension ParkingBench {
             dueAfterSeconds: Double
         ) async throws {
             try state.withLock { state throws(Abandoned) in
-                if state.refusesPutBack { throw Abandoned() }
+                if state.refusesEnds { throw Abandoned() }
                 state.putBack.append(PutBack(offset: leased.position.offset, reason: reason, history: history))
             }
         }
@@ -275,7 +281,10 @@ extension ParkingBench {
         }
 
         func delete(_ leased: LeasedSubmission) async throws {
-            state.withLock { $0.removed.append(leased.position.offset) }
+            try state.withLock { state throws(Abandoned) in
+                if state.refusesEnds { throw Abandoned() }
+                state.removed.append(leased.position.offset)
+            }
         }
 
         func retryBlocked(_ bundleID: BundleID, for reasons: [ParkingReason]) async throws {

@@ -1,6 +1,7 @@
 import Fulfillment
 import Identifiers
 import Operations
+import TestSupport
 import Testing
 
 @testable import Pipeline
@@ -36,7 +37,7 @@ extension ParkingTests {
     func notPutBack() async throws {
         try await with(ParkingBench()) { bench in
             let loop = bench.leaseLoop()
-            bench.store.refusePutBack()
+            bench.store.refuseEnds()
             bench.store.add(ParkingBench.leased(ParkingBench.submission("undecided"), offset: 7))
             loop.start()
             while bench.store.content.released.isEmpty, bench.store.content.removed.isEmpty { await Task.yield() }
@@ -68,8 +69,21 @@ extension ParkingTests {
             await loop.stop()
             #expect(bench.store.content.removed.sorted() == [1, 2, 3])
             #expect(beside.value == [1])
-            #expect(bench.store.content.forgiven.isEmpty)
             #expect(bench.metrics.registry.render().contains(#"receiptd_parkings_total{reason="crashed"} 1"#))
+        }
+    }
+
+    @Test("a suspect whose end the database does not take is forgiven, for its worker lives")
+    func endRefused() async throws {
+        try await with(ParkingBench()) { bench in
+            let loop = bench.leaseLoop()
+            bench.apple.answer(ParkingBench.genuine)
+            bench.store.refuseEnds()
+            bench.store.addSuspects(.isolated(ParkingBench.leased(ParkingBench.submission("suspect"), offset: 1)))
+            loop.start()
+            try await eventually { bench.store.content.forgiven == [1] }
+            await loop.stop()
+            #expect(bench.ledger.decisions.count == 1 && bench.store.content.removed.isEmpty)
         }
     }
 

@@ -1,0 +1,79 @@
+import Clocks
+import Fulfillment
+import Operations
+import Synchronization
+
+/// When one source leases what may have killed its workers: one at a time, with nothing else leased beside it, by any
+/// source.
+///
+/// The count of leases is in the row before anyone looks into it, as a record's offset is in Kafka before that record is
+/// taken in isolation. Whoever died beside one is cleared by its own next try, for that ends.
+final class SuspectTurns: Sendable {
+    private let parking: ParkingContext
+    private let failures: Failures
+    private let part: FailingPart
+    private let nextCheck = Mutex(0.0)
+
+    init(parking: ParkingContext, failures: Failures, part: FailingPart) {
+        self.parking = parking
+        self.failures = failures
+        self.part = part
+    }
+
+    /// What the source is to do now.
+    /// - Parameters:
+    ///   - lease: called while nothing else is leased. One that it returns is to be tried next.
+    ///   - setAside: is told of one that was set aside instead.
+    func next<Leased, SetAside>(
+        ifAny hasSuspect: () async throws -> Bool, lease: () async throws -> SuspectLease<Leased, SetAside>,
+        inHand: (Leased) -> SubmissionInHand, setAside: (SetAside) -> Void
+    ) async -> LeaseTurn {
+        if WallClock.monotonicSeconds < nextCheck.withLock({ $0 }) { return .due }
+        if await !isAnyDue(hasSuspect) {
+            parking.slots.doNotIsolate(for: part)
+            check(afterSeconds: PipelineLimits.suspectSeconds)
+            return .due
+        }
+        guard parking.slots.beginIsolating(for: part) else { return .nothing }
+        // Others come in between: suspects must not keep them waiting.
+        check(afterSeconds: PipelineLimits.suspectSpacingSeconds)
+        do {
+            switch try await lease() {
+            case .none: break
+            case .setAside(let one): setAside(one)
+            case .isolated(let leased):
+                parking.slots.leasesBegan(1)
+                return .isolated(inHand(leased))
+            }
+        } catch {
+            failures.report(error, of: part)
+        }
+        parking.slots.endIsolating()
+        return .nothing
+    }
+
+    /// What waits that long for Apple or the database has done no harm: a death in that time is an operator's.
+    static func clear(_ clear: () async throws -> Void) async {
+        let deadline = WallClock.monotonicSeconds + PipelineLimits.forgivingSeconds
+        var seconds = PipelineLimits.isolatedSeconds
+        while WallClock.monotonicSeconds < deadline {
+            guard (try? await Task.sleep(for: .seconds(seconds))) != nil else { return }
+            if (try? await clear()) != nil { return }
+            seconds = PipelineLimits.namingRetrySeconds
+        }
+    }
+
+    private func check(afterSeconds seconds: Double) {
+        nextCheck.withLock { $0 = WallClock.monotonicSeconds + seconds }
+    }
+
+    /// False while the database is out of reach.
+    private func isAnyDue(_ hasSuspect: () async throws -> Bool) async -> Bool {
+        // An outage is no time to accuse anyone: tries last long and are cut off.
+        guard !parking.apple.isDown else { return false }
+        do { return try await hasSuspect() } catch {
+            failures.report(error, of: part)
+            return false
+        }
+    }
+}

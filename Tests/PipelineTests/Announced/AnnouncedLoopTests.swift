@@ -1,0 +1,119 @@
+import Fulfillment
+import Identifiers
+import Logging
+import Operations
+import Synchronization
+import TestSupport
+import Testing
+import Timestamps
+
+@testable import Pipeline
+
+@Suite("Announced purchases that may kill the process")
+struct AnnouncedLoopTests {
+    /// Delivers nothing, and remembers what it was given.
+    private final class Store: AnnouncedPurchases {
+        typealias Suspect = SuspectLease<LeasedAnnouncement, SetAsidePurchase>
+
+        struct Content {
+            var due: [LeasedAnnouncement] = []
+            /// What comes of looking for suspects, the first next.
+            var suspects: [Suspect] = []
+            var delivered: [[Identifier]] = []
+            var forgiven: [[Identifier]] = []
+            var refusesDeliveries = false
+            var refusedForgiving = 0
+        }
+
+        private struct Refused: Error {}
+
+        private let state: Mutex<Content>
+        var content: Content { state.withLock { $0 } }
+
+        init(_ content: Content) { state = Mutex(content) }
+
+        func leaseDue(under catalog: Catalog, limit: Int) async throws -> [LeasedAnnouncement] {
+            state.withLock { state in
+                defer { state.due = [] }
+                return state.due
+            }
+        }
+
+        func leaseSuspect(under catalog: Catalog) async throws -> Suspect {
+            state.withLock { $0.suspects.isEmpty ? .none : $0.suspects.removeFirst() }
+        }
+
+        func forgive(_ leased: [LeasedAnnouncement]) async throws {
+            try state.withLock { state throws(Refused) in
+                state.refusedForgiving -= 1
+                if state.refusedForgiving >= 0 { throw Refused() }
+                state.forgiven.append(leased.map(\.purchase.purchase.transactionID))
+            }
+        }
+
+        func deliver(
+            _ leased: [LeasedAnnouncement], under catalog: Catalog, at now: Timestamp
+        ) async throws -> [AnnouncedOutcome] {
+            try state.withLock { state throws(Refused) in
+                if state.refusesDeliveries { throw Refused() }
+                state.delivered.append(leased.map(\.purchase.purchase.transactionID))
+            }
+            return leased.map { AnnouncedOutcome(of: $0.purchase, .unclaimed, reason: "unknown_player") }
+        }
+    }
+
+    private func leased(_ id: Identifier) throws -> LeasedAnnouncement {
+        let time = Timestamp(milliseconds: 1_795_167_000_000)
+        let purchase = StorePurchase(
+            transactionID: id, originalTransactionID: id, productID: "gold", purchasedAt: time)
+        let told = try #require(
+            AnnouncedPurchase(
+                evidence: GenuineReceipt(
+                    bundleID: ParkingBench.bundle, environment: .production, purchases: [purchase]),
+                source: .history, name: id, toldAt: time, isRenewal: false))
+        return LeasedAnnouncement(purchase: told, timesHeld: 0, lease: 1)
+    }
+
+    private func run(_ content: Store.Content, until isDone: (Store) -> Bool) async throws -> (Store, String) {
+        let bench = try ParkingBench()
+        defer { bench.close() }
+        let store = Store(content)
+        let loop = AnnouncedLoop(
+            worker: bench.worker, announced: store, health: Health(),
+            logger: Logger(label: "announced") { _ in SwiftLogNoOpLogHandler() })
+        let task = Task { await loop.run() }
+        try await eventually { isDone(store) }
+        task.cancel()
+        await task.value
+        return (store, bench.metrics.registry.render())
+    }
+
+    @Test("a suspect is delivered by itself behind what is due, and one that is set aside is counted and not delivered")
+    func suspects() async throws {
+        var content = Store.Content()
+        content.due = [try leased("1"), try leased("2")]
+        content.suspects = [
+            .isolated(try leased("3")),
+            .setAside(SetAsidePurchase(transactionID: "4", bundleID: "b", source: .history, deaths: 3)),
+            .isolated(try leased("5")),
+        ]
+        let (store, metrics) = try await run(content) { $0.content.delivered.count == 3 }
+        #expect(store.content.delivered == [["1", "2"], ["3"], ["5"]])
+        #expect(store.content.forgiven.isEmpty)
+        #expect(metrics.contains(#"receiptd_crashed_purchases_total{kind="announced"} 1"#))
+        #expect(
+            metrics.contains(#"receiptd_announced_total{source="history",outcome="unclaimed",reason="crashed"} 1"#))
+    }
+
+    @Test("a delivery that fails is not held against its purchases, once the database can be reached")
+    func forgiven() async throws {
+        var content = Store.Content()
+        content.refusesDeliveries = true
+        content.refusedForgiving = 1
+        content.due = [try leased("1"), try leased("2")]
+        content.suspects = [.isolated(try leased("3"))]
+        let (store, _) = try await run(content) { $0.content.forgiven.count == 2 }
+        #expect(store.content.forgiven == [["1", "2"], ["3"]])
+        #expect(store.content.delivered.isEmpty)
+    }
+}
