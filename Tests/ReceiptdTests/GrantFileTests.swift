@@ -91,7 +91,7 @@ struct GrantFileTests {
         }
         for number in ["470001.0", "4.7E+05", "-470001", "0"] {
             let json = #"{"transaction_id":\#(number),"player_id":"p","bundle_id":"b","product_id":"gold"}"#
-            #expect((fault(try rows([json])[0]) == nil) == (number == "0"), "\(number)")
+            #expect(fault(try rows([json])[0]) != nil, "\(number)")
         }
     }
 

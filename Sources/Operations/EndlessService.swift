@@ -1,12 +1,16 @@
-import Operations
 import ServiceLifecycle
 
 /// A service that is to run until the process shuts down: its end before that is an error.
-struct EndlessService<Body: Service>: Service {
+package struct EndlessService<Body: Service>: Service {
     let part: EndlessPart
     let service: Body
 
-    func run() async throws {
+    package init(part: EndlessPart, service: Body) {
+        self.part = part
+        self.service = service
+    }
+
+    package func run() async throws {
         let isStopping: @Sendable () -> Bool = { Task.isShuttingDownGracefully || Task.isCancelled }
         do {
             try await part.run(isStopping: isStopping) { try await service.run() }
@@ -19,10 +23,12 @@ struct EndlessService<Body: Service>: Service {
 }
 
 /// Says each minute what still fails.
-struct FailureReports: Service {
+package struct FailureReports: Service {
     let failures: Failures
 
-    func run() async throws {
+    package init(failures: Failures) { self.failures = failures }
+
+    package func run() async throws {
         await cancelWhenGracefulShutdown { await failures.run() }
     }
 }
