@@ -24,7 +24,7 @@ struct RefundRequestPlanTests {
         ("lease_due_refund_requests", "int8, float8, float8, float8, float8", "8, 3600, 7200, 60, 1800"),
     ]
 
-    @Test("none reads a table of 100,000 rows for a few of them")
+    @Test("none reads a table of 30,000 rows for a few of them")
     func plans() async throws {
         let database = try await LedgerDatabase()
         try await database.run(
@@ -33,30 +33,30 @@ struct RefundRequestPlanTests {
                 product_id, environment, signed_at, answer_by, due_at)
             SELECT 'n-' || n, 't-' || n, 't-' || n, CASE WHEN n % 7 > 0 THEN 'p-' || n END, 'b', 'gold', 'Production',
                 now(), now() + interval '12 hours', now() + (n - 200) * interval '1 minute'
-            FROM generate_series(1, 100000) AS n;
+            FROM generate_series(1, 30000) AS n;
             INSERT INTO consumption_reports (bundle_id, transaction_id)
-            SELECT 'b', 't-' || n FROM generate_series(1, 100000) AS n;
+            SELECT 'b', 't-' || n FROM generate_series(1, 30000) AS n;
             INSERT INTO claims (original_transaction_id, player_id, bundle_id, granted_transaction_id)
-            SELECT 't-' || n, 'p-' || n, 'b', 't-' || n FROM generate_series(1, 100000) AS n;
+            SELECT 't-' || n, 'p-' || n, 'b', 't-' || n FROM generate_series(1, 30000) AS n;
             INSERT INTO grants (transaction_id, player_id, bundle_id, product_id, quantity, environment, submission_id,
                 granted_at)
             SELECT 't-' || n, 'p-' || n, 'b', 'gold', 1, 'Production', 's-' || n, now()
-            FROM generate_series(1, 100000) AS n;
+            FROM generate_series(1, 30000) AS n;
             INSERT INTO holds (transaction_id, original_transaction_id, player_id, bundle_id, product_id, reason,
                 submission_key, submission_id, environment, quantity, purchased_at, catalog_version, held_at,
                 source_topic, source_partition, source_offset, source_timestamp)
             SELECT 't-' || n, 't-' || n, 'p-' || n, 'b', 'gold', 'unknown_product', gen_random_uuid(), 's-' || n,
-                'Production', 1, now(), 1, now(), 't', 0, n, now() FROM generate_series(1, 100000) AS n;
+                'Production', 1, now(), 1, now(), 't', 0, n, now() FROM generate_series(1, 30000) AS n;
             INSERT INTO announced_purchases (transaction_id, original_transaction_id, bundle_id, product_id, environment,
                 source, submission_id, is_renewal, purchased_at, signed_at, state, player_id)
             SELECT 't-' || n, 't-' || n, 'b', 'gold', 'Production', 'notification', 's-' || n, false, now(), now(),
-                'refused', 'p-' || n FROM generate_series(1, 100000) AS n;
+                'refused', 'p-' || n FROM generate_series(1, 30000) AS n;
             INSERT INTO undelivered (transaction_id, original_transaction_id, player_id, bundle_id, product_id, environment,
                 reason)
-            SELECT 't-' || n, 't-' || n, 'p-' || n, 'b', 'gold', 'Production', 'parked' FROM generate_series(1, 100000) AS n;
-            INSERT INTO refusals SELECT 't-' || n, 'p-' || n FROM generate_series(1, 100000) AS n;
+            SELECT 't-' || n, 't-' || n, 'p-' || n, 'b', 'gold', 'Production', 'parked' FROM generate_series(1, 30000) AS n;
+            INSERT INTO refusals SELECT 't-' || n, 'p-' || n FROM generate_series(1, 30000) AS n;
             INSERT INTO refunds (transaction_id, bundle_id, environment, original_transaction_id, product_id, signed_at)
-            SELECT 't-' || n, 'b', 'Production', 't-' || n, 'gold', now() FROM generate_series(1, 100000) AS n;
+            SELECT 't-' || n, 'b', 'Production', 't-' || n, 'gold', now() FROM generate_series(1, 30000) AS n;
             ANALYZE
             """)
         // As an operator's session has it: what is found by an index only because nothing else may be is no plan.

@@ -132,13 +132,16 @@ struct UndeliveredTests {
     @Test("what is parked with a proven proof is undelivered until it is decided")
     func parked() async throws {
         let parking = PostgresParking(pool: database.pool)
-        func park(_ offset: Int64, _ purchases: [StorePurchase], of bundle: BundleID = Sample.bundle) async throws {
+        func park(
+            _ offset: Int64, _ purchases: [StorePurchase], of bundle: BundleID = Sample.bundle,
+            cutover: Timestamp? = nil
+        ) async throws {
             let evidence = GenuineReceipt(bundleID: bundle, environment: .production, purchases: purchases)
             _ = try await parking.park(
                 ParkingSubmission(
                     submission: Sample.submission("s-\(offset)", player: "player-1"), position: Sample.position(offset),
-                    proof: Sample.digest("proof \(offset)"), isProven: true, evidence: evidence, traceparent: nil,
-                    reason: .appleTrouble, history: WaitingHistory(failures: 1), dueAfterSeconds: 0))
+                    proof: Sample.digest("proof \(offset)"), isProven: true, evidence: evidence, cutover: cutover,
+                    traceparent: nil, reason: .appleTrouble, history: WaitingHistory(failures: 1), dueAfterSeconds: 0))
         }
         try await park(1, [Sample.purchase("1000"), Sample.purchase("1001"), Sample.purchase("1002")])
         try await park(2, [Sample.purchase("2000")], of: "com.example.other")
@@ -147,6 +150,15 @@ struct UndeliveredTests {
             try await ask("1000", "1001", "1002", "2000")
                 == ["player-1 undelivered", "player-1 undelivered", "player-1 undelivered", "- -"])
         #expect(try await database.number("SELECT count(*) FROM parked") == 3)
+        // Of a subscription that another player owns, and of another system's time.
+        _ = try await ledger.record(
+            Self.decision(
+                .each([Sample.judged(Sample.purchase("5000"), .autoRenewableSubscription)]), offset: 9,
+                player: "player-2"))
+        try await park(4, [Sample.purchase("5001", original: "5000")])
+        try await park(5, [Sample.purchase("5002")], cutover: Sample.noon.adding(milliseconds: 1))
+        #expect(try await ask("5001", original: "5000") == ["- -"])
+        #expect(try await ask("5002") == ["- -"])
         let verdict = Verdict.each([
             Sample.judged(Sample.purchase("1000")), Self.rejected("1001", .bindingMismatch),
             Self.rejected("1002", .retiredProduct),

@@ -1,3 +1,5 @@
+import Timestamps
+
 /// A submission on its way into PostgreSQL, to wait there.
 public struct ParkingSubmission: Sendable {
     public let submission: Submission
@@ -16,10 +18,13 @@ public struct ParkingSubmission: Sendable {
     /// What its player waits for, as far as a proven proof tells.
     public let undelivered: [UndeliveredPurchase]
 
-    /// - Parameter evidence: what the proof tells where it is proven.
+    /// - Parameters:
+    ///   - evidence: what the proof tells where it is proven.
+    ///   - cutover: the app's.
     public init(
         submission: Submission, position: RecordPosition, proof: Digest256, isProven: Bool = false,
-        evidence: GenuineReceipt? = nil, traceparent: String?, reason: ParkingReason, detail: String? = nil,
+        evidence: GenuineReceipt? = nil, cutover: Timestamp? = nil, traceparent: String?, reason: ParkingReason,
+        detail: String? = nil,
         history: WaitingHistory, dueAfterSeconds: Double
     ) {
         self.submission = submission
@@ -31,7 +36,7 @@ public struct ParkingSubmission: Sendable {
         self.detail = detail
         self.history = history
         self.dueAfterSeconds = dueAfterSeconds
-        undelivered = Self.undelivered(evidence, of: submission)
+        undelivered = Self.undelivered(evidence, since: cutover, of: submission)
     }
 }
 

@@ -27,8 +27,10 @@ public struct UndeliveredPurchase: Sendable, Equatable {
     /// Nil where it is no purchase that this player paid for and may still have.
     init?(_ purchase: StorePurchase, kind: ProductKind?, in environment: StoreEnvironment, reason: String) {
         guard !purchase.isWhollyRefunded, !purchase.isUpgraded, !purchase.isFamilyShared,
-            // PostgreSQL's text cannot hold it: nothing waits for a row of people's interest only.
-            !purchase.productID.text.utf8.contains(0)
+            // What every database takes, and Apple's are: a row that is refused would hold up the decision.
+            TransactionIDText.isSound(purchase.transactionID.text),
+            TransactionIDText.isSound(purchase.originalTransactionID.text),
+            purchase.productID.text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) })
         else { return nil }
         transactionID = purchase.transactionID
         originalTransactionID = purchase.originalTransactionID
@@ -103,10 +105,14 @@ extension HoldDecision {
 
 extension ParkingSubmission {
     /// What a proven proof tells of, but for what is another account's.
-    static func undelivered(_ receipt: GenuineReceipt?, of submission: Submission) -> [UndeliveredPurchase] {
+    /// - Parameter cutover: what was bought before was delivered by another system, if at all.
+    static func undelivered(
+        _ receipt: GenuineReceipt?, since cutover: Timestamp?, of submission: Submission
+    ) -> [UndeliveredPurchase] {
         guard let receipt, receipt.bundleID == submission.bundleID else { return [] }
         return UndeliveredPurchase.some(
             of: receipt.purchases.compactMap { purchase in
+                if let cutover, purchase.purchasedAt < cutover { return nil }
                 if let token = purchase.appAccountToken, let own = submission.appAccountToken, token != own {
                     return nil
                 }
