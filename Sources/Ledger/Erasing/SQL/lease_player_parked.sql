@@ -20,7 +20,7 @@ WITH wanted AS (
 )
 SELECT leased.id, source_topic, source_partition, source_offset, source_timestamp, stored.content, proof,
     stored.traceparent, stored.submission, reason, failures, doubts, first_failure_at, parkings, true AS is_due,
-    leased_until, tries
+    leased_until, tries, false AS is_decided_again
 FROM leased
 CROSS JOIN LATERAL (
     SELECT content, traceparent, submission FROM parked_submissions WHERE parked_submissions.id = leased.id LIMIT 1

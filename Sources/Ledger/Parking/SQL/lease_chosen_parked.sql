@@ -38,11 +38,7 @@ WITH chosen AS (
 )
 SELECT leased.id, source_topic, source_partition, source_offset, source_timestamp, stored.content, proof,
     stored.traceparent, stored.submission, reason, failures, doubts, first_failure_at, parkings, true AS is_due,
-    leased_until, tries,
-    EXISTS (
-        SELECT FROM offsets_decided_again AS lost
-        WHERE lost.topic = leased.source_topic AND lost.partition = leased.source_partition
-            AND lost.below_offset > leased.source_offset) AS is_decided_again
+    leased_until, tries, false AS is_decided_again
 FROM leased
 CROSS JOIN LATERAL (
     SELECT content, traceparent, submission FROM parked_submissions WHERE parked_submissions.id = leased.id LIMIT 1
