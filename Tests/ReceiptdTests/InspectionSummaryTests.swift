@@ -105,4 +105,33 @@ struct InspectionSummaryTests {
             #expect(SearchedID.holds(Array(whole.utf8), Array(part.utf8)) == isThere, "\(whole) \(part)")
         }
     }
+
+    @Test("since when Apple answers nothing is told of each endpoint, by the counts of all workers")
+    func appleTrouble() {
+        let now = Timestamp(milliseconds: 1_795_167_030_000)
+        func row(_ name: String, _ counts: [Int: Int]) -> Traffic.Row {
+            Traffic.Row(kind: .apple, name: name, bins: (0..<60).map { counts[$0] ?? 0 })
+        }
+        let traffic = Traffic(
+            span: .hour,
+            rows: [
+                // Answers, and then none; some trouble before.
+                row("verifyReceipt Production genuine", [0: 900, 40: 3]),
+                row("verifyReceipt Production timeout", [39: 1, 41: 7, 58: 80]),
+                row("verifyReceipt Production server_error", [42: 100]),
+                // A few fail, others are answered.
+                row("verifyReceipt Sandbox refused", [58: 1]), row("verifyReceipt Sandbox timeout", [58: 500]),
+                // Long over, and nobody has asked since.
+                row("transactions Production timeout", [10: 4]),
+                // For as long as anyone knows.
+                row("finish Production connection", [0: 2, 59: 2]),
+            ])
+        #expect(
+            AppleTrouble.lines(traffic, now: now) == [
+                "Apple has been in trouble for an hour or longer: no answer to finish Production (connection 4)",
+                "Apple has been in trouble since 2026-11-20T09:12:00.000Z: no answer to verifyReceipt Production "
+                    + "(server_error 100, timeout 87)",
+            ])
+        #expect(AppleTrouble.lines(Traffic(span: .hour, rows: []), now: now).isEmpty)
+    }
 }

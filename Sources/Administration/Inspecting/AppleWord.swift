@@ -23,6 +23,11 @@ package enum AppleWord {
         } catch {
             lines.append("whether Apple asked to wait is not known: \(error)")
         }
+        if let now = try? await DatabaseClock.read(from: pool),
+            let traffic = try? await TrafficStore(pool: pool).read(.hour)
+        {
+            lines += AppleTrouble.lines(traffic, now: now)
+        }
         guard http.port > 0 else {
             return lines + ["how Apple is to the workers, their pages tell (HTTP_PORT is 0: none is asked)"]
         }
