@@ -297,7 +297,7 @@ let package = Package(
             name: "AppStoreTests",
             dependencies: [
                 "AppleProofs", "AppStore", "AppStoreSimulation", "Encodings", "Fulfillment", "Identifiers",
-                "PooledHTTP", "Timestamps",
+                "PooledHTTP", "TestSupport", "Timestamps",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

@@ -10,22 +10,6 @@ struct AppleBudgetTests {
         AppleScope(bundleID: Identifier(name), endpoint: "verifyReceipt", environment: .production)
     }
 
-    @Test("leases follow one another without a gap or an overlap, and reach a second ahead")
-    func leases() async throws {
-        let budget = PostgresAppleBudget(pool: try await LedgerDatabase().pool)
-        var ends = 0.0
-        for number in 0..<3 {
-            let lease = try #require(try await budget.lease(10, for: Self.scope("a"), perSecond: 40))
-            #expect(lease.lasts == 0.25)
-            // The first begins now; what passed between two calls is the only difference.
-            #expect(lease.startsIn <= ends)
-            ends = lease.startsIn + lease.lasts
-            #expect(try await budget.lease(1, for: Self.scope("b\(number)"), perSecond: 40)?.startsIn ?? 1 < 0.01)
-        }
-        #expect(try await budget.lease(150, for: Self.scope("a"), perSecond: 50) != nil)
-        #expect(try await budget.lease(1, for: Self.scope("a"), perSecond: 50) == nil)
-    }
-
     @Test("a lease that a clock since set back has left far ahead counts for nothing")
     func clockSetBack() async throws {
         let database = try await LedgerDatabase()
@@ -34,22 +18,6 @@ struct AppleBudgetTests {
         try await database.run("UPDATE apple_budgets SET leased_until = now() + interval '1 hour'")
         let lease = try #require(try await budget.lease(1, for: Self.scope("a"), perSecond: 50))
         #expect(lease.startsIn < 1)
-    }
-
-    @Test("what one replica holds back all see, the longest word counts, and the leases stay as they are")
-    func holds() async throws {
-        let database = try await LedgerDatabase()
-        let budget = PostgresAppleBudget(pool: database.pool)
-        let other = PostgresAppleBudget(pool: LedgerDatabase.pool(database.uri, size: 1))
-        #expect(try await other.holds().isEmpty)
-        try await budget.hold(Self.scope("a"), seconds: 600)
-        try await budget.hold(Self.scope("a"), seconds: 5)
-        try await budget.hold(Self.scope("b"), seconds: 1_000_000)
-        let holds = try await other.holds()
-        #expect((300...600).contains(try #require(holds[Self.scope("a")])))
-        #expect((3_500...3_600).contains(try #require(holds[Self.scope("b")])))
-        #expect(try await budget.lease(1, for: Self.scope("a"), perSecond: 1)?.startsIn ?? 1 < 0.01)
-        #expect(try await other.holds().count == 2)
     }
 
     /// One replica with more to do than it may: the times at which it sent, and the seconds for which this machine had

@@ -2,6 +2,7 @@ import AppStore
 import AppStoreSimulation
 import Fulfillment
 import Identifiers
+import TestSupport
 import Testing
 
 @Suite("The fleet's budget, in front of Apple")

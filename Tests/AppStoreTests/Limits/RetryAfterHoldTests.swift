@@ -3,6 +3,7 @@ import AppStoreSimulation
 import Foundation
 import Fulfillment
 import Identifiers
+import TestSupport
 import Testing
 import Timestamps
 

@@ -2,6 +2,7 @@ import AppStore
 import AppStoreSimulation
 import Fulfillment
 import Identifiers
+import TestSupport
 import Testing
 
 @Suite("The limits in front of the App Store Server API")

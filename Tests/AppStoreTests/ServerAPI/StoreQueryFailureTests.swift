@@ -3,6 +3,7 @@ import AppleProofs
 import Foundation
 import Fulfillment
 import Identifiers
+import TestSupport
 import Testing
 import Timestamps
 

@@ -2,7 +2,10 @@ import Fulfillment
 import Synchronization
 
 /// What replicas share, within one process.
-final class InMemoryBudget: AppleBudget {
+public final class InMemoryBudget: AppleBudget {
+    /// As the database's.
+    private static let longestHoldSeconds = 3600.0
+
     private struct Row {
         var leasedUntil = ContinuousClock.now
         var heldUntil = ContinuousClock.now
@@ -10,13 +13,15 @@ final class InMemoryBudget: AppleBudget {
 
     private let rows = Mutex<[AppleScope: Row]>([:])
     /// What is held back, as it comes, and each look at all of it: for one reader.
-    let held = AsyncStream.makeStream(of: AppleScope.self)
-    let looks = AsyncStream.makeStream(of: Void.self)
+    public let held = AsyncStream.makeStream(of: AppleScope.self)
+    public let looks = AsyncStream.makeStream(of: Void.self)
 
-    func lease(_ requests: Int, for scope: AppleScope, perSecond: Double) async throws -> BudgetLease? {
+    public init() {}
+
+    public func lease(_ requests: Int, for scope: AppleScope, perSecond: Double) async throws -> BudgetLease? {
         rows.withLock { rows in
             let now = ContinuousClock.now
-            var row = rows[scope] ?? Row()
+            var row = rows[scope] ?? Row(leasedUntil: now, heldUntil: now)
             let from = max(now, row.leasedUntil)
             guard from < now + .seconds(1) else { return nil }
             let lasts = Double(requests) / perSecond
@@ -26,15 +31,15 @@ final class InMemoryBudget: AppleBudget {
         }
     }
 
-    func hold(_ scope: AppleScope, seconds: Double) async throws {
+    public func hold(_ scope: AppleScope, seconds: Double) async throws {
         defer { held.continuation.yield(scope) }
         rows.withLock { rows in
-            let until = ContinuousClock.now + .seconds(seconds)
+            let until = ContinuousClock.now + .seconds(min(seconds, Self.longestHoldSeconds))
             rows[scope, default: Row()].heldUntil = max(until, rows[scope]?.heldUntil ?? until)
         }
     }
 
-    func holds() async throws -> [AppleScope: Double] {
+    public func holds() async throws -> [AppleScope: Double] {
         defer { looks.continuation.yield() }
         let now = ContinuousClock.now
         return rows.withLock { $0.mapValues { ($0.heldUntil - now) / .seconds(1) }.filter { $0.value > 0 } }

@@ -1,0 +1,65 @@
+import Fulfillment
+import Identifiers
+import Ledger
+import TestSupport
+import Testing
+
+/// What every budget does, the one in memory and the one in PostgreSQL, as each replica sees it.
+@Suite("Every budget in front of Apple")
+struct AppleBudgetConformance {
+    private static func scope(_ name: String) -> AppleScope {
+        AppleScope(bundleID: Identifier(name), endpoint: "verifyReceipt", environment: .production)
+    }
+
+    /// As two replicas have it.
+    private func budgets(
+        _ implementation: Implementation
+    ) async throws -> (one: any AppleBudget, other: any AppleBudget) {
+        switch implementation {
+        case .inMemory:
+            let budget = InMemoryBudget()
+            return (budget, budget)
+        case .postgres:
+            let database = try await LedgerDatabase()
+            return (
+                PostgresAppleBudget(pool: database.pool),
+                PostgresAppleBudget(pool: LedgerDatabase.pool(database.uri, size: 1))
+            )
+        }
+    }
+
+    @Test(
+        "leases follow one another without a gap or an overlap, and reach a second ahead",
+        arguments: Implementation.allCases)
+    func leases(implementation: Implementation) async throws {
+        let (budget, other) = try await budgets(implementation)
+        var ends = 0.0
+        for number in 0..<3 {
+            let lease = try #require(
+                try await (number == 1 ? other : budget).lease(10, for: Self.scope("a"), perSecond: 40))
+            #expect(lease.lasts == 0.25)
+            // The first begins now; what passed between two calls is the only difference.
+            #expect(lease.startsIn <= ends)
+            ends = lease.startsIn + lease.lasts
+            #expect(try await budget.lease(1, for: Self.scope("b\(number)"), perSecond: 40)?.startsIn ?? 1 < 0.01)
+        }
+        #expect(try await budget.lease(150, for: Self.scope("a"), perSecond: 50) != nil)
+        #expect(try await other.lease(1, for: Self.scope("a"), perSecond: 50) == nil)
+    }
+
+    @Test(
+        "what one replica holds back all see, the longest counts, an hour at most, and the leases stay as they are",
+        arguments: Implementation.allCases)
+    func holds(implementation: Implementation) async throws {
+        let (budget, other) = try await budgets(implementation)
+        #expect(try await other.holds().isEmpty)
+        try await budget.hold(Self.scope("a"), seconds: 600)
+        try await budget.hold(Self.scope("a"), seconds: 5)
+        try await budget.hold(Self.scope("b"), seconds: 1_000_000)
+        let holds = try await other.holds()
+        #expect((300...600).contains(try #require(holds[Self.scope("a")])))
+        #expect((3_500...3_600).contains(try #require(holds[Self.scope("b")])))
+        #expect(try await budget.lease(1, for: Self.scope("a"), perSecond: 1)?.startsIn ?? 1 < 0.01)
+        #expect(try await other.holds().count == 2)
+    }
+}
