@@ -87,6 +87,13 @@ public struct OffsetRewind: Sendable {
         var marks: [TopicPartition: CommitMark] = [:]
         for move in moves where move.count > 0 { marks[move.partition] = move.to.map { CommitMark(offset: $0) } }
         guard !marks.isEmpty else { return }
+        // Where it is done because the database was put back, their decisions are lost; where they are not, they are found.
+        // First: once Kafka's offset is back, a second run of the command has nothing to move.
+        let before = Dictionary(
+            uniqueKeysWithValues: moves.compactMap { move in
+                move.count > 0 ? move.from.map { (move.partition.partition, $0) } : nil
+            })
+        try await checkpoints.keepDecidedAgain(before, topic: topic)
         try await blocking { [marks, consumerProperties, log] in
             let consumer = try KafkaConsumer(properties: consumerProperties, log: log)
             defer { consumer.close() }
@@ -98,12 +105,6 @@ public struct OffsetRewind: Sendable {
             }
         }
         let numbers = marks.keys.map(\.partition)
-        // Where it is done because the database was put back, their decisions are lost; where they are not, they are found.
-        let before = Dictionary(
-            uniqueKeysWithValues: moves.compactMap { move in
-                move.count > 0 ? move.from.map { (move.partition.partition, $0) } : nil
-            })
-        try await checkpoints.keepDecidedAgain(before, topic: topic)
         let stored = try await checkpoints.read(topic: topic, partitions: numbers)
         let writer = Int64.random(in: 1...(.max))
         var writes: [Int32: CheckpointWrite] = [:]

@@ -92,8 +92,8 @@ extension PartitionHandover {
         }
         isolated.update()
         guard keep(lost) else {
-            assignment.restart("which decisions the database has lost cannot be kept there")
-            return [:]
+            assignment.restart("the database does not answer: it has to store up to which offset it lost decisions")
+            return starts
         }
         offsets.commitStarts(of: assigned, consumer)
         return starts
