@@ -12,6 +12,8 @@ public final class InMemoryCheckpoints: OffsetCheckpoints {
         /// Reads, and writes, that are left to fail.
         var failingReads = 0
         var failingWrites = 0
+        /// The same of what tells which decisions are lost.
+        var failingKeeps = 0
     }
 
     private struct OutOfReach: Error {}
@@ -34,6 +36,7 @@ public final class InMemoryCheckpoints: OffsetCheckpoints {
     public func setAway(_ isAway: Bool) { state.withLock { $0.isAway = isAway } }
 
     public func failNextReads(_ count: Int) { state.withLock { $0.failingReads = count } }
+    public func failNextKeeps(_ count: Int) { state.withLock { $0.failingKeeps = count } }
     public func failNextWrites(_ count: Int) { state.withLock { $0.failingWrites = count } }
 
     /// Its rows are these from now on.
@@ -60,7 +63,10 @@ public final class InMemoryCheckpoints: OffsetCheckpoints {
 
     public func keepDecidedAgain(_ ends: [Int32: Int64], topic: String) async throws {
         try state.withLock { state in
-            if topic == submissions, state.isAway { throw OutOfReach() }
+            if topic == submissions, state.failingKeeps > 0 || state.isAway {
+                state.failingKeeps -= state.isAway ? 0 : 1
+                throw OutOfReach()
+            }
             state.decidedAgain[topic, default: [:]].merge(ends, uniquingKeysWith: max)
         }
     }

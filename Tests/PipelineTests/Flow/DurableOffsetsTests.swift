@@ -66,6 +66,24 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
+    @Test("where it cannot be stored which decisions are lost, none is taken before it is")
+    func notStored() async throws {
+        let checkpoints = InMemoryCheckpoints()
+        let bench = try PipelineBench(checkpoints: checkpoints)
+        let running = try bench.start()
+        for number in 0..<4 { try await bench.submit("s\(number)", player: "p\(number)", partition: 0) }
+        try await eventually { try await bench.committed()[0] == 4 && checkpoints[0] == 4 }
+        bench.ledger.database.forgetEverything()
+        checkpoints.failNextKeeps(1)
+        checkpoints.fallBack(to: [0: OffsetCheckpoint(nextOffset: 1, writer: 1, version: 1)])
+        try await eventually { (1..<4).allSatisfy { bench.answers("p\($0)").count == 2 } }
+        #expect((1..<4).allSatisfy { bench.ledger.decidedAgain("p\($0)") == [false, true] })
+        try await eventually { try await bench.committed()[0] == 4 && checkpoints[0] == 4 }
+        #expect(running.metrics.databaseFallbacks.value == 2)
+        try await running.stop()
+        try await bench.close()
+    }
+
     @Test("a database that is put back without a sign of it is noticed by its rows, and what it lacks is taken again")
     func putBack() async throws {
         let checkpoints = InMemoryCheckpoints()
