@@ -75,6 +75,36 @@ struct DecidedAgainTests {
         await ledger.close()
     }
 
+    @Test(
+        "what is revoked at once keeps no other purchase of its receipt from being granted",
+        arguments: [ProductKind.consumable, .nonConsumable, .autoRenewableSubscription])
+    func othersOfTheReceipt(kind: ProductKind) async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let isConsumable = kind == .consumable
+        var refunded = Sample.purchase("1000")
+        refunded.cancelledAt = Sample.noon
+        var paid = Sample.purchase(
+            "1001", original: isConsumable ? nil : "1000", at: Sample.noon.adding(milliseconds: 60_000))
+        if kind == .autoRenewableSubscription {
+            refunded.expiresAt = Sample.noon.adding(milliseconds: 86_400_000)
+            paid.expiresAt = refunded.expiresAt
+        }
+        let judged = [refunded, paid].map {
+            JudgedPurchase(
+                purchase: $0, kind: kind, verdict: .grant(payload: nil), dailyLimit: isConsumable ? 1 : nil)
+        }
+        let both = try await ledger.record(Sample.decision(.each(judged), offset: 1, isDecidedAgain: true)).events
+        #expect(both.map(\.kind) == [.granted, .granted, .revoked])
+        #expect(
+            try await database.number(
+                "SELECT count(*) FROM grants WHERE revoked_at IS NULL AND transaction_id = '1001'")
+                == 1)
+        let claimed = try await database.number("SELECT count(*) FROM claims WHERE granted_transaction_id = '1001'")
+        #expect(claimed == (kind == .nonConsumable ? 1 : 0))
+        await ledger.close()
+    }
+
     @Test("what waits parked is known by its record")
     func parked() async throws {
         try await withParking { database, store in
@@ -83,6 +113,10 @@ struct DecidedAgainTests {
             for offset in [11, 12] as [Int64] { try await store.park(Sample.parking(offset)) }
             let leased = try await store.leaseDue(limit: 10)
             #expect(leased.map { [$0.position.offset: $0.isDecidedAgain] } == [[11: true], [12: false]])
+            for one in leased { try await store.endLease(of: one) }
+            // Records of a topic that was made anew: their offsets are as low, and they were sent later.
+            try await database.run("UPDATE offsets_decided_again SET fell_back_at = '2020-01-01'")
+            #expect(try await store.leaseDue(limit: 10).allSatisfy { !$0.isDecidedAgain })
         }
     }
 }

@@ -133,21 +133,22 @@ extension LedgerView {
 
     mutating func enterGrant(of judged: JudgedPurchase, decision: PendingDecision) {
         let purchase = judged.purchase
+        // Whole: it is revoked in the same transaction, and keeps no other purchase from being granted.
+        let isRevoked = isRefunded(judged, of: decision)
         enterClaim(of: judged, player: decision.submission.playerID)
+        grants[purchase.transactionID] = Grant(
+            player: decision.submission.playerID, submission: decision.identity, isRevoked: isRevoked, event: nil,
+            isBound: decision.isBound(purchase))
+        if decision.risk != nil, let account = purchase.appTransactionID {
+            risk.accountsOfPlayer[decision.playerOfApp, default: []].insert(account)
+        }
+        decision.enterToken(of: purchase, isGranted: true, in: &self)
+        guard !isRevoked else { return }
         if judged.kind == .nonConsumable {
             claims[purchase.originalTransactionID]?.grantedTransaction = purchase.transactionID
         }
-        grants[purchase.transactionID] = Grant(
-            player: decision.submission.playerID, submission: decision.identity, isRevoked: false, event: nil,
-            isBound: decision.isBound(purchase))
-        if decision.risk != nil {
-            risk.purchasesOfDay[decision.playerDay(of: purchase), default: 0] += 1
-            if let account = purchase.appTransactionID {
-                risk.accountsOfPlayer[decision.playerOfApp, default: []].insert(account)
-            }
-        }
+        if decision.risk != nil { risk.purchasesOfDay[decision.playerDay(of: purchase), default: 0] += 1 }
         if let period = judged.period { periods[period, default: []].insert(purchase.transactionID) }
-        decision.enterToken(of: purchase, isGranted: true, in: &self)
         if judged.dailyLimit != nil { dailyCounts[decision.dailyCount(of: purchase), default: 0] += 1 }
     }
 
