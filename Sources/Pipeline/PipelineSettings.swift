@@ -63,6 +63,8 @@ enum PipelineLimits {
     static let namingRetrySeconds = 1.0
     /// What has been isolated in flight for so long is not what kills the process.
     static let isolatedSeconds = 5.0
+    /// The same of a purchase that nobody submitted: longer than a statement may take.
+    static let isolatedDeliverySeconds = 45.0
     /// Records handled between two looks at everything else.
     static let recordsPerTurn = 256
     /// Between two looks for the events of dead replicas; each is drawn from half of it to one and a half.

@@ -64,8 +64,11 @@ struct AnnouncedLoop: Sendable {
         case .none: return false
         case .setAside(let purchase): countSetAside(purchase)
         case .isolated(let one):
+            // Nobody is asked here: what takes longer than the database may take is not about to kill this process.
             let clearing = Task {
-                await SuspectTurns.clear { try await announced.forgive([one]) }
+                await SuspectTurns.clear(afterSeconds: PipelineLimits.isolatedDeliverySeconds) {
+                    try await announced.forgive([one])
+                }
             }
             defer { clearing.cancel() }
             try await deliver([one], under: catalog)

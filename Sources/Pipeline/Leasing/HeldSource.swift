@@ -31,7 +31,13 @@ struct HeldSource: LeaseSource {
     private func leaseSuspect(under catalog: Catalog) async throws -> SuspectLease<LeasedHold, SetAsidePurchase> {
         let lease = try await worker.holds.leaseSuspect(catalogVersion: catalog.version)
         guard case .isolated(let hold) = lease, let reason = reasonToStay(hold, under: catalog) else { return lease }
-        try await worker.holds.keepHeld([(hold, reason)], catalogVersion: catalog.version)
+        do {
+            try await worker.holds.keepHeld([(hold, reason)], catalogVersion: catalog.version)
+        } catch {
+            // Else its next lease would count a death.
+            await SuspectTurns.clear(afterSeconds: 0) { try await worker.holds.clearSuspicion(of: hold) }
+            throw error
+        }
         return .none
     }
 
@@ -48,7 +54,17 @@ struct HeldSource: LeaseSource {
                 open.append(hold)
             }
         }
-        if !staying.isEmpty { try await worker.holds.keepHeld(staying, catalogVersion: catalog.version) }
+        if !staying.isEmpty {
+            do {
+                try await worker.holds.keepHeld(staying, catalogVersion: catalog.version)
+            } catch {
+                // Nobody works on any of them, and none has killed this process.
+                await SuspectTurns.clear(afterSeconds: 0) {
+                    for hold in leased { try await worker.holds.endLease(of: hold) }
+                }
+                throw error
+            }
+        }
         // With few slots, only what took none of them calls for haste.
         let isFull = leased.count == limit && (limit == batch || !staying.isEmpty)
         // Holds of one submission have one proof.

@@ -53,9 +53,12 @@ final class SuspectTurns: Sendable {
     }
 
     /// What waits that long for Apple or the database has done no harm: a death in that time is an operator's.
-    static func clear(_ clear: () async throws -> Void) async {
-        let deadline = WallClock.monotonicSeconds + PipelineLimits.forgivingSeconds
-        var seconds = PipelineLimits.isolatedSeconds
+    /// - Parameter afterSeconds: 0: its try is over, and this process lives.
+    static func clear(
+        afterSeconds: Double = PipelineLimits.isolatedSeconds, _ clear: () async throws -> Void
+    ) async {
+        let deadline = WallClock.monotonicSeconds + afterSeconds + PipelineLimits.forgivingSeconds
+        var seconds = afterSeconds
         while WallClock.monotonicSeconds < deadline {
             guard (try? await Task.sleep(for: .seconds(seconds))) != nil else { return }
             if (try? await clear()) != nil { return }

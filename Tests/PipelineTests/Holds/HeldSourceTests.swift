@@ -1,5 +1,6 @@
 import Fulfillment
 import Identifiers
+import Logging
 import Operations
 import Testing
 
@@ -160,6 +161,26 @@ struct HeldSourceTests {
             // The catalog cannot free it: it is not tried.
             #expect(holds.content.kept == [.unknownProduct])
             #expect(bench.metrics.registry.render().contains(#"receiptd_crashed_purchases_total{kind="held"} 1"#))
+            #expect(bench.parking.slots.isLeasingIdle)
+        }
+    }
+
+    @Test("where the database does not take it that one stays held, no lease of the batch counts against anyone")
+    func keepFails() async throws {
+        try await with { bench, holds in
+            let source = HeldSource(
+                worker: bench.worker, failures: Failures(),
+                logger: Logger(label: "holds") { _ in SwiftLogNoOpLogHandler() })
+            holds.failNextKeeps(2)
+            holds.addSuspects(.isolated(hold("2000", product: "tomorrow's", isDue: false)))
+            guard case .nothing = await source.nextTurn() else {
+                Issue.record("it is tried")
+                return
+            }
+            #expect(holds.content.forgiven == ["2000"])
+            holds.add(hold("1000"), hold("2001", product: "tomorrow's", isDue: false))
+            await #expect(throws: (any Error).self) { try await source.leaseDue(limit: 10) }
+            #expect(holds.content.released == 2 && holds.content.kept.isEmpty)
             #expect(bench.parking.slots.isLeasingIdle)
         }
     }

@@ -16,7 +16,11 @@ extension ParkingBench {
             /// What comes of looking for suspects, the first next.
             var suspects: [Suspect] = []
             var forgiven: [StoreTransactionID] = []
+            /// Calls of `keepHeld` that are left to fail.
+            var failingKeeps = 0
         }
+
+        private struct Away: Error {}
 
         private let state = Mutex(Content())
         var content: Content { state.withLock { $0 } }
@@ -28,6 +32,8 @@ extension ParkingBench {
                 return state.due
             }
         }
+
+        func failNextKeeps(_ count: Int) { state.withLock { $0.failingKeeps = count } }
 
         func addSuspects(_ suspects: Suspect...) { state.withLock { $0.suspects += suspects } }
 
@@ -42,7 +48,13 @@ extension ParkingBench {
         }
 
         func keepHeld(_ holds: [(hold: LeasedHold, reason: Reason)], catalogVersion: Int64) async throws {
-            state.withLock { $0.kept += holds.map(\.reason) }
+            try state.withLock { state in
+                guard state.failingKeeps == 0 else {
+                    state.failingKeeps -= 1
+                    throw Away()
+                }
+                state.kept += holds.map(\.reason)
+            }
         }
 
         func reschedule(_ hold: LeasedHold, dueAfterSeconds: Double) async throws {
