@@ -1,3 +1,4 @@
+import Clocks
 import Fulfillment
 import Synchronization
 
@@ -7,7 +8,7 @@ public final class InMemoryCheckpoints: OffsetCheckpoints {
         var history = DatabaseHistory("first")
         var rows: [String: [Int32: OffsetCheckpoint]] = [:]
         var departures: [String: [Int32: Int64]] = [:]
-        var decidedAgain: [String: [Int32: Int64]] = [:]
+        var decidedAgain: [String: [Int32: LostDecisions]] = [:]
         var isAway = false
         /// Reads, and writes, that are left to fail.
         var failingReads = 0
@@ -67,7 +68,12 @@ public final class InMemoryCheckpoints: OffsetCheckpoints {
                 state.failingKeeps -= state.isAway ? 0 : 1
                 throw OutOfReach()
             }
-            state.decidedAgain[topic, default: [:]].merge(ends, uniquingKeysWith: max)
+            let lost = ends.mapValues { LostDecisions(belowOffset: $0, noticedAt: WallClock.now) }
+            state.decidedAgain[topic, default: [:]].merge(lost) { known, new in
+                var both = known
+                both.merge(new)
+                return both
+            }
         }
     }
 

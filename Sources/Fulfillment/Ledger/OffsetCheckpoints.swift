@@ -1,3 +1,5 @@
+import Timestamps
+
 /// Tells one life of a database from another: it changes with every start of the server, with every fail-over and with
 /// every restore. What was decided in one history may be missing in the next.
 public struct DatabaseHistory: Hashable, Sendable {
@@ -42,17 +44,44 @@ public struct StoredCheckpoints: Sendable, Equatable {
     public var checkpoints: [Int32: OffsetCheckpoint]
     /// By partition: how many of its owners have left in order.
     public var departures: [Int32: Int64]
-    /// By partition: records before this offset may have been decided in a state of the database that is lost.
-    public var decidedAgain: [Int32: Int64]
+    /// By partition: which records may have been decided in a state of the database that is lost.
+    public var decidedAgain: [Int32: LostDecisions]
 
     public init(
         history: DatabaseHistory, checkpoints: [Int32: OffsetCheckpoint], departures: [Int32: Int64],
-        decidedAgain: [Int32: Int64] = [:]
+        decidedAgain: [Int32: LostDecisions] = [:]
     ) {
         self.history = history
         self.checkpoints = checkpoints
         self.departures = departures
         self.decidedAgain = decidedAgain
+    }
+}
+
+/// Decisions on records of a partition that a database lost when it fell back to an earlier state.
+public struct LostDecisions: Sendable, Equatable {
+    /// How far the clocks of whoever stamps records may be ahead of the database's. Milliseconds.
+    public static let clockMargin: Int64 = 3_600_000
+
+    public var belowOffset: Int64
+    /// When it was noticed, at the latest. What was sent later was never decided in the lost state, be its offset as low as
+    /// it may: a topic that is made anew begins again at 0.
+    public var noticedAt: Timestamp
+
+    public init(belowOffset: Int64, noticedAt: Timestamp) {
+        self.belowOffset = belowOffset
+        self.noticedAt = noticedAt
+    }
+
+    /// - Parameter sentAt: the record's own time.
+    public func mayCover(offset: Int64, sentAt: Timestamp) -> Bool {
+        offset < belowOffset && sentAt <= noticedAt.adding(milliseconds: Self.clockMargin)
+    }
+
+    /// Both.
+    public mutating func merge(_ other: LostDecisions) {
+        belowOffset = max(belowOffset, other.belowOffset)
+        noticedAt = max(noticedAt, other.noticedAt)
     }
 }
 

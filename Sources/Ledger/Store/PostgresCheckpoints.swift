@@ -1,6 +1,7 @@
 import Fulfillment
 import PlantedFaults
 import Postgres
+import Timestamps
 
 /// One consumer group's checkpoints in PostgreSQL. A replica has its primary's log from the beginning up to some place:
 /// with a checkpoint it also has every decision that was committed before it.
@@ -40,8 +41,7 @@ public final class PostgresCheckpoints: OffsetCheckpoints {
             return StoredCheckpoints(
                 history: history, checkpoints: try Self.checkpoints(rows),
                 departures: try Self.departures(rows),
-                decidedAgain: try Self.offsets(
-                    "below_offset", in: try session.execute(Self.findingDecidedAgain, parameters)))
+                decidedAgain: try Self.lostDecisions(try session.execute(Self.findingDecidedAgain, parameters)))
         }
     }
 
@@ -146,16 +146,25 @@ public final class PostgresCheckpoints: OffsetCheckpoints {
     }
 
     private static func departures(_ rows: PostgresRows) throws -> [Int32: Int64] {
-        try offsets("departures", in: rows)
+        let (partitions, departures) = (try rows.column("partition"), try rows.column("departures"))
+        var found: [Int32: Int64] = [:]
+        for row in 0..<rows.count {
+            guard let partition = rows.int4(row, partitions), let count = rows.int8(row, departures) else { continue }
+            found[Int32(truncatingIfNeeded: partition)] = count
+        }
+        return found
     }
 
-    private static func offsets(_ name: StaticString, in rows: PostgresRows) throws -> [Int32: Int64] {
-        let (partitions, column) = (try rows.column("partition"), try rows.column(name))
-        var values: [Int32: Int64] = [:]
+    private static func lostDecisions(_ rows: PostgresRows) throws -> [Int32: LostDecisions] {
+        let partitions = try rows.column("partition")
+        let (offsets, times) = (try rows.column("below_offset"), try rows.column("fell_back_at"))
+        var found: [Int32: LostDecisions] = [:]
         for row in 0..<rows.count {
-            guard let partition = rows.int4(row, partitions), let value = rows.int8(row, column) else { continue }
-            values[Int32(truncatingIfNeeded: partition)] = value
+            guard let partition = rows.int4(row, partitions), let offset = rows.int8(row, offsets),
+                let time = rows.timestampMicroseconds(row, times).map({ Timestamp(milliseconds: $0 / 1000) })
+            else { continue }
+            found[Int32(truncatingIfNeeded: partition)] = LostDecisions(belowOffset: offset, noticedAt: time)
         }
-        return values
+        return found
     }
 }

@@ -1,5 +1,6 @@
 import Fulfillment
 import Kafka
+import Timestamps
 
 /// What the consumer's thread knows of one partition while it owns it. Not Sendable: only that thread uses it.
 final class AssignedPartition: ProgressOwner {
@@ -8,8 +9,8 @@ final class AssignedPartition: ProgressOwner {
     private(set) var inFlight: [ObjectIdentifier: SubmissionInHand] = [:]
     /// The highest offset ever decided here, by anyone. Nil until the outbox is swept, and where there is none.
     private var highestDecided: Int64?
-    /// The database has lost the decisions on records before it, if there were any.
-    private var decidedAgainBelow: Int64 = 0
+    /// The database has lost the decisions on these, if there were any.
+    private var lost: LostDecisions?
     /// Batches that cannot be read, each represented in memory by one record, by that record's offset.
     var unreadable: [Int64: UnreadableBatches.Found] = [:]
     /// Sweeps the outbox.
@@ -22,7 +23,11 @@ final class AssignedPartition: ProgressOwner {
 
     func prepared(highestDecided: Int64?) { self.highestDecided = highestDecided }
 
-    func isDecidedAgain(below offset: Int64) { decidedAgainBelow = max(decidedAgainBelow, offset) }
+    func mayHaveLost(_ decisions: LostDecisions?) {
+        guard let decisions else { return }
+        lost?.merge(decisions)
+        lost = lost ?? decisions
+    }
 
     /// To be called before a record is admitted. True where offsets fell back.
     func beginsNewEpoch(at offset: Int64) -> Bool {
@@ -34,7 +39,9 @@ final class AssignedPartition: ProgressOwner {
 
     func mayBeRedelivered(_ offset: Int64) -> Bool { highestDecided.map { offset <= $0 } ?? false }
 
-    func isDecidedAgain(_ offset: Int64) -> Bool { offset < decidedAgainBelow }
+    func isDecidedAgain(_ offset: Int64, sentAt: Timestamp) -> Bool {
+        lost?.mayCover(offset: offset, sentAt: sentAt) ?? false
+    }
 
     func admit(_ item: SubmissionInHand) {
         progress.admit(item.position.offset)

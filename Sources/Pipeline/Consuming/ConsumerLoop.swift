@@ -34,7 +34,8 @@ final class ConsumerLoop {
     ) {
         (self.settings, self.inbox, self.health, self.logger) = (settings, inbox, health, logger)
         metrics = worker.metrics.all
-        assignment = PartitionAssignment(maximumInFlight: settings.maximumInFlight, metrics: metrics)
+        assignment = PartitionAssignment(
+            maximumInFlight: settings.maximumInFlight, parkedLeases: worker.parking.leases, metrics: metrics)
         intake = RecordIntake(
             assignment: assignment, worker: worker, signingKeys: settings.signingKeys, inbox: inbox, logger: logger)
         fetching = FetchControl(assignment: assignment, intake: intake, paused: metrics.paused, logger: logger)

@@ -82,18 +82,22 @@ public struct OffsetRewind: Sendable {
     /// Kafka first, which refuses it while the group has members; a worker starts at the lower of the two offsets, so
     /// that it is done by then.
     ///
+    /// - Parameter isDatabaseRestored: decisions on what is taken again may have been told of and lost. What was refunded
+    ///   since is then granted and revoked at once.
+    ///
     /// Throws a `Refusal` where workers of the group run.
-    public func apply(_ moves: [Move]) async throws {
+    public func apply(_ moves: [Move], isDatabaseRestored: Bool = false) async throws {
         var marks: [TopicPartition: CommitMark] = [:]
         for move in moves where move.count > 0 { marks[move.partition] = move.to.map { CommitMark(offset: $0) } }
         guard !marks.isEmpty else { return }
-        // Where it is done because the database was put back, their decisions are lost; where they are not, they are found.
-        // First: once Kafka's offset is back, a second run of the command has nothing to move.
-        let before = Dictionary(
-            uniqueKeysWithValues: moves.compactMap { move in
-                move.count > 0 ? move.from.map { (move.partition.partition, $0) } : nil
-            })
-        try await checkpoints.keepDecidedAgain(before, topic: topic)
+        if isDatabaseRestored {
+            // First: once Kafka's offset is back, a second run of the command has nothing to move.
+            let before = Dictionary(
+                uniqueKeysWithValues: moves.compactMap { move in
+                    move.count > 0 ? move.from.map { (move.partition.partition, $0) } : nil
+                })
+            try await checkpoints.keepDecidedAgain(before, topic: topic)
+        }
         try await blocking { [marks, consumerProperties, log] in
             let consumer = try KafkaConsumer(properties: consumerProperties, log: log)
             defer { consumer.close() }

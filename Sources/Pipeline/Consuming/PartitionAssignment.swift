@@ -14,8 +14,11 @@ final class PartitionAssignment {
     private(set) var restartReason: String?
     private var count: UInt64 = 0
     private var gauges: PartitionGauges
+    /// Open while it is known, as far as this worker can know, which decisions the database has lost.
+    let parkedLeases: LeaseGate
 
-    init(maximumInFlight: Int, metrics: ReceiptdMetrics) {
+    init(maximumInFlight: Int, parkedLeases: LeaseGate, metrics: ReceiptdMetrics) {
+        self.parkedLeases = parkedLeases
         gate = IntakeGate(maximumRecords: maximumInFlight)
         gauges = PartitionGauges(
             lag: metrics.consumerLag, count: metrics.assignedPartitions, clock: metrics.recordClock)
@@ -51,7 +54,10 @@ final class PartitionAssignment {
 
     /// All partitions are to start at the lower offset. Nothing is committed on the way, and what was in flight comes
     /// again.
-    func restart(_ reason: String) { restartReason = restartReason ?? reason }
+    func restart(_ reason: String) {
+        restartReason = restartReason ?? reason
+        parkedLeases.close()
+    }
     func restart(_ restart: PartitionProgress.Restart?) {
         if let restart { self.restart(restart.rawValue) }
     }

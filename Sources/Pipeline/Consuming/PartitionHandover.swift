@@ -95,6 +95,7 @@ extension PartitionHandover {
             assignment.restart("the database does not answer: it has to store up to which offset it lost decisions")
             return starts
         }
+        if stored != nil || assigned.isEmpty { assignment.parkedLeases.open() }
         offsets.commitStarts(of: assigned, consumer)
         return starts
     }
@@ -102,7 +103,9 @@ extension PartitionHandover {
     /// Before Kafka's offset goes down: the next owner would not see what was lost.
     private func keep(_ lost: [TopicPartition: Int64]) -> Bool {
         guard !lost.isEmpty else { return true }
-        for (partition, offset) in lost { assignment[partition]?.isDecidedAgain(below: offset) }
+        for (partition, offset) in lost {
+            assignment[partition]?.mayHaveLost(LostDecisions(belowOffset: offset, noticedAt: WallClock.now))
+        }
         return preparation.checkpointer.keepDecidedAgain(lost, seconds: PipelineLimits.durableReadSeconds)
     }
 
@@ -126,7 +129,9 @@ extension PartitionHandover {
         lowerStarts[partition] = nil
         isolated.update()
         state.prepared(highestDecided: highestDecided)
-        state.isDecidedAgain(below: stored.decidedAgain[partition.partition] ?? 0)
+        state.mayHaveLost(stored.decidedAgain[partition.partition])
+        // Where the database did not answer when the partition was taken over.
+        assignment.parkedLeases.open()
         assignment.gate.fulfil(.preparation, of: partition)
         isolated.intake.admitPending(of: partition)
     }

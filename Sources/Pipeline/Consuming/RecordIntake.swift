@@ -83,7 +83,7 @@ struct RecordIntake {
         let admitted = AdmittedRecord(
             record: record, ticket: ticket, assignment: partition.assignment, epoch: partition.progress.epoch,
             mayBeRedelivered: partition.mayBeRedelivered(record.offset),
-            isDecidedAgain: partition.isDecidedAgain(record.offset),
+            isDecidedAgain: partition.isDecidedAgain(record.offset, sentAt: position.timestamp),
             isIsolated: assignment.isolation.hasSuspectInFlight)
         let item = SubmissionInHand(admitted, at: position, decoded: decoded)
         partition.admit(item)

@@ -21,6 +21,7 @@ struct ParkedSource: LeaseSource {
     }
 
     func nextTurn() async -> LeaseTurn {
+        guard parking.leases.isOpen else { return .nothing }
         worker.noteNewCredentials()
         return await suspects.next(
             ifAny: { try await parking.store.hasSuspect() }, lease: { try await parking.store.leaseSuspect() },

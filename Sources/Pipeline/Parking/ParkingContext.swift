@@ -5,6 +5,7 @@ public final class ParkingContext: Sendable {
     let store: any ParkedSubmissions
     let policy: ParkingPolicy
     let slots: WorkSlots
+    let leases = LeaseGate()
     let apple: any AppleState
     let blockedApps = BlockedApps()
     let missingCredentials = MissingCredentials()

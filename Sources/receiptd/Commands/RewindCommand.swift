@@ -19,6 +19,11 @@ struct RewindCommand: DatabaseCommand {
     static let requirements: Set<Settings.Requirement> = [.kafka, .database]
 
     @Option(help: ArgumentHelp("RFC 3339, such as 2026-11-21T03:00:00Z.", valueName: "time")) var to: String
+    @Flag(
+        help: """
+            The database was put back to an earlier state: a purchase that was refunded since may have been granted in the \
+            time that is lost, and is granted and revoked at once.
+            """) var databaseRestored = false
     @Flag(help: "Say what would be done, and do nothing.") var dryRun = false
     @OptionGroup var options: SettingsOptions
 
@@ -45,7 +50,7 @@ struct RewindCommand: DatabaseCommand {
             let moves = try await rewind.plan(to: time)
             print(moves.map(\.description).joined(separator: "\n"))
             if dryRun { return print("nothing was done") }
-            try await rewind.apply(moves)
+            try await rewind.apply(moves, isDatabaseRestored: databaseRestored)
             let count = moves.reduce(0) { $0 + $1.count }
             print(count == 0 ? "nothing changes" : "\(count) records are taken again once workers run")
         } catch let error as KafkaError {

@@ -54,6 +54,7 @@ final class ParkingBench: Sendable {
         settings.parkAfterSeconds = parkAfterSeconds
         settings.apple.concurrency = 10
         parking = ParkingContext(store: store, apple: outage, settings: settings)
+        parking.leases.open()
         let logger = Logger(label: "parking") { _ in SwiftLogNoOpLogHandler() }
         worker = SubmissionWorker(
             catalog: { [catalog] in catalog.value },

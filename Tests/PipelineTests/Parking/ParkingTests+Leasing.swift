@@ -1,5 +1,6 @@
 import Fulfillment
 import Identifiers
+import Logging
 import Operations
 import TestSupport
 import Testing
@@ -127,5 +128,23 @@ extension ParkingTests {
         #expect(apps.noteBlocked(one))
         #expect(!apps.noteAnswer(one, wasBlocked: true, now: 10))
         #expect(apps.noteAnswer(one, wasBlocked: true, now: PipelineLimits.wakeSeconds))
+    }
+
+    @Test("nothing parked is leased before it is known which decisions the database has lost")
+    func unknownLosses() async throws {
+        let bench = try ParkingBench()
+        defer { bench.close() }
+        let source = ParkedSource(
+            worker: bench.worker, failures: Failures(),
+            logger: Logger(label: "parked") { _ in SwiftLogNoOpLogHandler() })
+        let assignment = PartitionAssignment(
+            maximumInFlight: 1, parkedLeases: bench.parking.leases, metrics: bench.metrics)
+        func mayLease() async -> Bool { if case .due = await source.nextTurn() { true } else { false } }
+        #expect(await mayLease())
+        assignment.restart("the database fell back")
+        #expect(await !mayLease())
+        bench.parking.leases.open()
+        #expect(await mayLease())
+        #expect(!LeaseGate().isOpen)
     }
 }

@@ -31,7 +31,9 @@ SELECT leased.id, source_topic, source_partition, source_offset, source_timestam
     EXISTS (
         SELECT FROM offsets_decided_again AS lost
         WHERE lost.topic = leased.source_topic AND lost.partition = leased.source_partition
-            AND lost.below_offset > leased.source_offset) AS is_decided_again
+            AND lost.below_offset > leased.source_offset
+            -- LostDecisions.clockMargin
+            AND lost.fell_back_at + interval '1 hour' >= leased.source_timestamp) AS is_decided_again
 FROM leased
 JOIN parked_submissions USING (id)
 ORDER BY due_at, source_topic, source_partition, source_offset;

@@ -26,6 +26,8 @@ SELECT changed.id, source_topic, source_partition, source_offset, source_timesta
     EXISTS (
         SELECT FROM offsets_decided_again AS lost
         WHERE lost.topic = changed.source_topic AND lost.partition = changed.source_partition
-            AND lost.below_offset > changed.source_offset) AS is_decided_again
+            AND lost.below_offset > changed.source_offset
+            -- LostDecisions.clockMargin
+            AND lost.fell_back_at + interval '1 hour' >= changed.source_timestamp) AS is_decided_again
 FROM changed
 JOIN parked_submissions USING (id);
