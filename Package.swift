@@ -191,6 +191,7 @@ let package = Package(
                 "Administration", "Clocks", "Encodings", "Fulfillment", "Identifiers", "Ledger", "Operations",
                 "Postgres", "ReceiptdConfiguration", "Timestamps",
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),

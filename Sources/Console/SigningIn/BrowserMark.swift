@@ -1,4 +1,5 @@
 import Crypto
+import CryptoExtras
 import Foundation
 
 /// Tells a browser that a user signed in with before. It lets nobody in: its holder's tries are only counted apart. It ends
@@ -9,22 +10,32 @@ struct BrowserMark: Hashable, Sendable {
     private let proof: String
 
     /// A new one.
-    init(of name: String, password: SHA256Digest) {
-        self.init(id: Sessions.secret(), of: name, password: password)
+    init(of name: String, by key: SymmetricKey) {
+        self.init(id: Sessions.secret(), of: name, by: key)
     }
 
     /// Nil where `text`, as the browser sent it, is none of this user's.
-    init?(_ text: String, of name: String, password: SHA256Digest) {
+    init?(_ text: String, of name: String, by key: SymmetricKey) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, parts[0].utf8.count == 64 else { return nil }
-        self.init(id: String(parts[0]), of: name, password: password)
+        self.init(id: String(parts[0]), of: name, by: key)
         // Digests are compared in constant time.
         guard SHA256.hash(data: Data(parts[1].utf8)) == SHA256.hash(data: Data(proof.utf8)) else { return nil }
     }
 
-    private init(id: String, of name: String, password: SHA256Digest) {
+    /// The key of a user's browsers. Slow: whoever gets hold of a mark is not to try passwords on it by the million. Nil where
+    /// there is no memory for it.
+    static func key(of name: String, password: String) -> SymmetricKey? {
+        try? KDF.Scrypt.deriveKey(
+            from: Data(password.utf8), salt: Data("receiptd: the browsers of \(name)".utf8), outputByteCount: 32,
+            rounds: scryptRounds, blockSize: 8, parallelism: 1)
+    }
+
+    /// A tenth of a second and 32 MiB.
+    private static let scryptRounds = 1 << 15
+
+    private init(id: String, of name: String, by key: SymmetricKey) {
         self.id = id
-        let key = SymmetricKey(data: Data(password))
         let message = Data("browser \(id) of \(name)".utf8)
         proof = HMAC<SHA256>.authenticationCode(for: message, using: key).map { byte in
             let digits = Array("0123456789abcdef")

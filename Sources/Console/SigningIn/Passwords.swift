@@ -6,6 +6,8 @@ import ReceiptdConfiguration
 struct Passwords: Sendable {
     private struct Entry: Sendable {
         let digest: SHA256Digest
+        /// Nil: its browsers are not told apart.
+        let browsers: SymmetricKey?
         let user: ConsoleUser
     }
 
@@ -20,6 +22,7 @@ struct Passwords: Sendable {
                     user.name,
                     Entry(
                         digest: SHA256.hash(data: Data(user.password.value.utf8)),
+                        browsers: BrowserMark.key(of: user.name, password: user.password.value),
                         user: ConsoleUser(name: user.name, mayChange: user.role == .operate))
                 )
             }, uniquingKeysWith: { first, _ in first })
@@ -33,13 +36,14 @@ struct Passwords: Sendable {
     /// - Parameter mark: of the browser, as it was sent.
     func origin(_ name: String, mark: String?) -> SignInLimit.Origin {
         guard let entry = entries[name] else { return .nobody }
-        guard let mark, let known = BrowserMark(mark, of: name, password: entry.digest) else { return .user(name) }
+        guard let mark, let key = entry.browsers, let known = BrowserMark(mark, of: name, by: key)
+        else { return .user(name) }
         return .browser(known)
     }
 
-    /// For a browser that has just signed in. Nil where no user has the name.
+    /// For a browser that has just signed in. Nil where no user has the name, or its browsers are not told apart.
     func mark(of name: String) -> BrowserMark? {
-        entries[name].map { BrowserMark(of: name, password: $0.digest) }
+        entries[name]?.browsers.map { BrowserMark(of: name, by: $0) }
     }
 
     /// Nil where the name or the password is wrong.
