@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fails where docs/schemas is not what its meta-schemas allow, what docs/contract.md says, or what receiptd takes and writes:
+# Fails where docs/schemas is not what its meta-schemas and AsyncAPI allow, what docs/contract.md says, or what receiptd takes and writes:
 # every sample case, every catalog, the examples of the contract, and every line of the files that are named.
 # usage: scripts/check-schemas.sh [--all-kinds] [FILE...]   JSON lines of events, as RECEIPTD_TEST_EVENTS collects them
 #                                                           --all-kinds: fails where a kind of event is in none of them
@@ -17,4 +17,7 @@ readonly python=/usr/bin/python3
 if ! "$python" -c 'import jsonschema, yaml' 2>/dev/null; then
     scripts/setup.sh python3-jsonschema python3-yaml
 fi
-exec "$python" -B scripts/schemas.py "${arguments[@]}"
+"$python" -B scripts/schemas.py "${arguments[@]}"
+scripts/setup.sh python3-venv
+scripts/deploy-tools.sh
+.build/deploy-tools/bin/python -B scripts/asyncapi.py docs/schemas/asyncapi.yaml
