@@ -567,6 +567,8 @@ CREATE TABLE IF NOT EXISTS offsets_decided_again (
     fell_back_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (topic, partition, group_id)
 );
+-- The last one.
+CREATE INDEX IF NOT EXISTS offsets_decided_again_times ON offsets_decided_again (fell_back_at);
 COMMENT ON TABLE offsets_decided_again IS
     'Where the database was put back to an earlier state: records before below_offset may have been decided and told of in the state that is lost. What of them is decided again and was refunded meanwhile is granted and revoked at once, for its grant may be in the game.';
 

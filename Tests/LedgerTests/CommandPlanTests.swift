@@ -67,6 +67,8 @@ struct CommandPlanTests {
             SELECT 't-' || n, 'p-' || n, 'b' || n % 50, 'monthly', 'active', now() + n * interval '1 minute', 'Production',
                 1, now(), now(), now() + (n - 200) * interval '1 minute' FROM generate_series(1, 100000) AS n;
             INSERT INTO subscription_receipts SELECT 't-' || n, 'r'::bytea FROM generate_series(1, 20000) AS n;
+            INSERT INTO offsets_decided_again (group_id, topic, partition, below_offset)
+            SELECT 'g-' || n / 1000, 't', n % 1000, n FROM generate_series(1, 20000) AS n;
             INSERT INTO refusals SELECT 't-' || n, 'p-' || n FROM generate_series(1, 100000) AS n;
             INSERT INTO hold_decisions (transaction_id, player_id, bundle_id, product_id, submission_id, reason, decision,
                 operator)

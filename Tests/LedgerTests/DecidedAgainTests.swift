@@ -1,4 +1,5 @@
 import Fulfillment
+import Identifiers
 import Postgres
 import Testing
 import Timestamps
@@ -118,5 +119,29 @@ struct DecidedAgainTests {
             try await database.run("UPDATE offsets_decided_again SET fell_back_at = '2020-01-01'")
             #expect(try await store.leaseDue(limit: 10).allSatisfy { !$0.isDecidedAgain })
         }
+    }
+
+    @Test("a subscription's revisions go on far above those that were told of and are lost")
+    func revisions() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let subject = SubscriptionsConformance.Subject(database, ledger)
+        let revision = "SELECT revision FROM subscriptions"
+        _ = try await subject.grant("1000", original: "1000", at: 0, offset: 1)
+        _ = try await subject.grant("1001", original: "1000", at: 30, offset: 2)
+        #expect(try await database.number(revision) == 2)
+        let checkpoints = PostgresCheckpoints(pool: database.pool, group: "receiptd")
+        try await checkpoints.keepDecidedAgain([0: 3], topic: Sample.topic)
+        let changed = try await subject.grant("1002", original: "1000", at: 60, offset: 3)
+        #expect(try await database.number(revision) == 1_002)
+        let expected = OutcomeEvent.eventID(subscription: "1000", revision: 1_002)
+        #expect(changed.events.last?.eventID == expected)
+        _ = try await subject.grant("1003", original: "1000", at: 90, offset: 4)
+        #expect(try await database.number(revision) == 1_003)
+        // Once more, with no offset above those before.
+        try await checkpoints.keepDecidedAgain([0: 2], topic: Sample.topic)
+        _ = try await subject.grant("1004", original: "1000", at: 120, offset: 5)
+        #expect(try await database.number(revision) == 2_003)
+        await ledger.close()
     }
 }
