@@ -5,6 +5,9 @@ cd "$(dirname "$0")/.."
 # shellcheck source=scripts/flags.sh
 source scripts/flags.sh
 
+# What is still beside, where the run ends before it.
+trap 'jobs -p | xargs --no-run-if-empty kill 2>/dev/null || true' EXIT
+
 step() { printf '== %s (%d s)\n' "$1" "$SECONDS"; }
 
 step "setup"
@@ -25,14 +28,14 @@ checking=$!
 swift build --build-tests "${build_flags[@]}"
 wait "$checking" || { cat .build/checks.log && exit 1; }
 cat .build/checks.log
-step "package"
-scripts/check-package.sh
 # One group after another: tests that only compute would starve those that wait for other processes, and those each other.
 tests() {
     step "tests: $1"
     shift
+    # The program itself: `swift test` would resolve the packages and plan the build again for each group. Into a pipe
+    # it would print colours, which those who look for a line of it do not expect.
     # A test that hangs ends the run: what was printed shows which tests have started and not ended.
-    timeout --kill-after=10s 25m swift test --skip-build --disable-xctest "$@" "${build_flags[@]}" 2>&1 |
+    NO_COLOR=1 timeout --kill-after=10s 25m .build/debug/receiptdPackageTests.xctest --testing-library swift-testing "$@" 2>&1 |
         tee .build/tests.log || failed
 }
 # Thousands of lines are behind the first failure: what failed is told once more, at the end.
@@ -51,7 +54,18 @@ stopping='^EndToEndTests\.EndToEnd/stopping'
 chaos='^EndToEndTests\.Chaos'
 browser='^EndToEndTests\.(Console|WorkerPage)BrowserTests'
 tests "what only computes" --filter "$pure"
+# One process at a time, beside tests that mostly wait: what is counted is no time.
+packages() {
+    printf '== check-package\n'
+    scripts/check-package.sh || return 1
+    printf '== what a submission costs\n'
+    scripts/check-cost.sh
+}
+packages >.build/packages.log 2>&1 &
+packing=$!
 tests "Kafka and the flow" --filter "$flow"
+wait "$packing" || { cat .build/packages.log && exit 1; }
+cat .build/packages.log
 tests "HTTP and Apple" --filter "$apple"
 # Each has a database of its own. All of them at once, as Swift Testing begins them, would wait for one another.
 SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=12 tests "the database and the commands" \
@@ -61,14 +75,18 @@ tests "the plans of statements" --filter "$plans"
 # Each outcome and each dead letter that they see is held against docs/schemas.
 export RECEIPTD_TEST_EVENTS=$PWD/.build/test-events.jsonl
 rm -f "$RECEIPTD_TEST_EVENTS"
+# It mostly waits for Debian's mirror.
+scripts/check-installed.sh >.build/installed.log 2>&1 &
+installing=$!
 tests "the whole" --filter "$whole" --skip "$stopping" --skip "$chaos" --skip "$browser"
+printf '== check-installed\n'
+wait "$installing" || { cat .build/installed.log && exit 1; }
+cat .build/installed.log
 SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=2 tests "the whole, while it stops" --filter "$stopping"
 RECEIPTD_TEST_AXE=$(compgen -G "$PWD/.build/deploy-tools/lib/python3*/site-packages/axe_core_python/axe.min.js")
 export RECEIPTD_TEST_AXE RECEIPTD_TEST_SCREENSHOTS=$PWD/.build/console-screenshots
 tests "the pages in a browser" --filter "$browser"
 tests "the whole, among faults" --filter "$chaos"
-step "what a submission costs"
-scripts/check-cost.sh
 step "events that were seen"
 scripts/check-schemas.sh --all-kinds "$RECEIPTD_TEST_EVENTS"
 step "examples"
