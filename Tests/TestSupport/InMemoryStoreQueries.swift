@@ -188,7 +188,8 @@ public final class InMemoryStoreQueries: StoreQueries {
     public func transactionHistory(
         of id: StoreTransactionID, _ filter: TransactionHistoryFilter, page: String?, _ context: StoreQueryContext
     ) async -> StoreQueryAnswer<TransactionHistoryPage> {
-        answer(.transactionHistory(id, filter, page: page), context) { state in
+        if Self.isUnknown(page) { fail(.transactionHistory, .refused(code: StoreErrorCode.invalidRevision)) }
+        return answer(.transactionHistory(id, filter, page: page), context) { state in
             guard let asked = state.transaction(id, context) else { return nil }
             let all = state.transactions.filter { $0.isOfCustomer(of: asked) && filter.admits($0) }
                 .sorted { StorePurchase.isBefore($0.purchase, $1.purchase) }
@@ -200,7 +201,8 @@ public final class InMemoryStoreQueries: StoreQueries {
     public func notificationHistory(
         _ window: NotificationHistoryWindow, page: String?, _ context: StoreQueryContext
     ) async -> StoreQueryAnswer<NotificationHistoryPage> {
-        answer(.notificationHistory(window, page: page), context) { state in
+        if Self.isUnknown(page) { fail(.notificationHistory, .refused(code: StoreErrorCode.invalidPaginationToken)) }
+        return answer(.notificationHistory(window, page: page), context) { state in
             let all = state.notifications.filter {
                 $0.bundleID == context.bundleID && $0.environment == context.environment ?? .production
                     && $0.sentAt >= window.from && $0.sentAt <= window.to
@@ -211,14 +213,17 @@ public final class InMemoryStoreQueries: StoreQueries {
     }
 
     public func finish(_ id: StoreTransactionID, _ context: StoreQueryContext) async -> StoreQueryAnswer<Bool> {
-        answer(.finish(id), context) { _ in true }
+        answer(.finish(id), context) { $0.transaction(id, context).map { _ in true } }
     }
 
     public func answerConsumption(
         of id: StoreTransactionID, _ told: ConsumptionAnswer, _ context: StoreQueryContext
     ) async -> StoreQueryAnswer<Bool> {
-        answer(.consumption(id, told), context) { _ in true }
+        answer(.consumption(id, told), context) { $0.transaction(id, context).map { _ in true } }
     }
+
+    /// One that `page` never told.
+    private static func isUnknown(_ page: String?) -> Bool { page.map { Int($0) == nil } ?? false }
 
     private static func page<Element>(of all: [Element], _ page: String?) -> ([Element], next: String?) {
         let start = min(page.flatMap { Int($0) } ?? 0, all.count)

@@ -23,10 +23,14 @@ struct AppleToldTests {
         return Catalog(version: 1, apps: [app])
     }
 
-    private static func grant(_ id: StoreTransactionID, in ledger: InMemoryLedger) async throws {
+    private static func grant(
+        _ id: StoreTransactionID, in ledger: InMemoryLedger, _ queries: InMemoryStoreQueries
+    ) async throws {
         let purchase = StorePurchase(
             transactionID: id, originalTransactionID: id, productID: "gold",
             purchasedAt: ParkingBench.position(1).timestamp)
+        queries.register(
+            NotifiedTransaction(purchase: purchase, kind: .consumable, bundleID: bundle, environment: .production))
         let outcome = try await ledger.settle(
             PendingDecision(
                 submission: Submission(
@@ -60,7 +64,7 @@ struct AppleToldTests {
     @Test("a delivery is told until Apple takes it, in its environment, behind everything else")
     func finished() async throws {
         let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
-        try await Self.grant("1000", in: ledger)
+        try await Self.grant("1000", in: ledger, queries)
         queries.fail(.finish, .trouble(.init(.timeout)), .notFound, .blocked(.serverAPI))
         let metrics = ReceiptdMetrics(version: "test")
         let source = finishes(ledger, queries, Self.catalog(), metrics)
@@ -82,7 +86,7 @@ struct AppleToldTests {
     @Test("a delivery that Apple will never take, or did not in a week, is given up; so is one that nobody wants told")
     func given() async throws {
         let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
-        for id: StoreTransactionID in ["1000", "1001", "1002"] { try await Self.grant(id, in: ledger) }
+        for id: StoreTransactionID in ["1000", "1001", "1002"] { try await Self.grant(id, in: ledger, queries) }
         let leased = try await ledger.leaseDueFinishes(limit: 5)
         queries.fail(.finish, .refused(code: 4_000_006))
         try await finishes(ledger, queries).work(on: leased[0])
@@ -101,7 +105,7 @@ struct AppleToldTests {
         let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
         let asking = ["1000", "1001"].map { Self.request($0) }
         for request in asking {
-            try await Self.grant(request.transactionID, in: ledger)
+            try await Self.grant(request.transactionID, in: ledger, queries)
             ledger.enter(request, at: WallClock.now)
         }
         queries.fail(.consumption, .trouble(.init(.status)), .refused(code: 4_000_047))
@@ -129,13 +133,13 @@ struct AppleToldTests {
     @Test("nothing is sent where there is nothing to say, or it is too late")
     func silent() async throws {
         let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
-        try await Self.grant("1000", in: ledger)
+        try await Self.grant("1000", in: ledger, queries)
         ledger.enter(Self.request("1000", hoursAgo: 13), at: WallClock.now)
         for one in try await ledger.leaseDueRequests(limit: 5, waitSeconds: 0, at: WallClock.now) {
             try await requests(ledger, queries).work(on: one)
         }
         #expect(ledger.ending(of: "n-1000")?.result == .tooLate)
-        try await Self.grant("1001", in: ledger)
+        try await Self.grant("1001", in: ledger, queries)
         ledger.enter(Self.request("1001"), at: WallClock.now)
         for one in try await ledger.leaseDueRequests(limit: 5, waitSeconds: 0, at: WallClock.now) {
             try await requests(ledger, queries, Self.catalog(answers: false)).work(on: one)
@@ -147,7 +151,7 @@ struct AppleToldTests {
     @Test("one that waits in front of Apple until it is too late is over")
     func waited() async throws {
         let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
-        try await Self.grant("1000", in: ledger)
+        try await Self.grant("1000", in: ledger, queries)
         let request = Self.request("1000")
         ledger.enter(request, at: WallClock.now)
         queries.fail(.consumption, .trouble(.init(.timeout, wasAsked: false)))
