@@ -101,7 +101,7 @@ extension EndToEnd {
             try bed.startWorker()
             try await bed.submit(plan.records, partition: 0)
             let others = Set(plan.records.filter { $0.playerID != slow.playerID }.compactMap(\.submissionID))
-            try await eventually("the others are answered") { others.isSubset(of: bed.outcomes.content.answers.keys) }
+            try await bed.outcomes.until("the others are answered") { others.isSubset(of: $0.answers.keys) }
             #expect(bed.outcomes.content.answers[slow.submissionID ?? "-"] == nil)
             let committed = try await bed.committedOffsets()[0]
             #expect((committed?.committed ?? 0) == 0, "the first record is undecided")

@@ -26,7 +26,7 @@ extension EndToEnd {
                     headers: [KafkaHeader(name: "traceparent", value: Array("00-\(number)".utf8))], playerID: "-")
             }
             try await bed.submit(records)
-            try await eventually("all are set aside") { bed.outcomes.content.deadLetters.count == 3 }
+            try await bed.outcomes.until("all are set aside") { $0.deadLetters.count == 3 }
 
             let table = try await Program.run(["dead-letters", "list"], environment: environment)
             #expect(table.code == 0 && table.output.split(separator: "\n").count == 4, "\(table)")
@@ -58,7 +58,7 @@ extension EndToEnd {
             #expect(try await bed.committedOffsets().values.reduce(0) { $0 + $1.high } == before + 3)
             // Still no submissions: as they came at first, they are set aside anew, from their new places.
             try bed.startWorker()
-            try await eventually("all are set aside again") { bed.outcomes.content.deadLetters.count == 6 }
+            try await bed.outcomes.until("all are set aside again") { $0.deadLetters.count == 6 }
             for letter in bed.outcomes.content.deadLetters {
                 let sent = try #require(records.first { $0.key == letter.key })
                 #expect(letter.value == sent.value)
@@ -79,7 +79,7 @@ extension EndToEnd {
                 PlannedRecord(key: Array("key-\(number)".utf8), value: Array(value.utf8), playerID: "-")
             }
             try await bed.submit(records)
-            try await eventually("both are set aside") { bed.outcomes.content.deadLetters.count == 2 }
+            try await bed.outcomes.until("both are set aside") { $0.deadLetters.count == 2 }
             let table = try await Program.run(["dead-letters", "list"], environment: bed.environment())
             let lines = table.output.split(separator: "\n")
             #expect(lines.count { $0.contains("player-1, submission s-1") && !$0.contains("key-0") } == 1, "\(table)")

@@ -19,7 +19,7 @@ extension EndToEnd {
             var workers = [try bed.startWorker(), try bed.startWorker()]
             var feed = Feed(bed: bed, plan: plan)
             try await feed.send(150)
-            try await eventually("half is answered") { bed.outcomes.content.answers.count > 80 }
+            try await bed.outcomes.until("half is answered") { $0.answers.count > 80 }
             try await SharedServer.replace("\(name)_before", byCopyOf: name)
             try await feed.send(plan.records.count)
             try await bed.settle(plan)

@@ -35,7 +35,7 @@ extension EndToEnd {
             // One player's trouble is not Apple's: many fail.
             try await bed.submit(Plan.genuine(count: 60, players: 60).records)
             let http = ["HTTP_PORT": "\(try await worker.port())"]
-            try await eventually("the junk is refused") { bed.outcomes.content.answers["s-p-junk"] != nil }
+            try await bed.outcomes.until("the junk is refused") { $0.answers["s-p-junk"] != nil }
             for id in ["p-junk", "s-p-junk"] {
                 let ending = try await inspector.inspect(id)
                 #expect(ending.output.hasPrefix("refused without asking anyone: submission \"s-p-junk\""), "\(ending)")
@@ -52,7 +52,7 @@ extension EndToEnd {
             try await inspector.expectWhatIsNotKnown()
 
             try await bed.apple.setOutage(nil)
-            try await eventually("it is granted") { bed.outcomes.content.answers["s-\(names[0])"] != nil }
+            try await bed.outcomes.until("it is granted") { $0.answers["s-\(names[0])"] != nil }
             let granted = try await inspector.inspect(names[0])
             #expect(granted.output.contains("grants (1)") && !granted.output.contains("not decided yet"), "\(granted)")
         }

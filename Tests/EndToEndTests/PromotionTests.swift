@@ -40,7 +40,7 @@ extension EndToEnd {
                                 """)
                     }
                 }
-                try await eventually("all are answered") { bed.unanswered(plan) == 0 }
+                try await bed.outcomes.until("all are answered") { bed.unanswered(plan, in: $0) == 0 }
                 // Offsets are committed each second.
                 try await last(.seconds(2))
                 try await blocking { old.stopServer() }

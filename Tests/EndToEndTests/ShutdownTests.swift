@@ -20,7 +20,7 @@ extension EndToEnd {
             let first = try bed.startWorker()
             var feed = Feed(bed: bed, plan: plan)
             try await feed.send(500)
-            try await eventually("the first worker answers") { bed.outcomes.content.events.count > 50 }
+            try await bed.outcomes.until("the first worker answers") { $0.events.count > 50 }
             let second = try bed.startWorker()
             try await feed.send(300)
             try await eventually("the second worker has partitions") { second.log.contains("partitions assigned") }

@@ -50,7 +50,7 @@ struct ChaosRun {
         load.start(perSecond: Self.perSecond)
         try await told.start()
         monitor.start()
-        try await eventually("the workers are at work") { bed.outcomes.content.events.count > 100 }
+        try await bed.outcomes.until("the workers are at work") { $0.events.count > 100 }
         var notes = Notes()
         do {
             try await breakThings(load, &notes)

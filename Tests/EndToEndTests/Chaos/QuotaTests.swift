@@ -24,7 +24,7 @@ extension Chaos {
             let second = try bed.startWorker()
             try await eventually("both have partitions") { second.log.contains("partitions assigned") }
             try await bed.submit(plan.records[..<split])
-            try await eventually("the work of both is done") { bed.outcomes.content.answers.count >= split }
+            try await bed.outcomes.until("the work of both is done") { $0.answers.count >= split }
             let both = bed.apple.requestLog.map(\.timestampMilliseconds)
             try await bed.submit(plan.records[split...], partition: 0)
             try await bed.settle(plan)

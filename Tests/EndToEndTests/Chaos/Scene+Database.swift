@@ -94,7 +94,7 @@ extension Scene {
     }
 
     private func answered(_ count: Int) async throws {
-        try await eventually("\(count) are answered") { bed.outcomes.content.answers.count >= count }
+        try await bed.outcomes.until("\(count) are answered") { $0.answers.count >= count }
     }
 
     /// Answered, checkpointed and committed.

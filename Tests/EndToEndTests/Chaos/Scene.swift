@@ -57,7 +57,7 @@ final class Scene: Sendable {
     func apple503() async throws {
         try bed.startWorker()
         load.start(perSecond: 20)
-        try await eventually("the worker is at work") { bed.outcomes.content.events.count > 20 }
+        try await bed.outcomes.until("the worker is at work") { $0.events.count > 20 }
         try await bed.apple.setOutage(.http503)
         // What opens the circuit, and then what probes it.
         let from = Self.now + 1000
@@ -73,7 +73,7 @@ final class Scene: Sendable {
         try bed.startWorker()
         try bed.startWorker()
         load.start(perSecond: 20)
-        try await eventually("the workers are at work") { bed.outcomes.content.events.count > 20 }
+        try await bed.outcomes.until("the workers are at work") { $0.events.count > 20 }
         limitedSince.value = Self.now
         bed.apple.setBehaviour([.http(429, headers: ["Retry-After": "\(ChaosFault.retryAfterSeconds)"])])
         await bed.apple.waitUntil { ($0.answers["http_429"] ?? 0) > 0 }

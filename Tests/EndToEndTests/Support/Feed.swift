@@ -21,6 +21,6 @@ struct Feed: Sendable {
     mutating func sendAndAwaitProgress(_ count: Int = 60) async throws {
         let before = bed.outcomes.content.events.count
         try await send(count)
-        try await eventually("more is answered") { bed.outcomes.content.events.count > before }
+        try await bed.outcomes.until("more is answered") { $0.events.count > before }
     }
 }

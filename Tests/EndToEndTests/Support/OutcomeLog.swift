@@ -3,6 +3,7 @@ import Foundation
 import Fulfillment
 import Kafka
 import Synchronization
+import TestSupport
 
 /// All that came out: outcome events and dead letters, read from the topics' beginnings as a consumer outside would.
 final class OutcomeLog: Sendable {
@@ -32,6 +33,9 @@ final class OutcomeLog: Sendable {
     private struct State {
         var content = Content()
         var isStopped = false
+        /// Of those who wait for what comes next.
+        var arrivals: [Int: AsyncStream<Void>.Continuation] = [:]
+        var waits = 0
     }
 
     private let state = Mutex(State())
@@ -76,6 +80,30 @@ final class OutcomeLog: Sendable {
         state.withLock { $0.isStopped = true }
     }
 
+    /// Returns when what came out is as wanted: looks at what is there, and again as more comes.
+    func until(
+        _ what: String, within limit: Duration = .seconds(60), file: StaticString = #fileID, line: UInt = #line,
+        _ isAsWanted: (Content) throws -> Bool
+    ) async throws {
+        // What comes while one looks is one more look, however much it is.
+        let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let number = state.withLock { state in
+            state.waits += 1
+            state.arrivals[state.waits] = arrival
+            return state.waits
+        }
+        defer { state.withLock { _ = $0.arrivals.removeValue(forKey: number) } }
+        let deadline = Task {
+            try await Task.sleep(for: limit)
+            arrival.finish()
+        }
+        defer { deadline.cancel() }
+        arrival.yield()
+        for await _ in arrivals where try isAsWanted(content) { return }
+        try Task.checkCancellation()
+        throw DeadlinePassed(description: "never came true: \(what) (\(file):\(line))")
+    }
+
     private func take(_ record: ConsumerRecord, isOutcome: Bool) {
         SeenRecords.add(record, isOutcome: isOutcome)
         let json = isOutcome ? try? JSONParser.parse(record.value ?? []).value : nil
@@ -89,6 +117,7 @@ final class OutcomeLog: Sendable {
             } else {
                 state.content.deadLetters.append(record)
             }
+            for arrival in state.arrivals.values { arrival.yield() }
         }
     }
 }

@@ -39,7 +39,7 @@ extension Testbed {
     /// Returns when everything is answered, committed, and gone from the outbox.
     func settle(_ plan: Plan, within limit: Duration = .seconds(90)) async throws {
         do {
-            try await eventually("every submission is answered", within: limit) { unanswered(plan) == 0 }
+            try await outcomes.until("every submission is answered", within: limit) { unanswered(plan, in: $0) == 0 }
         } catch let passed as DeadlinePassed {
             let content = outcomes.content
             let missing = plan.truths.keys.filter { content.answers[$0] == nil }.sorted()
@@ -54,8 +54,9 @@ extension Testbed {
     }
 
     /// Submissions and dead letters without their full set of answers.
-    func unanswered(_ plan: Plan) -> Int {
-        let content = outcomes.content
+    func unanswered(_ plan: Plan) -> Int { unanswered(plan, in: outcomes.content) }
+
+    func unanswered(_ plan: Plan, in content: OutcomeLog.Content) -> Int {
         let submissions = plan.truths.count { id, truth in
             guard let answers = content.answers[id] else { return true }
             return !truth.alternatives.contains { $0.count <= answers.count }
