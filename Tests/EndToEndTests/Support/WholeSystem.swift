@@ -3,7 +3,7 @@ import Testing
 /// Bounds how many of the whole-system tests run at once, over all suites that have this trait. Their workers mostly wait for
 /// sessions, leases and delays: one at a time would leave the machine idle, all at once would starve each other.
 struct WholeSystem: SuiteTrait, TestTrait, TestScoping {
-    private static let places = Places(free: 9)
+    private static let places = Places(free: 8)
 
     var isRecursive: Bool { true }
 
