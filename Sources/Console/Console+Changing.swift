@@ -14,6 +14,9 @@ extension Console {
         /// Nil: what the filter shows.
         let id: String?
         let filter: ListFilter
+
+        /// Several players may have given their submissions one id.
+        var isOfAny: Bool { id == nil || change == .rejectParked }
     }
 
     /// Nil where it is none.
@@ -33,50 +36,55 @@ extension Console {
         return Choice(change: change, id: nil, filter: filter)
     }
 
-    /// How many it would change, and of what.
-    private func found(_ choice: Choice) async throws -> (count: Int, detail: String) {
+    /// What a change would be of.
+    private struct Found {
+        let count: Int
+        var detail = ""
+        /// What the form carries to tell whether it is still the same.
+        var mark: String { "\(count):\(digest)" }
+        var digest = ""
+    }
+
+    private func found(_ choice: Choice) async throws -> Found {
         switch choice.change {
         case .release:
             let count = try await HoldAdministration(pool: pool).count(HeldList.filter(choice.filter, id: choice.id))
-            return (count.all - count.released, "")
+            return Found(count: count.all - count.released)
         case .rejectHeld:
-            return (
-                try await HoldAdministration(pool: pool).count(HeldList.filter(choice.filter, id: choice.id)).all, ""
-            )
+            let count = try await HoldAdministration(pool: pool).count(HeldList.filter(choice.filter, id: choice.id))
+            return Found(count: count.all, digest: count.digest)
         case .retry:
             let count = try await ParkedAdministration(pool: pool).count(
                 ParkedList.filter(choice.filter, id: choice.id))
-            return (count.all - count.leased, "")
+            return Found(count: count.all - count.leased)
         case .rejectParked:
-            return (
-                try await ParkedAdministration(pool: pool).count(ParkedList.filter(choice.filter, id: choice.id)).all,
-                ""
-            )
+            let count = try await ParkedAdministration(pool: pool).count(
+                ParkedList.filter(choice.filter, id: choice.id))
+            return Found(count: count.all, digest: count.digest)
         case .revoke, .reinstate:
             guard let grant = try await GrantAdministration(pool: pool).find(StoreTransactionID(choice.id ?? "")) else {
-                return (0, "")
+                return Found(count: 0)
             }
             let revoked = grant.operatorRevokedAt != nil
-            return (
-                revoked == (choice.change == .reinstate) ? 1 : 0,
-                "\(grant.quantity) × \(grant.productID) of player \(grant.playerID)"
-            )
+            return Found(
+                count: revoked == (choice.change == .reinstate) ? 1 : 0,
+                detail: "\(grant.quantity) × \(grant.productID) of player \(grant.playerID)")
         }
     }
 
     func confirm(_ request: ConsoleRequest, _ session: Sessions.Session) async throws -> ConsoleAnswer {
         guard session.user.mayChange else { return Self.mayNot(session) }
         guard let choice = choice(request.query) else { return Self.noChange(session) }
-        let (count, detail) = try await found(choice)
-        guard count > 0 else {
+        let found = try await found(choice)
+        guard found.count > 0 else {
             return Self.message(
                 "There is nothing to change: it was decided meanwhile, or the filter shows nothing that waits.",
                 .conflict, title: choice.change.title, session: session)
         }
         return ConsoleAnswer(
             body: ConfirmPage(
-                change: choice.change, id: choice.id, filter: choice.filter, count: count, detail: detail,
-                session: session
+                change: choice.change, id: choice.id, filter: choice.filter, count: found.count, mark: found.mark,
+                detail: found.detail, session: session
             ).html)
     }
 
@@ -99,8 +107,7 @@ extension Console {
             let shown = request.form["shown"].flatMap({ Int($0) }), (1...ListLimits.maximumChanged).contains(shown)
         else { return Self.noChange(session) }
         // What came since would be rejected unseen in the place of what is gone.
-        let found = request.form["found"].flatMap { Int($0) }
-        if choice.id == nil, choice.change.isFinal, try await self.found(choice).count != found {
+        if choice.isOfAny, choice.change.isFinal, try await found(choice).mark != request.form["found"] {
             return Self.message(
                 "What the filter shows has changed since: nothing was done. Look again.", .conflict, title: "Changed",
                 session: session)

@@ -9,6 +9,8 @@ struct ConfirmPage {
     let id: String?
     let filter: ListFilter
     let count: Int
+    /// Comes back with the form: whether it is still the same that is changed.
+    let mark: String
     /// What it is about, beyond its id.
     var detail = ""
     let session: Sessions.Session
@@ -23,7 +25,7 @@ struct ConfirmPage {
             ? "<p class=\"message\">Only \(changed) of \(count) at a time; the rest by the same again.</p>"
             : ""
         let fields =
-            [("token", session.token), ("change", change.rawValue), ("shown", "\(changed)"), ("found", "\(count)")]
+            [("token", session.token), ("change", change.rawValue), ("shown", "\(changed)"), ("found", mark)]
             + (id.map { [("id", $0)] } ?? filter.fields)
         let note =
             change == .revoke || change == .reinstate

@@ -9,6 +9,8 @@ public struct HoldAdministration: Sendable {
         public let all: Int
         /// Released, and on the way through a worker.
         public let released: Int
+        /// The same for the same transactions only, as good as certainly.
+        public let digest: String
     }
 
     /// What became of those that were to be refused.
@@ -48,7 +50,9 @@ public struct HoldAdministration: Sendable {
         try await pool.run { session in
             let rows = try session.execute(Self.counting, filter.parameters)
             let (held, released) = (try rows.column("held"), try rows.column("released"))
-            return Count(all: Int(rows.int8(0, held) ?? 0), released: Int(rows.int8(0, released) ?? 0))
+            return Count(
+                all: Int(rows.int8(0, held) ?? 0), released: Int(rows.int8(0, released) ?? 0),
+                digest: rows.text(0, try rows.column("digests")) ?? "")
         }
     }
 

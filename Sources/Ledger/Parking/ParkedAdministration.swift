@@ -7,6 +7,8 @@ public struct ParkedAdministration: Sendable {
         public let all: Int
         /// Someone works on them now.
         public let leased: Int
+        /// The same for the same submissions only, as good as certainly.
+        public let digest: String
     }
 
     /// What a lease for an operator found.
@@ -42,7 +44,9 @@ public struct ParkedAdministration: Sendable {
         try await pool.run { session in
             let rows = try session.execute(Self.counting, filter.parameters)
             let (parked, leased) = (try rows.column("parked"), try rows.column("leased"))
-            return Count(all: Int(rows.int8(0, parked) ?? 0), leased: Int(rows.int8(0, leased) ?? 0))
+            return Count(
+                all: Int(rows.int8(0, parked) ?? 0), leased: Int(rows.int8(0, leased) ?? 0),
+                digest: rows.text(0, try rows.column("digests")) ?? "")
         }
     }
 

@@ -1,14 +1,18 @@
--- All, and those whose release is under way. $1–$3 a transaction, an app, a reason, or null
-SELECT coalesce(sum(held), 0)::int8 AS held, coalesce(sum(released), 0)::int8 AS released
+-- All, and those whose release is under way; a sum that tells one set from another of as many. $1–$3 a transaction, an app, a
+-- reason, or null
+SELECT coalesce(sum(held), 0)::int8 AS held, coalesce(sum(released), 0)::int8 AS released,
+    coalesce(sum(digests), 0)::text AS digests
 FROM (
-    SELECT count(*) AS held, count(released_at) AS released
+    SELECT count(*) AS held, count(released_at) AS released, sum(hashtextextended(transaction_id, 0)) AS digests
     FROM holds
     WHERE transaction_id = $1 AND ($2::text IS NULL OR bundle_id = $2) AND ($3::text IS NULL OR reason = $3)
     UNION ALL
     SELECT counted.*
     FROM kinds_of_holds($2, $3) AS kind
     CROSS JOIN LATERAL (
-        SELECT count(*), count(released_at) FROM holds WHERE bundle_id = kind.bundle_id AND reason = kind.reason
+        SELECT count(*), count(released_at), sum(hashtextextended(transaction_id, 0))
+        FROM holds
+        WHERE bundle_id = kind.bundle_id AND reason = kind.reason
     ) AS counted
     WHERE $1::text IS NULL
 ) AS part;

@@ -1,14 +1,17 @@
--- All, and those that someone works on. $1–$3 a submission, an app, a reason, or null
-SELECT coalesce(sum(parked), 0)::int8 AS parked, coalesce(sum(leased), 0)::int8 AS leased
+-- All, and those that someone works on; a sum that tells one set from another of as many. $1–$3 a submission, an app, a reason,
+-- or null
+SELECT coalesce(sum(parked), 0)::int8 AS parked, coalesce(sum(leased), 0)::int8 AS leased,
+    coalesce(sum(digests), 0)::text AS digests
 FROM (
-    SELECT count(*) AS parked, count(*) FILTER (WHERE leased_until > now()) AS leased
+    SELECT count(*) AS parked, count(*) FILTER (WHERE leased_until > now()) AS leased,
+        sum(uuid_hash_extended(id, 0)) AS digests
     FROM parked
     WHERE submission_id = $1 AND ($2::text IS NULL OR bundle_id = $2) AND ($3::text IS NULL OR reason = $3)
     UNION ALL
     SELECT counted.*
     FROM kinds_of_parked($2, $3) AS kind
     CROSS JOIN LATERAL (
-        SELECT count(*), count(*) FILTER (WHERE leased_until > now())
+        SELECT count(*), count(*) FILTER (WHERE leased_until > now()), sum(uuid_hash_extended(id, 0))
         FROM parked
         WHERE bundle_id = kind.bundle_id AND reason = kind.reason
     ) AS counted
