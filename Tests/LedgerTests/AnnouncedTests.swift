@@ -3,6 +3,7 @@ import Fulfillment
 import Identifiers
 import Postgres
 import Testing
+import Timestamps
 
 @testable import Ledger
 
@@ -104,6 +105,32 @@ struct AnnouncedTests {
             #expect(try await subject.deliver() == ["refused cancelled"])
             try await apply(.reversed, "reversal")
             #expect(try await subject.deliver() == ["unclaimed unknown_player"])
+        }
+    }
+
+    @Test(
+        "what Apple signed while it was refunded is delivered once Apple has reversed that, and not if it was signed since"
+    )
+    func reversed() async throws {
+        try await with { subject, _ in
+            try await subject.enter([try Subject.told("1000") { $0.cancelledAt = Sample.noon }])
+            try await subject.endPatience()
+            #expect(try await subject.deliver() == ["refused cancelled"])
+            func reverse(_ id: Identifier, at time: Timestamp) async throws {
+                let notice = RefundNotice(
+                    id: id, change: .reversed, signedAt: time,
+                    transaction: NotifiedTransaction(
+                        purchase: Sample.purchase("1000"), kind: .consumable, bundleID: Sample.bundle,
+                        environment: .production))
+                let received = ReceivedNotice(
+                    StoreNotice(notice, type: "REFUND_REVERSED", id: id), topic: "n", partition: 0, traceparent: nil,
+                    decidedAt: Sample.noon)
+                _ = try await subject.refunds.apply([received], catalog: Subject.catalog())
+            }
+            try await reverse("before", at: Sample.noon.adding(milliseconds: -60_000))
+            #expect(try await subject.deliver() == ["refused cancelled"])
+            try await reverse("since", at: Sample.noon.adding(milliseconds: 60_000))
+            #expect(try await subject.deliver() == ["granted"])
         }
     }
 

@@ -16,7 +16,7 @@ public enum PurchaseSource: String, Sendable, CaseIterable {
 public struct AnnouncedPurchase: Sendable, Equatable {
     /// One transaction, as Apple signed or answered it.
     public let evidence: GenuineReceipt
-    public let purchase: StorePurchase
+    public private(set) var purchase: StorePurchase
     public let source: PurchaseSource
     /// In place of a game server's `submission_id`: of the notification's UUID, or the transaction where there was none.
     public let submissionID: Identifier
@@ -50,6 +50,15 @@ public struct AnnouncedPurchase: Sendable, Equatable {
         self.submissionID = Identifier(submissionID)
         self.toldAt = toldAt
         self.isRenewal = isRenewal
+    }
+
+    /// As it is since Apple has reversed its refund, which the evidence shows still.
+    var withoutRevocation: AnnouncedPurchase {
+        var purchase = self
+        purchase.purchase.cancelledAt = nil
+        purchase.purchase.refundedMilliPercent = nil
+        purchase.purchase.revocationType = nil
+        return purchase
     }
 
     /// Nil where it names no account, or there is none.

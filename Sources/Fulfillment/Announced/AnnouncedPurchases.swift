@@ -33,6 +33,9 @@ public struct AnnouncedOwnership: Sendable, Equatable {
     public var grantsSince: Timestamp?
     /// Apple took it back as a whole.
     public var isRefunded: Bool
+    /// Apple took a refund back, later than it signed what is kept of the purchase.
+    public var isReversed = false
+
     public init(
         owner: PlayerID? = nil, isLetIn: Bool = false, told: PlayerID? = nil, grantsSince: Timestamp? = nil,
         isRefunded: Bool = false

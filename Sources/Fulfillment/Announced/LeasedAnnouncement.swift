@@ -16,6 +16,11 @@ public struct LeasedAnnouncement: Sendable {
         self.lease = lease
     }
 
+    /// Apple has reversed its refund since it was told of.
+    public var withoutRevocation: LeasedAnnouncement {
+        LeasedAnnouncement(purchase: purchase.withoutRevocation, timesHeld: timesHeld, lease: lease)
+    }
+
     /// Where no record of Kafka's brought it. No topic can have this name.
     public static let topic = "(announced)"
 

@@ -24,6 +24,7 @@ struct AnnouncedDelivery: Sendable {
             var outcomes: [AnnouncedOutcome] = []
             var delivered: [(announcement: LeasedAnnouncement, decision: PendingDecision)] = []
             for (one, ownership) in zip(open, owners) {
+                let one = ownership.isReversed ? one.withoutRevocation : one
                 switch one.judge(under: catalog, ownership, at: now) {
                 case .deliver(let decision): delivered.append((one, decision))
                 case .erased(let pseudonym):
@@ -90,7 +91,8 @@ struct AnnouncedDelivery: Sendable {
             ])
         let (number, isLetIn) = (try rows.column("number"), try rows.column("is_let_in"))
         let (player, since) = (try rows.column("player_id"), try rows.column("since"))
-        let (isRefunded, previous) = (try rows.column("is_refunded"), try rows.column("previous_owner"))
+        let (isRefunded, isReversed) = (try rows.column("is_refunded"), try rows.column("is_reversed"))
+        let previous = try rows.column("previous_owner")
         for row in 0..<rows.count {
             guard let index = rows.int8(row, number).map({ Int($0) - 1 }), owners.indices.contains(index) else {
                 continue
@@ -101,6 +103,7 @@ struct AnnouncedDelivery: Sendable {
             owners[index].told = rows.text(row, player).map { Identifier($0) }
             owners[index].grantsSince = rows.timestamp(row, since)
             owners[index].isRefunded = rows.bool(row, isRefunded) ?? false
+            owners[index].isReversed = rows.bool(row, isReversed) ?? false
         }
         return owners
     }

@@ -1,6 +1,6 @@
 -- $1 transactions; $2 their originals; $3 their apps; $4 their environments; $5 hashes of their tokens, or null: whether
 -- anything of the original was granted, or of the one it goes on from, whose that one is, whose the token is, since when the
--- app grants, and whether Apple took it all back.
+-- app grants, whether Apple took it all back, and whether it has taken that back since it signed what is kept.
 SELECT wanted.number,
     EXISTS (SELECT FROM grants WHERE transaction_id IN (wanted.original, before.original))
         OR EXISTS (
@@ -18,9 +18,14 @@ SELECT wanted.number,
         SELECT FROM refunds
         WHERE transaction_id = wanted.id AND bundle_id = wanted.bundle_id AND environment = wanted.environment
             AND revoked_at IS NOT NULL AND coalesce(refunded_milli_percent, 100000) >= 100000
-    ) AS is_refunded
+    ) AS is_refunded,
+    EXISTS (
+        SELECT FROM refunds
+        WHERE transaction_id = wanted.id AND bundle_id = wanted.bundle_id AND environment = wanted.environment
+            AND revoked_at IS NULL AND signed_at >= before.signed_at
+    ) AS is_reversed
 FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bytea[])
     WITH ORDINALITY AS wanted (id, original, bundle_id, environment, token, number)
 LEFT JOIN LATERAL (
-    SELECT previous_original_transaction_id AS original FROM announced_purchases WHERE transaction_id = wanted.id LIMIT 1
+    SELECT previous_original_transaction_id AS original, signed_at FROM announced_purchases WHERE transaction_id = wanted.id LIMIT 1
 ) AS before ON true;
