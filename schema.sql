@@ -567,8 +567,12 @@ CREATE TABLE IF NOT EXISTS offsets_decided_again (
     fell_back_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (topic, partition, group_id)
 );
--- The last one.
+ALTER TABLE offsets_decided_again ADD COLUMN IF NOT EXISTS revisions_above integer NOT NULL
+    DEFAULT extract(epoch FROM now() - timestamptz '2026-01-01 00:00:00+00')::integer;
 CREATE INDEX IF NOT EXISTS offsets_decided_again_times ON offsets_decided_again (fell_back_at);
+COMMENT ON COLUMN offsets_decided_again.fell_back_at IS 'The last time.';
+COMMENT ON COLUMN offsets_decided_again.revisions_above IS
+    'Subscriptions go on above it, which may have told of revisions that are lost. The seconds since 2026: no subscription changes once a second, so that it is above all that was told of before, however often the database was put back.';
 COMMENT ON TABLE offsets_decided_again IS
     'Where the database was put back to an earlier state: records before below_offset may have been decided and told of in the state that is lost. What of them is decided again and was refunded meanwhile is granted and revoked at once, for its grant may be in the game.';
 

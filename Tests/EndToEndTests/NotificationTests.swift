@@ -207,6 +207,9 @@ struct NotificationTests {
             }
             #expect(Set(revoked().map(\.id)).count == 1)
             #expect(worker.log.contains("a topic is read again"))
+            // Subscriptions go on above what the lost state told of them.
+            let kept = "SELECT count(*) FROM offsets_decided_again WHERE topic = '\(bed.parts.notificationsTopic)'"
+            #expect(try await bed.query(kept) { $0.int8(0, 0) } == 1)
         }
     }
 

@@ -121,27 +121,52 @@ struct DecidedAgainTests {
         }
     }
 
-    @Test("a subscription's revisions go on far above those that were told of and are lost")
+    @Test("a subscription goes on above all revisions that a lost state may have told of, however often one is lost")
     func revisions() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
         let subject = SubscriptionsConformance.Subject(database, ledger)
-        let revision = "SELECT revision FROM subscriptions"
+        let revision = "SELECT revision FROM subscriptions WHERE original_transaction_id = '1000'"
+        let above = "SELECT max(revisions_above) FROM offsets_decided_again"
         _ = try await subject.grant("1000", original: "1000", at: 0, offset: 1)
         _ = try await subject.grant("1001", original: "1000", at: 30, offset: 2)
         #expect(try await database.number(revision) == 2)
         let checkpoints = PostgresCheckpoints(pool: database.pool, group: "receiptd")
         try await checkpoints.keepDecidedAgain([0: 3], topic: Sample.topic)
+        // A minute passes.
+        let earlier = "fell_back_at = now() - interval '1 minute', revisions_above = revisions_above - 60"
+        try await database.run("UPDATE subscriptions SET updated_at = now() - interval '2 minutes'")
+        try await database.run("UPDATE offsets_decided_again SET \(earlier)")
+        let first = Int32(try await database.number(above))
+        #expect(first > 1_000_000)
         let changed = try await subject.grant("1002", original: "1000", at: 60, offset: 3)
-        #expect(try await database.number(revision) == 1_002)
-        let expected = OutcomeEvent.eventID(subscription: "1000", revision: 1_002)
-        #expect(changed.events.last?.eventID == expected)
+        #expect(
+            changed.events.last?.eventID == OutcomeEvent.eventID(subscription: "1000", revision: first + 1))
         _ = try await subject.grant("1003", original: "1000", at: 90, offset: 4)
-        #expect(try await database.number(revision) == 1_003)
-        // Once more, with no offset above those before.
+        #expect(try await database.number(revision) == Int(first) + 2)
+        // Once more, with no offset above those before: what was told since the first time is lost too.
+        try await database.run("UPDATE subscriptions SET revision = 2, updated_at = now() - interval '2 minutes'")
         try await checkpoints.keepDecidedAgain([0: 2], topic: Sample.topic)
+        let second = try await database.number(above)
+        #expect(second > Int(first) + 2)
         _ = try await subject.grant("1004", original: "1000", at: 120, offset: 5)
-        #expect(try await database.number(revision) == 2_003)
+        #expect(try await database.number(revision) == second + 1)
+        await ledger.close()
+    }
+
+    @Test("a subscription that is entered again begins above them, and one that began since begins by 1")
+    func firstRevision() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let subject = SubscriptionsConformance.Subject(database, ledger)
+        let checkpoints = PostgresCheckpoints(pool: database.pool, group: "receiptd")
+        try await checkpoints.keepDecidedAgain([0: 3], topic: Sample.topic)
+        let above = try await database.number("SELECT revisions_above FROM offsets_decided_again")
+        _ = try await subject.grant("1000", original: "1000", at: 0, offset: 1)
+        _ = try await subject.grant("2000", original: "2000", at: 50, offset: 2)
+        let known = "SELECT revision FROM subscriptions WHERE original_transaction_id = "
+        #expect(try await database.number(known + "'1000'") == above + 1)
+        #expect(try await database.number(known + "'2000'") == 1)
         await ledger.close()
     }
 }

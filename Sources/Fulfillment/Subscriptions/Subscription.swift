@@ -19,7 +19,7 @@ public struct Subscription: Sendable, Equatable {
     public private(set) var graceExpiresAt: Timestamp?
     public private(set) var willRenew: Bool?
     public private(set) var renewalProductID: ProductID?
-    /// Counts what is published of it; 1 is the first.
+    /// Counts what is published of it; 1 is the first. Leaps where the database was put back to an earlier state.
     public private(set) var revision: Int32
     /// When Apple told each part.
     public private(set) var told: Told
@@ -85,10 +85,12 @@ public struct Subscription: Sendable, Equatable {
     }
 
     /// The first that is told of it.
-    /// - Parameter bringsPeriod: whoever tells it has granted the period, or will.
-    public init(_ fact: SubscriptionFact, player: PlayerID, bringsPeriod: Bool = true) {
+    /// - Parameters:
+    ///   - revision: above those that may have been told of it in a state of the database that is lost.
+    ///   - bringsPeriod: whoever tells it has granted the period, or will.
+    public init(_ fact: SubscriptionFact, player: PlayerID, revision: Int32 = 1, bringsPeriod: Bool = true) {
         self.init(
-            stored: fact, player: player, revision: 1,
+            stored: fact, player: player, revision: revision,
             told: Told(
                 periodBeganAt: fact.periodBeganAt ?? fact.toldAt, stateAt: fact.isOfPeriodOnly ? nil : fact.toldAt,
                 willRenewAt: fact.willRenew == nil ? nil : fact.toldAt,

@@ -9,6 +9,8 @@ struct HeardSubscriptions {
     private var touched: Set<StoreTransactionID> = []
     /// What was told of those that are new before they had an owner.
     var unowned: [StoreTransactionID: UnownedSubscription] = [:]
+    /// Of new ones that do not begin by 1.
+    var firstRevisions: [StoreTransactionID: Int32] = [:]
     /// With the place of what told of it.
     private(set) var events: [(event: OutcomeEvent, source: SubscriptionWrite.Source, place: Int)] = []
 
@@ -29,7 +31,8 @@ struct HeardSubscriptions {
             hearing = subscription.hear(told.fact, told.search, bringsPeriod: told.bringsPeriod)
             if let check = told.check { subscription.end(check, before: known) }
         } else {
-            subscription = Subscription(told.fact, player: told.owner, bringsPeriod: told.bringsPeriod)
+            subscription = Subscription(
+                told.fact, player: told.owner, revision: firstRevisions[original] ?? 1, bringsPeriod: told.bringsPeriod)
             if let before = unowned[original] { subscription.hear(before) }
             hearing = .changed
         }

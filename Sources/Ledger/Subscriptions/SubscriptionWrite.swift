@@ -109,7 +109,7 @@ enum SubscriptionWrite {
         var heard = HeardSubscriptions(subscriptions)
         let new = told.map(\.fact).filter { subscriptions[$0.originalTransactionID] == nil }
         let letIn = try UnownedSubscriptions.take(new, in: session)
-        heard.unowned = letIn.told
+        (heard.unowned, heard.firstRevisions) = (letIn.told, letIn.firstRevisions)
         try UnownedSubscriptions.keep(new.filter { !letIn.originals.contains($0.originalTransactionID) }, in: session)
         for (place, one) in told.enumerated() {
             let original = one.fact.originalTransactionID

@@ -43,17 +43,36 @@ enum UnownedSubscriptions {
         var originals: Set<StoreTransactionID> = []
         /// What was told of those before; gone from here with COMMIT.
         var told: [StoreTransactionID: UnownedSubscription] = [:]
+        /// Where a state of the database that is lost may have told of them: by what number they begin.
+        var firstRevisions: [StoreTransactionID: Int32] = [:]
     }
 
     /// Behind the grants of this SQL transaction; the claims of the originals are locked. A hold lets nobody in: nothing
     /// is delivered yet, and it may be refused.
     /// - Parameter facts: of originals that have no row in `subscriptions`.
     static func take(_ facts: [SubscriptionFact], in session: PostgresSession) throws -> LetIn {
-        let each = Dictionary(facts.map { ($0.originalTransactionID, $0.previousOriginalTransactionID) }) { $0 ?? $1 }
-            .sorted { $0.key < $1.key }
-        guard !each.isEmpty else { return LetIn() }
-        return try read(
-            session.execute(taking, [.identifiers(each.lazy.map(\.key)), .textArray(each.map { $0.value?.text })]))
+        let previous = Dictionary(facts.map { ($0.originalTransactionID, $0.previousOriginalTransactionID) }) {
+            $0 ?? $1
+        }
+        let began = Dictionary(
+            facts.map { ($0.originalTransactionID, $0.periodBeganAt ?? $0.toldAt) }, uniquingKeysWith: min)
+        let originals = previous.keys.sorted()
+        guard !originals.isEmpty else { return LetIn() }
+        let rows = try session.execute(
+            taking,
+            [
+                .identifiers(originals), .textArray(originals.map { previous[$0]??.text }),
+                .timestamps(originals.map { began[$0] }),
+            ])
+        var letIn = try read(rows)
+        let (original, first) = (try rows.column("original_transaction_id"), try rows.column("first_revision"))
+        for row in 0..<rows.count {
+            guard let original = rows.text(row, original),
+                let number = rows.int4(row, first).flatMap({ Int32(exactly: $0) }), number > 1
+            else { continue }
+            letIn.firstRevisions[Identifier(original)] = number
+        }
+        return letIn
     }
 
     private static func read(_ rows: PostgresRows) throws -> LetIn {

@@ -77,7 +77,8 @@ extension BatchedTopicOffsets {
         guard
             let committed = try? consumer.committedMarks(
                 assigned, timeoutMilliseconds: BatchedTopicLimits.committedMilliseconds), !isStopping(),
-            let stored = checkpointer.read(assigned, seconds: PipelineLimits.durableReadSeconds)
+            let stored = checkpointer.read(assigned, seconds: PipelineLimits.durableReadSeconds),
+            keepLost(committed, stored)
         else {
             mustRejoin = true
             return [:]
@@ -110,6 +111,16 @@ extension BatchedTopicOffsets {
                     start: start, committed: mark, row: .some(row), writer: .random(in: 1...(.max))))
         }
         return starts
+    }
+
+    /// What the database lost of this topic told of subscriptions too. Before Kafka's offset goes down, for nobody sees it after.
+    private func keepLost(_ committed: [TopicPartition: CommitMark], _ stored: StoredCheckpoints) -> Bool {
+        let lost = committed.filter { partition, mark in
+            let row = stored.checkpoints[partition.partition]
+            return PartitionProgress.start(committed: mark.offset, row: .some(row), earliest: nil) < mark.offset
+        }
+        guard !lost.isEmpty else { return true }
+        return checkpointer.keepDecidedAgain(lost.mapValues(\.offset), seconds: PipelineLimits.durableReadSeconds)
     }
 
     private func warnOfFallback(_ partition: TopicPartition, from committed: Int64, to start: Int64) {

@@ -1,10 +1,14 @@
 -- Of originals whose claims are locked. $1 originals, sorted
--- A database that was put back may have lost revisions that were told: what changes behind that is numbered far above them, for an
--- event whose id was told before counts for nothing.
+-- What the database lost when it was put back may have told of further revisions, and an event whose id was told before counts for
+-- nothing: the first change behind that is numbered above all of them.
 SELECT original_transaction_id, player_id, bundle_id, product_id, subscription_group_id, state, expires_at,
     grace_expires_at, will_renew, renewal_product_id, environment,
-    revision + CASE WHEN updated_at < (SELECT max(fell_back_at) FROM offsets_decided_again) THEN 999 ELSE 0 END AS revision,
-    period_began_at, state_told_at,
+    greatest(revision, (
+        SELECT revisions_above FROM (
+            SELECT fell_back_at, revisions_above FROM offsets_decided_again ORDER BY fell_back_at DESC LIMIT 1
+        ) AS last
+        WHERE fell_back_at > updated_at
+    )) AS revision, period_began_at, state_told_at,
     will_renew_told_at, renewal_product_told_at, due_at, tries, history_since, periods_since
 FROM subscriptions
 WHERE original_transaction_id = ANY ($1::text[]);
