@@ -20,6 +20,7 @@ struct RefundRequestPlanTests {
             "text[], text[], text[], text[], text[], text[], text[], timestamptz[], text[]",
             "'{t-7,t-0}', '{t-7,t-0}', '{p,p}', '{b,b}', '{gold,gold}', '{Production,Production}', '{NULL,NULL}', '{now,now}', '{parked,parked}'"
         ),
+        ("inspect_undelivered", "text, text[], int8", "'p-7', '{t-8}', 100"),
         ("delete_undelivered", "text[], text[]", "'{t-7,t-8}', '{p-7,p-8}'"),
         ("lease_due_refund_requests", "int8, float8, float8, float8, float8", "8, 3600, 7200, 60, 1800"),
     ]

@@ -1,3 +1,4 @@
+import Encodings
 import Foundation
 import Fulfillment
 import Identifiers
@@ -85,6 +86,28 @@ struct UndeliveredTests {
         _ = try await ledger.record(
             Self.decision(.each([Self.rejected("1000", .retiredProduct)]), offset: 12, player: "player-2"))
         #expect(try await ask("1000") == ["player-1 undelivered"])
+        await ledger.close()
+    }
+
+    @Test("inspect shows what was kept of a transaction and of a player")
+    func inspected() async throws {
+        _ = try await ledger.record(
+            Self.decision(
+                .each([Self.rejected("1000", .retiredProduct), Self.rejected("1001", .subscriptionExpired)]), offset: 1)
+        )
+        _ = try await ledger.record(
+            Self.decision(.each([Self.rejected("1002", .retiredProduct)]), offset: 2, player: "player-2"))
+        let kept: [(id: String, transactions: Set<String>)] = [
+            ("1000", ["1000"]), ("player-1", ["1000", "1001"]), ("player-3", []),
+        ]
+        for (id, transactions) in kept {
+            let sections = try await Inspection.of(id, days: 1, limit: 10, in: database.pool).sections
+            let rows = try #require(sections.first { $0.name == "undelivered" }?.rows, "\(id)")
+            #expect(Set(rows.compactMap { $0["transaction_id"]?.string }) == transactions, "\(id)")
+            #expect(rows.allSatisfy { $0["player_id"]?.string == "player-1" }, "\(id)")
+        }
+        let limited = try await Inspection.of("player-1", days: 1, limit: 1, in: database.pool).sections
+        #expect(limited.first { $0.name == "undelivered" }?.rows.count == 1)
         await ledger.close()
     }
 

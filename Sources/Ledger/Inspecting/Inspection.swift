@@ -19,6 +19,7 @@ public struct Inspection: Sendable {
     private static let refundNotices = LedgerSQL.statement(PackageResources.inspect_refund_notices_sql)
     private static let refundRequests = LedgerSQL.statement(PackageResources.inspect_refund_requests_sql)
     private static let consumptionReports = LedgerSQL.statement(PackageResources.inspect_consumption_reports_sql)
+    private static let undelivered = LedgerSQL.statement(PackageResources.inspect_undelivered_sql)
     private static let finishes = LedgerSQL.statement(PackageResources.inspect_finishes_sql)
     private static let announced = LedgerSQL.statement(PackageResources.inspect_announced_sql)
     private static let decisions = LedgerSQL.statement(PackageResources.inspect_decisions_sql)
@@ -128,6 +129,7 @@ public struct Inspection: Sendable {
             Section(name: "refund_requests", rows: try rows(refundRequests, [name, transactions, .int8(limit)])),
             Section(
                 name: "consumption_reports", rows: try rows(consumptionReports, [name, transactions, .int8(limit)])),
+            Section(name: "undelivered", rows: try rows(undelivered, [name, transactions, .int8(limit)])),
             Section(name: "finishes", rows: try rows(finishes, [name, transactions, .int8(limit)])),
             Section(name: "announced", rows: try rows(announced, [name, .int8(limit)])),
             Section(name: "replays_of_others_purchases", rows: try rows(replays, [name, .int8(limit)])),

@@ -1,0 +1,15 @@
+-- Purchases that their player did not get, for Apple's question about their refund, newest first. $1 a transaction
+-- or a player; $2 transactions of others' sections; $3 how many
+SELECT coalesce(json_agg(found), '[]')::text AS rows
+FROM (
+    SELECT transaction_id, original_transaction_id, player_id, bundle_id, product_id, environment, kind, expires_at,
+        reason, decided_at
+    FROM undelivered
+    WHERE transaction_id IN (
+        SELECT transaction_id FROM undelivered WHERE transaction_id = $1 OR transaction_id = ANY ($2::text[])
+        UNION
+        SELECT transaction_id FROM undelivered WHERE player_id = $1
+    )
+    ORDER BY decided_at DESC, transaction_id
+    LIMIT $3
+) AS found;
