@@ -1287,7 +1287,7 @@ CREATE TABLE IF NOT EXISTS console_changes (
 -- Since version 9, for `receiptd players erase`. A filter may be longer than a B-tree's entry.
 CREATE INDEX IF NOT EXISTS console_changes_subjects ON console_changes USING hash (subject);
 COMMENT ON TABLE console_changes IS
-    'Who changed what with the console: entered before the change is begun, and ended with what came of it. Never deleted.';
+    'Who changed what with the console, or by a command about what is parked, unclaimed or a dead letter: entered before the change is begun, and ended with what came of it. Never deleted.';
 
 INSERT INTO schema_version AS known (version) VALUES (9)
 ON CONFLICT (only_row) DO UPDATE SET version = excluded.version, applied_at = now()

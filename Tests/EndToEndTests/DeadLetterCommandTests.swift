@@ -51,11 +51,17 @@ extension EndToEnd {
             worker.process.terminate()
             #expect(try await worker.ending() == 0)
             let before = try await bed.committedOffsets().values.reduce(0) { $0 + $1.high }
-            let done = try await Program.run(["dead-letters", "redrive"], environment: environment)
+            let done = try await Program.run(
+                ["dead-letters", "redrive", "--reason", "malformed_message", "--operator", "ann"],
+                environment: environment)
             #expect(done.code == 0 && done.output.contains("3 put back"), "\(done)")
             let again = try await Program.run(["dead-letters", "redrive"], environment: environment)
             #expect(again.code == 0 && again.output.contains("0 put back; 3 were put back before"), "\(again)")
             #expect(try await bed.committedOffsets().values.reduce(0) { $0 + $1.high } == before + 3)
+            let entered = try await bed.query(
+                "SELECT concat_ws('|', operator, change, subject, shown, result) FROM console_changes ORDER BY id"
+            ) { rows in (0..<rows.count).map { rows.text($0, 0) } }
+            #expect(entered == ["ann|redrive-dead-letters|reason malformed_message|3|3 put back"])
             // Still no submissions: as they came at first, they are set aside anew, from their new places.
             try bed.startWorker()
             try await bed.outcomes.until("all are set aside again") { $0.deadLetters.count == 6 }

@@ -1,5 +1,6 @@
 import AppStoreSimulation
 import Encodings
+import Foundation
 import Fulfillment
 import Kafka
 import Testing
@@ -149,7 +150,7 @@ struct ParkingTests {
             #expect(try await bed.parked("list", "--bundle", "none").output == "nothing is parked\n")
 
             bed.apple.register(receiptData: receipts[0], behaviour: nil)
-            let retried = try await bed.parked("retry", "p-retried")
+            let retried = try await bed.parked("retry", "p-retried", "--operator", "ann")
             #expect(retried.code == 0 && retried.output.hasPrefix("1 are due"), "\(retried)")
             try await bed.until("the retried one is granted") { bed.answers("p-retried") == ["receipt.granted"] }
 
@@ -170,6 +171,13 @@ struct ParkingTests {
             let again = try await bed.parked("reject", "p-rejected")
             #expect(again.code == 1 && again.errors.contains("is not parked"), "\(again)")
             #expect(try await bed.number("SELECT count(*) FROM parked") == 0)
+            let told =
+                "SELECT concat_ws('|', operator, change, subject, shown, result) FROM console_changes ORDER BY id"
+            #expect(
+                try await bed.rows(told) == [
+                    "ann|retry|p-retried|1|1 are due now", "ann|reject-parked|app none|0|0 rejected",
+                    "\(NSUserName())|reject-parked|all|1|1 rejected",
+                ])
 
             #expect(try await bed.parked("retry").code == 64)
             #expect(try await bed.parked("reject", "p-rejected", "--all").code == 64)

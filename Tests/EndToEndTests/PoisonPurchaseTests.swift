@@ -83,11 +83,13 @@ struct PoisonPurchaseTests {
             _ = try bed.startWorker(Self.roots)
             let tried = try await bed.command(["unclaimed", "retry", "--all", "--reason", "crashed", "--dry-run"])
             #expect(tried.code == 0 && tried.output.hasPrefix("1 would be"), "\(tried)")
-            let retried = try await bed.command(["unclaimed", "retry", "9001"])
+            let retried = try await bed.command(["unclaimed", "retry", "9001", "--operator", "ann"])
             #expect(retried.code == 0 && retried.output.hasPrefix("1 "), "\(retried)")
             try await bed.until("it is granted") { bed.answers("p-1") == ["receipt.granted"] }
             let again = try await bed.command(["unclaimed", "retry", "9001"])
             #expect(again.code == 1 && again.errors.contains("is not unclaimed"), "\(again)")
+            let entered = "SELECT concat_ws('|', operator, change, subject, shown, result) FROM console_changes"
+            #expect(try await bed.rows(entered) == ["ann|retry-unclaimed|9001|1|1 are due now"])
         }
     }
 

@@ -1,5 +1,6 @@
 import Fulfillment
 import Identifiers
+import Ledger
 import Pipeline
 
 /// Which dead letters an operator means. Nil means any.
@@ -11,6 +12,9 @@ package struct DeadLetterFilter: Sendable {
         self.bundleID = bundleID
         self.reason = reason
     }
+
+    /// As a change of it is entered.
+    var subject: String { ConsoleChanges.subject(bundleID: bundleID, reason: reason?.rawValue) }
 
     package func admits(_ letter: StoredDeadLetter) -> Bool {
         (reason == nil || letter.reason == reason?.rawValue)

@@ -6,7 +6,7 @@ import Pipeline
 import ReceiptdConfiguration
 import Synchronization
 
-/// Puts dead letters back on the topic that they came from, submissions or notifications, and remembers which.
+/// Puts dead letters back on the topic that they came from, submissions or notifications, and remembers which, and who did it.
 package struct DeadLetterRedrive {
     /// Records handed to librdkafka before their acknowledgements are awaited.
     private static let window = 500
@@ -15,6 +15,7 @@ package struct DeadLetterRedrive {
 
     private let kafka: KafkaSettings
     private let store: RedrivenStore
+    private let changes: ConsoleChanges
     private let filter: DeadLetterFilter
     private let options: Options
 
@@ -32,9 +33,12 @@ package struct DeadLetterRedrive {
         }
     }
 
-    package init(kafka: KafkaSettings, store: RedrivenStore, filter: DeadLetterFilter, options: Options) {
+    package init(
+        kafka: KafkaSettings, store: RedrivenStore, changes: ConsoleChanges, filter: DeadLetterFilter, options: Options
+    ) {
         self.kafka = kafka
         self.store = store
+        self.changes = changes
         self.filter = filter
         self.options = options
     }
@@ -62,7 +66,7 @@ package struct DeadLetterRedrive {
         case foreign
     }
 
-    package func run() async throws -> Ending {
+    package func run(by operatorName: String) async throws -> Ending {
         let topic = DeadLetterTopic(settings: kafka)
         let filter = filter
         let found = try await topic.compactMap { letter -> Found? in
@@ -86,8 +90,13 @@ package struct DeadLetterRedrive {
         let due = options.limit.map { Set(waiting.prefix($0)) } ?? waiting
         ending.redriven = due.count
         if options.dryRun || due.isEmpty { return ending }
-        try await putBack(due, from: topic)
-        return ending
+        let result = ending
+        return try await changes.record(
+            .redriveDeadLetters, of: filter.subject, shown: due.count, by: operatorName
+        ) {
+            try await putBack(due, from: topic)
+            return result
+        }
     }
 
     private func putBack(_ due: Set<RedrivenStore.Place>, from topic: DeadLetterTopic) async throws {

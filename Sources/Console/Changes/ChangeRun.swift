@@ -18,19 +18,9 @@ struct ChangeRun: Sendable {
     func run(
         _ change: ConsoleChange, id: String?, filter: ListFilter, shown: Int, note: String?
     ) async throws -> Int64 {
-        let changes = ConsoleChanges(pool: pool)
-        let entry = try await changes.begin(
-            change.rawValue, of: id ?? filter.text, shown: shown, by: operatorName, note: note)
-        let result: String
-        do {
-            result = try await perform(change, id: id, filter: filter, shown: shown, note: note)
-        } catch {
-            // Where the database is away, the entry stays without an end.
-            try? await changes.end(entry, result: "failed on the way; what was done before stays done")
-            throw error
-        }
-        try await changes.end(entry, result: result)
-        return entry
+        try await ConsoleChanges(pool: pool).record(
+            change.rawValue, of: id ?? filter.text, shown: shown, by: operatorName, note: note
+        ) { try await perform(change, id: id, filter: filter, shown: shown, note: note) }.entry
     }
 
     private func perform(

@@ -1,13 +1,12 @@
+import Ledger
+
 /// What a list shows: all, or those of an app, of a reason or state, or of both.
 struct ListFilter: Sendable, Equatable {
     var bundleID: String?
     var reason: String?
 
     /// For people and for the record of a change.
-    var text: String {
-        let parts = [bundleID.map { "app \($0)" }, reason.map { "reason \($0)" }].compactMap(\.self)
-        return parts.isEmpty ? "all" : parts.joined(separator: ", ")
-    }
+    var text: String { ConsoleChanges.subject(bundleID: bundleID, reason: reason) }
 
     /// As in an address.
     var fields: [(String, String)] {

@@ -30,7 +30,8 @@ struct ChangesPage {
         return ConsolePage(
             title: "Changes", place: "/changes", session: session,
             main: """
-                \(told ?? "")<p>What was changed with the console, the newest first.</p>
+                \(told ?? "")<p>What was changed with the console, and by commands about what is parked, unclaimed or a dead \
+                letter, the newest first.</p>
                 \(ConsolePage.table("Changes", heads, rows, none: "Nothing was changed yet."))
                 <p class="pages">\(page > 1 ? link("Before", page - 1) : "") <span>Page \(page)</span> \
                 \(hasMore && page < ListLimits.maximumPages ? link("After", page + 1) : "")</p>

@@ -15,6 +15,9 @@ public struct UnclaimedFilter: Sendable, Equatable {
         self.transactionID = transactionID
     }
 
+    /// As a change of it is entered.
+    public var subject: String { transactionID ?? ConsoleChanges.subject(bundleID: bundleID, reason: reason?.rawValue) }
+
     fileprivate var parameters: [PostgresParameter] { [.text(bundleID), .text(reason?.rawValue)] }
 }
 

@@ -1,8 +1,17 @@
 import Postgres
 import Timestamps
 
-/// Who changed what with the console. Every function throws a `PostgresError`.
+/// Who changed what with the console, or with a command whose change is kept nowhere else. Every function throws a
+/// `PostgresError`.
 public struct ConsoleChanges: Sendable {
+    /// What commands enter: the console's own word where the console makes the same change.
+    public enum Command: String, Sendable {
+        case retry
+        case rejectParked = "reject-parked"
+        case retryUnclaimed = "retry-unclaimed"
+        case redriveDeadLetters = "redrive-dead-letters"
+    }
+
     public struct Change: Sendable, Equatable {
         public let id: Int64
         public let operatorName: String
@@ -41,6 +50,42 @@ public struct ConsoleChanges: Sendable {
 
     public func end(_ id: Int64, result: String) async throws {
         _ = try await pool.run { try $0.execute(Self.updating, [.int8(id), .text(result)]).affectedRows }
+    }
+
+    /// Enters a change, makes it, and ends it with what came of it. Throws what `make` throws, too.
+    /// - Parameter tell: what came of it, in words.
+    /// - Returns: the entry's id, and what was made.
+    public func record<Made>(
+        _ change: String, of subject: String, shown: Int, by operatorName: String, note: String? = nil,
+        telling tell: (Made) -> String = { "\($0)" }, making make: () async throws -> Made
+    ) async throws -> (entry: Int64, made: Made) {
+        let entry = try await begin(change, of: subject, shown: shown, by: operatorName, note: note)
+        let made: Made
+        do {
+            made = try await make()
+        } catch {
+            // Where the database is away, the entry stays without an end.
+            try? await end(entry, result: "failed on the way; what was done before stays done")
+            throw error
+        }
+        try await end(entry, result: tell(made))
+        return (entry, made)
+    }
+
+    /// The same of a command.
+    public func record<Made>(
+        _ change: Command, of subject: String, shown: Int, by operatorName: String,
+        telling tell: (Made) -> String = { "\($0)" }, making make: () async throws -> Made
+    ) async throws -> Made {
+        try await record(
+            change.rawValue, of: subject, shown: shown, by: operatorName, telling: tell, making: make
+        ).made
+    }
+
+    /// What is changed, where no id names it: for people and for the entry.
+    public static func subject(bundleID: String?, reason: String?) -> String {
+        let parts = [bundleID.map { "app \($0)" }, reason.map { "reason \($0)" }].compactMap(\.self)
+        return parts.isEmpty ? "all" : parts.joined(separator: ", ")
     }
 
     /// The newest first.

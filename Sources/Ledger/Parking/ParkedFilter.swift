@@ -14,6 +14,9 @@ public struct ParkedFilter: Sendable, Equatable {
         self.reason = reason
     }
 
+    /// As a change of it is entered.
+    public var subject: String { submissionID ?? ConsoleChanges.subject(bundleID: bundleID, reason: reason?.rawValue) }
+
     var parameters: [PostgresParameter] {
         [.text(submissionID), .text(bundleID), .text(reason?.rawValue)]
     }

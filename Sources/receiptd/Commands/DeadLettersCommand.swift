@@ -60,10 +60,10 @@ struct DeadLettersCommand: CommandGroup {
 
         func run(_ settings: Settings, in pool: PostgresPool) async throws {
             let redrive = DeadLetterRedrive(
-                kafka: settings.kafka, store: RedrivenStore(pool: pool),
+                kafka: settings.kafka, store: RedrivenStore(pool: pool), changes: ConsoleChanges(pool: pool),
                 filter: DeadLetterFilter(bundleID: bundle, reason: reason),
                 options: .init(limit: limit, again: again, dryRun: operation.dryRun))
-            print(try await redrive.run())
+            print(try await redrive.run(by: operation.name))
         }
     }
 }

@@ -9,7 +9,7 @@ struct OperatorOptions: ParsableArguments {
 
     @Option(
         name: .customLong("operator"),
-        help: "Who decides: kept with what is decided of holds and grants. Default: the system's user.")
+        help: "Who decides: kept with what is decided. Default: the system's user.")
     var name: String = NSUserName()
     @Flag(help: "Say how many it would be, and do nothing.") var dryRun = false
     @Flag(help: "Do not ask. Needed where nobody can be asked, for what has no way back.") var yes = false

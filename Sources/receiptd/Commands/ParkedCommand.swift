@@ -50,13 +50,17 @@ struct ParkedCommand: CommandGroup {
             let store = ParkedAdministration(pool: pool)
             let found = try await store.count(choice.filter)
             try choice.requireAny(found)
-            if choice.operation.dryRun {
-                return print("\(choice.count(found.all - found.leased)) would be due now; nothing was done")
-            }
+            let count = choice.count(found.all - found.leased)
+            if choice.operation.dryRun { return print("\(count) would be due now; nothing was done") }
             var progress = ProgressBar("retrying")
-            let due = try await store.retry(choice.filter, limit: choice.limit) { done in
-                progress.show(min(done, found.all), of: found.all)
-            }
+            let due = try await ConsoleChanges(pool: pool).record(
+                .retry, of: choice.filter.subject, shown: count, by: choice.operation.name,
+                telling: { "\($0) are due now" },
+                making: {
+                    try await store.retry(choice.filter, limit: choice.limit) { done in
+                        progress.show(min(done, found.all), of: found.all)
+                    }
+                })
             progress.end()
             print("\(due) are due now" + (found.leased > 0 ? ", \(found.leased) are being tried" : ""))
         }
@@ -77,8 +81,12 @@ struct ParkedCommand: CommandGroup {
             if choice.operation.dryRun { return print("\(count) would be rejected; nothing was done") }
             if choice.all { try choice.operation.confirm("reject \(count) parked submissions") }
             var progress = ProgressBar("rejecting")
-            let ended = try await ParkedRejection(pool: pool).run(choice.filter, limit: count) { done in
-                progress.show(min(done, count), of: count)
+            let ended = try await ConsoleChanges(pool: pool).record(
+                .rejectParked, of: choice.filter.subject, shown: count, by: choice.operation.name
+            ) {
+                try await ParkedRejection(pool: pool).run(choice.filter, limit: count) { done in
+                    progress.show(min(done, count), of: count)
+                }
             }
             progress.end()
             print(ended.description)

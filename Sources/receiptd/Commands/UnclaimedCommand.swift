@@ -68,7 +68,10 @@ struct UnclaimedCommand: CommandGroup {
             // Those that were found: one may be unclaimed again before the last is due.
             let count = min(found, limit ?? found)
             if operation.dryRun { return print("\(count) would be due now; nothing was done") }
-            print("\(try await store.retry(filter, limit: count)) are due now")
+            let due = try await ConsoleChanges(pool: pool).record(
+                .retryUnclaimed, of: filter.subject, shown: count, by: operation.name,
+                telling: { "\($0) are due now" }, making: { try await store.retry(filter, limit: count) })
+            print("\(due) are due now")
         }
     }
 }
