@@ -49,7 +49,7 @@ extension Console {
         switch choice.change {
         case .release:
             let count = try await HoldAdministration(pool: pool).count(HeldList.filter(choice.filter, id: choice.id))
-            return Found(count: count.all - count.released)
+            return Found(count: count.all - count.released, digest: count.digest)
         case .rejectHeld:
             let count = try await HoldAdministration(pool: pool).count(HeldList.filter(choice.filter, id: choice.id))
             return Found(count: count.all, digest: count.digest)
@@ -106,8 +106,8 @@ extension Console {
         guard let choice = choice(request.form),
             let shown = request.form["shown"].flatMap({ Int($0) }), (1...ListLimits.maximumChanged).contains(shown)
         else { return Self.noChange(session) }
-        // What came since would be rejected unseen in the place of what is gone.
-        if choice.isOfAny, choice.change.isFinal, try await found(choice).mark != request.form["found"] {
+        // What came since would be rejected or let pass unseen in the place of what is gone.
+        if choice.isOfAny, choice.change.needsSameSet, try await found(choice).mark != request.form["found"] {
             return Self.message(
                 "What the filter shows has changed since: nothing was done. Look again.", .conflict, title: "Changed",
                 session: session)

@@ -47,6 +47,10 @@ enum ConsoleChange: String, Sendable, CaseIterable {
 
     var isFinal: Bool { self == .rejectHeld || self == .rejectParked || self == .revoke }
 
+    /// Whether it is done only while the filter shows the same as before. Trying again harms none that came since, and while
+    /// workers answer what is parked no two looks would agree.
+    var needsSameSet: Bool { self == .release || self == .rejectHeld || self == .rejectParked }
+
     /// The page that it is about.
     var list: String {
         switch self {

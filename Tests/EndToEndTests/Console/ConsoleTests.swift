@@ -148,6 +148,12 @@ struct ConsoleTests {
             #expect(try await bed.number("SELECT count(*) FROM holds WHERE released_at IS NOT NULL") == 0)
             #expect(try await bed.number("SELECT count(*) FROM console_changes") == 0)
 
+            let asked = try await ann.get("/confirm?change=release")
+            for found in ["3:0", "3", ""] {
+                let all = ["change": "release", "shown": "3", "token": asked.token ?? "", "found": found]
+                #expect(try await ann.post("/change", all).status == 409, "others wait than were shown")
+            }
+            #expect(try await bed.number("SELECT count(*) FROM holds WHERE released_at IS NOT NULL") == 0)
             let released = try await ann.confirm("/confirm?change=release&id=9910")
             #expect(released.body.contains("Release (held): 1 released"), "\(released.body)")
             try await bed.until("it is granted") { bed.answers("p-held-1").contains("receipt.granted") }
