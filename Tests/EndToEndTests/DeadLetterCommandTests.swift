@@ -173,6 +173,13 @@ extension EndToEnd {
             let stored = try await checkpoints.read(topic: topic, partitions: moves.map(\.partition.partition))
             #expect(stored.checkpoints.count == moves.count)
             #expect(stored.checkpoints.values.allSatisfy { $0.nextOffset == 4 })
+            #expect(stored.decidedAgain.isEmpty, "nothing was lost")
+            try await OffsetRewind(
+                topic: topic, consumerProperties: properties, checkpoints: checkpoints, log: { _ in }
+            ).apply(moves, isDatabaseRestored: true)
+            let restored = try await checkpoints.read(topic: topic, partitions: moves.map(\.partition.partition))
+            #expect(restored.decidedAgain.count == moves.count)
+            #expect(restored.decidedAgain.values.allSatisfy { $0.belowOffset == 9 })
 
             try bed.startWorker()
             try await bed.submit(plan.records)

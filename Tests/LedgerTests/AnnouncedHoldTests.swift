@@ -53,21 +53,10 @@ struct AnnouncedHoldTests {
     @Test("one that Apple took back while it was held is refused, and granted once Apple reinstates it")
     func refunded() async throws {
         try await with(token: "player-2") { subject, database in
-            func apply(_ change: RefundNotice.Change, _ id: Identifier) async throws {
-                let notice = RefundNotice(
-                    id: id, change: change, signedAt: Sample.noon,
-                    transaction: NotifiedTransaction(
-                        purchase: Sample.purchase("1000"), kind: .consumable, bundleID: Sample.bundle,
-                        environment: .production))
-                let received = ReceivedNotice(
-                    StoreNotice(notice, type: "REFUND", id: id), topic: "n", partition: 0, traceparent: nil,
-                    decidedAt: Sample.noon)
-                _ = try await subject.refunds.apply([received], catalog: Subject.catalog())
-            }
-            try await apply(.revoked(.refund, at: Sample.noon), "refund")
+            try await subject.apply(.revoked(.refund, at: Sample.noon), of: "1000", id: "refund")
             try await reject(in: database)
             #expect(try await subject.deliver() == ["refused cancelled"])
-            try await apply(.reversed, "reversal")
+            try await subject.apply(.reversed, of: "1000", id: "reversal")
             #expect(try await subject.deliver() == ["granted"])
         }
     }

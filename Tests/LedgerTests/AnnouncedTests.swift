@@ -87,23 +87,9 @@ struct AnnouncedTests {
                 VALUES ('1000', 'old', 'com.example.game', 'gold', 1, 'Production', 'x', now())
                 """)
             #expect(try await state(of: "1000", in: database) == "claimed")
-            func apply(_ change: RefundNotice.Change, _ id: Identifier) async throws {
-                let notice = RefundNotice(
-                    id: id, change: change, signedAt: Sample.noon,
-                    transaction: NotifiedTransaction(
-                        purchase: Sample.purchase("1001"), kind: .consumable, bundleID: Sample.bundle,
-                        environment: .production))
-                _ = try await subject.refunds.apply(
-                    [
-                        ReceivedNotice(
-                            StoreNotice(notice, type: "REFUND", id: id), topic: "n", partition: 0, traceparent: nil,
-                            decidedAt: Sample.noon)
-                    ],
-                    catalog: Subject.catalog())
-            }
-            try await apply(.revoked(.refund, at: Sample.noon), "refund")
+            try await subject.apply(.revoked(.refund, at: Sample.noon), of: "1001", id: "refund")
             #expect(try await subject.deliver() == ["refused cancelled"])
-            try await apply(.reversed, "reversal")
+            try await subject.apply(.reversed, of: "1001", id: "reversal")
             #expect(try await subject.deliver() == ["unclaimed unknown_player"])
         }
     }
@@ -116,20 +102,11 @@ struct AnnouncedTests {
             try await subject.enter([try Subject.told("1000") { $0.cancelledAt = Sample.noon }])
             try await subject.endPatience()
             #expect(try await subject.deliver() == ["refused cancelled"])
-            func reverse(_ id: Identifier, at time: Timestamp) async throws {
-                let notice = RefundNotice(
-                    id: id, change: .reversed, signedAt: time,
-                    transaction: NotifiedTransaction(
-                        purchase: Sample.purchase("1000"), kind: .consumable, bundleID: Sample.bundle,
-                        environment: .production))
-                let received = ReceivedNotice(
-                    StoreNotice(notice, type: "REFUND_REVERSED", id: id), topic: "n", partition: 0, traceparent: nil,
-                    decidedAt: Sample.noon)
-                _ = try await subject.refunds.apply([received], catalog: Subject.catalog())
-            }
-            try await reverse("before", at: Sample.noon.adding(milliseconds: -60_000))
+            try await subject.apply(
+                .reversed, of: "1000", id: "before", signedAt: Sample.noon.adding(milliseconds: -60_000))
             #expect(try await subject.deliver() == ["refused cancelled"])
-            try await reverse("since", at: Sample.noon.adding(milliseconds: 60_000))
+            try await subject.apply(
+                .reversed, of: "1000", id: "since", signedAt: Sample.noon.adding(milliseconds: 60_000))
             #expect(try await subject.deliver() == ["granted"])
         }
     }

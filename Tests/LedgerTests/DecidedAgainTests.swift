@@ -116,8 +116,16 @@ struct DecidedAgainTests {
             #expect(leased.map { [$0.position.offset: $0.isDecidedAgain] } == [[11: true], [12: false]])
             for one in leased { try await store.endLease(of: one) }
             // Records of a topic that was made anew: their offsets are as low, and they were sent later.
-            try await database.run("UPDATE offsets_decided_again SET fell_back_at = '2020-01-01'")
-            #expect(try await store.leaseDue(limit: 10).allSatisfy { !$0.isDecidedAgain })
+            let lost = LostDecisions(belowOffset: 12, noticedAt: Sample.noon)
+            for milliseconds in [0, 1] {
+                let sentAt = lost.noticedAt.adding(milliseconds: LostDecisions.clockMargin + Int64(milliseconds))
+                try await database.run("UPDATE offsets_decided_again SET fell_back_at = '\(lost.noticedAt.rfc3339)'")
+                try await database.run("UPDATE parked SET source_timestamp = '\(sentAt.rfc3339)'")
+                let leased = try await store.leaseDue(limit: 10)
+                #expect(leased.map(\.isDecidedAgain) == [lost.mayCover(offset: 11, sentAt: sentAt), false])
+                #expect(lost.mayCover(offset: 11, sentAt: sentAt) == (milliseconds == 0))
+                for one in leased { try await store.endLease(of: one) }
+            }
         }
     }
 

@@ -15,7 +15,7 @@ final class PartitionAssignment {
     private var count: UInt64 = 0
     private var gauges: PartitionGauges
     /// Open while it is known, as far as this worker can know, which decisions the database has lost.
-    let parkedLeases: LeaseGate
+    private let parkedLeases: LeaseGate
 
     init(maximumInFlight: Int, parkedLeases: LeaseGate, metrics: ReceiptdMetrics) {
         self.parkedLeases = parkedLeases
@@ -58,6 +58,12 @@ final class PartitionAssignment {
         restartReason = restartReason ?? reason
         parkedLeases.close()
     }
+    /// To be called where a partition's rows show which decisions the database has lost, or that it has lost none. Where another
+    /// one's say that all are to start again, only that start tells it.
+    func lossesAreKnown() {
+        if restartReason == nil { parkedLeases.open() }
+    }
+
     func restart(_ restart: PartitionProgress.Restart?) {
         if let restart { self.restart(restart.rawValue) }
     }

@@ -95,7 +95,7 @@ extension PartitionHandover {
             assignment.restart("the database does not answer: it has to store up to which offset it lost decisions")
             return starts
         }
-        if stored != nil || assigned.isEmpty { assignment.parkedLeases.open() }
+        if stored != nil || assigned.isEmpty { assignment.lossesAreKnown() }
         offsets.commitStarts(of: assigned, consumer)
         return starts
     }
@@ -131,7 +131,7 @@ extension PartitionHandover {
         state.prepared(highestDecided: highestDecided)
         state.mayHaveLost(stored.decidedAgain[partition.partition])
         // Where the database did not answer when the partition was taken over.
-        assignment.parkedLeases.open()
+        assignment.lossesAreKnown()
         assignment.gate.fulfil(.preparation, of: partition)
         isolated.intake.admitPending(of: partition)
     }

@@ -21,6 +21,8 @@ struct LeaseLoop: LeasingLoop {
 
     func turn(_ group: inout DiscardingTaskGroup) async -> Double? {
         var leased = LeasedBatch()
+        // How long the database takes is not this loop's doing.
+        health.retire(part)
         switch await source.nextTurn() {
         case .nothing: break
         case .due: leased = await leaseDue()

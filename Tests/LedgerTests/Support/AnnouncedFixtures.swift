@@ -101,6 +101,21 @@ struct AnnouncedSubject {
         }
     }
 
+    /// Apple takes a consumable back, or takes that back.
+    func apply(
+        _ change: RefundNotice.Change, of transaction: String, id: Identifier, signedAt: Timestamp = Sample.noon
+    ) async throws {
+        let notice = RefundNotice(
+            id: id, change: change, signedAt: signedAt,
+            transaction: NotifiedTransaction(
+                purchase: Sample.purchase(transaction), kind: .consumable, bundleID: Sample.bundle,
+                environment: .production))
+        let received = ReceivedNotice(
+            StoreNotice(notice, type: "REFUND", id: id), topic: "n", partition: 0, traceparent: nil,
+            decidedAt: Sample.noon)
+        _ = try await refunds.apply([received], catalog: Self.catalog())
+    }
+
     static func told(
         _ id: String, original: String? = nil, token: String? = token, source: PurchaseSource = .notification,
         name: String? = nil, environment: StoreEnvironment = .production,
