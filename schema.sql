@@ -283,7 +283,8 @@ BEGIN
     WHERE wanted.device_id IS NOT NULL;
 END
 $$;
-COMMENT ON FUNCTION players_of_devices IS 'Which players were seen on each device since a day, up to a number.';
+COMMENT ON FUNCTION players_of_devices IS
+    'Which players were seen on each device since a day, up to a number. Workers before version 9 call it.';
 
 -- Since version 3.
 CREATE OR REPLACE FUNCTION accounts_of_players(
@@ -320,7 +321,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION accounts_of_players IS
-    'By which Apple accounts each player''s purchases in an app were made, up to a number.';
+    'By which Apple accounts each player''s purchases in an app were made, up to a number. Workers before version 9 call it.';
 
 CREATE OR REPLACE FUNCTION replays_before(
     players text[], bundles text[], days date[]

@@ -1,8 +1,7 @@
 import Fulfillment
 import Postgres
 
-/// Many callers' queries in one round trip; one more where some of the records may be redelivered, and one where some of
-/// the proofs are proven.
+/// Many callers' queries in one round trip; two more where some of the records may be redelivered.
 struct RecallBatch: Sendable {
     let queries: [RecallQuery]
 
@@ -23,12 +22,8 @@ struct RecallBatch: Sendable {
             histories[index] = waiting.history
         }
         let open = queries.indices.filter { answers[$0] == .nothing }
-        let receipts = try FindProofs.run(open.map { queries[$0].proof }, in: session)
-        for (number, receipt) in receipts { answers[open[number]] = .provenBefore(receipt) }
-        let proven = open.filter { answers[$0] == .nothing }
-        let asked = proven.map { (receipt: queries[$0].evidence, claimant: queries[$0].claimant) }
-        for number in try FindPurchases.run(asked, in: session) {
-            if let evidence = asked[number].receipt { answers[proven[number]] = .provenBefore(evidence) }
+        for (number, receipt) in try FindKnownReceipts.run(open.map { queries[$0] }, in: session) {
+            answers[open[number]] = .provenBefore(receipt)
         }
         return zip(answers, histories).map { Durable($0, in: $1) }
     }

@@ -45,8 +45,7 @@ extension LedgerRehearsal {
             [
                 PackageResources.find_outcomes_sql,
                 PackageResources.find_waiting_parked_sql,
-                PackageResources.find_proofs_sql,
-                PackageResources.find_known_purchases_sql,
+                PackageResources.find_known_receipts_sql,
                 PackageResources.find_partition_progress_sql,
             ]),
         Work(

@@ -10,7 +10,48 @@ WITH sighted AS (
     ORDER BY bundle_id, device_id, day, player_id
     ON CONFLICT DO NOTHING
 )
-SELECT number, players, granted, accounts
-FROM count_grants_of_days($1, $3, array_fill(NULL::text, ARRAY[cardinality($3::text[])]), $5, $6)
-LEFT JOIN players_of_devices($1, $2, $7, $6) USING (number)
-LEFT JOIN accounts_of_players($1, $3, $6) USING (number);
+SELECT wanted.number,
+    (
+        SELECT count(*)
+        FROM (
+            SELECT
+            FROM grants
+            WHERE grants.player_id = wanted.player_id AND grants.purchased_at >= wanted.day
+                AND grants.purchased_at < wanted.day + interval '24 hours' AND grants.bundle_id = wanted.bundle_id
+                AND grants.revoked_at IS NULL
+            LIMIT $6::bigint
+        ) AS one
+    ) AS granted,
+    CASE WHEN wanted.device_id IS NOT NULL THEN ARRAY(
+        SELECT DISTINCT known.player_id
+        FROM device_sightings AS known
+        WHERE known.bundle_id = wanted.bundle_id AND known.device_id = wanted.device_id AND known.day >= wanted.since
+        LIMIT $6::bigint)
+    END AS players,
+    -- From one account to the next, one look into the index each: not through all of a player's purchases. Null where
+    -- there is none, as for most.
+    CASE WHEN first.account IS NOT NULL THEN ARRAY(
+        WITH RECURSIVE known AS (
+            SELECT first.account
+            UNION ALL
+            SELECT (
+                SELECT app_transaction_id
+                FROM grants
+                WHERE player_id = wanted.player_id AND bundle_id = wanted.bundle_id
+                    AND app_transaction_id > known.account
+                ORDER BY app_transaction_id
+                LIMIT 1)
+            FROM known
+            WHERE known.account IS NOT NULL
+        )
+        SELECT account FROM known WHERE account IS NOT NULL LIMIT $6::bigint)
+    END AS accounts
+FROM unnest($1::text[], $2::text[], $3::text[], $5::timestamptz[], $7::date[])
+    WITH ORDINALITY AS wanted (bundle_id, device_id, player_id, day, since, number)
+LEFT JOIN LATERAL (
+    SELECT app_transaction_id AS account
+    FROM grants
+    WHERE player_id = wanted.player_id AND bundle_id = wanted.bundle_id AND app_transaction_id IS NOT NULL
+    ORDER BY app_transaction_id
+    LIMIT 1
+) AS first ON true;

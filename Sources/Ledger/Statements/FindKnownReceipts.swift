@@ -1,0 +1,43 @@
+import Fulfillment
+import Identifiers
+import Postgres
+
+/// Receipts all of whose purchases are in the ledger, in one round trip: by what Apple said of them before, and by what they
+/// tell themselves.
+enum FindKnownReceipts {
+    private static let statement = LedgerSQL.statement(PackageResources.find_known_receipts_sql)
+
+    /// - Returns: What is known of each, by its place; nothing for those that are not known. What Apple said has
+    ///   precedence, for it tells more.
+    static func run(_ queries: [RecallQuery], in session: PostgresSession) throws -> [Int: GenuineReceipt] {
+        guard !queries.isEmpty else { return [:] }
+        var numbers: [Int64] = []
+        var transactions: [StoreTransactionID] = []
+        var claimants: [String?] = []
+        for (index, query) in queries.enumerated() {
+            for purchase in query.evidence?.purchases ?? [] {
+                numbers.append(Int64(index) + 1)
+                transactions.append(purchase.transactionID)
+                claimants.append(query.claimant?.text)
+            }
+        }
+        let rows = try session.execute(
+            statement,
+            [
+                .byteaArray(queries.map(\.proof.bytes)), .int8Array(numbers), .identifiers(transactions),
+                .textArray(claimants),
+            ])
+        let (number, remembered) = (try rows.column("number"), try rows.column("evidence"))
+        var told: [Int: GenuineReceipt] = [:]
+        var read: [Int: GenuineReceipt] = [:]
+        for row in 0..<rows.count {
+            guard let place = rows.int8(row, number).map({ Int($0) - 1 }) else { continue }
+            if let evidence = rows.bytes(row, remembered) {
+                told[place] = GenuineReceipt(stored: evidence)
+            } else {
+                read[place] = queries[place].evidence
+            }
+        }
+        return told.merging(read) { told, _ in told }
+    }
+}

@@ -1,0 +1,23 @@
+-- Of receipts that may have been proven before: one row for each that was.
+-- $1 proofs: with what Apple said of them, where all of it is still in the ledger.
+-- $2 numbers of receipts that were read here, $3 transactions of each, $4 the only player who counts, or null: without evidence,
+-- the receipts whose transactions are all granted, or held and not refused.
+-- LIMIT and no EXISTS: of that the planner makes a hash of the whole table, small as it was when the plan was made.
+SELECT wanted.number, known.evidence
+FROM unnest($1::bytea[]) WITH ORDINALITY AS wanted (proof, number)
+CROSS JOIN LATERAL (SELECT evidence, transaction_ids FROM proofs WHERE proof = wanted.proof LIMIT 1) AS known
+WHERE (
+    SELECT bool_and(
+        (SELECT true FROM grants WHERE grants.transaction_id = purchase.id LIMIT 1) IS NOT NULL
+        OR (SELECT true FROM holds WHERE holds.transaction_id = purchase.id LIMIT 1) IS NOT NULL)
+    FROM unnest(known.transaction_ids) AS purchase (id))
+UNION ALL
+SELECT wanted.number, NULL
+FROM unnest($2::int8[], $3::text[], $4::text[]) AS wanted (number, id, claimant)
+GROUP BY wanted.number
+HAVING bool_and(coalesce(
+    (SELECT wanted.claimant IS NULL OR grants.player_id = wanted.claimant
+    FROM grants WHERE grants.transaction_id = wanted.id LIMIT 1),
+    (SELECT wanted.claimant IS NULL OR holds.player_id = wanted.claimant
+    FROM holds WHERE holds.transaction_id = wanted.id AND holds.refused_at IS NULL LIMIT 1),
+    false));
