@@ -5,7 +5,10 @@ import Timestamps
 extension GenuineReceipt {
     /// Reads an answer of status 0 or 21006, of an app receipt (iOS 7) or of a single transaction (iOS 6). All of it or
     /// nothing: one transaction that cannot be read makes the whole answer incomplete, for it may be the paid one.
-    init(_ root: JSONValue, isExpiredSubscription: Bool, asked: StoreEnvironment) throws(IncompleteAnswer) {
+    /// - Parameter cameAt: stands for Apple's own time where the answer has none.
+    init(
+        _ root: JSONValue, isExpiredSubscription: Bool, asked: StoreEnvironment, cameAt: Timestamp?
+    ) throws(IncompleteAnswer) {
         guard let receipt = root["receipt"], case .object = receipt else { throw IncompleteAnswer() }
         let named = try receipt.identifier("bundle_id").optional()
         let namedInOldStyle = try receipt.identifier("bid").optional()
@@ -31,7 +34,7 @@ extension GenuineReceipt {
             createdAt: Self.createdAt(receipt))
         guard holdsAutoRenewable else { return }
         // What cannot be read of the rest counts as absent: no purchase waits for it.
-        answeredAt = receipt.date("request_date_ms", "request_date").told
+        answeredAt = receipt.date("request_date_ms", "request_date").told ?? cameAt
         renewals = Self.renewals(root, environment, at: answeredAt)
         latestReceipt = root.text("latest_receipt").told
     }

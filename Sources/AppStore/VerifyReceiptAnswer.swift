@@ -1,5 +1,6 @@
 import Encodings
 import Fulfillment
+import Timestamps
 
 /// What the body of a 200 from `verifyReceipt` says.
 ///
@@ -17,8 +18,9 @@ public enum VerifyReceiptAnswer: Sendable, Equatable {
     }
 
     /// Status is nil where it cannot be read.
+    /// - Parameter cameAt: stands for Apple's own time where the answer has none.
     static func parseWithStatus(
-        _ body: [UInt8], asked: StoreEnvironment, keeping names: JSONNames = names
+        _ body: [UInt8], asked: StoreEnvironment, cameAt: Timestamp? = nil, keeping names: JSONNames = names
     ) -> (answer: VerifyReceiptAnswer, status: Int64?) {
         let document: JSONParser.Document
         do throws(JSONFault) {
@@ -30,14 +32,17 @@ public enum VerifyReceiptAnswer: Sendable, Equatable {
         guard !document.exceededDepth, let status = document.value["status"]?.wholeNumber else {
             return (.trouble(.incomplete), nil)
         }
-        return (read(document.value, status: status, asked: asked), status)
+        return (read(document.value, status: status, asked: asked, cameAt: cameAt), status)
     }
 
-    private static func read(_ root: JSONValue, status: Int64, asked: StoreEnvironment) -> VerifyReceiptAnswer {
+    private static func read(
+        _ root: JSONValue, status: Int64, asked: StoreEnvironment, cameAt: Timestamp?
+    ) -> VerifyReceiptAnswer {
         switch status {
         case 0, 21006:
             do throws(IncompleteAnswer) {
-                let receipt = try GenuineReceipt(root, isExpiredSubscription: status == 21006, asked: asked)
+                let receipt = try GenuineReceipt(
+                    root, isExpiredSubscription: status == 21006, asked: asked, cameAt: cameAt)
                 return .answer(.genuine(receipt))
             } catch {
                 return .trouble(.incomplete)

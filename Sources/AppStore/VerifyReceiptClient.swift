@@ -125,7 +125,7 @@ public final class VerifyReceiptClient: ReceiptVerifier {
         switch result {
         case .failure(let failure): return (.trouble(failure.troubleKind), nil)
         case .success(let answer) where answer.status == 200:
-            return VerifyReceiptAnswer.parseWithStatus(answer.body, asked: asked)
+            return VerifyReceiptAnswer.parseWithStatus(answer.body, asked: asked, cameAt: WallClock.now)
         case .success(let answer):
             // No credentials go with a request: no status but 200 says anything of the receipt or the settings.
             let trouble = AppleAnswer.Trouble(

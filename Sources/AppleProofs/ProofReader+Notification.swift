@@ -31,12 +31,14 @@ extension ProofReader: NotificationParser {
             let type = payload["notificationType"]?.string
         else { return .unusable("Apple signed it, but it is no notification") }
         let data = payload["data"]
-        let appAppleID = data?.integer("appAppleId") ?? .absent
+        // A summary and others name their app where there are no data (source: Apple's `responseBodyV2DecodedPayload`).
+        let app = data ?? payload["summary"] ?? payload["appData"] ?? payload["externalPurchaseToken"]
+        let appAppleID = app?.integer("appAppleId") ?? .absent
         if case .unreadable = appAppleID { return .unusable("its appAppleId cannot be read") }
         var notification = StoreNotification(
             id: id, type: type, subtype: payload["subtype"]?.string, signedAt: signedAt,
-            bundleID: data?["bundleId"]?.string.flatMap { ReceiptText.identifier($0) }, appAppleID: appAppleID.told,
-            environment: data?["environment"]?.string.flatMap(StoreEnvironment.init(rawValue:)),
+            bundleID: app?["bundleId"]?.string.flatMap { ReceiptText.identifier($0) }, appAppleID: appAppleID.told,
+            environment: app?["environment"]?.string.flatMap(StoreEnvironment.init(rawValue:)),
             transaction: part(data?["signedTransactionInfo"], parse(transactionInfo:)),
             renewal: part(data?["signedRenewalInfo"], parse(renewalInfo:)))
         // A state that is not known here says nothing.

@@ -204,7 +204,8 @@ public struct Pipeline: Sendable {
 
     private func publishOrphans() async {
         let relay = OutboxRelay(
-            unpublished: stores.outbox, publisher: publisher, ledger: stores.ledger, logger: logger)
+            unpublished: stores.outbox, publisher: publisher, ledger: stores.ledger, metrics: worker.metrics,
+            logger: logger)
         while !Task.isCancelled {
             let seconds = PipelineLimits.orphanSeconds * Double.random(in: 0.5..<1.5)
             guard (try? await Task.sleep(for: .seconds(seconds))) != nil else { return }

@@ -1,8 +1,9 @@
-import AppStore
 import Fulfillment
 import Identifiers
 import Testing
 import Timestamps
+
+@testable import AppStore
 
 @Suite("The receipt of an answer")
 struct AnswerReceiptTests {
@@ -112,6 +113,18 @@ struct AnswerReceiptTests {
         ])
     func renewals(root: String, holds: Bool) {
         #expect(receipt(root: root)?.holdsAutoRenewable == holds)
+    }
+
+    @Test("Renewals of an answer without Apple's own time count as of when it came")
+    func renewalsWithoutTime() {
+        let renewal = #""pending_renewal_info":[{"original_transaction_id":"1","is_in_billing_retry_period":"1"}],"#
+        var answer = AnswerText(AnswerText.fields())
+        answer.root = renewal
+        let body = Array(answer.text.utf8)
+        let came = Timestamp(milliseconds: 1_600_000_000_000)
+        let read = VerifyReceiptAnswer.parseWithStatus(body, asked: .production, cameAt: came).answer.genuine
+        #expect(read?.answeredAt == came)
+        #expect(read?.renewals.map(\.isInBillingRetry) == [true] && read?.renewals.first?.signedAt == came)
     }
 
     @Test("A purchase with an expiry or a web order's line can renew")

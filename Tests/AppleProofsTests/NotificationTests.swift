@@ -77,6 +77,23 @@ struct NotificationTests {
         #expect(told.refundedMilliPercent == 33_333 && told.environment == .production)
     }
 
+    @Test(
+        "what has no data names its app where Apple puts it then",
+        arguments: ["summary", "appData", "externalPurchaseToken"])
+    func appWithoutData(member: String) throws {
+        let payload = """
+            {"notificationType":"RENEWAL_EXTENSION","notificationUUID":"5f0c9a10-0000-4000-8000-000000000002",\
+            "signedDate":1714550500000,"\(member)":{"bundleId":"com.example.castle","appAppleId":1450000001,\
+            "environment":"Sandbox"}}
+            """
+        guard case .read(let notification) = reader.parse(notification: try signed(payload)) else {
+            Issue.record("not read")
+            return
+        }
+        #expect(notification.bundleID == "com.example.castle" && notification.appAppleID == 1_450_000_001)
+        #expect(notification.environment == .sandbox)
+    }
+
     @Test("a test and what is about no purchase are read without a transaction")
     func withoutTransaction() throws {
         var body = Body()

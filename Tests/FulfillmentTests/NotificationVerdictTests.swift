@@ -11,7 +11,7 @@ struct NotificationVerdictTests {
 
     private func told(
         _ id: StoreTransactionID = "2000", original: StoreTransactionID? = "1000",
-        kind: ProductKind = .autoRenewableSubscription, expiresAt: Timestamp? = end, revokedAt: Timestamp? = nil
+        kind: ProductKind? = .autoRenewableSubscription, expiresAt: Timestamp? = end, revokedAt: Timestamp? = nil
     ) -> NotifiedTransaction {
         var purchase = Sample.purchase(id, original: original)
         purchase.expiresAt = expiresAt
@@ -67,6 +67,15 @@ struct NotificationVerdictTests {
         #expect(consumable.purchase?.isRenewal == false && consumable.fact == nil)
         let first = try #require(taken(notification("SUBSCRIBED", nil, .told(told("1000")))))
         #expect(first.purchase?.isRenewal == false && first.fact?.state == .active)
+    }
+
+    @Test("a period of no signed type is a renewal where renewal info comes with it")
+    func renewalWithoutType() throws {
+        let period = told(kind: nil)
+        let renewed = try #require(taken(notification("DID_RENEW", nil, .told(period), renewal: renewal())))
+        #expect(renewed.purchase?.isRenewal == true)
+        let alone = try #require(taken(notification("ONE_TIME_CHARGE", nil, .told(period))))
+        #expect(alone.purchase?.isRenewal == false)
     }
 
     @Test("what has renewal info tells of its subscription, whatever its type")

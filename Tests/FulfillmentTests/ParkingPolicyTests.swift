@@ -126,6 +126,14 @@ struct ParkingPolicyTests {
         #expect(step(rest, parkings: 0, parked) == .park(.appleTrouble, dueAfterSeconds: 3_600))
     }
 
+    @Test("where the longest delay is set shorter, so is that of a parked one")
+    func parkedWithShortDelays() {
+        let short = ParkingPolicy(retry: RetryDelay(initialSeconds: 0.5, maximumSeconds: 1), parkAfterSeconds: 2)
+        let due = short.step(
+            after: trouble, WaitingHistory(parkings: 500), .init(isParked: true), jitter: 0.5, now: now)
+        #expect(due == .park(.appleTrouble, dueAfterSeconds: 36))
+    }
+
     @Test("delays of nothing still leave Apple some rest")
     func noDelay() {
         let none = ParkingPolicy(

@@ -44,10 +44,15 @@ extension JSONValue {
         Claim(self[name]) { $0.string.flatMap { ReceiptText.identifier($0) } }
     }
 
-    /// Milliseconds since 1970.
+    /// Milliseconds since 1970. A time outside the years 1 to 9999 counts as unreadable: the rules count with times, and
+    /// PostgreSQL stores them.
     func date(_ name: String) -> Claim<Timestamp> {
-        Claim(self[name]) { $0.integer.map(Timestamp.init(milliseconds:)) }
+        Claim(self[name]) { claim in
+            claim.integer.flatMap { Self.times.contains($0) ? Timestamp(milliseconds: $0) : nil }
+        }
     }
+
+    private static var times: ClosedRange<Int64> { -62_135_596_800_000...253_402_300_799_999 }
 
     func integer(_ name: String) -> Claim<Int64> { Claim(self[name], \.integer) }
 

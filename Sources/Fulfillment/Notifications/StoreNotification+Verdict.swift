@@ -133,7 +133,8 @@ extension StoreNotification {
     private func purchase(
         _ told: NotifiedTransaction, _ renewal: RenewalInfo?, from source: PurchaseSource
     ) -> AnnouncedPurchase? {
-        let isRenewable = told.kind == .autoRenewableSubscription
+        // Where Apple signs no type, renewal info says the same.
+        let isRenewable = told.kind == .autoRenewableSubscription || (told.kind == nil && renewal != nil)
         var announced = AnnouncedPurchase(
             evidence: GenuineReceipt(
                 bundleID: told.bundleID, appAppleID: appAppleID, environment: told.environment,

@@ -4,6 +4,8 @@ import Timestamps
 public struct ParkingPolicy: Sendable, Equatable {
     /// Between two tries of a parked submission that Apple itself keeps failing, at most. Seconds.
     public static let longestSeconds = 6.0 * 3600
+    /// And no more than so many times the longest delay in memory, which by default is just that.
+    public static let longestInMemory = 72.0
     /// However short the operator sets the delays, Apple and the processor get this much rest. Seconds.
     public static let minimumDelay = 0.01
     /// Tries before a blocked submission is parked: a passing fault must not look like wrong credentials.
@@ -127,8 +129,9 @@ public struct ParkingPolicy: Sendable, Equatable {
     /// Exponential with full jitter, from where memory left off.
     private func delayWhileParked(_ history: WaitingHistory, first: Double, jitter: Double) -> Double {
         let doublings = min(max(history.parkings, 0), 40)
+        let longest = min(Self.longestSeconds, max(Self.minimumDelay, retry.maximumSeconds * Self.longestInMemory))
         let ceiling = min(
-            Self.longestSeconds, Double(sign: .plus, exponent: doublings, significand: max(first, Self.minimumDelay)))
+            longest, Double(sign: .plus, exponent: doublings, significand: max(first, Self.minimumDelay)))
         return max(min(retry.initialSeconds, ceiling), ceiling * jitter)
     }
 

@@ -14,7 +14,8 @@ struct PartitionPreparation: Sendable {
     /// that order per player survives a fail-over. Tries until the database answers or the partition is gone.
     func start(_ partition: TopicPartition, assignment: UInt64) -> Task<Void, Never> {
         let relay = OutboxRelay(
-            unpublished: unpublished, publisher: worker.publisher, ledger: worker.ledger, logger: logger)
+            unpublished: unpublished, publisher: worker.publisher, ledger: worker.ledger, metrics: worker.metrics,
+            logger: logger)
         return Task { [inbox, checkpointer] in
             guard let highest = await relay.publishAll(of: partition) else { return }
             // Again after the sweep: by it the database has answered, which it may not have done before.

@@ -127,14 +127,13 @@ public struct SubmissionWorker: Sendable {
         }
     }
 
-    /// What Apple is asked under may be old when its answer comes. A record is judged by it all the same; a hold by the
-    /// newest catalog, for it would be leased again otherwise. Nil where that no longer has the app.
+    /// What Apple is asked under may be old when its answer comes, in an outage by hours: it is judged by the newest
+    /// catalog. Nil where that no longer has the app.
     private func termsToJudgeBy(_ screened: ScreenedSubmission, askedUnder terms: AppTerms) throws(Abandoned)
         -> AppTerms?
     {
-        guard screened.item.isHeld else { return terms }
-        // What a cancelled try brought is no judgement.
-        if Task.isCancelled { throw Abandoned() }
+        // What a cancelled try of a hold brought is no judgement.
+        if screened.item.isHeld, Task.isCancelled { throw Abandoned() }
         guard let newest = catalog() else { return terms }
         return AppTerms(of: screened.submission.bundleID, in: newest)
     }

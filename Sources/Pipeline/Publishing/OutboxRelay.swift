@@ -8,6 +8,7 @@ struct OutboxRelay: Sendable {
     let unpublished: any UnpublishedEvents
     let publisher: OutcomePublisher
     let ledger: any PurchaseLedger
+    let metrics: PipelineMetrics
     let logger: Logger
 
     struct Published {
@@ -51,7 +52,11 @@ struct OutboxRelay: Sendable {
 
     private func publish(_ events: [UnpublishedEvent]) async throws(Abandoned) {
         guard !events.isEmpty else { return }
-        ledger.published(try await publisher.publish(events))
+        let acknowledged = try await publisher.publish(events)
+        ledger.published(acknowledged)
+        let published = Set(acknowledged)
+        // An operator's word is published by nobody else.
+        for event in events where published.contains(event.event.eventID) { metrics.published(event.event) }
     }
 
     /// A partition's owner has at most its window in the outbox; what lies beyond is left to those who publish the orphans.

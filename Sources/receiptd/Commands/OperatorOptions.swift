@@ -23,9 +23,10 @@ struct OperatorOptions: ParsableArguments {
 
     /// Before many are ended for good, or anything is taken from a player: asks on a terminal, and elsewhere takes no silence for consent.
     /// - Parameter what: what would be done to how many, such as "reject 12 held transactions".
-    func confirm(_ what: String) throws {
+    /// - Parameter isOfOne: it names the one whom it is about. A script that does has said its word.
+    func confirm(_ what: String, isOfOne: Bool = false) throws {
         try Confirmation(
-            isGiven: yes, isTerminal: isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1,
+            isGiven: yes || isOfOne && isatty(STDIN_FILENO) != 1, isTerminal: isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1,
             answer: { question in
                 FileHandle.standardError.write(Data(question.utf8))
                 return readLine()

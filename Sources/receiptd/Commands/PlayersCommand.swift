@@ -52,7 +52,7 @@ struct PlayersCommand: CommandGroup {
             }
             let what = (isWaiting ? "reject \(ended), and " : "") + "erase \(name)"
             if operation.dryRun { return print("would \(what); nothing was done") }
-            try operation.confirm(what)
+            try operation.confirm(what, isOfOne: true)
             if force { try await PlayerRejection(of: player, in: pool).run(by: operation.name, at: WallClock.now) }
             try await awaitNothing(erasure)
             var random = SystemRandomNumberGenerator()
