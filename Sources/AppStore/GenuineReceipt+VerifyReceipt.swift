@@ -5,7 +5,7 @@ import Timestamps
 extension GenuineReceipt {
     /// Reads an answer of status 0 or 21006, of an app receipt (iOS 7) or of a single transaction (iOS 6). All of it or
     /// nothing: one transaction that cannot be read makes the whole answer incomplete, for it may be the paid one.
-    /// - Parameter cameAt: stands for Apple's own time where the answer has none.
+    /// - Parameter cameAt: taken where the answer has no time of Apple's own.
     init(
         _ root: JSONValue, isExpiredSubscription: Bool, asked: StoreEnvironment, cameAt: Timestamp?
     ) throws(IncompleteAnswer) {

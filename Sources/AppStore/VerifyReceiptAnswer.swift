@@ -18,7 +18,7 @@ public enum VerifyReceiptAnswer: Sendable, Equatable {
     }
 
     /// Status is nil where it cannot be read.
-    /// - Parameter cameAt: stands for Apple's own time where the answer has none.
+    /// - Parameter cameAt: taken where the answer has no time of Apple's own.
     static func parseWithStatus(
         _ body: [UInt8], asked: StoreEnvironment, cameAt: Timestamp? = nil, keeping names: JSONNames = names
     ) -> (answer: VerifyReceiptAnswer, status: Int64?) {

@@ -55,7 +55,7 @@ struct OutboxRelay: Sendable {
         let acknowledged = try await publisher.publish(events)
         ledger.published(acknowledged)
         let published = Set(acknowledged)
-        // An operator's word is published by nobody else.
+        // What an operator decided is published by nobody else.
         for event in events where published.contains(event.event.eventID) { metrics.published(event.event) }
     }
 

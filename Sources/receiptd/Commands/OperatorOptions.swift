@@ -26,7 +26,8 @@ struct OperatorOptions: ParsableArguments {
     /// - Parameter isOfOne: it names the one whom it is about. A script that does has said its word.
     func confirm(_ what: String, isOfOne: Bool = false) throws {
         try Confirmation(
-            isGiven: yes || isOfOne && isatty(STDIN_FILENO) != 1, isTerminal: isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1,
+            isGiven: yes || isOfOne && isatty(STDIN_FILENO) != 1,
+            isTerminal: isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1,
             answer: { question in
                 FileHandle.standardError.write(Data(question.utf8))
                 return readLine()
