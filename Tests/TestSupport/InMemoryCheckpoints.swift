@@ -15,6 +15,9 @@ public final class InMemoryCheckpoints: OffsetCheckpoints {
         var failingWrites = 0
         /// The same of what tells which decisions are lost.
         var failingKeeps = 0
+        /// Writes wait while this is set.
+        var holdsWrites = false
+        var heldWrites = 0
     }
 
     private struct OutOfReach: Error {}
@@ -39,6 +42,17 @@ public final class InMemoryCheckpoints: OffsetCheckpoints {
     public func failNextReads(_ count: Int) { state.withLock { $0.failingReads = count } }
     public func failNextKeeps(_ count: Int) { state.withLock { $0.failingKeeps = count } }
     public func failNextWrites(_ count: Int) { state.withLock { $0.failingWrites = count } }
+
+    /// Whether writes wait until they are let go.
+    public func holdWrites(_ holds: Bool) { state.withLock { $0.holdsWrites = holds } }
+    public var heldWrites: Int { state.withLock { $0.heldWrites } }
+
+    private func waitWhileHeld() async throws {
+        guard state.withLock({ $0.holdsWrites }) else { return }
+        state.withLock { $0.heldWrites += 1 }
+        defer { state.withLock { $0.heldWrites -= 1 } }
+        while state.withLock({ $0.holdsWrites }) { try await Task.sleep(for: .milliseconds(5)) }
+    }
 
     /// Its rows are these from now on.
     /// - Parameter isNoticeable: the server was started for it, or has a new timeline.
@@ -80,7 +94,8 @@ public final class InMemoryCheckpoints: OffsetCheckpoints {
     public func write(
         _ writes: [Int32: CheckpointWrite], topic: String, in history: DatabaseHistory?
     ) async throws -> CheckpointResult {
-        try state.withLock { state in
+        if topic == submissions { try await waitWhileHeld() }
+        return try state.withLock { state in
             if topic == submissions, state.failingWrites > 0 || state.isAway {
                 state.failingWrites -= state.isAway ? 0 : 1
                 throw OutOfReach()

@@ -58,8 +58,11 @@ final class OffsetCommitter {
 // MARK: - In the background
 
 extension OffsetCommitter {
+    /// Whether the database has not answered yet what it was sent in the background.
+    var isCheckpointing: Bool { checkpointsUnderWay > 0 }
+
     private func checkpointInBackground(_ now: Double) {
-        guard checkpointsUnderWay == 0 else { return }
+        guard !isCheckpointing else { return }
         let batches = checkpointer.begin(assignment.partitions)
         checkpointsUnderWay = batches.count
         for batch in batches {

@@ -183,6 +183,7 @@ extension PartitionHandover {
         let left = lost ? 0 : drain(revoked, seconds: limit, handleInbox: handleInbox)
         offsets.countDepartures(of: revoked, seconds: PipelineLimits.finalCheckpointSeconds)
         if !lost {
+            awaitCheckpoints(seconds: PipelineLimits.finalCheckpointSeconds, handleInbox: handleInbox)
             offsets.commitNow(
                 revoked, consumer, seconds: PipelineLimits.finalCheckpointSeconds + PipelineLimits.finalCommitSeconds)
         }
@@ -232,6 +233,16 @@ extension PartitionHandover {
         }
     }
 
+    /// A partition whose checkpoint is on its way in the background gets no other one, and without one nothing of it is
+    /// committed.
+    private func awaitCheckpoints(seconds: Double, handleInbox: (Double) -> Void) {
+        let deadline = WallClock.monotonicSeconds + seconds
+        while offsets.isCheckpointing, WallClock.monotonicSeconds < deadline {
+            health.beat(.consumerLoop)
+            handleInbox(min(0.1, deadline - WallClock.monotonicSeconds))
+        }
+    }
+
     /// Ends within the grace and little more, whatever is away: the drain leaves a part of it to the last commit.
     func stop(_ consumer: KafkaConsumer, handleInbox: (Double) -> Void) {
         let started = WallClock.monotonicSeconds
@@ -243,6 +254,7 @@ extension PartitionHandover {
         if isIsolating { offsets.commitNow(all, consumer, seconds: min(1, grace / 5)) }
         let drainEnd = started + grace - min(PipelineLimits.finalCommitSeconds, grace / 5)
         let left = drain(all, seconds: max(0, drainEnd - WallClock.monotonicSeconds), handleInbox: handleInbox)
+        awaitCheckpoints(seconds: min(PipelineLimits.finalCheckpointSeconds, grace / 5), handleInbox: handleInbox)
         let isHeard = offsets.commitNow(
             all, consumer, seconds: max(1, started + grace - WallClock.monotonicSeconds))
         let uncommitted = assignment.partitions.values.count { $0.progress.position != $0.progress.committed?.offset }
