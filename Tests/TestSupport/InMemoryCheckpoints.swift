@@ -1,6 +1,5 @@
 import Clocks
 import Fulfillment
-import Synchronization
 
 /// Checkpoints without a database, which fall back or go away when told to.
 public final class InMemoryCheckpoints: OffsetCheckpoints {
@@ -22,49 +21,54 @@ public final class InMemoryCheckpoints: OffsetCheckpoints {
 
     private struct OutOfReach: Error {}
 
-    private let state = Mutex(State())
+    private let state: Shared<State>
     private let submissions: String
 
-    /// - Parameter submissions: the topic that the properties tell of, and whose reads and writes fail when told to.
-    public init(submissions: String = "receipt-submissions") { self.submissions = submissions }
-
-    /// The next offset of a partition of the submissions topic.
-    public subscript(partition: Int32) -> Int64? { state.withLock { $0.rows[submissions]?[partition]?.nextOffset } }
-
-    public var rows: [Int32: OffsetCheckpoint] { state.withLock { $0.rows[submissions] ?? [:] } }
-
-    public func departures(from partition: Int32) -> Int64 {
-        state.withLock { $0.departures[submissions]?[partition] ?? 0 }
+    /// - Parameters:
+    ///   - submissions: the topic that the properties tell of, and whose reads and writes fail when told to.
+    ///   - changes: of the bed that it is of.
+    public init(submissions: String = "receipt-submissions", changes: ChangeSignal = ChangeSignal()) {
+        self.submissions = submissions
+        state = Shared(State(), changes)
     }
 
-    public func setAway(_ isAway: Bool) { state.withLock { $0.isAway = isAway } }
+    /// The next offset of a partition of the submissions topic.
+    public subscript(partition: Int32) -> Int64? { state.read { $0.rows[submissions]?[partition]?.nextOffset } }
 
-    public func failNextReads(_ count: Int) { state.withLock { $0.failingReads = count } }
-    public func failNextKeeps(_ count: Int) { state.withLock { $0.failingKeeps = count } }
-    public func failNextWrites(_ count: Int) { state.withLock { $0.failingWrites = count } }
+    public var rows: [Int32: OffsetCheckpoint] { state.read { $0.rows[submissions] ?? [:] } }
+
+    public func departures(from partition: Int32) -> Int64 {
+        state.read { $0.departures[submissions]?[partition] ?? 0 }
+    }
+
+    public func setAway(_ isAway: Bool) { state.update { $0.isAway = isAway } }
+
+    public func failNextReads(_ count: Int) { state.update { $0.failingReads = count } }
+    public func failNextKeeps(_ count: Int) { state.update { $0.failingKeeps = count } }
+    public func failNextWrites(_ count: Int) { state.update { $0.failingWrites = count } }
 
     /// Whether writes wait until they are let go.
-    public func holdWrites(_ holds: Bool) { state.withLock { $0.holdsWrites = holds } }
-    public var heldWrites: Int { state.withLock { $0.heldWrites } }
+    public func holdWrites(_ holds: Bool) { state.update { $0.holdsWrites = holds } }
+    public var heldWrites: Int { state.read { $0.heldWrites } }
 
     private func waitWhileHeld() async throws {
-        guard state.withLock({ $0.holdsWrites }) else { return }
-        state.withLock { $0.heldWrites += 1 }
-        defer { state.withLock { $0.heldWrites -= 1 } }
-        while state.withLock({ $0.holdsWrites }) { try await Task.sleep(for: .milliseconds(5)) }
+        guard state.read({ $0.holdsWrites }) else { return }
+        state.update { $0.heldWrites += 1 }
+        defer { state.update { $0.heldWrites -= 1 } }
+        while state.read({ $0.holdsWrites }) { try await Task.sleep(for: .milliseconds(5)) }
     }
 
     /// Its rows are these from now on.
     /// - Parameter isNoticeable: the server was started for it, or has a new timeline.
     public func fallBack(to rows: [Int32: OffsetCheckpoint], isNoticeable: Bool = true) {
-        state.withLock { state in
+        state.update { state in
             if isNoticeable { state.history = DatabaseHistory(state.history.text + "'") }
             state.rows[submissions] = rows
         }
     }
 
     public func read(topic: String, partitions: [Int32]) async throws -> StoredCheckpoints {
-        try state.withLock { state in
+        try state.update { state in
             if topic == submissions, state.failingReads > 0 || state.isAway {
                 state.failingReads -= state.isAway ? 0 : 1
                 throw OutOfReach()
@@ -77,7 +81,7 @@ public final class InMemoryCheckpoints: OffsetCheckpoints {
     }
 
     public func keepDecidedAgain(_ ends: [Int32: Int64], topic: String) async throws {
-        try state.withLock { state in
+        try state.update { state in
             if topic == submissions, state.failingKeeps > 0 || state.isAway {
                 state.failingKeeps -= state.isAway ? 0 : 1
                 throw OutOfReach()
@@ -95,7 +99,7 @@ public final class InMemoryCheckpoints: OffsetCheckpoints {
         _ writes: [Int32: CheckpointWrite], topic: String, in history: DatabaseHistory?
     ) async throws -> CheckpointResult {
         if topic == submissions { try await waitWhileHeld() }
-        return try state.withLock { state in
+        return try state.update { state in
             if topic == submissions, state.failingWrites > 0 || state.isAway {
                 state.failingWrites -= state.isAway ? 0 : 1
                 throw OutOfReach()
@@ -115,7 +119,7 @@ public final class InMemoryCheckpoints: OffsetCheckpoints {
     }
 
     public func countDepartures(_ partitions: [Int32], topic: String) async throws -> [Int32: Int64] {
-        try state.withLock { state in
+        try state.update { state in
             if topic == submissions, state.isAway { throw OutOfReach() }
             for partition in partitions where state.rows[topic]?[partition] != nil {
                 state.departures[topic, default: [:]][partition, default: 0] += 1

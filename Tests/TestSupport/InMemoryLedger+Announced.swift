@@ -1,6 +1,5 @@
 import Fulfillment
 import Identifiers
-import Synchronization
 import Timestamps
 
 struct AnnouncedRow {
@@ -93,7 +92,7 @@ extension AnnouncedPurchase {
 
 extension InMemoryLedger: AnnouncedPurchases {
     public func leaseDue(under catalog: Catalog, limit: Int) async throws -> [LeasedAnnouncement] {
-        state.withLock { state in
+        state.update { state in
             for app in catalog.apps.values
             where app.announcements.missedPurchases == .grant && state.announced.grantsSince[app.bundleID] == nil {
                 // Long ago: a test says when it is to be.
@@ -125,12 +124,12 @@ extension InMemoryLedger: AnnouncedPurchases {
     public func deliver(
         _ leased: [LeasedAnnouncement], under catalog: Catalog, at now: Timestamp
     ) async throws -> [AnnouncedOutcome] {
-        state.withLock { state in leased.compactMap { state.deliver($0, under: catalog, at: now) } }
+        state.update { state in leased.compactMap { state.deliver($0, under: catalog, at: now) } }
     }
 
     /// As whoever tells of them enters them.
     public func announce(_ purchases: [AnnouncedPurchase]) {
-        state.withLock { state in
+        state.update { state in
             for var purchase in purchases where state.announced.rows[purchase.purchase.transactionID] == nil {
                 purchase.isRenewal = purchase.isRenewal || purchase.previousOriginalTransactionID != nil
                 let id = purchase.purchase.transactionID
@@ -147,14 +146,19 @@ extension InMemoryLedger: AnnouncedPurchases {
     }
 
     /// As if all had waited for their submissions long enough.
-    public func endPatience() { state.withLock { $0.announced.isPatienceOver = true } }
+    public func endPatience() { state.update { $0.announced.isPatienceOver = true } }
 
     public func player(of token: AccountTokenKey) -> PlayerID? {
-        state.withLock { $0.announced.accounts[token]?.account.player }
+        state.read { $0.announced.accounts[token]?.account.player }
+    }
+
+    /// Of a purchase that was announced: it was looked at, and is nobody's.
+    public func isUnclaimed(_ transaction: StoreTransactionID) -> Bool {
+        state.read { $0.announced.rows[transaction]?.isUnclaimed ?? false }
     }
 
     public func setGrantsSince(_ time: Timestamp, of bundleID: BundleID) {
-        state.withLock { $0.announced.grantsSince[bundleID] = time }
+        state.update { $0.announced.grantsSince[bundleID] = time }
     }
 }
 
@@ -167,7 +171,7 @@ extension ReceivedAccount {
 
 extension InMemoryLedger: PlayerAccounts {
     public func apply(_ accounts: [ReceivedAccount]) async throws -> Durable<[AppliedAccount]> {
-        state.withLock { state in
+        state.update { state in
             for account in accounts {
                 let token = account.account.token
                 if let known = state.announced.accounts[token], known.isAhead(of: account) { continue }

@@ -1,5 +1,4 @@
 import Fulfillment
-import Synchronization
 
 struct FinishEntry {
     let bundleID: BundleID
@@ -13,11 +12,11 @@ struct FinishEntry {
 
 extension InMemoryLedger: OwedFinishes {
     public func leaseDueFinishes(limit: Int) async throws -> [LeasedFinish] {
-        state.withLock { $0.leaseFinishes(limit: limit) }
+        state.update { $0.leaseFinishes(limit: limit) }
     }
 
     public func end(_ finish: LeasedFinish, as result: FinishResult) async throws {
-        state.withLock { state in
+        state.update { state in
             state.change(finish) { entry in
                 entry.lease = nil
                 entry.result = result
@@ -26,21 +25,21 @@ extension InMemoryLedger: OwedFinishes {
     }
 
     public func release(_ finish: LeasedFinish) async throws {
-        state.withLock { $0.change(finish) { $0.lease = nil } }
+        state.update { $0.change(finish) { $0.lease = nil } }
     }
 
     /// As if all workers had died long ago.
     public func endFinishLeases() {
-        state.withLock { state in for id in state.finishes.keys { state.finishes[id]?.lease = nil } }
+        state.update { state in for id in state.finishes.keys { state.finishes[id]?.lease = nil } }
     }
 
     /// As if a week had passed.
     public func ageFinishes() {
-        state.withLock { state in for id in state.finishes.keys { state.finishes[id]?.isPastItsTime = true } }
+        state.update { state in for id in state.finishes.keys { state.finishes[id]?.isPastItsTime = true } }
     }
 
     /// What became of each that was entered; nil where it is open.
-    public var finishResults: [StoreTransactionID: FinishResult?] { state.withLock { $0.finishes.mapValues(\.result) } }
+    public var finishResults: [StoreTransactionID: FinishResult?] { state.read { $0.finishes.mapValues(\.result) } }
 }
 
 extension InMemoryLedger.State {

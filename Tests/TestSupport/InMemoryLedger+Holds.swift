@@ -1,5 +1,4 @@
 import Fulfillment
-import Synchronization
 
 struct HoldRow {
     let purchase: StorePurchase
@@ -52,7 +51,7 @@ struct HoldRow {
 
 extension InMemoryLedger: HeldPurchases {
     public func leaseDue(catalogVersion: Int64, limit: Int) async throws -> [LeasedHold] {
-        state.withLock { $0.leaseHolds(catalogVersion: catalogVersion, limit: limit) }
+        state.update { $0.leaseHolds(catalogVersion: catalogVersion, limit: limit) }
     }
 
     /// Nobody dies in memory.
@@ -63,7 +62,7 @@ extension InMemoryLedger: HeldPurchases {
     public func clearSuspicion(of hold: LeasedHold) async throws {}
 
     public func keepHeld(_ holds: [(hold: LeasedHold, reason: Reason)], catalogVersion: Int64) async throws {
-        state.withLock { state in
+        state.update { state in
             for (hold, reason) in holds {
                 state.change(hold) { $0.keep(for: reason, catalogVersion: catalogVersion) }
             }
@@ -71,7 +70,7 @@ extension InMemoryLedger: HeldPurchases {
     }
 
     public func reschedule(_ hold: LeasedHold, dueAfterSeconds: Double) async throws {
-        state.withLock { state in
+        state.update { state in
             state.change(hold) { row in
                 row.dueAt = ContinuousClock.now + .seconds(dueAfterSeconds)
                 row.tries += 1
@@ -81,16 +80,16 @@ extension InMemoryLedger: HeldPurchases {
     }
 
     public func endLease(of hold: LeasedHold) async throws {
-        state.withLock { $0.change(hold) { $0.lease = nil } }
+        state.update { $0.change(hold) { $0.lease = nil } }
     }
 
     public func settle(_ decision: HoldDecision) async throws -> OutcomeEvent? {
-        state.withLock { $0.settle(decision) }
+        state.update { $0.settle(decision) }
     }
 
     /// An operator's release, as `receiptd holds release` gives it.
     public func releaseByOperator(_ transaction: StoreTransactionID) {
-        state.withLock { state in
+        state.update { state in
             guard let reason = state.holds[transaction]?.reason else { return }
             state.holds[transaction]?.waived.insert(reason)
             state.holds[transaction]?.isReleased = true
@@ -101,7 +100,7 @@ extension InMemoryLedger: HeldPurchases {
 
     /// As if all workers had died long ago.
     public func endHoldLeases() {
-        state.withLock { state in
+        state.update { state in
             for transaction in state.holds.keys { state.holds[transaction]?.lease = nil }
         }
     }

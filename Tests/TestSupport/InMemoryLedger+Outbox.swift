@@ -1,5 +1,4 @@
 import Fulfillment
-import Synchronization
 
 struct OutboxRow {
     let event: OutcomeEvent
@@ -20,7 +19,7 @@ struct OutboxRow {
 extension InMemoryLedger: UnpublishedEvents {
     public func orphans(limit: Int) async throws -> [UnpublishedEvent] {
         let now = ContinuousClock.now
-        return state.withLock { state in
+        return state.update { state in
             let taken = state.outbox.indices.filter { index in
                 let row = state.outbox[index]
                 return now - row.createdAt > .seconds(10) && row.leasedUntil.map { $0 <= now } ?? true
@@ -32,13 +31,13 @@ extension InMemoryLedger: UnpublishedEvents {
 
     public func unpublished(topic: String, partition: Int32, limit: Int) async throws -> [UnpublishedEvent] {
         let partition = Partition(topic: topic, number: partition)
-        return state.withLock { state in
+        return state.read { state in
             state.outbox.filter { $0.partition == partition }.prefix(limit).map(\.unpublished)
         }
     }
 
     public func highestDecidedOffset(topic: String, partition: Int32) async throws -> Int64? {
-        state.withLock { $0.offsets[Partition(topic: topic, number: partition)] }
+        state.read { $0.offsets[Partition(topic: topic, number: partition)] }
     }
 
     /// As if another replica had decided these, and had not published them.
@@ -46,7 +45,7 @@ extension InMemoryLedger: UnpublishedEvents {
         _ events: [OutcomeEvent], topic: String, partition: Int32, highestOffset: Int64, ageSeconds: Double = 0
     ) {
         let partition = Partition(topic: topic, number: partition)
-        state.withLock { state in
+        state.update { state in
             for event in events {
                 var row = OutboxRow(event, traceparent: nil, of: partition)
                 row.createdAt -= .seconds(ageSeconds)
@@ -58,7 +57,7 @@ extension InMemoryLedger: UnpublishedEvents {
 
     /// As if a minute had passed: what is in the outbox has no worker any more.
     public func ageOutbox() {
-        state.withLock { state in
+        state.update { state in
             for index in state.outbox.indices { state.outbox[index].createdAt -= .seconds(60) }
         }
     }

@@ -1,6 +1,5 @@
 import Fulfillment
 import Identifiers
-import Synchronization
 import Timestamps
 
 struct RefundRequestEntry {
@@ -21,13 +20,13 @@ extension InMemoryLedger: OpenRefundRequests {
     public func leaseDueRequests(
         limit: Int, waitSeconds: Double, at now: Timestamp
     ) async throws -> [LeasedRefundRequest] {
-        state.withLock { $0.leaseRequests(limit: limit, isWaiting: waitSeconds > 0, at: now) }
+        state.update { $0.leaseRequests(limit: limit, isWaiting: waitSeconds > 0, at: now) }
     }
 
     public func end(
         _ request: LeasedRefundRequest, as result: ConsumptionResult, answer: ConsumptionAnswer?
     ) async throws {
-        state.withLock { state in
+        state.update { state in
             state.change(request) { entry in
                 entry.lease = nil
                 entry.result = result
@@ -37,11 +36,11 @@ extension InMemoryLedger: OpenRefundRequests {
     }
 
     public func release(_ request: LeasedRefundRequest) async throws {
-        state.withLock { $0.change(request) { $0.lease = nil } }
+        state.update { $0.change(request) { $0.lease = nil } }
     }
 
     public func enter(_ reports: [ConsumptionReport]) async throws -> Durable<[EnteredReport]> {
-        state.withLock { state in
+        state.update { state in
             for report in reports {
                 let key = ConsumptionReportKey(transactionID: report.transactionID, bundleID: report.bundleID)
                 state.refundQuestions.reports[key] = report.content
@@ -58,19 +57,19 @@ extension InMemoryLedger: OpenRefundRequests {
     /// As the notification of Apple's enters it. Nil where its transaction is unknown, or it was entered before.
     @discardableResult
     public func enter(_ request: RefundRequest, at now: Timestamp) -> OutcomeEvent? {
-        state.withLock { $0.enter(request, at: now) }
+        state.update { $0.enter(request, at: now) }
     }
 
     /// As if all workers had died long ago.
     public func endRefundRequestLeases() {
-        state.withLock { state in
+        state.update { state in
             for id in state.refundQuestions.requests.keys { state.refundQuestions.requests[id]?.lease = nil }
         }
     }
 
     /// How a request ended, and what Apple was told.
     public func ending(of id: Identifier) -> (result: ConsumptionResult, answer: ConsumptionAnswer?)? {
-        state.withLock { state in
+        state.read { state in
             state.refundQuestions.requests[id].flatMap { entry in entry.result.map { ($0, entry.answer) } }
         }
     }

@@ -1,9 +1,8 @@
 import Fulfillment
-import Synchronization
 
 extension InMemoryLedger: NoticeLedger {
     public func apply(_ notices: [ReceivedNotice], catalog: Catalog) async throws -> Durable<AppliedNotices> {
-        let effects = state.withLock { state in notices.map { AppliedNotice.applied(state.settle($0, catalog)) } }
+        let effects = state.update { state in notices.map { AppliedNotice.applied(state.settle($0, catalog)) } }
         return Durable(AppliedNotices(effects: effects), in: nil)
     }
 }

@@ -13,7 +13,7 @@ struct SubscriptionRow {
 extension InMemoryLedger: FollowedSubscriptions {
     public func leaseDue(room: [(app: BundleID, most: Int)], limit: Int) async throws -> [LeasedSubscription] {
         let now = clock()
-        return state.withLock { state in
+        return state.update { state in
             var leased: [LeasedSubscription] = []
             for (app, most) in room where most > 0 {
                 let due = state.subscriptions.values.filter { row in
@@ -28,32 +28,32 @@ extension InMemoryLedger: FollowedSubscriptions {
     }
 
     public func settle(_ check: SubscriptionCheck, catalog: Catalog) async throws -> [OutcomeEvent] {
-        let events = state.withLock { $0.settle(check, catalog) }
+        let events = state.update { $0.settle(check, catalog) }
         announce(check.findings.periods)
         return events
     }
 
     public func reschedule(_ leased: LeasedSubscription, dueAfterSeconds: Double) async throws {
         let due = clock().adding(milliseconds: Int64(dueAfterSeconds * 1000))
-        state.withLock { state in
+        state.update { state in
             state.change(leased) { $0.subscription.check.dueAt = due }
         }
     }
 
     public func endLease(of leased: LeasedSubscription) async throws {
-        state.withLock { state in state.change(leased) { _ in } }
+        state.update { state in state.change(leased) { _ in } }
     }
 
     public func known(_ originals: [StoreTransactionID]) async throws -> [Subscription] {
         if isUnreadable.withLock({ $0 }) { throw OutOfReach() }
-        return state.withLock { state in
+        return state.read { state in
             Set(originals).sorted().compactMap { state.subscriptions[$0]?.subscription }
         }
     }
 
     /// As if a notification had told of it.
     public func follow(_ subscription: Subscription) {
-        state.withLock {
+        state.update {
             $0.subscriptions[subscription.originalTransactionID] = SubscriptionRow(subscription: subscription)
         }
     }

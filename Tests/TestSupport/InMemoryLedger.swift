@@ -31,18 +31,22 @@ public final class InMemoryLedger: PurchaseLedger {
         let number: Int32
     }
 
-    let state = Mutex(State())
+    let state: Shared<State>
 
     /// As a database that is put back to its first state.
-    public func forgetEverything() { state.withLock { $0 = State() } }
+    public func forgetEverything() { state.update { $0 = State() } }
 
     /// Whether subscriptions cannot be read.
     let isUnreadable = Mutex(false)
     /// By which subscriptions are due.
     let clock: @Sendable () -> Timestamp
 
-    public init(clock: @escaping @Sendable () -> Timestamp = { WallClock.now }) {
+    /// - Parameter changes: of the bed that it is of.
+    public init(
+        clock: @escaping @Sendable () -> Timestamp = { WallClock.now }, changes: ChangeSignal = ChangeSignal()
+    ) {
         self.clock = clock
+        state = Shared(State(), changes)
     }
 
     public func recollect(_ query: RecallQuery) async throws(LedgerClosed) -> Durable<Recollection> {
@@ -50,7 +54,7 @@ public final class InMemoryLedger: PurchaseLedger {
     }
 
     private func recall(_ query: RecallQuery) -> Recollection {
-        state.withLock { state in
+        state.read { state in
             if query.mayBeRedelivered, let events = state.outcomes[query.position] { return .answered(events) }
             if let known = state.proofs[query.proof] { return .provenBefore(known) }
             guard let evidence = query.evidence, state.view.holdsAll(evidence.purchases, of: query.claimant) else {
@@ -61,16 +65,16 @@ public final class InMemoryLedger: PurchaseLedger {
     }
 
     public func settle(_ decision: PendingDecision) async throws(LedgerClosed) -> Durable<RecordedOutcome> {
-        Durable(state.withLock { $0.record(decision) }, in: nil)
+        Durable(state.update { $0.record(decision) }, in: nil)
     }
 
     public func published(_ eventIDs: [NameBasedUUID]) {
         let published = Set(eventIDs)
-        state.withLock { $0.outbox.removeAll { published.contains($0.event.eventID) } }
+        state.update { $0.outbox.removeAll { published.contains($0.event.eventID) } }
     }
 
     /// Events that were not acknowledged yet.
-    public var pendingEvents: [OutcomeEvent] { state.withLock { $0.outbox.map(\.event) } }
+    public var pendingEvents: [OutcomeEvent] { state.read { $0.outbox.map(\.event) } }
 }
 
 extension InMemoryLedger.State {

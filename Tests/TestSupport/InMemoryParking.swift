@@ -1,6 +1,5 @@
 import Fulfillment
 import Identifiers
-import Synchronization
 
 /// Parked submissions without a database. Its clock is the process's.
 public final class InMemoryParking: ParkedSubmissions {
@@ -24,22 +23,23 @@ public final class InMemoryParking: ParkedSubmissions {
     private static let leasesOfSuspect = 3
     private static let deathsOfPoison = 3
 
-    private let state = Mutex(State())
+    private let state: Shared<State>
 
-    public init() {}
+    /// - Parameter changes: of the bed that it is of.
+    public init(changes: ChangeSignal = ChangeSignal()) { state = Shared(State(), changes) }
 
-    public var count: Int { state.withLock { $0.rows.count } }
+    public var count: Int { state.read { $0.rows.count } }
 
     /// As if all workers had died long ago.
     public func endLeases() {
-        state.withLock { state in
+        state.update { state in
             for id in state.rows.keys { state.rows[id]?.lease = nil }
         }
     }
 
     public func park(_ submission: ParkingSubmission) async throws(LedgerClosed) -> Durable<ParkingOutcome> {
         let dueAt = ContinuousClock.now + .seconds(submission.dueAfterSeconds)
-        return state.withLock { state in
+        return state.update { state in
             let id = submission.position.parkedID
             if state.rows[id] != nil { return Durable(.parked, in: nil) }
             if !submission.isProven {
@@ -59,7 +59,7 @@ public final class InMemoryParking: ParkedSubmissions {
 
     public func leaseDue(limit: Int) async throws -> [LeasedSubmission] {
         let now = ContinuousClock.now
-        return state.withLock { state in
+        return state.update { state in
             let open = state.rows.filter {
                 $0.value.lease == nil && $0.value.dueAt != nil && $0.value.leases < Self.leasesOfSuspect
             }.sorted {
@@ -76,11 +76,11 @@ public final class InMemoryParking: ParkedSubmissions {
     }
 
     public func hasSuspect() async throws -> Bool {
-        state.withLock { Self.suspect(in: $0) != nil }
+        state.read { Self.suspect(in: $0) != nil }
     }
 
     public func leaseSuspect() async throws -> SuspectLease<LeasedSubmission, SetAsideSubmission> {
-        state.withLock { state in
+        state.update { state in
             guard let id = Self.suspect(in: state), let row = state.rows[id] else { return .none }
             let deaths = row.deathsInIsolation + (row.isIsolated ? 1 : 0)
             state.rows[id]?.deathsInIsolation = deaths
@@ -130,7 +130,7 @@ public final class InMemoryParking: ParkedSubmissions {
     }
 
     public func retryBlocked(_ bundleID: BundleID, for reasons: [ParkingReason]) async throws {
-        state.withLock { state in
+        state.update { state in
             for (id, row) in state.rows where row.dueAt != nil {
                 guard row.parked.submission.bundleID == bundleID, reasons.contains(row.reason) else { continue }
                 state.rows[id]?.dueAt = min(ContinuousClock.now, row.dueAt ?? ContinuousClock.now)
@@ -140,7 +140,7 @@ public final class InMemoryParking: ParkedSubmissions {
 
     /// Nothing where the lease is over.
     private func change(_ leased: LeasedSubmission, _ body: (inout Row?) -> Void) {
-        state.withLock { state in
+        state.update { state in
             guard state.rows[leased.id]?.lease == leased.lease else { return }
             body(&state.rows[leased.id])
         }

@@ -1,0 +1,37 @@
+import Synchronization
+
+/// A value that many tasks write, such as the state of a double: each write wakes who waits for it.
+public final class Shared<Value: Sendable>: Sendable {
+    private let state: Mutex<Value>
+    private let changes: ChangeSignal
+
+    /// - Parameter changes: the signal of the bed that it is of; without it, one of its own.
+    public init(_ value: Value, _ changes: ChangeSignal = ChangeSignal()) {
+        state = Mutex(value)
+        self.changes = changes
+    }
+
+    public var value: Value { state.withLock { $0 } }
+
+    /// Without a copy.
+    public func read<Result: Sendable>(_ look: (Value) -> Result) -> Result { state.withLock { look($0) } }
+
+    /// Counts as a change whatever it does.
+    @discardableResult
+    public func update<Result: Sendable, Failure: Error>(
+        _ change: (inout Value) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try state.withLock { value throws(Failure) in
+            defer { changes.raise() }
+            return try change(&value)
+        }
+    }
+
+    /// Returns when the value is as wanted.
+    public func until(
+        _ what: @autoclosure () -> String, within limit: Duration = .seconds(60), file: StaticString = #fileID,
+        line: UInt = #line, _ isAsWanted: (Value) throws -> Bool
+    ) async throws {
+        try await changes.until(what(), within: limit, file: file, line: line) { try isAsWanted(value) }
+    }
+}
