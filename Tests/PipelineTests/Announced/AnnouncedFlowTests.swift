@@ -41,21 +41,22 @@ struct AnnouncedFlowTests {
         bench.ledger.database.announce([try Self.told("1000")])
         bench.ledger.database.endPatience()
         let running = try bench.start()
-        let unclaimed =
-            #"receiptd_announced_total{source="notification",outcome="unclaimed",reason="unknown_player"} 1"#
-        try await eventually { running.metrics.registry.render().contains(unclaimed) }
+        try await bench.changes.until("it is unclaimed") { bench.ledger.database.isUnclaimed("1000") }
         _ = try await bench.ledger.database.apply([
             ReceivedAccount(
                 PlayerAccount(
                     token: AccountTokenKey(bundleID: Sample.bundle, token: Self.token), player: "player-1"),
                 partition: 0, offset: 0, timestamp: Self.boughtAt)
         ])
-        try await eventually { !bench.collector.all(Sample.outcomes).isEmpty }
+        try await bench.changes.until("its event") { !bench.collector.all(Sample.outcomes).isEmpty }
         let event = try #require(bench.collector.all(Sample.outcomes).first)
         #expect(event.header("ce_type") == "receipt.granted" && event.text.contains(#""player_id":"player-1""#))
         #expect(event.text.contains(#""source":"notification""#))
-        try await eventually { bench.ledger.database.pendingEvents.isEmpty }
+        try await bench.changes.until("its outbox row is gone") { bench.ledger.database.pendingEvents.isEmpty }
         try await running.stop()
+        let unclaimed =
+            #"receiptd_announced_total{source="notification",outcome="unclaimed",reason="unknown_player"} 1"#
+        #expect(running.metrics.registry.render().contains(unclaimed))
         #expect(bench.collector.all(Sample.outcomes).count == 1)
         try await bench.close()
     }
@@ -70,7 +71,7 @@ struct AnnouncedFlowTests {
         init(_ cluster: MockCluster, _ ledger: InMemoryLedger, keys: [String]) throws {
             let settings = PipelineBench.settings(cluster)
             let health = Health()
-            let logger = Logger(label: "test") { _ in RecordedLog() }
+            let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             publisher = try OutcomePublisher(settings: settings, health: health, logger: logger)
             var properties = settings.consumerProperties
             properties["group.id"] = "receiptd-accounts"
@@ -102,7 +103,8 @@ struct AnnouncedFlowTests {
         .timeLimit(.minutes(2)))
     func accounts() async throws {
         let cluster = try MockCluster(topics: [Accounts.topic: 1, Sample.outcomes: 1, Sample.deadLetters: 1])
-        let collector = Collector(cluster, topics: [Sample.deadLetters: 1])
+        let changes = ChangeSignal()
+        let collector = Collector(cluster, topics: [Sample.deadLetters: 1], changes: changes)
         let producer = try KafkaProducer(properties: PipelineBench.properties(cluster), log: { _ in })
         let signature = SubmissionSignature(keys: ["secret"])
         func send(_ key: String, _ value: String?, isSigned: Bool = true) async throws {
@@ -119,17 +121,17 @@ struct AnnouncedFlowTests {
         try await send(key, #"{"player_id":"mallory"}"#, isSigned: false)
         try await send("no token", #"{"player_id":"player-1"}"#)
         try await send(key, #"{"player":"player-1"}"#)
-        let ledger = InMemoryLedger()
+        let ledger = InMemoryLedger(changes: changes)
         let running = try Accounts(cluster, ledger, keys: ["secret"])
-        try await eventually { collector.all(Sample.deadLetters).count == 3 }
+        try await changes.until("three dead letters") { collector.all(Sample.deadLetters).count == 3 }
         #expect(
             collector.all(Sample.deadLetters).map { $0.header("dead-letter-reason") }
                 == ["bad_signature", "malformed_message", "malformed_message"])
         let token = AccountTokenKey(bundleID: Sample.bundle, token: Self.token)
-        try await eventually { ledger.player(of: token) == "player-1" }
+        try await changes.until("the token is the player's") { ledger.player(of: token) == "player-1" }
         // A null needs no signature.
         try await send(key, nil)
-        try await eventually { ledger.player(of: token) == nil }
+        try await changes.until("the token is nobody's") { ledger.player(of: token) == nil }
         try await running.stop()
         try await collector.close()
         try await blocking {

@@ -2,7 +2,6 @@ import Fulfillment
 import Identifiers
 import Logging
 import Operations
-import Synchronization
 import TestSupport
 import Testing
 import Timestamps
@@ -27,24 +26,28 @@ struct AnnouncedLoopTests {
 
         private struct Refused: Error {}
 
-        private let state: Mutex<Content>
-        var content: Content { state.withLock { $0 } }
+        private let state: Shared<Content>
+        var content: Content { state.value }
 
-        init(_ content: Content) { state = Mutex(content) }
+        init(_ content: Content) { state = Shared(content) }
+
+        func until(_ what: String, _ isAsWanted: (Content) -> Bool) async throws {
+            try await state.until(what, isAsWanted)
+        }
 
         func leaseDue(under catalog: Catalog, limit: Int) async throws -> [LeasedAnnouncement] {
-            state.withLock { state in
+            state.update { state in
                 defer { state.due = [] }
                 return state.due
             }
         }
 
         func leaseSuspect(under catalog: Catalog) async throws -> Suspect {
-            state.withLock { $0.suspects.isEmpty ? .none : $0.suspects.removeFirst() }
+            state.update { $0.suspects.isEmpty ? .none : $0.suspects.removeFirst() }
         }
 
         func forgive(_ leased: [LeasedAnnouncement]) async throws {
-            try state.withLock { state throws(Refused) in
+            try state.update { state throws(Refused) in
                 state.refusedForgiving -= 1
                 if state.refusedForgiving >= 0 { throw Refused() }
                 state.forgiven.append(leased.map(\.purchase.purchase.transactionID))
@@ -54,7 +57,7 @@ struct AnnouncedLoopTests {
         func deliver(
             _ leased: [LeasedAnnouncement], under catalog: Catalog, at now: Timestamp
         ) async throws -> [AnnouncedOutcome] {
-            try state.withLock { state throws(Refused) in
+            try state.update { state throws(Refused) in
                 if state.refusesDeliveries { throw Refused() }
                 state.delivered.append(leased.map(\.purchase.purchase.transactionID))
             }
@@ -74,7 +77,9 @@ struct AnnouncedLoopTests {
         return LeasedAnnouncement(purchase: told, timesHeld: 0, lease: 1)
     }
 
-    private func run(_ content: Store.Content, until isDone: (Store) -> Bool) async throws -> (Store, String) {
+    private func run(
+        _ content: Store.Content, until what: String, _ isDone: (Store.Content) -> Bool
+    ) async throws -> (Store, String) {
         let bench = try ParkingBench()
         defer { bench.close() }
         let store = Store(content)
@@ -82,7 +87,7 @@ struct AnnouncedLoopTests {
             worker: bench.worker, announced: store, health: Health(),
             logger: Logger(label: "announced") { _ in SwiftLogNoOpLogHandler() })
         let task = Task { await loop.run() }
-        try await eventually { isDone(store) }
+        try await store.until(what, isDone)
         task.cancel()
         await task.value
         return (store, bench.metrics.registry.render())
@@ -97,7 +102,7 @@ struct AnnouncedLoopTests {
             .setAside(SetAsidePurchase(transactionID: "4", bundleID: "b", source: .history, deaths: 3)),
             .isolated(try leased("5")),
         ]
-        let (store, metrics) = try await run(content) { $0.content.delivered.count == 3 }
+        let (store, metrics) = try await run(content, until: "three deliveries") { $0.delivered.count == 3 }
         #expect(store.content.delivered == [["1", "2"], ["3"], ["5"]])
         #expect(store.content.forgiven.isEmpty)
         #expect(metrics.contains(#"receiptd_crashed_purchases_total{kind="announced"} 1"#))
@@ -112,7 +117,7 @@ struct AnnouncedLoopTests {
         content.refusedForgiving = 1
         content.due = [try leased("1"), try leased("2")]
         content.suspects = [.isolated(try leased("3"))]
-        let (store, _) = try await run(content) { $0.content.forgiven.count == 2 }
+        let (store, _) = try await run(content, until: "both are forgiven") { $0.forgiven.count == 2 }
         #expect(store.content.forgiven == [["1", "2"], ["3"]])
         #expect(store.content.delivered.isEmpty)
     }

@@ -9,19 +9,20 @@ import Testing
 struct DurableOffsetsTests {
     @Test("Kafka's commit waits for the database's checkpoint")
     func behind() async throws {
-        let checkpoints = InMemoryCheckpoints()
-        let bench = try PipelineBench(checkpoints: checkpoints)
+        let bench = try PipelineBench()
+        let checkpoints = bench.checkpoints
         let running = try bench.start()
         try await bench.submit("a", player: "a", partition: 0)
-        try await eventually { try await bench.committed()[0] == 1 }
+        // Kafka's commit by itself, or the checkpoint would not be seen to be first.
+        try await eventually("the commit") { try await bench.committed()[0] == 1 }
         #expect(checkpoints[0] == 1)
         checkpoints.setAway(true)
         try await bench.submit("b", player: "b", partition: 0)
-        try await eventually { bench.answers("b").count == 1 }
-        try await eventually { running.fails("offsets cannot be checkpointed") }
+        try await bench.untilAnswered("b", count: 1)
+        try await bench.changes.until("the failure is told") { running.fails("offsets cannot be checkpointed") }
         #expect(try await bench.committed()[0] == 1)
         checkpoints.setAway(false)
-        try await eventually { try await bench.committed()[0] == 2 }
+        try await eventually("the commit") { try await bench.committed()[0] == 2 }
         #expect(checkpoints[0] == 2)
         try await running.stop()
         try await bench.close()
@@ -29,17 +30,17 @@ struct DurableOffsetsTests {
 
     @Test("who leaves before any progress tells the database, for Kafka holds a start to its name")
     func departs() async throws {
-        let checkpoints = InMemoryCheckpoints()
-        let bench = try PipelineBench(checkpoints: checkpoints) { $0.shutdownGraceSeconds = 0.5 }
+        let bench = try PipelineBench { $0.shutdownGraceSeconds = 0.5 }
+        let checkpoints = bench.checkpoints
         let first = try bench.start()
         try await bench.submit("a", player: "a", partition: 0)
-        try await eventually { try await bench.committed()[0] == 1 }
+        try await bench.untilCommitted(1, of: 0)
         try await first.stop()
         let departures = checkpoints.departures(from: 0)
         bench.verifier.hold("b")
         try await bench.submit("b", player: "b", partition: 0)
         let second = try bench.start()
-        try await eventually { bench.verifier.count("b") == 1 }
+        try await bench.untilAsked("b")
         try await second.stop()
         #expect(checkpoints.departures(from: 0) == departures + 1)
         try await bench.close()
@@ -72,20 +73,20 @@ struct DurableOffsetsTests {
 
     @Test("a database that fell back is noticed without traffic, and what it lacks is taken again")
     func fallsBack() async throws {
-        let checkpoints = InMemoryCheckpoints()
-        let bench = try PipelineBench(checkpoints: checkpoints)
+        let bench = try PipelineBench()
+        let checkpoints = bench.checkpoints
         let running = try bench.start()
         for number in 0..<6 { try await bench.submit("s\(number)", player: "p\(number)", partition: 0) }
-        try await eventually { try await bench.committed()[0] == 6 && checkpoints[0] == 6 }
+        try await bench.untilCommitted(6, of: 0)
         bench.ledger.database.forgetEverything()
         checkpoints.fallBack(to: [0: OffsetCheckpoint(nextOffset: 2, writer: 1, version: 1)])
-        try await eventually { (2..<6).allSatisfy { bench.answers("p\($0)").count == 2 } }
+        try await bench.untilAnswered((2..<6).map { "p\($0)" }, count: 2)
         #expect((0..<2).allSatisfy { bench.answers("p\($0)").count == 1 })
-        try await eventually { try await bench.committed()[0] == 6 && checkpoints[0] == 6 }
+        try await bench.untilCommitted(6, of: 0)
         #expect(running.metrics.databaseFallbacks.value == 1)
         #expect((2..<6).allSatisfy { bench.ledger.decidedAgain("p\($0)") == [false, true] })
         try await bench.submit("s6", player: "p6", partition: 0)
-        try await eventually { bench.answers("p6").count == 1 }
+        try await bench.untilAnswered("p6", count: 1)
         #expect(bench.ledger.decidedAgain("p6") == [false])
         try await running.stop()
         try await bench.close()
@@ -93,17 +94,17 @@ struct DurableOffsetsTests {
 
     @Test("where it cannot be stored which decisions are lost, none is taken before it is")
     func notStored() async throws {
-        let checkpoints = InMemoryCheckpoints()
-        let bench = try PipelineBench(checkpoints: checkpoints)
+        let bench = try PipelineBench()
+        let checkpoints = bench.checkpoints
         let running = try bench.start()
         for number in 0..<4 { try await bench.submit("s\(number)", player: "p\(number)", partition: 0) }
-        try await eventually { try await bench.committed()[0] == 4 && checkpoints[0] == 4 }
+        try await bench.untilCommitted(4, of: 0)
         bench.ledger.database.forgetEverything()
         checkpoints.failNextKeeps(1)
         checkpoints.fallBack(to: [0: OffsetCheckpoint(nextOffset: 1, writer: 1, version: 1)])
-        try await eventually { (1..<4).allSatisfy { bench.answers("p\($0)").count == 2 } }
+        try await bench.untilAnswered((1..<4).map { "p\($0)" }, count: 2)
         #expect((1..<4).allSatisfy { bench.ledger.decidedAgain("p\($0)") == [false, true] })
-        try await eventually { try await bench.committed()[0] == 4 && checkpoints[0] == 4 }
+        try await bench.untilCommitted(4, of: 0)
         #expect(running.metrics.databaseFallbacks.value == 2)
         try await running.stop()
         try await bench.close()
@@ -111,56 +112,58 @@ struct DurableOffsetsTests {
 
     @Test("a database that is put back without a sign of it is noticed by its rows, and what it lacks is taken again")
     func putBack() async throws {
-        let checkpoints = InMemoryCheckpoints()
-        let bench = try PipelineBench(checkpoints: checkpoints)
+        let bench = try PipelineBench()
+        let checkpoints = bench.checkpoints
         let running = try bench.start()
         for number in 0..<3 { try await bench.submit("s\(number)", player: "p\(number)", partition: 0) }
-        try await eventually { try await bench.committed()[0] == 3 && checkpoints[0] == 3 }
+        try await bench.untilCommitted(3, of: 0)
         let backup = checkpoints.rows
         for number in 3..<6 { try await bench.submit("s\(number)", player: "p\(number)", partition: 0) }
-        try await eventually { try await bench.committed()[0] == 6 && checkpoints[0] == 6 }
+        try await bench.untilCommitted(6, of: 0)
         checkpoints.fallBack(to: backup, isNoticeable: false)
         try await bench.submit("s6", player: "p6", partition: 0)
-        try await eventually { (3..<6).allSatisfy { bench.answers("p\($0)").count == 2 } }
+        try await bench.untilAnswered((3..<6).map { "p\($0)" }, count: 2)
         #expect((0..<3).allSatisfy { bench.answers("p\($0)").count == 1 })
-        try await eventually { try await bench.committed()[0] == 7 && checkpoints[0] == 7 }
+        try await bench.untilCommitted(7, of: 0)
         try await running.stop()
         try await bench.close()
     }
 
     @Test("where Kafka has no offset, a row of a topic before is no reason to commit, also when no checkpoint succeeds")
     func topicMadeAnew() async throws {
-        let checkpoints = InMemoryCheckpoints()
+        let bench = try PipelineBench()
+        let checkpoints = bench.checkpoints
         checkpoints.fallBack(to: [0: OffsetCheckpoint(nextOffset: 30, writer: 1, version: 1)])
         checkpoints.failNextWrites(1_000_000)
-        let bench = try PipelineBench(checkpoints: checkpoints)
         let first = try bench.start()
         for number in 0..<10 { try await bench.submit("s\(number)", player: "p\(number)", partition: 0) }
-        try await eventually { (0..<10).allSatisfy { bench.answers("p\($0)").count == 1 } }
+        try await bench.untilAnswered((0..<10).map { "p\($0)" }, count: 1)
         try await first.stop()
         #expect(try await bench.committed()[0] ?? 0 == 0)
         checkpoints.failNextWrites(0)
         for number in 10..<40 { try await bench.submit("s\(number)", player: "p\(number)", partition: 0) }
         let second = try bench.start()
-        try await eventually { (0..<40).allSatisfy { !bench.answers("p\($0)").isEmpty } }
-        try await eventually { try await bench.committed()[0] == 40 && checkpoints[0] == 40 }
+        try await bench.changes.until("each is answered") {
+            (0..<40).allSatisfy { !bench.answers("p\($0)").isEmpty }
+        }
+        try await bench.untilCommitted(40, of: 0)
         try await second.stop()
         try await bench.close()
     }
 
     @Test("one that answers too late with a lower offset has its partition read again from there")
     func late() async throws {
-        let checkpoints = InMemoryCheckpoints()
-        let bench = try PipelineBench(checkpoints: checkpoints)
+        let bench = try PipelineBench()
+        let checkpoints = bench.checkpoints
         let first = try bench.start()
         for number in 0..<4 { try await bench.submit("s\(number)", player: "p\(number)", partition: 0) }
-        try await eventually { try await bench.committed()[0] == 4 && checkpoints[0] == 4 }
+        try await bench.untilCommitted(4, of: 0)
         try await first.stop()
         checkpoints.fallBack(to: [0: OffsetCheckpoint(nextOffset: 1, writer: 1, version: 1)])
         // The first read is the assignment's, which does not wait for the second.
         checkpoints.failNextReads(1)
         let second = try bench.start()
-        try await eventually { (1..<4).allSatisfy { bench.answers("p\($0)").count == 2 } }
+        try await bench.untilAnswered((1..<4).map { "p\($0)" }, count: 2)
         #expect(bench.answers("p0").count == 1)
         #expect(second.log.holds("warning the group is left and joined again"))
         try await second.stop()

@@ -25,21 +25,21 @@ struct FlowTests {
             name: "traceparent", value: Array("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".utf8))
         let value = Sample.value(id: "flow", player: "flow player", receipt: Sample.receipt("flow.1"))
         let offset = try await bench.send(value, partition: 0, headers: [trace])
-        try await eventually { bench.answers("flow player") == ["granted flow.1"] }
+        try await bench.untilAnswered("flow player", ["granted flow.1"])
         let event = try #require(bench.collector.all(Sample.outcomes).first { $0.header("ce_subject") == "flow.1" })
         #expect(event.header("traceparent") == "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
         #expect(event.header("content-type") == "application/json")
         #expect(bench.ledger.decided("flow player") == ["flow"])
-        try await eventually { try await bench.committed()[0] == offset + 1 }
+        try await bench.untilCommitted(offset + 1, of: 0)
         let stored = try #require(OutcomeEvent(stored: event.value ?? []))
-        try await eventually { bench.ledger.isPublished(stored) }
+        try await bench.changes.until("the outbox row is gone") { bench.ledger.isPublished(stored) }
     }
 
     @Test("the buyer's refreshed copy of a stolen receipt, with the right token, is put to Apple and disputed")
     func stolen() async throws {
         let token = "6e3b2f50-0c1d-4a5e-9f70-112233445566"
         try await bench.submit("stolen.1", player: "the thief", partition: 3)
-        try await eventually { bench.answers("the thief") == ["granted stolen.1"] }
+        try await bench.untilAnswered("the thief", ["granted stolen.1"])
         guard case .genuine(var receipt) = Sample.genuine("stolen.1") else { return }
         let own = ProofContent(bundleID: Sample.bundle, environment: .production, purchases: receipt.purchases)
         bench.proofs.read(.receipt(Sample.receipt("stolen.copy")), as: .read(own, .proven))
@@ -48,11 +48,11 @@ struct FlowTests {
         let text = Sample.value(id: "copy", player: "the buyer", receipt: Sample.receipt("stolen.copy"))
         let value = Array(#"{"app_account_token":"\#(token)","#.utf8) + text.dropFirst()
         try await bench.send(value, partition: 3)
-        try await eventually { bench.answers("the buyer") == ["held copy"] }
+        try await bench.untilAnswered("the buyer", ["held copy"])
         #expect(bench.verifier.count("stolen.copy") == 1)
         // Without a token nothing but the ledger could decide: Apple is not asked.
         try await bench.submit("stolen.copy", player: "another", partition: 3, id: "third")
-        try await eventually { bench.answers("another") == ["rejected third"] }
+        try await bench.untilAnswered("another", ["rejected third"])
         #expect(bench.verifier.count("stolen.copy") == 1)
     }
 
@@ -60,18 +60,18 @@ struct FlowTests {
     func slow() async throws {
         bench.verifier.hold("slow.1")
         let offset = try await bench.submit("slow.1", player: "slow", partition: 1)
-        try await eventually { bench.verifier.count("slow.1") == 1 }
+        try await bench.untilAsked("slow.1")
         try await bench.submit("slow.2", player: "slow", partition: 1)
         for number in 0..<20 { try await bench.submit("quick.\(number)", player: "quick \(number)", partition: 1) }
-        try await eventually { (0..<20).allSatisfy { bench.answers("quick \($0)") == ["granted quick.\($0)"] } }
+        for number in 0..<20 { try await bench.untilAnswered("quick \(number)", ["granted quick.\(number)"]) }
         let last = try await bench.submit("quick.last", player: "quick last", partition: 1)
-        try await eventually { bench.answers("quick last").count == 1 }
+        try await bench.untilAnswered("quick last", count: 1)
         #expect(bench.verifier.count("slow.2") == 0)
         #expect(bench.answers("slow").isEmpty)
-        try await eventually { try await bench.committed()[1] == offset }
+        try await bench.untilCommitted(offset, of: 1)
         bench.verifier.release("slow.1")
-        try await eventually { bench.answers("slow") == ["granted slow.1", "granted slow.2"] }
-        try await eventually { try await bench.committed()[1] == last + 1 }
+        try await bench.untilAnswered("slow", ["granted slow.1", "granted slow.2"])
+        try await bench.untilCommitted(last + 1, of: 1)
     }
 
     @Test("a player's submissions are decided and published in the order of the records, as many as memory holds")
@@ -79,7 +79,7 @@ struct FlowTests {
         let names = (0..<ParkingPolicy.placesOfPlayer).map { "order.\($0)" }
         for name in names.prefix(10) { bench.verifier.answer(name, .trouble(.init(.timeout))) }
         for name in names { try await bench.submit(name, player: "ordered", partition: 2) }
-        try await eventually { bench.answers("ordered").count == names.count }
+        try await bench.untilAnswered("ordered", count: names.count)
         #expect(bench.answers("ordered") == names.map { "granted \($0)" })
         #expect(bench.ledger.decided("ordered") == names)
     }
@@ -88,22 +88,24 @@ struct FlowTests {
     func local() async throws {
         bench.verifier.hold("local.1")
         try await bench.submit("local.1", player: "local", partition: 3)
-        try await eventually { bench.verifier.count("local.1") == 1 }
+        try await bench.untilAsked("local.1")
         try await bench.submit("local.2", player: "local", partition: 3, bundle: "com.example.unknown")
         let receipt = Data("no receipt".utf8).base64EncodedString()
         try await bench.send(Sample.value(id: "local.3", player: "local", receipt: receipt), partition: 3)
-        try await eventually { bench.answers("local").count == 2 }
+        try await bench.untilAnswered("local", count: 2)
         #expect(Set(bench.answers("local")) == ["rejected local.2", "rejected local.3"])
         #expect(bench.ledger.decided("local").isEmpty)
         bench.verifier.release("local.1")
-        try await eventually { bench.answers("local").last == "granted local.1" }
+        try await bench.changes.until("what was held back is granted last") {
+            bench.answers("local").last == "granted local.1"
+        }
     }
 
     @Test("trouble at Apple is no answer: it is asked again until it answers")
     func trouble() async throws {
         bench.verifier.answer("trouble", .trouble(.init(.timeout)), .blocked(.sharedSecret), .trouble(.init(.status)))
         try await bench.submit("trouble", player: "troubled", partition: 4)
-        try await eventually { bench.answers("troubled") == ["granted trouble"] }
+        try await bench.untilAnswered("troubled", ["granted trouble"])
         #expect(bench.verifier.count("trouble") == 4)
         #expect(running.metrics.misconfigured.with(Sample.bundle.text).value == 0)
     }
@@ -113,7 +115,7 @@ struct FlowTests {
         let refused = AppleAnswer.refused(.malformed)
         bench.verifier.answer("doubt", refused, refused, refused, Sample.genuine("doubt"))
         try await bench.submit("doubt", player: "doubtful", partition: 4)
-        try await eventually { bench.answers("doubtful") == ["rejected doubt"] }
+        try await bench.untilAnswered("doubtful", ["rejected doubt"])
         #expect(bench.verifier.count("doubt") == 3)
     }
 
@@ -121,24 +123,26 @@ struct FlowTests {
     func withdrawn() async throws {
         bench.verifier.hold("withdrawn")
         try await bench.submit("withdrawn", player: "withdrawn", partition: 4, bundle: Sample.withdrawnBundle)
-        try await eventually { bench.verifier.count("withdrawn") == 1 }
+        try await bench.untilAsked("withdrawn")
         bench.verifier.answer("withdrawn", .trouble(.init(.timeout)))
         let apps = (Sample.catalog.apps.values).filter { $0.bundleID != Sample.withdrawnBundle }
         bench.catalog.update { $0 = Catalog(version: 2, apps: apps) }
         bench.verifier.release("withdrawn")
-        try await eventually { bench.answers("withdrawn") == ["rejected withdrawn"] }
+        try await bench.untilAnswered("withdrawn", ["rejected withdrawn"])
     }
 
     @Test("one receipt of two players in flight is asked for once, and granted once")
     func shared() async throws {
         bench.verifier.hold("shared")
         try await bench.submit("shared", player: "first sharer", partition: 5, id: "shared 1")
-        try await eventually { bench.verifier.count("shared") == 1 }
+        try await bench.untilAsked("shared")
         try await bench.submit("shared", player: "second sharer", partition: 5, id: "shared 2")
         try await bench.submit("behind", player: "behind the sharers", partition: 5)
-        try await eventually { bench.answers("behind the sharers").count == 1 }
+        try await bench.untilAnswered("behind the sharers", count: 1)
         bench.verifier.release("shared")
-        try await eventually { bench.answers("first sharer").count + bench.answers("second sharer").count == 2 }
+        try await bench.changes.until("both sharers are answered") {
+            bench.answers("first sharer").count + bench.answers("second sharer").count == 2
+        }
         let all = bench.answers("first sharer") + bench.answers("second sharer")
         #expect(all.count { $0 == "granted shared" } == 1)
         #expect(bench.verifier.count("shared") == 1)
@@ -153,7 +157,7 @@ struct FlowTests {
         func buried() -> [ConsumerRecord] {
             bench.collector.all(Sample.deadLetters).filter { $0.header("dead-letter-partition") == "6" }
         }
-        try await eventually { buried().count == 3 }
+        try await bench.changes.until("three dead letters") { buried().count == 3 }
         let letters = buried()
         let first = try #require(letters.first { $0.header("dead-letter-offset") == "\(offset)" })
         #expect(first.key == [1, 2])
@@ -161,8 +165,8 @@ struct FlowTests {
         #expect(first.headers.first == own)
         #expect(first.header("dead-letter-reason") == "malformed_message")
         #expect(letters.contains { $0.value == nil })
-        try await eventually { bench.answers("dead player") == ["rejected dead"] }
-        try await eventually { try await bench.committed()[6] == offset + 3 }
+        try await bench.untilAnswered("dead player", ["rejected dead"])
+        try await bench.untilCommitted(offset + 3, of: 6)
         #expect(running.metrics.deadLetters.with("malformed_message").value >= 3)
     }
 
@@ -172,12 +176,12 @@ struct FlowTests {
         let first = try await bench.submit("commit.1", player: "commit 1", partition: 7)
         try await bench.submit("commit.2", player: "commit 2", partition: 7)
         try await bench.submit("commit.3", player: "commit 3", partition: 7)
-        try await eventually { bench.answers("commit 3").count == 1 }
-        try await eventually { try await bench.committed()[7] == first + 1 }
+        try await bench.untilAnswered("commit 3", count: 1)
+        try await bench.untilCommitted(first + 1, of: 7)
         // REBALANCE_IN_PROGRESS means "not yet"; OFFSET_METADATA_TOO_LARGE is refused and not retried by librdkafka.
         bench.cluster.pushRequestErrors(apiKey: 8, [KafkaError.Code.rebalanceInProgress, 12])
         bench.verifier.release("commit.2")
-        try await eventually { try await bench.committed()[7] == first + 3 }
+        try await bench.untilCommitted(first + 3, of: 7)
         #expect(running.fails("offsets cannot be committed"))
     }
 
@@ -185,8 +189,10 @@ struct FlowTests {
     func orphans() async throws {
         let events = (0..<5).map { Sample.event($0, player: "orphan") }
         bench.ledger.orphan(events)
-        try await eventually { bench.answers("orphan").count == 5 }
+        try await bench.untilAnswered("orphan", count: 5)
         #expect(bench.answers("orphan") == (0..<5).map { "granted \($0)" })
-        try await eventually { events.allSatisfy(bench.ledger.isPublished) }
+        try await bench.changes.until("they are off the outbox") {
+            events.allSatisfy(bench.ledger.isPublished)
+        }
     }
 }

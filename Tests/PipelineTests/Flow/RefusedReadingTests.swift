@@ -18,12 +18,13 @@ struct RefusedReadingTests {
         bench.cluster.pushRequestErrors(
             apiKey: Self.fetch, Array(repeating: KafkaError.Code.topicAuthorizationFailed, count: 100_000))
         let running = try bench.start()
-        try await eventually {
+        // It is told in the log as soon as health has it.
+        try await bench.changes.until("the worker is not ready, and says why") {
             running.health.unmet.contains("Kafka does not allow reading topic \(Sample.submissions)")
         }
         bench.cluster.clearRequestErrors(apiKey: Self.fetch)
-        try await eventually { bench.answers("reader") == ["granted read"] }
-        try await eventually { !running.health.unmet.contains { $0.contains("does not allow") } }
+        try await bench.untilAnswered("reader", ["granted read"])
+        try await eventually("it is ready again") { !running.health.unmet.contains { $0.contains("does not allow") } }
         try await running.stop()
         try await bench.close()
     }
@@ -35,10 +36,12 @@ struct RefusedReadingTests {
         bench.cluster.pushRequestErrors(
             apiKey: join, Array(repeating: KafkaError.Code.groupAuthorizationFailed, count: 100_000))
         let running = try bench.start()
-        try await eventually { running.health.unmet.contains("Kafka does not allow using the consumer group") }
+        try await bench.changes.until("the worker is not ready, and says why") {
+            running.health.unmet.contains("Kafka does not allow using the consumer group")
+        }
         bench.cluster.clearRequestErrors(apiKey: join)
         try await bench.submit("joined", player: "member", partition: 0)
-        try await eventually { bench.answers("member") == ["granted joined"] }
+        try await bench.untilAnswered("member", ["granted joined"])
         #expect(!running.health.unmet.contains { $0.contains("does not allow") })
         try await running.stop()
         try await bench.close()

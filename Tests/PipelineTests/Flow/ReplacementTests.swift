@@ -14,24 +14,26 @@ struct ReplacementTests {
         let bench = try PipelineBench { $0.consumerProperties["group.instance.id"] = "one" }
         let running = try bench.start()
         try await bench.submit("replaced.1", player: "one", partition: 0)
-        try await eventually { bench.answers("one").count == 1 }
-        try await eventually { try await bench.committed()[0] == 1 }
+        try await bench.untilAnswered("one", count: 1)
+        try await bench.untilCommitted(1, of: 0)
         bench.verifier.hold("replaced.2")
         try await bench.submit("replaced.2", player: "two", partition: 0)
         try await bench.submit("replaced.3", player: "two", partition: 0)
-        try await eventually { bench.verifier.count("replaced.2") == 1 }
+        try await bench.untilAsked("replaced.2")
 
         bench.cluster.pushRequestErrors(apiKey: 12, [KafkaError.Code.fencedInstanceID])
         let line = "warning Kafka's consumer is beyond repair: a new one takes its place"
-        try await eventually { running.log.holds(line) }
-        try await eventually { running.health.unmet.contains { $0.contains("the same group.instance.id") } }
+        try await bench.changes.until("the consumer is replaced") { running.log.holds(line) }
+        try await eventually("health says why") {
+            running.health.unmet.contains { $0.contains("the same group.instance.id") }
+        }
         bench.verifier.release("replaced.2")
         try await bench.submit("replaced.4", player: "two", partition: 0)
-        try await eventually { bench.answers("two").last == "granted replaced.4" }
+        try await bench.changes.until("the last is granted") { bench.answers("two").last == "granted replaced.4" }
         #expect(running.health.unmet.allSatisfy { !$0.contains("Kafka") })
         #expect(Set(bench.answers("two")).count == 3)
         #expect(bench.ledger.decided("two").prefix(3) == ["replaced.2", "replaced.3", "replaced.4"])
-        try await eventually { try await bench.committed()[0] == 4 }
+        try await bench.untilCommitted(4, of: 0)
         #expect(running.metrics.inFlight.value == 0)
         try await running.stop()
         try await bench.close()

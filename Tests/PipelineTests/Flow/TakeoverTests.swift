@@ -23,7 +23,8 @@ struct TakeoverTests {
         bench.verifier.answer("stuck", .trouble(.init(.timeout)))
         for _ in 0..<10 { try await bench.submit("filler", player: "filler", partition: 1) }
         let first = try bench.start()
-        try await eventually { bench.answers("heir").count == 4 && bench.answers("filler").count == 10 }
+        try await bench.untilAnswered("heir", count: 4)
+        try await bench.untilAnswered("filler", count: 10)
         #expect(bench.answers("heir") == ["granted 0", "granted 1", "granted 2", "granted heir.new"])
         #expect(owed.allSatisfy(bench.ledger.isPublished))
 
@@ -34,14 +35,15 @@ struct TakeoverTests {
         try await bench.submit("after", player: "after", partition: 2)
         bench.verifier.hold("late")
         let late = try await bench.submit("late", player: "late", partition: 3)
-        try await eventually {
-            bench.answers("after").count == 1 && bench.verifier.count("late") == 1 && bench.verifier.count("stuck") == 1
-        }
+        try await bench.untilAnswered("after", count: 1)
+        try await bench.untilAsked("late")
+        try await bench.untilAsked("stuck")
         // While Apple is out nothing is parked for it.
         bench.outage.begin()
         bench.verifier.answer("stuck", .trouble(.init(.rateLimited, retryNotBefore: .distantTest)))
         bench.verifier.release("stuck")
-        try await eventually { first.metrics.retries.value >= 1 }
+        // How long it waits depends on whether Apple is out, which is asked next.
+        try await bench.changes.until("it waits to try again") { first.metrics.retries.value >= 1 }
         let stopping = Task { try await first.stop() }
         bench.verifier.release("late")
         try await stopping.value
@@ -58,8 +60,8 @@ struct TakeoverTests {
         bench.outage.end()
         bench.verifier.answer("stuck", Sample.genuine("stuck"))
         let second = try bench.start()
-        try await eventually { bench.answers("stuck") == ["granted stuck"] }
-        try await eventually { try await bench.committed()[2] == stuck + 2 }
+        try await bench.untilAnswered("stuck", ["granted stuck"])
+        try await bench.untilCommitted(stuck + 2, of: 2)
         // Only what was given up was asked for; the one behind it was recognised, and its event came out again.
         #expect(bench.verifier.asked.dropFirst(asked) == ["stuck"])
         #expect(bench.ledger.decided("after") == decided)

@@ -35,10 +35,12 @@ struct UnreadableBatchTests {
         let last = try await bench.submit("after", player: "after", partition: Self.partition)
         #expect(last == 6)
         let first = try bench.start()
-        try await eventually { bench.answers("after") == ["granted after"] }
+        try await bench.untilAnswered("after", ["granted after"])
         #expect(bench.answers("before") == ["granted before"])
-        try await eventually { letters(bench) == ["unreadable_batch \(Sample.submissions) 3 1 5"] }
-        try await eventually { try await bench.committed()[Self.partition] == 7 }
+        try await bench.changes.until("the dead letter of the batch") {
+            letters(bench) == ["unreadable_batch \(Sample.submissions) 3 1 5"]
+        }
+        try await bench.untilCommitted(7, of: Self.partition)
         #expect(first.metrics.deadLetters.with("unreadable_batch").value == 1)
         #expect(first.log.holds("error a batch cannot be read and is stepped over"))
         try await first.stop()
@@ -48,8 +50,10 @@ struct UnreadableBatchTests {
             try damaged(1).produce(to: place, bootstrapServers: bench.cluster.bootstrapServers)
         }
         let second = try bench.start()
-        try await eventually { letters(bench).last == "unreadable_batch \(Sample.submissions) 3 7 7" }
-        try await eventually { try await bench.committed()[Self.partition] == 8 }
+        try await bench.changes.until("the dead letter of the last batch") {
+            letters(bench).last == "unreadable_batch \(Sample.submissions) 3 7 7"
+        }
+        try await bench.untilCommitted(8, of: Self.partition)
         #expect(letters(bench).count == 2)
         try await second.stop()
         try await bench.close()
@@ -67,11 +71,14 @@ struct UnreadableBatchTests {
         bench.cluster.pushRequestErrors(
             apiKey: 0, Array(repeating: KafkaError.Code.topicAuthorizationFailed, count: 100_000))
         let running = try bench.start()
-        try await eventually { running.log.holds("warning publishing failed, trying again") }
+        // Health tells of the first failure before the second one.
+        try await bench.changes.until("publishing fails twice") {
+            running.log.lines.count { $0.hasSuffix("publishing failed, trying again") } >= 2
+        }
         #expect(try await bench.committed()[Self.partition] ?? 0 == 0)
         #expect(running.health.unmet.contains { $0.contains(Sample.deadLetters) })
         bench.cluster.clearRequestErrors(apiKey: 0)
-        try await eventually { try await bench.committed()[Self.partition] == 3 }
+        try await bench.untilCommitted(3, of: Self.partition)
         #expect(letters(bench) == ["unreadable_batch \(Sample.submissions) 3 0 2"])
         try await running.stop()
         try await bench.close()

@@ -2,6 +2,7 @@ import Fulfillment
 import Identifiers
 import Logging
 import Operations
+import TestSupport
 import Testing
 
 @testable import Pipeline
@@ -120,7 +121,7 @@ struct HeldSourceTests {
             holds.add(hold(), hold("1001"), hold("2000", product: "tomorrow's", isDue: false))
             let loop = bench.holdLoop()
             loop.start()
-            while holds.content.settled.count < 2 { await Task.yield() }
+            try await bench.changes.until("both are settled") { holds.content.settled.count >= 2 }
             await loop.stop()
             #expect(holds.content.kept == [.unknownProduct])
             #expect(bench.apple.asked == 1)
@@ -154,7 +155,9 @@ struct HeldSourceTests {
             let loop = bench.holdLoop()
             loop.start()
             parked.start()
-            while holds.content.settled.count < 2 || bench.store.content.removed.isEmpty { await Task.yield() }
+            try await bench.changes.until("both sources are done") {
+                holds.content.settled.count >= 2 && !bench.store.content.removed.isEmpty
+            }
             await loop.stop()
             await parked.stop()
             #expect(beside.value == [1])

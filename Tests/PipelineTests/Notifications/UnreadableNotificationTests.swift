@@ -28,10 +28,11 @@ struct UnreadableNotificationTests {
     private final class Running: Sendable {
         let loop: BatchedTopicLoop
         let publisher: OutcomePublisher
-        let log = RecordedLog()
+        let log: RecordedLog
         private let ended = DispatchGroup()
 
-        init(_ cluster: MockCluster, _ checkpoints: InMemoryCheckpoints) throws {
+        init(_ cluster: MockCluster, _ checkpoints: InMemoryCheckpoints, changes: ChangeSignal) throws {
+            log = RecordedLog(changes: changes)
             let settings = PipelineBench.settings(cluster)
             let health = Health()
             let logger = Logger(label: "test") { [log] _ in log }
@@ -42,7 +43,8 @@ struct UnreadableNotificationTests {
                 worker: NotificationWorker(
                     source: NotificationSource(
                         topic: topic, consumerProperties: properties, parser: NoNotifications(), notices: NoNotices()),
-                    catalog: { Sample.catalog }, publisher: publisher, ledger: ObservedLedger(),
+                    catalog: { Sample.catalog }, publisher: publisher,
+                    ledger: ObservedLedger(changes: changes),
                     metrics: PipelineMetrics(ReceiptdMetrics(version: "test")), logger: logger),
                 checkpoints: checkpoints, turn: IsolationTurn(), health: health, logger: logger)
             ended.enter()
@@ -72,7 +74,8 @@ struct UnreadableNotificationTests {
         .timeLimit(.minutes(5)))
     func steppedOver() async throws {
         let cluster = try MockCluster(topics: [Self.topic: 1, Sample.outcomes: 1, Sample.deadLetters: 1])
-        let collector = Collector(cluster, topics: [Sample.deadLetters: 1])
+        let changes = ChangeSignal()
+        let collector = Collector(cluster, topics: [Sample.deadLetters: 1], changes: changes)
         let producer = try KafkaProducer(properties: PipelineBench.properties(cluster), log: { _ in })
         let readable = ProducerRecord(topic: Self.topic, partition: 0, value: [1])
         _ = try await producer.send(readable)
@@ -81,19 +84,23 @@ struct UnreadableNotificationTests {
                 .produce(to: place, bootstrapServers: cluster.bootstrapServers)
         }
         #expect(try await producer.send(readable).offset == 6)
-        let checkpoints = InMemoryCheckpoints()
-        let first = try Running(cluster, checkpoints)
+        let checkpoints = InMemoryCheckpoints(submissions: Self.topic, changes: changes)
+        let first = try Running(cluster, checkpoints, changes: changes)
         let expected = ["malformed_message 0 -", "unreadable_batch 1 5", "malformed_message 6 -"]
-        try await eventually { letters(collector) == expected }
-        try await eventually { try await committed(cluster) == 7 }
+        try await changes.until("the dead letters") { letters(collector) == expected }
+        try await changes.until("the checkpoint") { checkpoints[0] == 7 }
+        try await eventually("the commit behind it") { try await committed(cluster) == 7 }
         #expect(first.log.holds("error a batch cannot be read and is stepped over"))
         try await first.stop()
 
         // The next owner begins behind it.
         _ = try await producer.send(readable)
-        let second = try Running(cluster, checkpoints)
-        try await eventually { try await committed(cluster) == 8 }
-        try await eventually { letters(collector) == expected + ["malformed_message 7 -"] }
+        let second = try Running(cluster, checkpoints, changes: changes)
+        try await changes.until("the checkpoint of the next owner") { checkpoints[0] == 8 }
+        try await eventually("the commit behind it") { try await committed(cluster) == 8 }
+        try await changes.until("the dead letter of the next owner") {
+            letters(collector) == expected + ["malformed_message 7 -"]
+        }
         try await second.stop()
         try await collector.close()
         try await blocking {

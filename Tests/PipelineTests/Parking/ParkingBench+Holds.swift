@@ -1,6 +1,6 @@
 import Fulfillment
 import Identifiers
-import Synchronization
+import TestSupport
 
 extension ParkingBench {
     /// Settles as the ledger would on empty tables, and remembers what it was told.
@@ -22,33 +22,36 @@ extension ParkingBench {
 
         private struct Away: Error {}
 
-        private let state = Mutex(Content())
-        var content: Content { state.withLock { $0 } }
-        func add(_ holds: LeasedHold...) { state.withLock { $0.due += holds } }
+        private let state: Shared<Content>
+
+        init(changes: ChangeSignal) { state = Shared(Content(), changes) }
+
+        var content: Content { state.value }
+        func add(_ holds: LeasedHold...) { state.update { $0.due += holds } }
 
         func leaseDue(catalogVersion: Int64, limit: Int) async throws -> [LeasedHold] {
-            state.withLock { state in
+            state.update { state in
                 defer { state.due = [] }
                 return state.due
             }
         }
 
-        func failNextKeeps(_ count: Int) { state.withLock { $0.failingKeeps = count } }
+        func failNextKeeps(_ count: Int) { state.update { $0.failingKeeps = count } }
 
-        func addSuspects(_ suspects: Suspect...) { state.withLock { $0.suspects += suspects } }
+        func addSuspects(_ suspects: Suspect...) { state.update { $0.suspects += suspects } }
 
-        func hasSuspect(catalogVersion: Int64) async throws -> Bool { state.withLock { !$0.suspects.isEmpty } }
+        func hasSuspect(catalogVersion: Int64) async throws -> Bool { state.read { !$0.suspects.isEmpty } }
 
         func leaseSuspect(catalogVersion: Int64) async throws -> Suspect {
-            state.withLock { $0.suspects.isEmpty ? .none : $0.suspects.removeFirst() }
+            state.update { $0.suspects.isEmpty ? .none : $0.suspects.removeFirst() }
         }
 
         func clearSuspicion(of hold: LeasedHold) async throws {
-            state.withLock { $0.forgiven.append(hold.transactionID) }
+            state.update { $0.forgiven.append(hold.transactionID) }
         }
 
         func keepHeld(_ holds: [(hold: LeasedHold, reason: Reason)], catalogVersion: Int64) async throws {
-            try state.withLock { state in
+            try state.update { state in
                 guard state.failingKeeps == 0 else {
                     state.failingKeeps -= 1
                     throw Away()
@@ -58,15 +61,15 @@ extension ParkingBench {
         }
 
         func reschedule(_ hold: LeasedHold, dueAfterSeconds: Double) async throws {
-            state.withLock { $0.putBack.append(dueAfterSeconds) }
+            state.update { $0.putBack.append(dueAfterSeconds) }
         }
 
-        func endLease(of hold: LeasedHold) async throws { state.withLock { $0.released += 1 } }
+        func endLease(of hold: LeasedHold) async throws { state.update { $0.released += 1 } }
 
         func settle(_ decision: HoldDecision) async throws -> OutcomeEvent? {
             var view = LedgerView()
             let settled = decision.settle(in: &view)
-            state.withLock { $0.settled.append(settled) }
+            state.update { $0.settled.append(settled) }
             switch settled {
             case .granted(let grant): return grant.event
             case .rejected(let event): return event

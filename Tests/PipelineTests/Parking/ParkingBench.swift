@@ -14,16 +14,19 @@ import Timestamps
 final class ParkingBench: Sendable {
     static let bundle: BundleID = "com.example.game"
 
-    let apple = Apple()
+    /// Raised by all that follow.
+    let changes: ChangeSignal
+    let apple: Apple
+    let ledger: Ledger
+    let subscriptions: InMemoryLedger
+    let store: Store
+    let holds: Holds
+    let outage: Outage
+
     let proofs = ScriptedProofs()
     let metrics = ReceiptdMetrics(version: "test")
     /// One app with every policy at its default.
     let catalog = Shared(Catalog(version: 1, apps: [ParkingBench.app]))
-    let ledger = Ledger()
-    let subscriptions = InMemoryLedger()
-    let store = Store()
-    let holds = Holds()
-    let outage = Outage()
     let queries = InMemoryStoreQueries()
     let worker: SubmissionWorker
     let parking: ParkingContext
@@ -46,6 +49,14 @@ final class ParkingBench: Sendable {
         maximumInFlight: Int = 100, retry: RetryDelay = RetryDelay(initialSeconds: 0, doubtSeconds: 0),
         parkAfterSeconds: Double = 0, refusalChecksPerMinute: Int = 0
     ) throws {
+        let changes = ChangeSignal()
+        self.changes = changes
+        apple = Apple(changes: changes)
+        ledger = Ledger(changes: changes)
+        subscriptions = InMemoryLedger(changes: changes)
+        store = Store(changes: changes)
+        holds = Holds(changes: changes)
+        outage = Outage(changes: changes)
         cluster = try MockCluster(topics: ["receipt-outcomes": 1])
         let properties = KafkaProperties([("bootstrap.servers", cluster.bootstrapServers)])
         var settings = PipelineSettings(consumerProperties: properties, producerProperties: properties)
@@ -145,22 +156,25 @@ final class ParkingBench: Sendable {
 extension ParkingBench {
     /// Gives one answer after the other, the last one for good.
     final class Apple: ReceiptVerifier {
-        private let state = Mutex<(answers: [AppleAnswer], asked: Int)>(([.trouble(.init(.timeout))], 0))
-        private let seen = Mutex<[VerificationRequest.Subject]>([])
+        private struct State {
+            var answers: [AppleAnswer] = [.trouble(.init(.timeout))]
+            var subjects: [VerificationRequest.Subject] = []
+        }
 
-        var subjects: [VerificationRequest.Subject] { seen.withLock { $0 } }
-
+        private let state: Shared<State>
         private let asking = Mutex<@Sendable (VerificationRequest) -> Void>({ _ in })
 
+        init(changes: ChangeSignal) { state = Shared(State(), changes) }
+
         func onAsk(_ body: @escaping @Sendable (VerificationRequest) -> Void) { asking.withLock { $0 = body } }
-        func answer(_ answers: AppleAnswer...) { state.withLock { $0.answers = answers } }
-        var asked: Int { state.withLock { $0.asked } }
+        func answer(_ answers: AppleAnswer...) { state.update { $0.answers = answers } }
+        var subjects: [VerificationRequest.Subject] { state.read(\.subjects) }
+        var asked: Int { state.read(\.subjects.count) }
 
         func verify(_ request: VerificationRequest) async -> AppleAnswer {
             asking.withLock { $0 }(request)
-            seen.withLock { $0.append(request.subject) }
-            return state.withLock { state in
-                state.asked += 1
+            return state.update { state in
+                state.subjects.append(request.subject)
                 return state.answers.count > 1 ? state.answers.removeFirst() : state.answers[0]
             }
         }
@@ -175,17 +189,19 @@ extension ParkingBench {
             var known: Set<StoreTransactionID> = []
         }
 
-        private let state = Mutex(State())
+        private let state: Shared<State>
 
-        var queries: [RecallQuery] { state.withLock { $0.queries } }
-        var decisions: [PendingDecision] { state.withLock { $0.decisions } }
-        func recollect(_ recollection: Recollection) { state.withLock { $0.recollection = recollection } }
+        init(changes: ChangeSignal) { state = Shared(State(), changes) }
+
+        var queries: [RecallQuery] { state.read(\.queries) }
+        var decisions: [PendingDecision] { state.read(\.decisions) }
+        func recollect(_ recollection: Recollection) { state.update { $0.recollection = recollection } }
 
         /// It has these transactions.
-        func know(_ transactions: StoreTransactionID...) { state.withLock { $0.known.formUnion(transactions) } }
+        func know(_ transactions: StoreTransactionID...) { state.update { $0.known.formUnion(transactions) } }
 
         func recollect(_ query: RecallQuery) async throws(LedgerClosed) -> Durable<Recollection> {
-            state.withLock { state in
+            state.update { state in
                 state.queries.append(query)
                 if let evidence = query.evidence,
                     evidence.purchases.allSatisfy({ state.known.contains($0.transactionID) })
@@ -197,7 +213,7 @@ extension ParkingBench {
         }
 
         func settle(_ decision: PendingDecision) async throws(LedgerClosed) -> Durable<RecordedOutcome> {
-            state.withLock { $0.decisions.append(decision) }
+            state.update { $0.decisions.append(decision) }
             let events = RecordedOutcome.events([
                 .rejectedLocally(
                     .noPurchase, submission: decision.submission, proof: decision.proof, position: decision.position)
@@ -206,93 +222,5 @@ extension ParkingBench {
         }
 
         func published(_ eventIDs: [NameBasedUUID]) {}
-    }
-
-    final class Store: ParkedSubmissions {
-        struct PutBack: Equatable {
-            let offset: Int64
-            let reason: ParkingReason
-            let history: WaitingHistory
-        }
-
-        typealias Suspect = SuspectLease<LeasedSubmission, SetAsideSubmission>
-
-        struct Content {
-            var parked: [ParkingSubmission] = []
-            var due: [LeasedSubmission] = []
-            var putBack: [PutBack] = []
-            var released: [Int64] = []
-            var removed: [Int64] = []
-            var woken: [BundleID] = []
-            var wokenReasons: [[ParkingReason]] = []
-            var limits: [Int] = []
-            /// What comes of looking for suspects, the first next.
-            var suspects: [Suspect] = []
-            var forgiven: [Int64] = []
-            var refusesEnds = false
-            /// The player has as many parked as one may have.
-            var isFull = false
-        }
-
-        private let state = Mutex(Content())
-        var content: Content { state.withLock { $0 } }
-        func add(_ leased: LeasedSubmission...) { state.withLock { $0.due += leased } }
-        func addSuspects(_ suspects: Suspect...) { state.withLock { $0.suspects += suspects } }
-        func fill() { state.withLock { $0.isFull = true } }
-        func refuseEnds() { state.withLock { $0.refusesEnds = true } }
-
-        func park(_ submission: ParkingSubmission) async throws(LedgerClosed) -> Durable<ParkingOutcome> {
-            state.withLock { state in
-                if state.isFull { return Durable(.tooManyWaiting, in: nil) }
-                state.parked.append(submission)
-                return Durable(.parked, in: nil)
-            }
-        }
-
-        func leaseDue(limit: Int) async throws -> [LeasedSubmission] {
-            state.withLock { state in
-                state.limits.append(limit)
-                defer { state.due = [] }
-                return state.due
-            }
-        }
-
-        func reschedule(
-            _ leased: LeasedSubmission, reason: ParkingReason, detail: String?, history: WaitingHistory,
-            dueAfterSeconds: Double
-        ) async throws {
-            try state.withLock { state throws(Abandoned) in
-                if state.refusesEnds { throw Abandoned() }
-                state.putBack.append(PutBack(offset: leased.position.offset, reason: reason, history: history))
-            }
-        }
-
-        func hasSuspect() async throws -> Bool { state.withLock { !$0.suspects.isEmpty } }
-
-        func leaseSuspect() async throws -> Suspect {
-            state.withLock { $0.suspects.isEmpty ? .none : $0.suspects.removeFirst() }
-        }
-
-        func clearSuspicion(of leased: LeasedSubmission) async throws {
-            state.withLock { $0.forgiven.append(leased.position.offset) }
-        }
-
-        func endLease(of leased: LeasedSubmission) async throws {
-            state.withLock { $0.released.append(leased.position.offset) }
-        }
-
-        func delete(_ leased: LeasedSubmission) async throws {
-            try state.withLock { state throws(Abandoned) in
-                if state.refusesEnds { throw Abandoned() }
-                state.removed.append(leased.position.offset)
-            }
-        }
-
-        func retryBlocked(_ bundleID: BundleID, for reasons: [ParkingReason]) async throws {
-            state.withLock {
-                $0.woken.append(bundleID)
-                $0.wokenReasons.append(reasons)
-            }
-        }
     }
 }

@@ -2,6 +2,7 @@ import Fulfillment
 import Identifiers
 import Logging
 import Operations
+import TestSupport
 import Testing
 import Timestamps
 

@@ -12,10 +12,14 @@ import Testing
 struct OutcomePublisherTests {
     private static let produce: Int16 = 0
     private let cluster: MockCluster
-    private let log = RecordedLog()
+    /// Raised by the log.
+    private let changes: ChangeSignal
+    private let log: RecordedLog
 
     init() throws {
         cluster = try MockCluster(topics: [Sample.outcomes: 1, Sample.deadLetters: 1])
+        changes = ChangeSignal()
+        log = RecordedLog(changes: changes)
     }
 
     private func publisher(
@@ -91,9 +95,11 @@ struct OutcomePublisherTests {
         #expect(!health.unmet.contains { $0.contains("publishing") })
         cluster.pushRequestErrors(apiKey: Self.produce, Array(repeating: code, count: 1000))
         async let published: Void = publisher.publish([Sample.event(1)], traceparent: nil)
-        try await eventually {
-            health.unmet.contains { $0.contains("publishing to \(Sample.outcomes) fails") && $0.contains(words) }
+        // Health tells of the first failure before the second one.
+        try await changes.until("publishing fails twice") {
+            log.lines.count { $0.hasSuffix("publishing failed, trying again") } >= 2
         }
+        #expect(health.unmet.contains { $0.contains("publishing to \(Sample.outcomes) fails") && $0.contains(words) })
         cluster.clearRequestErrors(apiKey: Self.produce)
         try await published
         #expect(!health.unmet.contains { $0.contains("publishing") })
@@ -179,7 +185,7 @@ struct OutcomePublisherTests {
             }
             return false
         }
-        try await eventually { log.holds("warning publishing failed, trying again") }
+        try await changes.until("publishing fails") { log.holds("warning publishing failed, trying again") }
         try await close(publisher)
         #expect(await waiting.value)
         await #expect(throws: Abandoned.self) { try await publisher.publish([Sample.event(1)], traceparent: nil) }

@@ -1,5 +1,6 @@
 import Fulfillment
 import Identifiers
+import TestSupport
 import Testing
 
 @testable import Pipeline
@@ -66,7 +67,7 @@ struct PlayerLanesTests {
         let first = lanes.enter("player")
         let second = lanes.enter("player")
         let waiting = Task {
-            while !Task.isCancelled { await Task.yield() }
+            try? await untilCancelled()
             await lanes.turn(second)
             lanes.leave(second)
         }

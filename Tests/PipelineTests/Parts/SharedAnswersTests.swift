@@ -14,7 +14,7 @@ struct SharedAnswersTests {
         _ count: Int, _ shared: SharedAnswers, answer: AppleAnswer
     ) async throws -> (asked: Int, [AppleAnswer]) {
         let asked = Shared(0)
-        let verifier = ScriptedVerifier()
+        let verifier = ScriptedVerifier(changes: ChangeSignal())
         verifier.hold("proof")
         verifier.answer("proof", answer)
         let key = key
@@ -27,7 +27,7 @@ struct SharedAnswersTests {
                     }
                 }
             }
-            try await eventually { shared.waitingCount(key) == count - 1 }
+            try await eventually("the others wait") { shared.waitingCount(key) == count - 1 }
             verifier.release("proof")
             var answers: [AppleAnswer] = []
             for try await answer in group { answers.append(answer) }
@@ -66,13 +66,14 @@ struct SharedAnswersTests {
     @Test("a leader who is cancelled hands trouble on, which nobody takes for a verdict")
     func cancelledLeader() async throws {
         let shared = SharedAnswers()
-        let verifier = ScriptedVerifier()
+        let changes = ChangeSignal()
+        let verifier = ScriptedVerifier(changes: changes)
         verifier.hold("proof")
         let key = key
         let leader = Task { await shared.answer(for: key) { await verifier.verify(.sample("proof")) } }
-        try await eventually { verifier.asked.count == 1 }
+        try await changes.until("the leader asks") { verifier.asked.count == 1 }
         let follower = Task { await shared.answer(for: key) { Sample.genuine("never asked") } }
-        try await eventually { shared.waitingCount(key) == 1 }
+        try await eventually("the follower waits") { shared.waitingCount(key) == 1 }
         leader.cancel()
         #expect(await leader.value == .trouble(.init(.connection)))
         #expect(await follower.value == .trouble(.init(.connection)))

@@ -1,14 +1,16 @@
 import Foundation
 import Kafka
 import Synchronization
+import TestSupport
 
 /// Reads topics as they grow, without a group.
 final class Collector: Sendable {
-    private let records = Shared<[ConsumerRecord]>([])
+    private let records: Shared<[ConsumerRecord]>
     private let isClosed = Atomic(false)
     private let ended = DispatchGroup()
 
-    init(_ cluster: MockCluster, topics: [String: Int32]) {
+    init(_ cluster: MockCluster, topics: [String: Int32], changes: ChangeSignal) {
+        records = Shared([], changes)
         ended.enter()
         let bootstrap = cluster.bootstrapServers
         Thread.detachNewThread { [self] in
@@ -37,7 +39,9 @@ final class Collector: Sendable {
         try await blocking { [ended] in ended.wait() }
     }
 
-    func all(_ topic: String) -> [ConsumerRecord] { records.value.filter { $0.topicPartition.topic == topic } }
+    func all(_ topic: String) -> [ConsumerRecord] {
+        records.read { records in records.filter { $0.topicPartition.topic == topic } }
+    }
 }
 
 extension ConsumerRecord {

@@ -1,6 +1,5 @@
 import Fulfillment
 import Identifiers
-import Synchronization
 import TestSupport
 
 /// The ledger in memory, with a record of what was asked of it.
@@ -11,34 +10,39 @@ final class ObservedLedger: PurchaseLedger, UnpublishedEvents {
         var failures = 0
     }
 
-    let database = InMemoryLedger()
-    private let state = Mutex(State())
+    let database: InMemoryLedger
+    private let state: Shared<State>
+
+    init(changes: ChangeSignal) {
+        database = InMemoryLedger(changes: changes)
+        state = Shared(State(), changes)
+    }
 
     func recollect(_ query: RecallQuery) async throws(LedgerClosed) -> Durable<Recollection> {
         try await database.recollect(query)
     }
 
     func settle(_ decision: PendingDecision) async throws(LedgerClosed) -> Durable<RecordedOutcome> {
-        state.withLock { $0.recorded.append(decision) }
+        state.update { $0.recorded.append(decision) }
         return try await database.settle(decision)
     }
 
     func published(_ eventIDs: [NameBasedUUID]) {
-        state.withLock { $0.published.formUnion(eventIDs) }
+        state.update { $0.published.formUnion(eventIDs) }
         database.published(eventIDs)
     }
 
     /// The submissions of a player in the order of their decisions.
     func decided(_ player: PlayerID) -> [String] {
-        state.withLock { $0.recorded.filter { $0.submission.playerID == player }.map(\.submission.submissionID.text) }
+        state.read { $0.recorded.filter { $0.submission.playerID == player }.map(\.submission.submissionID.text) }
     }
 
     /// Of a player's decisions, in their order: whether the database may have lost an earlier one.
     func decidedAgain(_ player: String) -> [Bool] {
-        state.withLock { $0.recorded.filter { $0.submission.playerID.text == player }.map(\.isDecidedAgain) }
+        state.read { $0.recorded.filter { $0.submission.playerID.text == player }.map(\.isDecidedAgain) }
     }
 
-    func isPublished(_ event: OutcomeEvent) -> Bool { state.withLock { $0.published.contains(event.eventID) } }
+    func isPublished(_ event: OutcomeEvent) -> Bool { state.read { $0.published.contains(event.eventID) } }
     var pendingCount: Int { database.pendingEvents.count }
 
     /// What a partition's last owner left unpublished, and what its highest decided offset was.
@@ -52,7 +56,7 @@ final class ObservedLedger: PurchaseLedger, UnpublishedEvents {
     }
 
     /// The next reads of the outbox fail.
-    func failNextReads(_ count: Int) { state.withLock { $0.failures = count } }
+    func failNextReads(_ count: Int) { state.update { $0.failures = count } }
 
     private struct OutOfReach: Error {}
 
@@ -63,7 +67,7 @@ final class ObservedLedger: PurchaseLedger, UnpublishedEvents {
     }
 
     func highestDecidedOffset(topic: String, partition: Int32) async throws -> Int64? {
-        try state.withLock { state in
+        try state.update { state in
             guard state.failures > 0 else { return }
             state.failures -= 1
             throw OutOfReach()

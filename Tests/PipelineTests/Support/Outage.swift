@@ -1,15 +1,23 @@
 import Fulfillment
-import Synchronization
+import TestSupport
 
 /// Whether Apple is out, as the test says.
 final class Outage: AppleState {
-    private let state = Mutex((isDown: false, seconds: 0.0))
+    private struct State {
+        var isDown = false
+        var seconds = 0.0
+    }
 
-    func begin() { state.withLock { $0.isDown = true } }
-    func end() { state.withLock { $0.isDown = false } }
+    private let state: Shared<State>
+
+    init(changes: ChangeSignal) { state = Shared(State(), changes) }
+
+    func begin() { state.update { $0.isDown = true } }
+    func end() { state.update { $0.isDown = false } }
     /// One that is over.
-    func last(seconds: Double) { state.withLock { $0.seconds += seconds } }
+    func last(seconds: Double) { state.update { $0.seconds += seconds } }
 
-    var isDown: Bool { state.withLock(\.isDown) }
-    var downSeconds: Double { state.withLock(\.seconds) }
+    /// Who waits is told that it was asked: it is after each try that failed.
+    var isDown: Bool { state.update { $0.isDown } }
+    var downSeconds: Double { state.read(\.seconds) }
 }

@@ -12,15 +12,18 @@ import Testing
 final class PipelineBench: Sendable {
     static let submissionPartitions: Int32 = 8
 
-    let cluster: MockCluster
-    let ledger = ObservedLedger()
-    let verifier = ScriptedVerifier()
-    let proofs = ScriptedProofs()
-    let outage = Outage()
-    let parked = InMemoryParking()
-    let catalog = Shared<Catalog?>(Sample.catalog)
+    /// Raised by all that follow, and by the pipelines' logs.
+    let changes: ChangeSignal
+    let ledger: ObservedLedger
+    let verifier: ScriptedVerifier
+    let outage: Outage
+    let parked: InMemoryParking
+    let checkpoints: InMemoryCheckpoints
     let collector: Collector
-    private let checkpoints: InMemoryCheckpoints
+
+    let cluster: MockCluster
+    let proofs = ScriptedProofs()
+    let catalog = Shared<Catalog?>(Sample.catalog)
     private let producer: KafkaProducer
     private let adjust: @Sendable (inout PipelineSettings) -> Void
 
@@ -40,7 +43,7 @@ final class PipelineBench: Sendable {
             task = Task { try await pipeline.run() }
         }
 
-        /// A part of it fails, or did a moment ago.
+        /// A part of it fails, or did a moment ago. The log tells when that begins.
         func fails(_ complaint: String) -> Bool {
             (health.failures.unmet + health.failures.notes).contains { $0.contains(complaint) }
         }
@@ -51,17 +54,20 @@ final class PipelineBench: Sendable {
         }
     }
 
-    init(
-        checkpoints: InMemoryCheckpoints = InMemoryCheckpoints(),
-        adjust: @escaping @Sendable (inout PipelineSettings) -> Void = { _ in }
-    ) throws {
-        self.checkpoints = checkpoints
+    init(adjust: @escaping @Sendable (inout PipelineSettings) -> Void = { _ in }) throws {
+        let changes = ChangeSignal()
+        self.changes = changes
+        ledger = ObservedLedger(changes: changes)
+        verifier = ScriptedVerifier(changes: changes)
+        outage = Outage(changes: changes)
+        parked = InMemoryParking(changes: changes)
+        checkpoints = InMemoryCheckpoints(changes: changes)
         cluster = try MockCluster(topics: [
             Sample.submissions: Self.submissionPartitions, Sample.outcomes: 2, Sample.deadLetters: 1,
         ])
         self.adjust = adjust
         producer = try KafkaProducer(properties: Self.properties(cluster), log: { _ in })
-        collector = Collector(cluster, topics: [Sample.outcomes: 2, Sample.deadLetters: 1])
+        collector = Collector(cluster, topics: [Sample.outcomes: 2, Sample.deadLetters: 1], changes: changes)
     }
 
     static func properties(_ cluster: MockCluster) -> KafkaProperties {
@@ -88,8 +94,9 @@ final class PipelineBench: Sendable {
         var settings = Self.settings(cluster)
         adjust(&settings)
         let metrics = ReceiptdMetrics(version: "test")
-        let health = Health()
-        let log = RecordedLog()
+        let log = RecordedLog(changes: changes)
+        let logger = Logger(label: "test") { _ in log }
+        let health = Health(failures: Failures(logger: logger))
         let catalog = catalog
         let pipeline = try Pipeline(
             settings: settings, catalog: { catalog.value },
@@ -102,7 +109,7 @@ final class PipelineBench: Sendable {
             notifications: try NoNotifications.source(ledger.database),
             accounts: try NoNotifications.accounts(ledger.database),
             consumption: try NoNotifications.consumption(), metrics: metrics, health: health,
-            logger: Logger(label: "test") { _ in log })
+            logger: logger)
         return Running(pipeline, metrics, health, log)
     }
 
@@ -156,13 +163,18 @@ final class PipelineBench: Sendable {
 
 /// The lines of a pipeline, as `level message`, and what librdkafka said.
 final class RecordedLog: LogHandler, Sendable {
-    private let recorded = Shared<[String]>([])
+    private struct Content {
+        var lines: [String] = []
+        var detail: [String] = []
+    }
 
-    private let said = Shared<[String]>([])
+    private let content: Shared<Content>
 
-    var lines: [String] { recorded.value }
-    var detail: [String] { said.value }
-    func holds(_ line: String) -> Bool { lines.contains(line) }
+    init(changes: ChangeSignal) { content = Shared(Content(), changes) }
+
+    var lines: [String] { content.read(\.lines) }
+    var detail: [String] { content.read(\.detail) }
+    func holds(_ line: String) -> Bool { content.read { $0.lines.contains(line) } }
 
     var metadata: Logger.Metadata {
         get { [:] }
@@ -178,8 +190,10 @@ final class RecordedLog: LogHandler, Sendable {
     }
 
     func log(event: LogEvent) {
-        recorded.update { $0.append("\(event.level) \(event.message)") }
-        if let detail = event.metadata?["detail"] { said.update { $0.append("\(detail)") } }
+        content.update { content in
+            content.lines.append("\(event.level) \(event.message)")
+            if let detail = event.metadata?["detail"] { content.detail.append("\(detail)") }
+        }
     }
 }
 

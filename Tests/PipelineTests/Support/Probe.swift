@@ -1,6 +1,4 @@
 import Foundation
-import Synchronization
-import Testing
 
 /// Work that only its cancellation ends.
 func untilCancelled() async throws {
@@ -14,14 +12,6 @@ func blocking<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) a
     try await withCheckedThrowingContinuation { waiting in
         Thread.detachNewThread { waiting.resume(with: Result(catching: body)) }
     }
-}
-
-/// A value that many tasks write.
-final class Shared<Value: Sendable>: Sendable {
-    private let state: Mutex<Value>
-    init(_ value: Value) { state = Mutex(value) }
-    var value: Value { state.withLock { $0 } }
-    func update(_ change: (inout sending Value) -> Void) { state.withLock { change(&$0) } }
 }
 
 /// A seed for one run, printed with each failure that names it; `PIPELINE_SEED` repeats a run.

@@ -1,0 +1,98 @@
+import Fulfillment
+import Identifiers
+import TestSupport
+
+@testable import Pipeline
+
+extension ParkingBench {
+    final class Store: ParkedSubmissions {
+        struct PutBack: Equatable {
+            let offset: Int64
+            let reason: ParkingReason
+            let history: WaitingHistory
+        }
+
+        typealias Suspect = SuspectLease<LeasedSubmission, SetAsideSubmission>
+
+        struct Content {
+            var parked: [ParkingSubmission] = []
+            var due: [LeasedSubmission] = []
+            var putBack: [PutBack] = []
+            var released: [Int64] = []
+            var removed: [Int64] = []
+            var woken: [BundleID] = []
+            var wokenReasons: [[ParkingReason]] = []
+            var limits: [Int] = []
+            /// What comes of looking for suspects, the first next.
+            var suspects: [Suspect] = []
+            var forgiven: [Int64] = []
+            var refusesEnds = false
+            /// The player has as many parked as one may have.
+            var isFull = false
+        }
+
+        private let state: Shared<Content>
+
+        init(changes: ChangeSignal) { state = Shared(Content(), changes) }
+
+        var content: Content { state.value }
+        func add(_ leased: LeasedSubmission...) { state.update { $0.due += leased } }
+        func addSuspects(_ suspects: Suspect...) { state.update { $0.suspects += suspects } }
+        func fill() { state.update { $0.isFull = true } }
+        func refuseEnds() { state.update { $0.refusesEnds = true } }
+
+        func park(_ submission: ParkingSubmission) async throws(LedgerClosed) -> Durable<ParkingOutcome> {
+            state.update { state in
+                if state.isFull { return Durable(.tooManyWaiting, in: nil) }
+                state.parked.append(submission)
+                return Durable(.parked, in: nil)
+            }
+        }
+
+        func leaseDue(limit: Int) async throws -> [LeasedSubmission] {
+            state.update { state in
+                state.limits.append(limit)
+                defer { state.due = [] }
+                return state.due
+            }
+        }
+
+        func reschedule(
+            _ leased: LeasedSubmission, reason: ParkingReason, detail: String?, history: WaitingHistory,
+            dueAfterSeconds: Double
+        ) async throws {
+            try state.update { state throws(Abandoned) in
+                if state.refusesEnds { throw Abandoned() }
+                state.putBack.append(PutBack(offset: leased.position.offset, reason: reason, history: history))
+            }
+        }
+
+        func hasSuspect() async throws -> Bool { state.read { !$0.suspects.isEmpty } }
+
+        func leaseSuspect() async throws -> Suspect {
+            state.update { $0.suspects.isEmpty ? .none : $0.suspects.removeFirst() }
+        }
+
+        func clearSuspicion(of leased: LeasedSubmission) async throws {
+            state.update { $0.forgiven.append(leased.position.offset) }
+        }
+
+        func endLease(of leased: LeasedSubmission) async throws {
+            state.update { $0.released.append(leased.position.offset) }
+        }
+
+        func delete(_ leased: LeasedSubmission) async throws {
+            try state.update { state throws(Abandoned) in
+                if state.refusesEnds { throw Abandoned() }
+                state.removed.append(leased.position.offset)
+            }
+        }
+
+        func retryBlocked(_ bundleID: BundleID, for reasons: [ParkingReason]) async throws {
+            state.update {
+                $0.woken.append(bundleID)
+                $0.wokenReasons.append(reasons)
+            }
+        }
+    }
+}
