@@ -1,6 +1,6 @@
 import Fulfillment
+import Logging
 import Operations
-import Synchronization
 import TestSupport
 import Testing
 
@@ -27,7 +27,9 @@ struct DueWorkLoopTests {
         let failingPart = FailingPart.holds
         let concurrency: Int
         private let wanted: Bool
-        private let content: Mutex<Content>
+        /// Raised by the log too.
+        let changes = ChangeSignal()
+        private let content: Shared<Content>
         /// One try.
         private let body: @Sendable (Int) async throws -> Void
 
@@ -35,22 +37,28 @@ struct DueWorkLoopTests {
             _ due: [Int], concurrency: Int = 4, isWanted: Bool = true,
             _ body: @escaping @Sendable (Int) async throws -> Void = { _ in }
         ) {
-            content = Mutex(Content(due: due))
+            content = Shared(Content(due: due), changes)
             self.concurrency = concurrency
             wanted = isWanted
             self.body = body
         }
 
         var isWanted: Bool {
-            content.withLock { $0.looks += 1 }
+            content.update { $0.looks += 1 }
             return wanted
         }
 
-        var now: Content { content.withLock { $0 } }
-        func change(_ change: (inout sending Content) -> Void) { content.withLock { change(&$0) } }
+        var now: Content { content.value }
+        func change(_ change: (inout Content) -> Void) { content.update(change) }
+
+        func until(
+            _ what: String, file: StaticString = #fileID, line: UInt = #line, _ condition: (Content) -> Bool
+        ) async throws {
+            try await content.until(what, file: file, line: line, condition)
+        }
 
         func leaseDue(limit: Int) async throws -> [Int] {
-            try content.withLock { content in
+            try content.update { content in
                 if content.isAway { throw Fault.away }
                 let leased = Array(content.due.prefix(limit))
                 content.due.removeFirst(leased.count)
@@ -60,22 +68,23 @@ struct DueWorkLoopTests {
         }
 
         func work(on item: Int) async throws {
-            content.withLock { content in
+            content.update { content in
                 content.underWay += 1
                 content.mostUnderWay = max(content.mostUnderWay, content.underWay)
             }
-            defer { content.withLock { $0.underWay -= 1 } }
+            defer { content.update { $0.underWay -= 1 } }
             try await body(item)
-            content.withLock { $0.done.append(item) }
+            content.update { $0.done.append(item) }
         }
 
-        func release(_ item: Int) async throws { content.withLock { $0.released.append(item) } }
+        func release(_ item: Int) async throws { content.update { $0.released.append(item) } }
     }
 
     private func run(
         _ table: Table, isAppleDown: Bool = false, _ body: (Table, Health) async throws -> Void
     ) async throws {
-        let health = Health()
+        let log = RecordedLog(changes: table.changes)
+        let health = Health(failures: Failures(logger: Logger(label: "test") { _ in log }))
         let loop = DueWorkLoop(table, health: health, isAppleDown: { isAppleDown })
         loop.start()
         try await body(table, health)
@@ -85,7 +94,7 @@ struct DueWorkLoopTests {
     @Test("is tried, no more at once than there are places")
     func places() async throws {
         try await run(Table(Array(0..<40), concurrency: 3) { _ in await Task.yield() }) { table, _ in
-            try await eventually { table.now.done.count == 40 }
+            try await table.until("all are done") { $0.done.count == 40 }
             #expect(Set(table.now.done) == Set(0..<40))
             #expect(table.now.mostUnderWay <= 3)
         }
@@ -101,7 +110,7 @@ struct DueWorkLoopTests {
             }
         }
         try await run(table) { table, _ in
-            try await eventually { table.now.done.count == 15 }
+            try await table.until("all that can be are done") { $0.done.count == 15 }
             #expect(table.now.leases.count == 20)
         }
         // It was cut as the process stopped, and is due again; those that failed keep their leases.
@@ -113,21 +122,21 @@ struct DueWorkLoopTests {
         let table = Table([1])
         table.change { $0.isAway = true }
         try await run(table) { table, health in
-            try await eventually { !health.notes.isEmpty }
+            try await table.changes.until("the failure is told") { !health.notes.isEmpty }
             #expect(table.now.done.isEmpty)
             table.change { $0.isAway = false }
-            try await eventually { table.now.done == [1] }
+            try await table.until("it is done") { $0.done == [1] }
         }
     }
 
     @Test("is tried one at a time while Apple is down, and not at all where nobody wants it")
     func throttled() async throws {
         try await run(Table([1, 2, 3]) { _ in await Task.yield() }, isAppleDown: true) { table, _ in
-            try await eventually { table.now.done.count == 3 }
+            try await table.until("all are done") { $0.done.count == 3 }
             #expect(table.now.mostUnderWay == 1)
         }
         let unwanted = Table([1], isWanted: false)
-        try await run(unwanted) { table, _ in try await eventually { table.now.looks > 0 } }
+        try await run(unwanted) { table, _ in try await table.until("it is looked at") { $0.looks > 0 } }
         #expect(unwanted.now.leases.isEmpty)
     }
 
@@ -137,7 +146,7 @@ struct DueWorkLoopTests {
             try? await untilCancelled()
             throw Abandoned()
         }
-        try await run(table) { table, _ in try await eventually { table.now.underWay == 2 } }
+        try await run(table) { table, _ in try await table.until("both are under way") { $0.underWay == 2 } }
         #expect(table.now.released.sorted() == [1, 2])
     }
 }

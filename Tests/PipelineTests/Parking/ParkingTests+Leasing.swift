@@ -21,12 +21,12 @@ extension ParkingTests {
                 ParkingBench.leased(same, offset: 1), ParkingBench.leased(again, offset: 2),
                 ParkingBench.leased(ParkingBench.submission("other"), offset: 3))
             loop.start()
-            while bench.store.content.removed.count < 3 { await Task.yield() }
+            try await bench.changes.until("three rows are gone") { bench.store.content.removed.count >= 3 }
             #expect(bench.apple.asked == 2)
             #expect(bench.ledger.decisions.count == 3)
             bench.apple.answer(.trouble(.init(.serverError)))
             bench.store.add(ParkingBench.leased(ParkingBench.submission("late"), offset: 4))
-            while bench.store.content.putBack.isEmpty { await Task.yield() }
+            try await bench.changes.until("it is put back") { !bench.store.content.putBack.isEmpty }
             #expect(bench.store.content.putBack.first?.history.failures == 2)
             #expect(bench.store.content.limits.allSatisfy { $0 <= 5 })
             await loop.stop()
@@ -41,7 +41,9 @@ extension ParkingTests {
             bench.store.refuseEnds()
             bench.store.add(ParkingBench.leased(ParkingBench.submission("undecided"), offset: 7))
             loop.start()
-            while bench.store.content.released.isEmpty, bench.store.content.removed.isEmpty { await Task.yield() }
+            try await bench.changes.until("its lease ends, or its row") {
+                !bench.store.content.released.isEmpty || !bench.store.content.removed.isEmpty
+            }
             await loop.stop()
             #expect(bench.store.content.released == [7])
             #expect(bench.store.content.removed.isEmpty)
@@ -66,7 +68,7 @@ extension ParkingTests {
                 ParkingBench.leased(ParkingBench.submission("one"), offset: 2),
                 ParkingBench.leased(ParkingBench.submission("other"), offset: 3))
             loop.start()
-            while bench.store.content.removed.count < 3 { await Task.yield() }
+            try await bench.changes.until("three rows are gone") { bench.store.content.removed.count >= 3 }
             await loop.stop()
             #expect(bench.store.content.removed.sorted() == [1, 2, 3])
             #expect(beside.value == [1])
@@ -82,7 +84,7 @@ extension ParkingTests {
             bench.store.refuseEnds()
             bench.store.addSuspects(.isolated(ParkingBench.leased(ParkingBench.submission("suspect"), offset: 1)))
             loop.start()
-            try await eventually { bench.store.content.forgiven == [1] }
+            try await bench.changes.until("it is forgiven") { bench.store.content.forgiven == [1] }
             await loop.stop()
             #expect(bench.ledger.decisions.count == 1 && bench.store.content.removed.isEmpty)
         }
@@ -112,7 +114,7 @@ extension ParkingTests {
             for offset in 2...4 {
                 try await bench.work(on: bench.item(ParkingBench.submission("b\(offset)"), offset: Int64(offset)))
             }
-            while bench.store.content.woken.isEmpty { await Task.yield() }
+            try await bench.changes.until("the app is woken") { !bench.store.content.woken.isEmpty }
             #expect(bench.store.content.woken == [ParkingBench.bundle])
         }
     }

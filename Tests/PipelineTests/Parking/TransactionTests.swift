@@ -3,6 +3,7 @@ import Fulfillment
 import Identifiers
 import Logging
 import Operations
+import TestSupport
 import Testing
 import Timestamps
 
@@ -147,7 +148,7 @@ struct TransactionTests {
             #expect(bench.store.content.woken.isEmpty)
             bench.apple.answer(.genuine(genuine(token: "t")))
             try await bench.work(on: bench.item(submission(.transactionID("1001"), token: "t"), offset: 3))
-            while bench.store.content.woken.isEmpty { await Task.yield() }
+            try await bench.changes.until("the app is woken") { !bench.store.content.woken.isEmpty }
             #expect(bench.store.content.wokenReasons == [ParkingReason.blockagesOfTransactions])
         }
     }
@@ -162,7 +163,7 @@ struct TransactionTests {
             let catalog = Catalog(version: 2, apps: [ParkingBench.serverApp])
             bench.catalog.update { $0 = catalog }
             bench.worker.noteNewCredentials()
-            while bench.store.content.woken.isEmpty { await Task.yield() }
+            try await bench.changes.until("the app is woken") { !bench.store.content.woken.isEmpty }
             #expect(bench.store.content.wokenReasons == [ParkingReason.blockagesOfTransactions])
             bench.apple.answer(.genuine(genuine(token: "t")))
             let leased = ParkingBench.leased(submission, .blockedNoServerAPI)

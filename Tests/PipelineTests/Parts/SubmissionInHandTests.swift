@@ -24,7 +24,7 @@ struct SubmissionInHandTests {
             }
             item.end()
         }
-        try await eventually { isWaiting.value }
+        try await isWaiting.until("it waits") { $0 }
         return ending
     }
 
@@ -33,7 +33,7 @@ struct SubmissionInHandTests {
         let item = Sample.inFlight()
         let ending = try await startWaiting(item)
         item.abandon(immediately: immediately)
-        try await eventually { ending.value == .abandoned }
+        try await ending.until("it is given up") { $0 == .abandoned }
     }
 
     @Test("work under way may finish, but not begin to wait again")
@@ -42,7 +42,8 @@ struct SubmissionInHandTests {
         let gate = Shared(false)
         let seen = Shared<(wasCancelled: Bool, isAbandoned: Bool)?>(nil)
         item.start { item in
-            while !gate.value { await Task.yield() }
+            // A cancellation would end it early, and be seen.
+            try? await gate.until("the gate is open") { $0 }
             let wasCancelled = Task.isCancelled
             var isAbandoned = false
             do throws(Abandoned) { try await item.waiting {} } catch { isAbandoned = true }
@@ -50,7 +51,7 @@ struct SubmissionInHandTests {
         }
         item.abandon(immediately: false)
         gate.update { $0 = true }
-        try await eventually { seen.value != nil }
+        try await seen.until("it is over") { $0 != nil }
         #expect(seen.value?.wasCancelled == false)
         #expect(seen.value?.isAbandoned == true)
     }
@@ -62,11 +63,11 @@ struct SubmissionInHandTests {
             let isOver = Shared(false)
             if isEarly { item.abandon(immediately: true) }
             item.start { _ in
-                while !Task.isCancelled { await Task.yield() }
+                try? await untilCancelled()
                 isOver.update { $0 = true }
             }
             if !isEarly { item.abandon(immediately: true) }
-            try await eventually { isOver.value }
+            try await isOver.until("it is cancelled") { $0 }
         }
     }
 
@@ -81,8 +82,9 @@ struct SubmissionInHandTests {
                 item.end()
                 hasEnded.update { $0 = true }
             }
-            try await eventually { hasEnded.value }
+            try await hasEnded.until("it has ended") { $0 }
         }
-        try await eventually { kept == nil }
+        // Nothing tells of the end of an object of the product.
+        try await eventually("its task lets go of it") { kept == nil }
     }
 }
