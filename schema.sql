@@ -259,14 +259,14 @@ BEGIN
             WHERE grants.player_id = wanted.player_id AND grants.purchased_at >= wanted.day
                 AND grants.purchased_at < wanted.day + interval '24 hours' AND grants.bundle_id = wanted.bundle_id
                 AND (wanted.product_id IS NULL OR grants.product_id = wanted.product_id)
-                AND grants.revoked_at IS NULL
+                AND (grants.revoked_at IS NULL OR coalesce(grants.revoked_units, grants.quantity) < grants.quantity)
             LIMIT most
         ) AS one
     ) AS counted;
 END
 $$;
 COMMENT ON FUNCTION count_grants_of_days IS
-    'How many grants there are of each player, app, product (null: any) and UTC day of purchase, up to a number.';
+    'How many grants of which anything is left there are of each player, app, product (null: any) and UTC day of purchase, up to a number.';
 
 CREATE OR REPLACE FUNCTION players_of_devices(
     bundles text[], devices text[], since date[], most bigint

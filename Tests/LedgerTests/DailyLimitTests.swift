@@ -103,6 +103,36 @@ struct DailyLimitTests {
         await ledger.close()
     }
 
+    @Test("a grant of which a part was taken back counts until nothing is left")
+    func parts() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        func record(_ id: String, _ offset: Int64) async throws -> RecordedOutcome {
+            let judged = JudgedPurchase(
+                purchase: Sample.purchase(id, quantity: 3), kind: .consumable, verdict: .grant(payload: nil),
+                dailyLimit: 1)
+            return try await ledger.record(Sample.decision([judged], offset: offset))
+        }
+        let holds = PostgresHolds(pool: database.pool)
+        func counted(_ id: StoreTransactionID) async throws -> Int? {
+            #expect(
+                try await HoldAdministration(pool: database.pool).release(HoldFilter(transactionID: id), by: "ann") == 1
+            )
+            let hold = try await holds.leaseDue(catalogVersion: 1, limit: 5).first
+            #expect(hold?.transactionID == id)
+            return hold?.dailyCount
+        }
+        #expect(try await record("1", 1).granted.count == 1)
+        try await database.run("UPDATE grants SET revoked_at = now(), revoked_units = 2")
+        #expect(try await record("2", 2).reason == .dailyLimit)
+        #expect(try await counted("2") == 1)
+        #expect(try await record("3", 3).reason == .dailyLimit)
+        try await database.run("UPDATE grants SET revoked_units = 3")
+        #expect(try await counted("3") == 0)
+        #expect(try await record("4", 4).granted.count == 1)
+        await ledger.close()
+    }
+
     @Test("batches with many limits in opposite orders never fail one another")
     func oppositeOrders() async throws {
         let database = try await LedgerDatabase()

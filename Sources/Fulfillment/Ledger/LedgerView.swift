@@ -59,7 +59,7 @@ public struct LedgerView: Sendable {
     public var refusals: [StoreTransactionID: Set<PlayerID>]
     /// What Apple took back, whether it was granted or not.
     public var refunds: [RefundKey: GrantRevocations.Revocation] = [:]
-    /// Granted and not revoked, for each product with a limit: complete for what the decisions may grant.
+    /// Granted and not wholly taken back, for each product with a limit: complete for what the decisions may grant.
     public var dailyCounts: [DailyCount: Int]
     public var risk = RiskFacts()
     /// Those that the decisions mention, as far as anything is known of them.

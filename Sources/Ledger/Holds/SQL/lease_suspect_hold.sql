@@ -31,7 +31,8 @@ SELECT transaction_id, original_transaction_id, product_id, reason, waived, rele
     CASE WHEN reason = 'daily_limit' THEN (
         SELECT count(*) FROM grants
         WHERE grants.player_id = leased.player_id AND grants.bundle_id = leased.bundle_id
-            AND grants.product_id = leased.product_id AND revoked_at IS NULL
+            AND grants.product_id = leased.product_id
+            AND (grants.revoked_at IS NULL OR coalesce(grants.revoked_units, grants.quantity) < grants.quantity)
             AND grants.purchased_at >= date_trunc('day', leased.purchased_at AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'
             AND grants.purchased_at < date_trunc('day', leased.purchased_at AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'
                 + interval '24 hours'

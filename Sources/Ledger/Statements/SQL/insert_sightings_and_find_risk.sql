@@ -18,7 +18,7 @@ SELECT wanted.number,
             FROM grants
             WHERE grants.player_id = wanted.player_id AND grants.purchased_at >= wanted.day
                 AND grants.purchased_at < wanted.day + interval '24 hours' AND grants.bundle_id = wanted.bundle_id
-                AND grants.revoked_at IS NULL
+                AND (grants.revoked_at IS NULL OR coalesce(grants.revoked_units, grants.quantity) < grants.quantity)
             LIMIT $6::bigint
         ) AS one
     ) AS granted,
