@@ -1,4 +1,5 @@
 import Fulfillment
+import Identifiers
 import Ledger
 import Postgres
 import TestSupport
@@ -121,6 +122,12 @@ struct PlanTests {
         let outcomes = try await recordAll(decisions, in: ledger)
         #expect(outcomes.flatMap(\.granted).count == decisions.count)
         ledger.published(outcomes.flatMap(\.events).map(\.eventID))
+        let refused = decisions.enumerated().map { index, decision in
+            Sample.decision(
+                .whole(.accountNotFound, []), player: decision.submission.playerID.text,
+                offset: 2_000_000 + round * Self.batch + Int64(index))
+        }
+        #expect(try await recordAll(refused, in: ledger).allSatisfy { $0.reason == .accountNotFound })
         // The same proofs in other records.
         let known = try await recall(decisions, at: 1_000_000, in: ledger)
         #expect(known == decisions.compactMap { $0.evidence.map(Recollection.provenBefore) })

@@ -56,6 +56,24 @@ struct SecondDecisionTests {
         }
     }
 
+    @Test("what an operator refuses of a submission that was granted is answered with the grant, from the outbox")
+    func refusedByOperator() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        func again(_ reason: Reason, _ offset: Int64) async throws -> RecordedOutcome {
+            try await ledger.record(
+                Sample.decision(.whole(reason, []), offset: offset, submission: "same", proof: "same"))
+        }
+        let first = try await ledger.record(
+            Sample.decision([Sample.judged(Sample.purchase("1000"))], offset: 1, submission: "same", proof: "same"))
+        try await database.run("DELETE FROM outbox")
+        #expect(try await again(.accountNotFound, 2) == first)
+        #expect(try await database.number("SELECT count(*) FROM outbox") == 0)
+        #expect(try await again(.refusedByOperator, 3) == first)
+        #expect(try await database.number("SELECT count(*) FROM outbox WHERE transaction_id = '1000'") == 1)
+        await ledger.close()
+    }
+
     @Test("a rejection is remembered and owed to nobody", arguments: Implementation.allCases)
     func rejects(implementation: Implementation) async throws {
         try await with(implementation) { ledger, outbox in

@@ -6,7 +6,7 @@ import Timestamps
 /// The database without a database: the same settlements on the same rows, gone with the process.
 public final class InMemoryLedger: PurchaseLedger {
     struct State {
-        var view = LedgerView()
+        var view = State.emptyView
         var outcomes: [RecordPosition: [OutcomeEvent]] = [:]
         var proofs: [Digest256: GenuineReceipt] = [:]
         var outbox: [OutboxRow] = []
@@ -19,6 +19,12 @@ public final class InMemoryLedger: PurchaseLedger {
         var finishes: [StoreTransactionID: FinishEntry] = [:]
         var refundQuestions = RefundQuestions()
         var lastLease: Int64 = 0
+
+        private static var emptyView: LedgerView {
+            var view = LedgerView()
+            view.won = [:]
+            return view
+        }
 
         mutating func nextLease() -> Int64 {
             lastLease += 1

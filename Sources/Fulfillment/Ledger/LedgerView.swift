@@ -49,6 +49,19 @@ public struct LedgerView: Sendable {
         }
     }
 
+    /// A grant by the submission that won it.
+    public struct WonTransaction: Sendable, Equatable {
+        public let transactionID: StoreTransactionID
+        public let productID: ProductID
+        public let event: OutcomeEvent
+
+        public init(transactionID: StoreTransactionID, productID: ProductID, event: OutcomeEvent) {
+            self.transactionID = transactionID
+            self.productID = productID
+            self.event = event
+        }
+    }
+
     /// By original transaction.
     public var claims: [StoreTransactionID: Claim]
     public var grants: [StoreTransactionID: Grant]
@@ -57,6 +70,8 @@ public struct LedgerView: Sendable {
     public var holds: [StoreTransactionID: Hold]
     /// Players who were refused a transaction by an operator. It outlives the hold, and any other player's.
     public var refusals: [StoreTransactionID: Set<PlayerID>]
+    /// What submissions that are refused as a whole won before, in purchase order. Nil where a batch has none of these.
+    public var won: [NameBasedUUID: [WonTransaction]]?
     /// What Apple took back, whether it was granted or not.
     public var refunds: [RefundKey: GrantRevocations.Revocation] = [:]
     /// Granted and not wholly taken back, for each product with a limit: complete for what the decisions may grant.

@@ -66,9 +66,17 @@ extension PendingDecision {
         }
     }
 
-    /// What this very submission won stays won, whatever policy has changed since: only the rest is rejected.
+    /// What this very submission won stays won, whatever policy has changed since and whatever Apple answers now: only the
+    /// rest is rejected.
     private func settle(_ reason: Reason, _ purchases: [StorePurchase], in view: LedgerView) -> Settlement {
         var settlement = Settlement()
+        let listed = Set(purchases.lazy.map(\.transactionID))
+        for won in view.won?[identity] ?? [] where !listed.contains(won.transactionID) {
+            settlement.reissued.append(won.event)
+            settlement.outcomes.append(
+                TransactionOutcome(
+                    transactionID: won.transactionID, productID: won.productID, outcome: .granted, reason: nil))
+        }
         for purchase in purchases {
             if let grant = view.grants[purchase.transactionID], grant.player == submission.playerID,
                 grant.submission == identity, let event = grant.event.flatMap(OutcomeEvent.init(stored:))
@@ -125,6 +133,9 @@ extension PendingDecision {
                 at: decidedAt,
                 risk: signals(on: judged.purchase, in: view), transactions: settlement.outcomes)
             view.grants[judged.purchase.transactionID]?.event = event.value
+            view.won?[identity, default: []].append(
+                LedgerView.WonTransaction(
+                    transactionID: judged.purchase.transactionID, productID: judged.purchase.productID, event: event))
             settlement.grants.append(newGrant(of: judged, event, in: view))
         }
         for index in settlement.holds.indices {

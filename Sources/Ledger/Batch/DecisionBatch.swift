@@ -17,6 +17,8 @@ struct DecisionBatch: Sendable {
     /// What has a daily limit.
     let limitedCounts: Set<DailyCount>
     let players: Set<PlayerID>
+    /// Submissions that are refused as a whole: what they won before is theirs still.
+    let refusedWhole: [PendingDecision]
 
     init(_ given: [PendingDecision]) {
         var decisions: [PendingDecision] = []
@@ -66,6 +68,9 @@ struct DecisionBatch: Sendable {
         self.periods = periods
         limitedCounts = Set(decisions.lazy.flatMap(\.limitedCounts))
         players = Set(decisions.lazy.map(\.submission.playerID))
+        refusedWhole = decisions.filter {
+            if case .whole = $0.verdict, $0.announced == nil { true } else { false }
+        }
     }
 }
 

@@ -19,8 +19,10 @@ extension DecisionBatchWrite {
                 OutcomeRow(
                     key: batch.keys[index], decision: decision,
                     granted: all.filter { $0.kind == .granted }.map(\.subject), answer: settlement.answer?.value))
-            // A grant's event of old was published, or its outbox row is still there.
-            let reissued = Set(settlement.reissued.map(\.eventID))
+            // A grant's event of old was published, or its outbox row is still there. An operator's command publishes
+            // nothing: the record's answer has to come from there.
+            let reissued =
+                decision.isRefusedByOperator ? [] : Set(settlement.reissued.map(\.eventID))
             for event in all where !reissued.contains(event.eventID) && decision.publishes(event) {
                 statement.outbox.append(
                     OutboxRow(decision: decision, event: event, ordinal: Int32(statement.outbox.count)))
@@ -58,6 +60,12 @@ extension DecisionBatchWrite {
         }
         return highest.map { ProgressRow(topic: $0.key.topic, partition: $0.key.number, offset: $0.value) }
             .sorted { ($0.topic, $0.partition) < ($1.topic, $1.partition) }
+    }
+}
+
+extension PendingDecision {
+    fileprivate var isRefusedByOperator: Bool {
+        if case .whole(.refusedByOperator, _) = verdict { true } else { false }
     }
 }
 

@@ -145,6 +145,7 @@ struct DecisionBatchWrite: Sendable {
         let periods = batch.periods.filter { lookUp == .everything || !fresh.contains($0.originalTransactionID) }
         try FindGrantedPeriods.run(periods, into: &view, in: session)
         for original in view.claims.keys { view.freeRevoked(original) }
+        view.won = try FindWonGrants.run(batch.refusedWhole, in: session)
         return view
     }
 

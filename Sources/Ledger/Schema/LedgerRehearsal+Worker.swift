@@ -13,6 +13,7 @@ extension LedgerRehearsal {
             "grant",
             [
                 PackageResources.find_grants_sql,
+                PackageResources.find_won_grants_sql,
                 PackageResources.find_granted_periods_sql,
                 PackageResources.insert_grants_sql,
                 PackageResources.count_daily_grants_sql,

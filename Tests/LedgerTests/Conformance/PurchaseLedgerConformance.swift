@@ -117,6 +117,53 @@ struct PurchaseLedgerConformance {
         }
     }
 
+    @Test(
+        "what a submission was granted stays granted where Apple refuses it as a whole later", arguments: Kind.allCases)
+    func grantedBefore(kind: Kind) async throws {
+        try await with(kind) { ledger in
+            let periods = ["1001", "1000"].map {
+                Sample.judged(Sample.purchase($0, original: "1000"), .autoRenewableSubscription)
+            }
+            let first = try await ledger.record(
+                Sample.decision(periods, offset: 1, submission: "same", proof: "same"))
+            #expect(first.granted.count == 2)
+            func refused(
+                _ reason: Reason, _ offset: Int64, listing listed: [StorePurchase] = [], player: String = "player-1",
+                submission: String = "same"
+            ) async throws -> RecordedOutcome {
+                try await ledger.record(
+                    Sample.decision(
+                        .whole(reason, listed), player: player, offset: offset, submission: submission, proof: "same"))
+            }
+            let again = try await refused(.accountNotFound, 2)
+            #expect(again.events.sorted { $0.eventID < $1.eventID } == first.events.sorted { $0.eventID < $1.eventID })
+            // Apple's answer lists one of them, and another.
+            let listed = [periods[0].purchase, Sample.purchase("2000")]
+            let inPart = try await refused(.productMismatch, 3, listing: listed)
+            #expect(Set(inPart.events.map(\.eventID)) == Set(first.events.map(\.eventID)))
+            #expect(try await refused(.accountNotFound, 4, submission: "another").reason == .accountNotFound)
+            #expect(try await refused(.accountNotFound, 5, player: "player-2").reason == .accountNotFound)
+        }
+    }
+
+    @Test("what one batch grants and refuses as a whole stays granted", arguments: Kind.allCases)
+    func grantedInOneBatch(kind: Kind) async throws {
+        try await with(kind) { ledger in
+            let decisions = (0..<20).map { number in
+                Sample.decision(
+                    number == 0 ? .each([Sample.judged(Sample.purchase("1000"))]) : .whole(.accountNotFound, []),
+                    offset: Int64(number), submission: "same", proof: "same")
+            }
+            let outcomes = try await recordAll(decisions, in: ledger)
+            let granted = try #require(outcomes.first?.events)
+            #expect(granted.map(\.kind) == [.granted])
+            // Whatever was decided before the grant is refused.
+            #expect(outcomes.allSatisfy { $0.events == granted || $0.reason == .accountNotFound })
+            let last = Sample.decision(.whole(.noPurchase, []), offset: 30, submission: "same", proof: "same")
+            #expect(try await ledger.record(last).events == granted)
+        }
+    }
+
     @Test("a non-consumable restored under a new id is granted to nobody a second time", arguments: Kind.allCases)
     func nonConsumable(kind: Kind) async throws {
         try await with(kind) { ledger in

@@ -119,6 +119,21 @@ struct FlowTests {
         #expect(bench.verifier.count("doubt") == 3)
     }
 
+    @Test("a submission that was granted stays granted in a new record, whatever Apple answers to it then")
+    func grantedBefore() async throws {
+        guard case .genuine(var receipt) = Sample.genuine("renewed") else { return }
+        receipt.holdsAutoRenewable = true
+        bench.verifier.answer("renewed", .genuine(receipt), .refused(.accountNotFound), .refused(.accountNotFound))
+        try await bench.submit("renewed", player: "renewing", partition: 6)
+        try await eventually { bench.answers("renewing") == ["granted renewed"] }
+        try await bench.submit("renewed", player: "renewing", partition: 6)
+        try await eventually { bench.answers("renewing").count == 2 }
+        try await bench.submit("renewed", player: "renewing", partition: 6, id: "another")
+        try await eventually { bench.answers("renewing").count == 3 }
+        #expect(bench.answers("renewing") == ["granted renewed", "granted renewed", "rejected another"])
+        #expect(bench.verifier.count("renewed") == 3)
+    }
+
     @Test("a submission whose app leaves the catalog while it waits is rejected, and its offset passed")
     func withdrawn() async throws {
         bench.verifier.hold("withdrawn")

@@ -1,0 +1,34 @@
+import Fulfillment
+import Identifiers
+import Postgres
+
+/// What submissions won that are refused as a whole now. By their players' grants: an index by submission would cost every
+/// grant, and few are refused so.
+enum FindWonGrants {
+    private static let statement = LedgerSQL.statement(PackageResources.find_won_grants_sql)
+
+    /// Nil, and no round trip, where there are no such decisions.
+    static func run(
+        _ refused: [PendingDecision], in session: PostgresSession
+    ) throws -> [NameBasedUUID: [LedgerView.WonTransaction]]? {
+        guard !refused.isEmpty else { return nil }
+        // Each submission once: its grants are listed in the order of these rows.
+        let players = Dictionary(refused.map { ($0.identity, $0.submission.playerID) }, uniquingKeysWith: { $1 })
+        let wanted = Array(players)
+        let rows = try session.execute(
+            statement, [.identifiers(wanted.lazy.map(\.value)), .uuids(wanted.lazy.map(\.key))])
+        let (submission, transaction) = (try rows.column("submission_key"), try rows.column("transaction_id"))
+        let (product, event) = (try rows.column("product_id"), try rows.column("event"))
+        var won: [NameBasedUUID: [LedgerView.WonTransaction]] = [:]
+        for row in 0..<rows.count {
+            guard let identity = rows.uuid(row, submission)?.nameBased, let id = rows.text(row, transaction),
+                let product = rows.text(row, product),
+                let granted = rows.bytes(row, event).flatMap(OutcomeEvent.init(stored:))
+            else { continue }
+            won[identity, default: []].append(
+                LedgerView.WonTransaction(
+                    transactionID: Identifier(id), productID: Identifier(product), event: granted))
+        }
+        return won
+    }
+}

@@ -1,0 +1,12 @@
+-- What submissions that are refused as a whole were granted before, in purchase order: Apple's answer need not list it any more.
+-- $1 their players; $2 the submissions
+SELECT won.*
+FROM unnest($1::text[], $2::uuid[]) AS wanted (player_id, submission_key)
+CROSS JOIN LATERAL (
+    SELECT submission_key, transaction_id, product_id, event
+    FROM grants
+    WHERE player_id = wanted.player_id AND submission_key = wanted.submission_key AND event IS NOT NULL
+    ORDER BY purchased_at, transaction_id
+    -- Keeps the planner from joining the whole table, however small it was when the plan was made.
+    OFFSET 0
+) AS won;
