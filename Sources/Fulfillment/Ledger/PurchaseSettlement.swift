@@ -26,7 +26,7 @@ extension PendingDecision {
             return grant(ofRefunded: judged, in: view, waived) ?? .reject(judged.reasonOfRevoked())
         }
         if view.isTakenBackByOperator(judged) { return .reject(judged.reasonOfRevoked(byOperator: true)) }
-        // What is refused to every player is not disputed.
+        // What is refused to every player is not disputed: a hold of what can never be granted helps nobody.
         if case .reject(let reason) = judged.verdict { return .reject(reason) }
         if view.isPeriodGranted(judged) { return .repeatedPeriod }
         if isOwnerDisputed(waived) || isTokenDisputed(judged.purchase, in: view, waived) {
