@@ -93,6 +93,7 @@ struct SignedDataTests {
         token.claims["revocationPercentage"] = "50000"
         let told = try #require(reader.parse(transactionInfo: try token.signed(by: authority)).proven)
         #expect(told.subscriptionGroupID == "20500000" && told.previousOriginalTransactionID == "460000000000009")
+        #expect(told.purchase.previousOriginalTransactionID == "460000000000009")
         #expect(told.revocationType == "REFUND_PRORATED" && told.refundedMilliPercent == 50_000)
         #expect(told.signedAt == Timestamp(milliseconds: 1_714_550_405_000) && told.bundleID == "com.example.castle")
     }

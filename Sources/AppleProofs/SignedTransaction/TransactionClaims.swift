@@ -44,6 +44,7 @@ struct TransactionClaims {
             payload.identifier("previousOriginalTransactionId").value(noting: &isComplete)
         purchase.refundedMilliPercent = revocationPercentage
         purchase.revocationType = revocationType
+        purchase.previousOriginalTransactionID = previousOriginalTransactionID
         self.purchase = purchase
         self.isComplete = isComplete
     }

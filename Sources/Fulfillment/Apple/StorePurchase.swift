@@ -68,11 +68,18 @@ public struct StorePurchase: Sendable, Equatable {
         set { details.subscriptionGroupID = newValue }
     }
 
+    /// The subscription that this one goes on from, where Apple tells it.
+    public var previousOriginalTransactionID: StoreTransactionID? {
+        get { details.previousOriginalTransactionID }
+        set { details.previousOriginalTransactionID = newValue }
+    }
+
     /// What most purchases do not have.
     private struct Details: Sendable, Equatable {
         var refundedMilliPercent: Int32?
         var revocationType: String?
         var subscriptionGroupID: String?
+        var previousOriginalTransactionID: StoreTransactionID?
     }
 
     public var isFamilyShared: Bool { ownership == .familyShared }

@@ -91,6 +91,16 @@ public struct LedgerView: Sendable {
         self.refusals = refusals
         self.dailyCounts = dailyCounts
     }
+
+    /// Of its original transaction; where that is nobody's, by the owner of the subscription that it goes on from.
+    func claim(of purchase: StorePurchase) -> Claim? {
+        let own = claims[purchase.originalTransactionID]
+        guard own?.player == nil, let previous = purchase.previousOriginalTransactionID,
+            let owner = claims[previous]?.player
+        else { return own }
+        return Claim(player: owner)
+    }
+
     /// A non-consumable that was taken back may be bought again: no grant is under its claim any more.
     public mutating func freeRevoked(_ original: StoreTransactionID) {
         guard let granted = claims[original]?.grantedTransaction else { return }

@@ -9,7 +9,7 @@ struct DecisionBatch: Sendable {
     let slots: [Int]
     /// Claims that the rules would make, one for each original transaction, by the first that would.
     let claims: [ClaimRow]
-    /// Original transactions of every purchase.
+    /// Original transactions of every purchase, and of the subscriptions that they go on from.
     let originals: [StoreTransactionID]
     let purchases: [StorePurchase]
     /// Of subscriptions.
@@ -58,6 +58,7 @@ struct DecisionBatch: Sendable {
                 let original = purchase.purchase.originalTransactionID
                 purchases.append(purchase.purchase)
                 originals.insert(original)
+                if let previous = purchase.purchase.previousOriginalTransactionID { originals.insert(previous) }
                 if claims[original] == nil, let claim = ClaimRow(purchase, of: decision) { claims[original] = claim }
                 if let period = purchase.period { periods.insert(period) }
             }

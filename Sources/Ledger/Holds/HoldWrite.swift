@@ -92,11 +92,11 @@ struct HoldWrite: Sendable {
         }
     }
 
-    /// Of the hold and of what Apple shows as taken back.
+    /// Of the hold, of the subscription that it goes on from, and of what Apple shows as taken back.
     private var originals: [StoreTransactionID] {
-        Set(decision.decision.revocationsShown.map(\.purchase.originalTransactionID)).union([hold.originalTransactionID]
-        )
-        .sorted()
+        let own = [hold.originalTransactionID, decision.judged?.purchase.previousOriginalTransactionID]
+        return Set(decision.decision.revocationsShown.map(\.purchase.originalTransactionID))
+            .union(own.compactMap(\.self)).sorted()
     }
 
     /// What Apple's answer shows to be taken back of grants in force counts as a notification would. From the outbox.

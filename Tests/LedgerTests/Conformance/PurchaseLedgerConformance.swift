@@ -164,6 +164,26 @@ struct PurchaseLedgerConformance {
         }
     }
 
+    @Test("a subscription that goes on from another is that one's owner's", arguments: Kind.allCases)
+    func goesOn(kind: Kind) async throws {
+        try await with(kind) { ledger in
+            let first = Sample.judged(Sample.purchase("1000"), .autoRenewableSubscription)
+            #expect(try await ledger.record(Sample.decision([first], offset: 1)).granted.count == 1)
+            var purchase = Sample.purchase("2000")
+            purchase.previousOriginalTransactionID = "1000"
+            let following = Sample.judged(purchase, .autoRenewableSubscription)
+            let other = try await ledger.record(Sample.decision([following], player: "player-2", offset: 2))
+            #expect(other.events.map(\.reason) == [.ownedByOtherPlayer])
+            #expect(try await ledger.record(Sample.decision([following], offset: 3)).granted.map(\.subject) == ["2000"])
+            // Of one that is nobody's, whoever brings it.
+            var free = Sample.purchase("3000")
+            free.previousOriginalTransactionID = "2999"
+            let brought = Sample.judged(free, .autoRenewableSubscription)
+            #expect(
+                try await ledger.record(Sample.decision([brought], player: "player-2", offset: 4)).granted.count == 1)
+        }
+    }
+
     @Test("a non-consumable restored under a new id is granted to nobody a second time", arguments: Kind.allCases)
     func nonConsumable(kind: Kind) async throws {
         try await with(kind) { ledger in
