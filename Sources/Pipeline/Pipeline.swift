@@ -71,7 +71,7 @@ public struct Pipeline: Sendable {
                 DueWorkLoop(
                     FinishSource(
                         store: stores.finishes, queries: verification.queries, catalog: catalog, metrics: metrics,
-                        logger: logger),
+                        logger: logger, retry: settings.retry),
                     health: health, isAppleDown: isAppleDown)
             ),
             (
@@ -79,7 +79,8 @@ public struct Pipeline: Sendable {
                 DueWorkLoop(
                     RefundRequestSource(
                         store: stores.refundRequests, queries: verification.queries, catalog: catalog,
-                        waitSeconds: settings.apple.consumptionWaitSeconds, metrics: metrics, logger: logger),
+                        waitSeconds: settings.apple.consumptionWaitSeconds, metrics: metrics, logger: logger,
+                        retry: settings.retry),
                     health: health, isAppleDown: isAppleDown)
             ),
             (

@@ -101,6 +101,8 @@ enum PipelineLimits {
     static let finishConcurrency = 8
     /// Refund requests that Apple is answered about at the same time, by one replica.
     static let refundRequestConcurrency = 4
+    /// Between two looks at a refund request whose grant's event is not acknowledged yet. Seconds.
+    static let unacknowledgedSeconds = 2.0
     /// Until a released hold of an app that the catalog does not have is looked at again.
     static let unknownAppRetrySeconds = 300.0
     /// Subscriptions that Apple is asked about at a time, by one replica: all together, and of one app.

@@ -91,7 +91,7 @@ struct AppleToldTests {
                 #expect(bed.apple.inStore { $0.transactions[id]?.isFinished } == true)
                 _ = try bed.startWorker(Self.settings)
             } else if trouble == "outage" {
-                try await bed.until("it was tried") { try await bed.number("SELECT sum(tries) FROM finishes") == 1 }
+                try await bed.until("it was tried") { try await bed.number("SELECT sum(tries) FROM finishes") > 0 }
                 #expect(bed.apple.inStore { $0.transactions[id]?.isFinished } == false)
                 bed.apple.setBehaviour(nil, of: .finish)
             }

@@ -17,4 +17,30 @@ extension RefundTests {
             settle(Self.notice(.revoked(.refund, at: second), id: "n-3", after: 10), in: &view).name == "revoked")
         #expect(view.grants["1000"]?.revokedAt == second)
     }
+
+    @Test("a refund that is told of after the reversal of another one is another, whatever its date; what is shown is not")
+    func anotherAfterReversal() {
+        var view = RefundView(grants: ["1000": Self.grant()])
+        #expect(settle(Self.notice(after: 1), in: &view).name == "revoked")
+        #expect(settle(Self.notice(.reversed, id: "n-2", after: 5), in: &view).name == "reinstated")
+        let shown = RefundNotice(
+            id: nil, change: .revoked(.refund, at: Self.refundedAt), signedAt: Self.day.adding(milliseconds: 9000),
+            transaction: Self.told())
+        #expect(settle(shown, in: &view) == .outdated)
+        #expect(settle(Self.notice(id: "n-3", after: 4), in: &view) == .outdated)
+        #expect(settle(Self.notice(after: 9), in: &view) == .duplicate)
+        #expect(settle(Self.notice(id: "n-4", after: 9), in: &view).name == "revoked")
+        #expect(view.grants["1000"]?.revision == 4)
+    }
+
+    @Test("a refund that only an answer had shown, or that was told of after its reversal, may still be a retry's")
+    func shownBeforeReversal() {
+        var view = RefundView(grants: ["1000": Self.grant()])
+        let shown = RefundNotice(
+            id: nil, change: .revoked(.refund, at: Self.refundedAt), signedAt: Self.refundedAt, transaction: Self.told())
+        #expect(settle(shown, in: &view).name == "revoked")
+        #expect(settle(Self.notice(.reversed, id: "n-2", after: 5), in: &view).name == "reinstated")
+        #expect(settle(Self.notice(after: 9), in: &view) == .outdated)
+        #expect(settle(Self.notice(id: "n-3", after: 10), in: &view) == .outdated)
+    }
 }

@@ -17,9 +17,13 @@ struct RefundRequestPlanTests {
         ("update_unowned_refund_requests", "text[], float8, float8, float8", "'{n-7,n-14}', 60, 3600, 7200"),
         (
             "insert_undelivered",
-            "text[], text[], text[], text[], text[], text[], text[], timestamptz[], text[]",
-            "'{t-7,t-0}', '{t-7,t-0}', '{p,p}', '{b,b}', '{gold,gold}', '{Production,Production}', '{NULL,NULL}', '{now,now}', '{parked,parked}'"
+            "text[], text[], text[], text[], text[], text[], text[], timestamptz[], text[], bytea[]",
+            """
+            '{t-7,t-0}', '{t-7,t-0}', '{p,p}', '{b,b}', '{gold,gold}', '{Production,Production}', '{NULL,NULL}', '{now,now}',
+            '{parked,parked}', ARRAY[sha256('7'), sha256('8')]
+            """
         ),
+        ("find_refund_states", "text[]", "'{t-7,t-8}'"),
         ("inspect_undelivered", "text, text[], int8", "'p-7', '{t-8}', 100"),
         ("delete_undelivered", "text[], text[]", "'{t-7,t-8}', '{p-7,p-8}'"),
         ("lease_due_refund_requests", "int8, float8, float8, float8, float8", "8, 3600, 7200, 60, 1800"),
@@ -58,6 +62,12 @@ struct RefundRequestPlanTests {
             INSERT INTO refusals SELECT 't-' || n, 'p-' || n FROM generate_series(1, 30000) AS n;
             INSERT INTO refunds (transaction_id, bundle_id, environment, original_transaction_id, product_id, signed_at)
             SELECT 't-' || n, 'b', 'Production', 't-' || n, 'gold', now() FROM generate_series(1, 30000) AS n;
+            INSERT INTO refund_notices (notification_id, transaction_id, bundle_id, environment, type, effect, signed_at)
+            SELECT 'n-' || n, 't-' || n, 'b', 'Production', 'REFUND', 'revoked', now() FROM generate_series(1, 30000) AS n;
+            INSERT INTO account_tokens (bundle_id, token, player_id, learnt_at)
+            SELECT 'b', sha256(n::text::bytea), 'p-' || n, now() FROM generate_series(1, 30000) AS n;
+            INSERT INTO player_accounts (bundle_id, token, player_id, source_partition, source_offset, source_timestamp)
+            SELECT 'b', sha256(n::text::bytea), 'p-' || n, 0, n, now() FROM generate_series(1, 30000) AS n;
             ANALYZE
             """)
         // As an operator's session has it: what is found by an index only because nothing else may be is no plan.

@@ -12,14 +12,14 @@ import Timestamps
 struct RefundRequestTests {
     private static let catalog = Catalog(version: 1, apps: [])
 
-    private static func request(_ id: String, hoursAgo: Double = 0) -> RefundRequest {
+    static func request(_ id: String, hoursAgo: Double = 0) -> RefundRequest {
         RefundRequest(
             id: Identifier("n-\(id)"), transactionID: Identifier(id), originalTransactionID: Identifier(id),
             bundleID: Sample.bundle, environment: .production, productID: "gold", reason: nil,
             signedAt: Timestamp(milliseconds: Int64((Date().timeIntervalSince1970 - hoursAgo * 3600) * 1000)))
     }
 
-    private func enter(_ requests: [RefundRequest], in database: LedgerDatabase) async throws -> [OutcomeEvent] {
+    func enter(_ requests: [RefundRequest], in database: LedgerDatabase) async throws -> [OutcomeEvent] {
         try await database.pool.run { session in
             try session.transaction {
                 try RefundRequestWrite.enter(requests, at: Sample.noon, catalog: Self.catalog, in: $0)
@@ -27,7 +27,7 @@ struct RefundRequestTests {
         }
     }
 
-    private func grant(_ ids: [String], finishes: Bool = false, in ledger: PostgresLedger) async throws {
+    func grant(_ ids: [String], finishes: Bool = false, in ledger: PostgresLedger) async throws {
         for (offset, id) in ids.enumerated() {
             let decision = PendingDecision(
                 submission: Sample.submission("s-\(id)", player: "player-1"), position: Sample.position(Int64(offset)),
@@ -211,7 +211,7 @@ struct RefundRequestTests {
         await ledger.close()
     }
 
-    @Test("the distance between tries of a delivery grows, up to a limit, and what was put off too far is due again")
+    @Test("the distance between leases of a delivery grows, up to a limit, and what was put off too far is due again")
     func distances() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

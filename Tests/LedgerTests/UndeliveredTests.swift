@@ -22,12 +22,12 @@ struct UndeliveredTests {
 
     private static func decision(
         _ verdict: Verdict, offset: Int64, player: String = "player-1", provesPossession: Bool = true,
-        cutover: Timestamp? = nil, parkedID: NameBasedUUID? = nil
+        cutover: Timestamp? = nil, parkedID: NameBasedUUID? = nil, tokenUse: AccountTokenUse = .none
     ) -> PendingDecision {
         PendingDecision(
             submission: Sample.submission("s-\(offset)", player: player), position: Sample.position(offset),
             proof: Sample.digest("proof \(offset)"), verdict: verdict, environment: .production, evidence: nil,
-            decidedAt: Sample.noon, catalogVersion: 1, traceparent: nil, parkedID: parkedID,
+            decidedAt: Sample.noon, catalogVersion: 1, traceparent: nil, parkedID: parkedID, tokenUse: tokenUse,
             undeliveredTerms: UndeliveredTerms(provesPossession: provesPossession, cutover: cutover))
     }
 
@@ -67,7 +67,7 @@ struct UndeliveredTests {
     func refused() async throws {
         let later = Sample.noon.adding(milliseconds: 86_400_000)
         let kept: [Reason] = [.retiredProduct, .subscriptionExpired]
-        let others: [Reason] = [.bindingMismatch, .familyShared, .upgraded, .cancelled]
+        let others: [Reason] = [.alreadyGranted, .familyShared, .upgraded, .cancelled]
         for (place, reason) in (kept + others).enumerated() {
             _ = try await ledger.record(
                 Self.decision(.each([Self.rejected("100\(place)", reason)]), offset: Int64(place)))
@@ -86,6 +86,45 @@ struct UndeliveredTests {
         _ = try await ledger.record(
             Self.decision(.each([Self.rejected("1000", .retiredProduct)]), offset: 12, player: "player-2"))
         #expect(try await ask("1000") == ["player-1 undelivered"])
+        await ledger.close()
+    }
+
+    @Test("what is refused for its binding is its sender's until it is known as another's, or another paid for it")
+    func binding() async throws {
+        func refused(_ id: String, _ token: String?) -> JudgedPurchase {
+            Self.rejected(id, .bindingMismatch) { $0.appAccountToken = token }
+        }
+        try await database.run(
+            """
+            INSERT INTO account_tokens (bundle_id, token, player_id, learnt_at)
+            VALUES ('\(Sample.bundle)', sha256('learnt'), 'player-3', now()), ('\(Sample.bundle)', sha256('own'), 'player-1', now());
+            INSERT INTO player_accounts (bundle_id, token, player_id, source_partition, source_offset, source_timestamp)
+            VALUES ('\(Sample.bundle)', sha256('told'), 'player-3', 0, 0, now())
+            """)
+        let purchases = [
+            refused("1000", nil), refused("1001", "nobody's"), refused("1002", "own"), refused("1003", "learnt"),
+            refused("1004", "told"),
+        ]
+        _ = try await ledger.record(Self.decision(.each(purchases), offset: 1, tokenUse: .holds))
+        let own = "player-1 undelivered"
+        #expect(try await ask("1000", "1001", "1002", "1003", "1004") == [own, own, own, "- -", "- -"])
+        // Nobody showed to have it, and a token that is a player's id.
+        _ = try await ledger.record(
+            Self.decision(.each([refused("2000", nil)]), offset: 2, provesPossession: false, tokenUse: .holds))
+        _ = try await ledger.record(
+            Self.decision(.each([refused("2001", "player-2"), refused("2002", "player-1")]), offset: 3))
+        #expect(try await ask("2000", "2001", "2002") == ["- -", "- -", own])
+        // Another player's, by a better word, and never back; and who is granted it comes before all.
+        for (offset, reason) in [(10, Reason.bindingMismatch), (11, .retiredProduct)] {
+            _ = try await ledger.record(
+                Self.decision(.each([Self.rejected("1000", reason)]), offset: Int64(offset), player: "player-2"))
+            #expect(try await ask("1000") == [reason == .bindingMismatch ? own : "player-2 undelivered"])
+        }
+        _ = try await ledger.record(Self.decision(.each([refused("1000", nil)]), offset: 12))
+        #expect(try await ask("1000") == ["player-2 undelivered"])
+        _ = try await ledger.record(
+            Self.decision(.each([Sample.judged(Sample.purchase("1001"))]), offset: 13, player: "player-2"))
+        #expect(try await ask("1001") == ["player-2 granted(isAcknowledged: false)"])
         await ledger.close()
     }
 
@@ -121,7 +160,8 @@ struct UndeliveredTests {
         _ = try await ledger.record(
             Self.decision(.whole(.productMismatch, [Sample.purchase("2000")]), offset: 2, provesPossession: false))
         _ = try await ledger.record(Self.decision(.whole(.foreignApp, [Sample.purchase("2001")]), offset: 3))
-        #expect(try await ask("2000", "2001") == ["- -", "- -"])
+        _ = try await ledger.record(Self.decision(.whole(.sandboxNotAllowed, [Sample.purchase("2002")]), offset: 4))
+        #expect(try await ask("2000", "2001", "2002") == ["- -", "- -", "player-1 undelivered"])
         await ledger.close()
     }
 
@@ -183,7 +223,7 @@ struct UndeliveredTests {
         #expect(try await ask("5001", original: "5000") == ["- -"])
         #expect(try await ask("5002") == ["- -"])
         let verdict = Verdict.each([
-            Sample.judged(Sample.purchase("1000")), Self.rejected("1001", .bindingMismatch),
+            Sample.judged(Sample.purchase("1000")), Self.rejected("1001", .familyShared),
             Self.rejected("1002", .retiredProduct),
         ])
         _ = try await ledger.record(Self.decision(verdict, offset: 1, parkedID: Sample.position(1).parkedID))

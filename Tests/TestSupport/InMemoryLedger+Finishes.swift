@@ -6,6 +6,9 @@ struct FinishEntry {
     let eventID: NameBasedUUID
     var isDue = true
     var isPastItsTime = false
+    var tries = 0
+    /// By which it was put off. Seconds.
+    var delays: [Double] = []
     var lease: Int64?
     var result: FinishResult?
 }
@@ -24,8 +27,24 @@ extension InMemoryLedger: OwedFinishes {
         }
     }
 
+    /// Until all leases end.
+    public func putOff(_ finish: LeasedFinish, seconds: Double) async throws {
+        state.update { state in
+            let other = state.nextLease()
+            state.change(finish) { entry in
+                entry.lease = other
+                entry.delays.append(seconds)
+            }
+        }
+    }
+
     public func release(_ finish: LeasedFinish) async throws {
-        state.update { $0.change(finish) { $0.lease = nil } }
+        state.update { state in
+            state.change(finish) { entry in
+                entry.lease = nil
+                entry.tries -= 1
+            }
+        }
     }
 
     /// As if all workers had died long ago.
@@ -37,6 +56,9 @@ extension InMemoryLedger: OwedFinishes {
     public func ageFinishes() {
         state.update { state in for id in state.finishes.keys { state.finishes[id]?.isPastItsTime = true } }
     }
+
+    /// Seconds by which finishes were put off.
+    public var finishDelays: [Double] { state.read { $0.finishes.values.flatMap(\.delays) } }
 
     /// What became of each that was entered; nil where it is open.
     public var finishResults: [StoreTransactionID: FinishResult?] { state.read { $0.finishes.mapValues(\.result) } }
@@ -57,10 +79,11 @@ extension InMemoryLedger.State {
         return due.keys.sorted().prefix(limit).compactMap { id in
             let lease = nextLease()
             finishes[id]?.lease = lease
+            finishes[id]?.tries += 1
             return finishes[id].map { entry in
                 LeasedFinish(
                     transactionID: id, bundleID: entry.bundleID, environment: entry.environment,
-                    isPastItsTime: entry.isPastItsTime, lease: lease)
+                    isPastItsTime: entry.isPastItsTime, tries: entry.tries, lease: lease)
             }
         }
     }

@@ -7,6 +7,9 @@ struct RefundRequestEntry {
     /// Nil while its transaction is not in the ledger.
     var player: PlayerID?
     var lease: Int64?
+    var tries = 0
+    /// By which it was put off. Seconds.
+    var delays: [Double] = []
     var result: ConsumptionResult?
     var answer: ConsumptionAnswer?
 }
@@ -35,8 +38,20 @@ extension InMemoryLedger: OpenRefundRequests {
         }
     }
 
+    /// Until all leases end, or at once where that is after no time.
+    public func putOff(_ request: LeasedRefundRequest, seconds: Double, countsAsTry: Bool) async throws {
+        state.update { state in
+            let other = state.nextLease()
+            state.change(request) { entry in
+                entry.lease = seconds > 0 ? other : nil
+                entry.delays.append(seconds)
+                if !countsAsTry { entry.tries -= 1 }
+            }
+        }
+    }
+
     public func release(_ request: LeasedRefundRequest) async throws {
-        state.update { $0.change(request) { $0.lease = nil } }
+        try await putOff(request, seconds: 0, countsAsTry: false)
     }
 
     public func enter(_ reports: [ConsumptionReport]) async throws -> Durable<[EnteredReport]> {
@@ -65,6 +80,11 @@ extension InMemoryLedger: OpenRefundRequests {
         state.update { state in
             for id in state.refundQuestions.requests.keys { state.refundQuestions.requests[id]?.lease = nil }
         }
+    }
+
+    /// Seconds by which requests were put off.
+    public var refundRequestDelays: [Double] {
+        state.read { $0.refundQuestions.requests.values.flatMap(\.delays) }
     }
 
     /// How a request ended, and what Apple was told.
@@ -125,10 +145,11 @@ extension InMemoryLedger.State {
         return due.keys.sorted().prefix(limit).compactMap { id in
             let lease = nextLease()
             refundQuestions.requests[id]?.lease = lease
+            refundQuestions.requests[id]?.tries += 1
             return refundQuestions.requests[id].map { entry in
                 LeasedRefundRequest(
                     request: entry.request, delivery: delivery(of: entry.request),
-                    report: refundQuestions.reports[entry.key], lease: lease)
+                    report: refundQuestions.reports[entry.key], tries: entry.tries, lease: lease)
             }
         }
     }

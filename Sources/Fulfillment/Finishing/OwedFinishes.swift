@@ -7,6 +7,10 @@ public protocol OwedFinishes: Sendable {
     /// It is over. Nothing happens where the lease is gone. Throws where the database is out of reach.
     func end(_ finish: LeasedFinish, as result: FinishResult) async throws
 
+    /// The try ended without a verdict: it is due again after so many seconds. Nothing happens where the lease is gone. Throws
+    /// where the database is out of reach.
+    func putOff(_ finish: LeasedFinish, seconds: Double) async throws
+
     /// As if it had never been leased. Throws where the database is out of reach.
     func release(_ finish: LeasedFinish) async throws
 }
@@ -18,6 +22,8 @@ public struct LeasedFinish: Sendable, Equatable {
     public let environment: StoreEnvironment
     /// For as long as Apple is told at most, `tellingDays`, it was tried in vain.
     public let isPastItsTime: Bool
+    /// So far, with this one.
+    public let tries: Int
     /// Names the lease: when it is due again, in microseconds since 1970.
     public let lease: Int64
 
@@ -28,12 +34,13 @@ public struct LeasedFinish: Sendable, Equatable {
 
     public init(
         transactionID: StoreTransactionID, bundleID: BundleID, environment: StoreEnvironment, isPastItsTime: Bool,
-        lease: Int64
+        tries: Int = 1, lease: Int64
     ) {
         self.transactionID = transactionID
         self.bundleID = bundleID
         self.environment = environment
         self.isPastItsTime = isPastItsTime
+        self.tries = tries
         self.lease = lease
     }
 }

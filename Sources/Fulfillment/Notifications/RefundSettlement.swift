@@ -26,6 +26,8 @@ public struct RefundView: Sendable {
     }
 
     public var states: [RefundKey: State]
+    /// When the first notification of a refund that was taken was signed.
+    public var firstRefunds: [RefundKey: Timestamp] = [:]
     /// Notifications that were taken before.
     public var taken: Set<Identifier>
     public var grants: [StoreTransactionID: GrantedPurchase]
@@ -71,7 +73,9 @@ extension RefundNotice {
     public func settle(in view: inout RefundView, at now: Timestamp, catalog: Catalog) -> RefundEffect {
         if let id, !view.taken.insert(id).inserted { return .duplicate }
         let last = view.states[key]
-        if let last, isOutdated(by: last) { return .outdated }
+        let first = view.firstRefunds[key]
+        if id != nil, refunded != nil { view.firstRefunds[key] = min(first ?? signedAt, signedAt) }
+        if let last, isOutdated(by: last, after: first) { return .outdated }
         view.states[key] = state(after: last)
         guard var grant = view.target(of: self) else { return .remembered }
         let change = refunded.map { grant.revocations.revoke(byApple: $0) } ?? grant.revocations.reinstateByApple()
@@ -81,11 +85,13 @@ extension RefundNotice {
         return event.map(RefundEffect.published) ?? .remembered
     }
 
-    /// Apple may sign a retry anew: a refund that was made before its reversal is told of late, whenever that is signed.
-    private func isOutdated(by last: RefundView.State) -> Bool {
+    /// Apple may sign a retry anew: a refund that was made before the reversal and is told of after it may be the one that was
+    /// reversed, whenever that is signed. Where that one was told of before, another notification is another refund.
+    /// - Parameter first: when the first notification of a refund of it was signed.
+    private func isOutdated(by last: RefundView.State, after first: Timestamp?) -> Bool {
         if signedAt < last.signedAt { return true }
-        guard last.revokedAt == nil, let refunded else { return false }
-        return refunded.at < last.signedAt
+        guard last.revokedAt == nil, let refunded, refunded.at < last.signedAt else { return false }
+        return id == nil || first.map { $0 > last.signedAt } ?? true
     }
 
     /// A part that is not larger than what was taken back before takes nothing more.

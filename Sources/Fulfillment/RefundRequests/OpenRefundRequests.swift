@@ -15,6 +15,11 @@ public protocol OpenRefundRequests: Sendable {
     func end(
         _ request: LeasedRefundRequest, as result: ConsumptionResult, answer: ConsumptionAnswer?) async throws
 
+    /// The try ended without a verdict: it is due again after so many seconds. Nothing happens where the lease is gone. Throws
+    /// where the database is out of reach.
+    /// - Parameter countsAsTry: false where there was nothing to try yet.
+    func putOff(_ request: LeasedRefundRequest, seconds: Double, countsAsTry: Bool) async throws
+
     /// As if it had never been leased. Throws where the database is out of reach.
     func release(_ request: LeasedRefundRequest) async throws
 
@@ -45,6 +50,8 @@ public struct LeasedRefundRequest: Sendable, Equatable {
     public let delivery: Delivery
     /// Nil where the game has said nothing.
     public let report: ConsumptionReport.Content?
+    /// So far, with this one.
+    public let tries: Int
     /// Names the lease: when it is due again, in microseconds since 1970.
     public let lease: Int64
 
@@ -53,10 +60,13 @@ public struct LeasedRefundRequest: Sendable, Equatable {
     /// Requests are kept for so long.
     public static let keptDays: Int32 = 200
 
-    public init(request: RefundRequest, delivery: Delivery, report: ConsumptionReport.Content?, lease: Int64) {
+    public init(
+        request: RefundRequest, delivery: Delivery, report: ConsumptionReport.Content?, tries: Int = 1, lease: Int64
+    ) {
         self.request = request
         self.delivery = delivery
         self.report = report
+        self.tries = tries
         self.lease = lease
     }
 }

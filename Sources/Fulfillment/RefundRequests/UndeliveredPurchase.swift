@@ -13,7 +13,9 @@ public struct UndeliveredPurchase: Sendable, Equatable {
     /// Reasons of rules that leave the player who paid without the purchase. Not those of what another player owns or
     /// another transaction delivered, nor of what Apple takes back or somebody else paid for; what is held, and what an
     /// operator refused, has rows of its own.
-    static let reasons: Set<Reason> = [.productMismatch, .subscriptionExpired, .retiredProduct]
+    static let reasons: Set<Reason> = [
+        .sandboxNotAllowed, .productMismatch, .bindingMismatch, .subscriptionExpired, .retiredProduct,
+    ]
 
     public let transactionID: StoreTransactionID
     public let originalTransactionID: StoreTransactionID
@@ -23,9 +25,14 @@ public struct UndeliveredPurchase: Sendable, Equatable {
     public let expiresAt: Timestamp?
     /// A reason of the contract's, or `parked`.
     public let reason: String
+    /// The purchase's, where it was refused for its binding: it is not the player's where the token is known as another's.
+    public let doubtedToken: AccountTokenKey?
 
     /// Nil where it is no purchase that this player paid for and may still have.
-    init?(_ purchase: StorePurchase, kind: ProductKind?, in environment: StoreEnvironment, reason: String) {
+    init?(
+        _ purchase: StorePurchase, kind: ProductKind?, in environment: StoreEnvironment, reason: String,
+        doubtedToken: AccountTokenKey? = nil
+    ) {
         guard !purchase.isWhollyRefunded, !purchase.isUpgraded, !purchase.isFamilyShared,
             // What every database takes, and Apple's are: a row that is refused would hold up the decision.
             TransactionIDText.isSound(purchase.transactionID.text),
@@ -39,6 +46,7 @@ public struct UndeliveredPurchase: Sendable, Equatable {
         self.kind = kind ?? purchase.type?.kind
         expiresAt = purchase.expiresAt
         self.reason = reason
+        self.doubtedToken = doubtedToken
     }
 
     /// The newest of them.
@@ -77,20 +85,39 @@ extension PendingDecision {
         // Beside what is granted, a period that is over came to its end in the hands of whoever was granted it then.
         let isRefusedWhole = settlement.answer?.kind == .rejected && settlement.answer?.reason != .alreadyGranted
         func told(_ purchase: StorePurchase, _ kind: ProductKind?) -> (StorePurchase, UndeliveredPurchase)? {
+            let isDoubted = refused[purchase.transactionID] == .bindingMismatch
             guard let reason = refused[purchase.transactionID], reason != .subscriptionExpired || isRefusedWhole,
                 terms.cutover.map({ purchase.purchasedAt >= $0 }) ?? true
             else { return nil }
-            return UndeliveredPurchase(purchase, kind: kind, in: environment, reason: reason.rawValue).map {
-                (purchase, $0)
-            }
+            return UndeliveredPurchase(
+                purchase, kind: kind, in: environment, reason: reason.rawValue,
+                doubtedToken: isDoubted ? token(of: purchase) : nil
+            ).map { (purchase, $0) }
         }
         switch verdict {
         case .whole(_, let purchases):
             // Refused before anything tied it to the player.
             return terms.provesPossession ? UndeliveredPurchase.some(of: purchases.compactMap { told($0, nil) }) : []
         case .each(let judged):
-            return UndeliveredPurchase.some(of: judged.compactMap { told($0.purchase, $0.kind) })
+            return UndeliveredPurchase.some(
+                of: judged.compactMap { one in
+                    if refused[one.purchase.transactionID] == .bindingMismatch {
+                        guard terms.provesPossession, mayBeOwn(one) else { return nil }
+                    }
+                    return told(one.purchase, one.kind)
+                })
         }
+    }
+
+    fileprivate func token(of purchase: StorePurchase) -> AccountTokenKey? {
+        purchase.appAccountToken.map { AccountTokenKey(bundleID: submission.bundleID, token: $0) }
+    }
+
+    /// Whether what is refused for its binding may be the player's: neither `player-accounts` nor the token names another.
+    fileprivate func mayBeOwn(_ judged: JudgedPurchase) -> Bool {
+        guard judged.verdict == .reject(.bindingMismatch) else { return false }
+        guard tokenUse == .none, let token = judged.purchase.appAccountToken else { return true }
+        return PlayerID(token) == submission.playerID
     }
 }
 
@@ -98,8 +125,11 @@ extension HoldDecision {
     /// Nil unless the rules refuse for `reason` what its player paid for.
     public func undelivered(refusedFor reason: Reason?) -> UndeliveredPurchase? {
         guard let reason, UndeliveredPurchase.reasons.contains(reason), let judged else { return nil }
+        let isDoubted = reason == .bindingMismatch
+        if isDoubted, !decision.mayBeOwn(judged) { return nil }
         return UndeliveredPurchase(
-            judged.purchase, kind: judged.kind, in: decision.environment, reason: reason.rawValue)
+            judged.purchase, kind: judged.kind, in: decision.environment, reason: reason.rawValue,
+            doubtedToken: isDoubted ? decision.token(of: judged.purchase) : nil)
     }
 }
 

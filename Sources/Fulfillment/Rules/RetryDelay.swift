@@ -1,3 +1,5 @@
+import Timestamps
+
 /// When an undecided submission is asked for again: exponential with full jitter.
 public struct RetryDelay: Sendable, Equatable {
     public var initialSeconds: Double
@@ -19,6 +21,17 @@ public struct RetryDelay: Sendable, Equatable {
         let doublings = min(max(failures, 1), 63) - 1
         let ceiling = min(maximumSeconds, Double(sign: .plus, exponent: doublings, significand: initialSeconds))
         return ceiling * jitter
+    }
+
+    /// Seconds before the next try of what comes due by itself, after one without a verdict: no more than six hours, or than
+    /// Apple asks for.
+    /// - Parameters:
+    ///   - tries: so far, with that one.
+    ///   - trouble: what came in place of a verdict, where Apple told any.
+    public func afterTry(_ tries: Int, _ trouble: AppleAnswer.Trouble?, jitter: Double, now: Timestamp) -> Double {
+        let delay = min(ParkingPolicy.longestSeconds, afterTrouble(failures: tries, jitter: jitter))
+        let rest = trouble?.retryNotBefore.map { Double($0.milliseconds - now.milliseconds) / 1000 } ?? 0
+        return max(ParkingPolicy.minimumDelay, delay, rest)
     }
 
     /// Seconds before a doubtful answer is asked for again: the tries are spread evenly over `doubtSeconds`.

@@ -4,7 +4,8 @@ import Postgres
 
 /// What Apple is to be told of, in PostgreSQL, for the workers. Every function throws a `PostgresError`.
 public struct PostgresFinishes: OwedFinishes {
-    /// Seconds between two tries, doubling from the first to the last.
+    /// How long a lease is, doubling from the first to the last, so that a row which kills its worker comes later each time.
+    /// Seconds.
     public static let shortestLeaseSeconds = 60.0
     static let longestLeaseSeconds = 6 * 3600.0
     /// Rows that one look puts off at most, whose events are not acknowledged.
@@ -13,7 +14,7 @@ public struct PostgresFinishes: OwedFinishes {
     private static let leasing = LedgerSQL.statement(PackageResources.lease_due_finishes_sql)
     private static let resetting = LedgerSQL.statement(PackageResources.reset_future_finishes_sql)
     private static let ending = LedgerSQL.statement(PackageResources.end_finish_sql)
-    private static let releasing = LedgerSQL.statement(PackageResources.release_finish_sql)
+    private static let puttingOff = LedgerSQL.statement(PackageResources.put_off_finish_sql)
 
     private let pool: PostgresPool
     private let shortestLeaseSeconds: Double
@@ -41,7 +42,7 @@ public struct PostgresFinishes: OwedFinishes {
     private static func finishes(_ rows: PostgresRows) throws -> [LeasedFinish] {
         let (transaction, bundle) = (try rows.column("transaction_id"), try rows.column("bundle_id"))
         let (environment, lease) = (try rows.column("environment"), try rows.column("lease"))
-        let isPast = try rows.column("is_past_its_time")
+        let (isPast, tries) = (try rows.column("is_past_its_time"), try rows.column("tries"))
         return (0..<rows.count).compactMap { row in
             guard let id = rows.text(row, transaction), let app = rows.text(row, bundle),
                 let place = rows.text(row, environment).flatMap(StoreEnvironment.init(rawValue:)),
@@ -49,7 +50,8 @@ public struct PostgresFinishes: OwedFinishes {
             else { return nil }
             return LeasedFinish(
                 transactionID: Identifier(id), bundleID: Identifier(app), environment: place,
-                isPastItsTime: rows.bool(row, isPast) ?? false, lease: lease)
+                isPastItsTime: rows.bool(row, isPast) ?? false, tries: rows.int4(row, tries).map { Int($0) } ?? 1,
+                lease: lease)
         }
     }
 
@@ -58,7 +60,15 @@ public struct PostgresFinishes: OwedFinishes {
             .text(finish.transactionID.text), leasedAs: finish.lease, by: Self.ending, [.text(result.rawValue)])
     }
 
-    public func release(_ finish: LeasedFinish) async throws {
-        try await pool.change(.text(finish.transactionID.text), leasedAs: finish.lease, by: Self.releasing)
+    public func putOff(_ finish: LeasedFinish, seconds: Double) async throws {
+        try await putOff(finish, seconds: seconds, uncounted: 0)
+    }
+
+    public func release(_ finish: LeasedFinish) async throws { try await putOff(finish, seconds: 0, uncounted: 1) }
+
+    private func putOff(_ finish: LeasedFinish, seconds: Double, uncounted: Int32) async throws {
+        try await pool.change(
+            .text(finish.transactionID.text), leasedAs: finish.lease, by: Self.puttingOff,
+            [.float8(seconds), .int4(uncounted)])
     }
 }

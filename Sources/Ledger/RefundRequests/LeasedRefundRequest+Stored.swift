@@ -5,12 +5,13 @@ import Postgres
 /// Of `lease_due_refund_requests`.
 struct RefundRequestColumns {
     let request: Requested
-    let lease, granted, isRevoked, isRefunded, isUndelivered: PostgresColumn
+    let lease, tries, granted, isRevoked, isRefunded, isUndelivered: PostgresColumn
     let isReported, consumed, preference, isConsented: PostgresColumn
 
     init(_ rows: PostgresRows) throws(PostgresError) {
         request = try Requested(rows)
         lease = try rows.column("lease")
+        tries = try rows.column("tries")
         granted = try rows.column("granted_transaction_id")
         isRevoked = try rows.column("is_revoked")
         isRefunded = try rows.column("is_refunded")
@@ -62,7 +63,7 @@ extension LeasedRefundRequest {
             else { return nil }
             return LeasedRefundRequest(
                 request: request, delivery: Delivery(rows, row, columns, owed), report: .init(rows, row, columns),
-                lease: lease)
+                tries: rows.int4(row, columns.tries).map { Int($0) } ?? 1, lease: lease)
         }
     }
 }

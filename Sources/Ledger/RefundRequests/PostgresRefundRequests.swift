@@ -5,7 +5,8 @@ import Timestamps
 
 /// Refund requests in PostgreSQL, for the workers. Every function throws a `PostgresError`.
 public struct PostgresRefundRequests: OpenRefundRequests {
-    /// Seconds between two tries, doubling from the first to the last.
+    /// How long a lease is, doubling from the first to the last, so that a row which kills its worker comes later each time.
+    /// Seconds.
     public static let shortestLeaseSeconds = 60.0
     static let longestLeaseSeconds = 1800.0
 
@@ -13,7 +14,7 @@ public struct PostgresRefundRequests: OpenRefundRequests {
     private static let resetting = LedgerSQL.statement(PackageResources.reset_future_refund_requests_sql)
     private static let findingOwed = LedgerSQL.statement(PackageResources.find_owed_events_sql)
     private static let ending = LedgerSQL.statement(PackageResources.end_refund_request_sql)
-    private static let releasing = LedgerSQL.statement(PackageResources.release_refund_request_sql)
+    private static let puttingOff = LedgerSQL.statement(PackageResources.put_off_refund_request_sql)
     private static let reporting = LedgerSQL.statement(PackageResources.upsert_consumption_reports_sql)
 
     private let pool: PostgresPool
@@ -71,8 +72,14 @@ public struct PostgresRefundRequests: OpenRefundRequests {
             ])
     }
 
+    public func putOff(_ request: LeasedRefundRequest, seconds: Double, countsAsTry: Bool) async throws {
+        try await pool.change(
+            .text(request.request.id.text), leasedAs: request.lease, by: Self.puttingOff,
+            [.float8(seconds), .int4(countsAsTry ? 0 : 1)])
+    }
+
     public func release(_ request: LeasedRefundRequest) async throws {
-        try await pool.change(.text(request.request.id.text), leasedAs: request.lease, by: Self.releasing)
+        try await putOff(request, seconds: 0, countsAsTry: false)
     }
 
     /// Where one of the reports is refused for its data, each has a transaction of its own.

@@ -71,6 +71,7 @@ struct UndeliveredRows: Sendable {
                 .textArray(sorted.map(\.purchase.environment.rawValue)),
                 .textArray(sorted.map { $0.purchase.kind?.rawValue }), .timestamps(sorted.map(\.purchase.expiresAt)),
                 .textArray(sorted.map(\.purchase.reason)),
+                .byteaArray(sorted.map { $0.purchase.doubtedToken?.hash.bytes }),
             ])
     }
 }

@@ -53,7 +53,7 @@ struct RefundWrite: Sendable {
     private func look(in session: PostgresSession) throws -> RefundView {
         var view = RefundView()
         let transactions = Set(refunds.map(\.notice.transactionID)).sorted()
-        view.states = try Self.states(try session.execute(Self.findingStates, [.identifiers(transactions)]))
+        try Self.read(try session.execute(Self.findingStates, [.identifiers(transactions)]), into: &view)
         let wanted = Set(transactions).union(claims.values.compactMap(\.grantedTransaction)).sorted()
         let grants = try session.execute(Self.lockingGrants, [.identifiers(wanted)])
         let columns = try GrantColumns(grants)
@@ -69,12 +69,12 @@ struct RefundWrite: Sendable {
         return view
     }
 
-    private static func states(_ rows: PostgresRows) throws -> [RefundKey: RefundView.State] {
+    private static func read(_ rows: PostgresRows, into view: inout RefundView) throws {
         let (transactions, bundles) = (try rows.column("transaction_id"), try rows.column("bundle_id"))
         let environments = try rows.column("environment")
         let (signed, revoked) = (try rows.column("signed_at"), try rows.column("revoked_at"))
         let (reason, share) = (try rows.column("reason"), try rows.column("refunded_milli_percent"))
-        var states: [RefundKey: RefundView.State] = [:]
+        let first = try rows.column("first_refund_at")
         for row in 0..<rows.count {
             guard let transaction = rows.text(row, transactions), let bundle = rows.text(row, bundles),
                 let environment = rows.text(row, environments).flatMap(StoreEnvironment.init(rawValue:)),
@@ -82,11 +82,11 @@ struct RefundWrite: Sendable {
             else { continue }
             let key = RefundKey(
                 transactionID: Identifier(transaction), bundleID: Identifier(bundle), environment: environment)
-            states[key] = RefundView.State(
+            view.firstRefunds[key] = rows.timestamp(row, first)
+            view.states[key] = RefundView.State(
                 signedAt: signedAt, revokedAt: rows.timestamp(row, revoked),
                 reason: rows.text(row, reason).flatMap(Reason.init(rawValue:)),
                 milliPercent: rows.int4(row, share).flatMap { Int32(exactly: $0) })
         }
-        return states
     }
 }

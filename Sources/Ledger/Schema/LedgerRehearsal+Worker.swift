@@ -143,7 +143,7 @@ extension LedgerRehearsal {
                 PackageResources.lease_due_finishes_sql,
                 PackageResources.reset_future_finishes_sql,
                 PackageResources.end_finish_sql,
-                PackageResources.release_finish_sql,
+                PackageResources.put_off_finish_sql,
             ]),
         Work(
             "answer about refund requests",
@@ -156,7 +156,7 @@ extension LedgerRehearsal {
                 PackageResources.reset_future_refund_requests_sql,
                 PackageResources.find_owed_events_sql,
                 PackageResources.end_refund_request_sql,
-                PackageResources.release_refund_request_sql,
+                PackageResources.put_off_refund_request_sql,
                 PackageResources.upsert_consumption_reports_sql,
             ]),
         Work(

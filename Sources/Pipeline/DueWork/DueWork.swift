@@ -1,10 +1,12 @@
+import Fulfillment
 import Operations
+import Timestamps
 
 /// A table of rows that come due, one small piece of work each: one question to Apple, say.
 ///
 /// A lease is the row's next due time, which `leaseDue` writes ahead of the try, farther away each time. So a try that
-/// ends without a result needs nothing: whether Apple is in trouble, the process was killed, or the row itself kills its
-/// worker, the row comes again, later and later, and the others go on.
+/// never ends needs nothing: whether the process was killed, or the row itself kills its worker, the row comes again, later
+/// and later, and the others go on. One that ends without a verdict says when the row is due.
 protocol DueWork: Sendable {
     associatedtype Item: Sendable
 
@@ -24,9 +26,31 @@ protocol DueWork: Sendable {
     /// throws `Abandoned` then. Throws where the database is out of reach.
     func work(on item: Item) async throws
 
+    /// A try was given up, and the process goes on: it is due again later. Throws where the database is out of reach.
+    func putOff(_ item: Item) async throws
+
     /// The process stops before its try ended: it is due again, as if it had never been leased. Throws where the database
     /// is out of reach.
     func release(_ item: Item) async throws
+}
+
+extension DueWork {
+    /// The lease ends by itself.
+    func putOff(_ item: Item) async throws {}
+}
+
+extension RetryDelay {
+    /// Seconds until Apple is to be asked again. Nil where the lease is to stand, which is longer each time: no try helps
+    /// before the operator does.
+    func seconds<Value>(after answer: StoreQueryAnswer<Value>, tries: Int, now: Timestamp) -> Double? {
+        var trouble: AppleAnswer.Trouble?
+        switch answer {
+        case .blocked where tries > ParkingPolicy.triesWhileBlocked: return nil
+        case .trouble(let told): trouble = told
+        case .answered, .notFound, .refused, .blocked: break
+        }
+        return afterTry(tries, trouble, jitter: Double.random(in: 0..<1), now: now)
+    }
 }
 
 enum DueWorkLimits {

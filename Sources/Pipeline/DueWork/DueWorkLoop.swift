@@ -36,8 +36,7 @@ struct DueWorkLoop<Source: DueWork>: LeasingLoop {
                 if Task.isCancelled { throw Abandoned() }
                 try await tryWithinItsTime(item)
             } catch is Abandoned {
-                // One that took too long comes again by itself.
-                if Task.isCancelled { try await source.release(item) }
+                if Task.isCancelled { try await source.release(item) } else { try await source.putOff(item) }
             }
         } catch {
             health.failures.report(error, of: failingPart)

@@ -1,3 +1,4 @@
+import Clocks
 import Fulfillment
 import Logging
 import Operations
@@ -12,6 +13,7 @@ struct FinishSource: DueWork {
     let catalog: @Sendable () -> Catalog?
     let metrics: ReceiptdMetrics
     let logger: Logger
+    var retry = RetryDelay()
 
     /// What an app left behind that no longer wants it harms nobody.
     var isWanted: Bool {
@@ -19,6 +21,10 @@ struct FinishSource: DueWork {
     }
 
     func leaseDue(limit: Int) async throws -> [LeasedFinish] { try await store.leaseDueFinishes(limit: limit) }
+
+    func putOff(_ finish: LeasedFinish) async throws {
+        try await putOff(finish, after: .notFound)
+    }
 
     func release(_ finish: LeasedFinish) async throws { try await store.release(finish) }
 
@@ -47,7 +53,13 @@ struct FinishSource: DueWork {
         case .notFound, .trouble, .blocked:
             if Task.isCancelled { throw Abandoned() }
             metrics.finishes.with("retried").increment()
+            try await putOff(finish, after: answer)
         }
+    }
+
+    private func putOff(_ finish: LeasedFinish, after answer: StoreQueryAnswer<Bool>) async throws {
+        guard let seconds = retry.seconds(after: answer, tries: finish.tries, now: WallClock.now) else { return }
+        try await store.putOff(finish, seconds: seconds)
     }
 
     private func end(_ finish: LeasedFinish, as result: FinishResult) async throws {

@@ -16,6 +16,7 @@ struct RefundRequestSource: DueWork {
     let waitSeconds: Double
     let metrics: ReceiptdMetrics
     let logger: Logger
+    var retry = RetryDelay()
     var now: @Sendable () -> Timestamp = { WallClock.now }
 
     /// Without a catalog nobody knows whether one is to be answered.
@@ -25,12 +26,16 @@ struct RefundRequestSource: DueWork {
         try await store.leaseDueRequests(limit: limit, waitSeconds: waitSeconds, at: now())
     }
 
+    func putOff(_ request: LeasedRefundRequest) async throws { try await putOff(request, after: .notFound) }
+
     func release(_ request: LeasedRefundRequest) async throws { try await store.release(request) }
 
     func work(on leased: LeasedRefundRequest) async throws {
         guard let catalog = catalog() else { throw Abandoned() }
         switch leased.decision(under: catalog, at: now()) {
-        case .wait: return
+        case .wait:
+            let seconds = PipelineLimits.unacknowledgedSeconds * Double.random(in: 0.75..<1.25)
+            try await store.putOff(leased, seconds: seconds, countsAsTry: false)
         case .end(let result): try await end(leased, as: result, after: nil)
         case .answer(let answer):
             guard let credentials = catalog.apps[leased.request.bundleID]?.serverAPI else { return }
@@ -65,7 +70,13 @@ struct RefundRequestSource: DueWork {
             // The wait in front of Apple may have outlasted it.
             if now() >= request.answerBy { return try await end(leased, as: .tooLate, after: nil) }
             metrics.consumptionAnswers.with("retried").increment()
+            try await putOff(leased, after: reply)
         }
+    }
+
+    private func putOff(_ leased: LeasedRefundRequest, after reply: StoreQueryAnswer<Bool>) async throws {
+        guard let seconds = retry.seconds(after: reply, tries: leased.tries, now: now()) else { return }
+        try await store.putOff(leased, seconds: seconds, countsAsTry: true)
     }
 
     private func end(

@@ -218,6 +218,27 @@ struct OpenRefundRequestsConformance {
         }
     }
 
+    @Test("is not due before the time that it is put off to, and counts its tries", arguments: Implementation.allCases)
+    func putOff(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            try await subject.submit("1000", offset: 1)
+            _ = try await subject.enter(Self.request("1000"))
+            let first = try #require(try await subject.lease().first)
+            #expect(first.tries == 1)
+            try await subject.requests.putOff(first, seconds: 600, countsAsTry: true)
+            #expect(try await subject.lease().isEmpty)
+            // The lease is over.
+            try await subject.requests.end(first, as: .accepted, answer: nil)
+            try await subject.requests.putOff(first, seconds: 0, countsAsTry: true)
+            #expect(try await subject.lease().isEmpty)
+            try await subject.endLeases()
+            let second = try #require(try await subject.lease().first)
+            #expect(second.tries == 2)
+            try await subject.requests.putOff(second, seconds: 0, countsAsTry: false)
+            #expect(try await subject.lease().map(\.tries) == [2])
+        }
+    }
+
     @Test(
         "is over once it ended, but for one whose player agrees after all; a worker whose lease is over ends nothing",
         arguments: Implementation.allCases)

@@ -113,6 +113,28 @@ struct OwedFinishesConformance {
         }
     }
 
+    @Test("one that is put off is not due before, and counts its tries", arguments: Implementation.allCases)
+    func putOff(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            _ = try await subject.submit("1000", offset: 1)
+            try await subject.endLeases()
+            let first = try #require(try await subject.lease().first)
+            #expect(first.tries == 1)
+            try await subject.finishes.putOff(first, seconds: 600)
+            #expect(try await subject.lease().isEmpty)
+            // The lease is over.
+            try await subject.finishes.end(first, as: .refused)
+            try await subject.finishes.putOff(first, seconds: 0)
+            try await subject.finishes.release(first)
+            #expect(try await subject.lease().isEmpty)
+            try await subject.endLeases()
+            let second = try #require(try await subject.lease().first)
+            #expect(second.tries == 2)
+            try await subject.finishes.release(second)
+            #expect(try await subject.lease().map(\.tries) == [2])
+        }
+    }
+
     @Test(
         "one that is released is due at once; a worker whose lease is over ends nothing",
         arguments: Implementation.allCases)

@@ -39,13 +39,16 @@ struct RefundLedgerConformance {
         }
     }
 
+    /// - Parameter refundedAfter: where it is not as it is signed.
     private func notice(
-        _ id: String, kind: ProductKind = .consumable, isReversal: Bool = false, after seconds: Int64 = 0
+        _ id: String, kind: ProductKind = .consumable, isReversal: Bool = false, after seconds: Int64 = 0,
+        refundedAfter: Int64? = nil
     ) -> ReceivedNotice {
         let signedAt = Sample.noon.adding(milliseconds: 1_000 * seconds)
+        let refundedAt = Sample.noon.adding(milliseconds: 1_000 * (refundedAfter ?? seconds))
         let name = Identifier("\(isReversal) \(id) \(seconds)")
         let refund = RefundNotice(
-            id: name, change: isReversal ? .reversed : .revoked(.refund, at: signedAt), signedAt: signedAt,
+            id: name, change: isReversal ? .reversed : .revoked(.refund, at: refundedAt), signedAt: signedAt,
             transaction: NotifiedTransaction(
                 purchase: Sample.purchase(id), kind: kind, bundleID: Sample.bundle, environment: .production))
         return ReceivedNotice(
@@ -63,6 +66,24 @@ struct RefundLedgerConformance {
             #expect(try await subject.apply(notice("1000", isReversal: true, after: 5)) == ["reinstated"])
             #expect(try await subject.apply(notice("1000", after: 4)) == ["outdated"])
             #expect(try await subject.submit("1000", offset: 3).reason == .alreadyGranted)
+        }
+    }
+
+    @Test(
+        "a refund from before a reversal is another one where the reversed one was told of, and else may be that one",
+        arguments: Implementation.allCases)
+    func refundedAgain(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            for (offset, id) in ["1000", "1001"].enumerated() { _ = try await subject.submit(id, offset: Int64(offset)) }
+            #expect(try await subject.apply(notice("1000")) == ["revoked"])
+            #expect(try await subject.apply(notice("1000", isReversal: true, after: 5)) == ["reinstated"])
+            #expect(try await subject.apply(notice("1000", after: 4)) == ["outdated"])
+            #expect(try await subject.apply(notice("1000", after: 9, refundedAfter: 1)) == ["revoked"])
+            #expect(try await subject.apply(notice("1000", isReversal: true, after: 10)) == ["reinstated"])
+            // Of its reversal alone nothing is known before.
+            #expect(try await subject.apply(notice("1001", isReversal: true, after: 5)) == ["remembered"])
+            #expect(try await subject.apply(notice("1001", after: 9, refundedAfter: 1)) == ["outdated"])
+            #expect(try await subject.apply(notice("1001", after: 10, refundedAfter: 2)) == ["outdated"])
         }
     }
 

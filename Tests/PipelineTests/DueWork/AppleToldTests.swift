@@ -24,7 +24,7 @@ struct AppleToldTests {
     }
 
     private static func grant(
-        _ id: StoreTransactionID, in ledger: InMemoryLedger, _ queries: InMemoryStoreQueries
+        _ id: StoreTransactionID, isAcknowledged: Bool = true, in ledger: InMemoryLedger, _ queries: InMemoryStoreQueries
     ) async throws {
         let purchase = StorePurchase(
             transactionID: id, originalTransactionID: id, productID: "gold",
@@ -40,7 +40,7 @@ struct AppleToldTests {
                 verdict: .each([JudgedPurchase(purchase: purchase, kind: .consumable, verdict: .grant(payload: nil))]),
                 environment: .production, evidence: nil, decidedAt: ParkingBench.position(1).timestamp,
                 catalogVersion: 1, traceparent: nil, finishesGrants: true))
-        if case .events(let events) = outcome.value { ledger.published(events.map(\.eventID)) }
+        if isAcknowledged, case .events(let events) = outcome.value { ledger.published(events.map(\.eventID)) }
     }
 
     private func finishes(
@@ -67,13 +67,17 @@ struct AppleToldTests {
         try await Self.grant("1000", in: ledger, queries)
         queries.fail(.finish, .trouble(.init(.timeout)), .notFound, .blocked(.serverAPI))
         let metrics = ReceiptdMetrics(version: "test")
-        let source = finishes(ledger, queries, Self.catalog(), metrics)
+        var source = finishes(ledger, queries, Self.catalog(), metrics)
+        source.retry = RetryDelay(initialSeconds: 8, maximumSeconds: 12)
         for _ in 0..<4 {
             let leased = try await source.leaseDue(limit: 5)
             #expect(leased.count == 1)
             for finish in leased { try await source.work(on: finish) }
             ledger.endFinishLeases()
         }
+        let delays = ledger.finishDelays
+        try #require(delays.count == 3)
+        for (delay, longest) in zip(delays, [8.0, 12, 12]) { #expect((0.01..<longest).contains(delay)) }
         #expect(ledger.finishResults == ["1000": .finished])
         #expect(try await source.leaseDue(limit: 5).isEmpty)
         #expect(queries.asked.map(\.question) == Array(repeating: .finish("1000"), count: 4))
@@ -128,6 +132,51 @@ struct AppleToldTests {
         for result in ["accepted", "refused", "retried"] {
             #expect(text.contains(#"receiptd_consumption_answers_total{result="\#(result)"} 1"#), "\(result)")
         }
+    }
+
+    @Test("what Apple did not take waits by the retry settings, and as long as Apple asks for; a key that is wrong by its lease")
+    func retried() async throws {
+        let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
+        try await Self.grant("1000", in: ledger, queries)
+        ledger.enter(Self.request("1000"), at: WallClock.now)
+        let held = AppleAnswer.Trouble(.rateLimited, retryNotBefore: WallClock.now.adding(milliseconds: 100_000))
+        queries.fail(
+            .consumption, .trouble(.init(.serverError)), .trouble(held), .blocked(.serverAPI), .blocked(.serverAPI))
+        var source = requests(ledger, queries)
+        source.retry = RetryDelay(initialSeconds: 8, maximumSeconds: 12)
+        // One that is given up after its time waits as well.
+        for one in try await source.leaseDue(limit: 5) { try await source.putOff(one) }
+        ledger.endRefundRequestLeases()
+        for tries in 2...6 {
+            let leased = try await source.leaseDue(limit: 5)
+            #expect(leased.map(\.tries) == [tries])
+            for one in leased { try await source.work(on: one) }
+            ledger.endRefundRequestLeases()
+        }
+        #expect(ledger.ending(of: "n-1000")?.result == .accepted)
+        let delays = ledger.refundRequestDelays
+        try #require(delays.count == 3)
+        #expect((0.01..<8).contains(delays[0]) && (0.01..<12).contains(delays[1]) && (90...100).contains(delays[2]))
+    }
+
+    @Test("an answer waits two seconds at a time for the grant's event to be acknowledged, and that is no try")
+    func unacknowledged() async throws {
+        let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
+        try await Self.grant("1000", isAcknowledged: false, in: ledger, queries)
+        ledger.enter(Self.request("1000"), at: WallClock.now)
+        let source = requests(ledger, queries)
+        for _ in 0..<2 {
+            let leased = try await source.leaseDue(limit: 5)
+            #expect(leased.map(\.tries) == [1])
+            for one in leased { try await source.work(on: one) }
+            ledger.endRefundRequestLeases()
+        }
+        let delays = ledger.refundRequestDelays
+        #expect(delays.count == 2 && delays.allSatisfy { (1.5..<2.5).contains($0) })
+        #expect(queries.asked.isEmpty)
+        ledger.published(ledger.pendingEvents.map(\.eventID))
+        for one in try await source.leaseDue(limit: 5) { try await source.work(on: one) }
+        #expect(ledger.ending(of: "n-1000")?.answer?.delivery == .delivered)
     }
 
     @Test("nothing is sent where there is nothing to say, or it is too late")

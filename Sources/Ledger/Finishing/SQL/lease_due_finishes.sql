@@ -25,7 +25,7 @@ WITH due AS (
     WHERE transaction_id = ANY (ARRAY(SELECT transaction_id FROM ready))
     RETURNING *
 )
-SELECT transaction_id, bundle_id, environment, leased.due_at AS lease,
+SELECT transaction_id, bundle_id, environment, tries, leased.due_at AS lease,
     created_at + make_interval(days => $5) <= now() AS is_past_its_time
 FROM leased
 JOIN ready USING (transaction_id)

@@ -1,12 +1,15 @@
--- Purchases that their players did not get, sorted by transaction; another player's row stays. What is granted needs none, and
--- what another player owns is not theirs. $1–$9 a column each
+-- Purchases that their players did not get, sorted by transaction; another player's row stays, but for one of a player who
+-- need not be the buyer. What is granted needs none, and what another player owns is not theirs. $1–$9 a column each; $10 hashes
+-- of tokens that must not be known as another player's
 INSERT INTO undelivered AS known (
     transaction_id, original_transaction_id, player_id, bundle_id, product_id, environment, kind, expires_at, reason)
-SELECT *
+SELECT transaction_id, original_transaction_id, player_id, bundle_id, product_id, environment, kind, expires_at, reason
 FROM unnest(
-    $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::timestamptz[], $9::text[])
+    $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::timestamptz[], $9::text[],
+    $10::bytea[])
     AS missed (
-        transaction_id, original_transaction_id, player_id, bundle_id, product_id, environment, kind, expires_at, reason)
+        transaction_id, original_transaction_id, player_id, bundle_id, product_id, environment, kind, expires_at, reason,
+        token)
 -- A subquery with LIMIT 1 where EXISTS might become a hash of the whole table.
 WHERE (SELECT true FROM grants WHERE grants.transaction_id = missed.transaction_id LIMIT 1) IS NULL
     AND (
@@ -14,6 +17,19 @@ WHERE (SELECT true FROM grants WHERE grants.transaction_id = missed.transaction_
         WHERE claims.original_transaction_id = missed.original_transaction_id AND claims.player_id <> missed.player_id
         LIMIT 1
     ) IS NULL
+    AND (
+        SELECT true FROM player_accounts AS told
+        WHERE told.bundle_id = missed.bundle_id AND told.token = missed.token AND told.player_id <> missed.player_id
+        LIMIT 1
+    ) IS NULL
+    AND (
+        SELECT true FROM account_tokens AS learnt
+        WHERE learnt.bundle_id = missed.bundle_id AND learnt.token = missed.token AND learnt.player_id <> missed.player_id
+        LIMIT 1
+    ) IS NULL
 ON CONFLICT (transaction_id) DO UPDATE
-SET reason = excluded.reason, decided_at = now()
-WHERE known.player_id = excluded.player_id AND known.reason <> excluded.reason;
+SET player_id = excluded.player_id, reason = excluded.reason, decided_at = now()
+WHERE known.reason <> excluded.reason
+    AND (known.player_id = excluded.player_id
+        OR (known.reason IN ('binding_mismatch', 'sandbox_not_allowed')
+            AND excluded.reason NOT IN ('binding_mismatch', 'sandbox_not_allowed')));

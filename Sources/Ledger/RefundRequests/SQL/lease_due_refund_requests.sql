@@ -27,7 +27,7 @@ WITH due AS (
     RETURNING refund_requests.*, was_due_at, is_early
 )
 SELECT notification_id, leased.transaction_id, leased.original_transaction_id, leased.bundle_id, leased.product_id,
-    leased.environment, leased.kind, leased.reason, signed_at, due_at AS lease,
+    leased.environment, leased.kind, leased.reason, signed_at, tries, due_at AS lease,
     granted.transaction_id AS granted_transaction_id, granted.is_revoked,
     (SELECT true FROM refunds
     WHERE refunds.transaction_id = leased.transaction_id AND refunds.bundle_id = leased.bundle_id
