@@ -18,7 +18,9 @@ extension RefundTests {
         #expect(view.grants["1000"]?.revokedAt == second)
     }
 
-    @Test("a refund that is told of after the reversal of another one is another, whatever its date; what is shown is not")
+    @Test(
+        "a refund that is told of after the reversal of another one is another, whatever its date; what is shown is not"
+    )
     func anotherAfterReversal() {
         var view = RefundView(grants: ["1000": Self.grant()])
         #expect(settle(Self.notice(after: 1), in: &view).name == "revoked")
@@ -37,7 +39,8 @@ extension RefundTests {
     func shownBeforeReversal() {
         var view = RefundView(grants: ["1000": Self.grant()])
         let shown = RefundNotice(
-            id: nil, change: .revoked(.refund, at: Self.refundedAt), signedAt: Self.refundedAt, transaction: Self.told())
+            id: nil, change: .revoked(.refund, at: Self.refundedAt), signedAt: Self.refundedAt, transaction: Self.told()
+        )
         #expect(settle(shown, in: &view).name == "revoked")
         #expect(settle(Self.notice(.reversed, id: "n-2", after: 5), in: &view).name == "reinstated")
         #expect(settle(Self.notice(after: 9), in: &view) == .outdated)

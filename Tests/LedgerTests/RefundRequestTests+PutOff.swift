@@ -1,15 +1,17 @@
 import Fulfillment
+import Identifiers
 import Testing
 
 @testable import Ledger
 
 extension RefundRequestTests {
-    @Test("a try without a verdict is put off by its seconds; one that was none leaves the game's word to be waited for")
+    @Test(
+        "a try without a verdict is put off by its seconds; one that was none leaves the game's word to be waited for")
     func putOff() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
         try await grant(["1000", "1001"], finishes: true, in: ledger)
-        try await database.run("DELETE FROM outbox")
+        try await database.run("DELETE FROM outbox; UPDATE finishes SET due_at = now()")
         let (store, finishes) = (
             PostgresRefundRequests(pool: database.pool), PostgresFinishes(pool: database.pool)
         )

@@ -113,7 +113,8 @@ extension PendingDecision {
         purchase.appAccountToken.map { AccountTokenKey(bundleID: submission.bundleID, token: $0) }
     }
 
-    /// Whether what is refused for its binding may be the player's: neither `player-accounts` nor the token names another.
+    /// Whether what is refused for its binding may be the player's: nothing that is known here names another. What the database
+    /// knows of the token is looked up with the row.
     fileprivate func mayBeOwn(_ judged: JudgedPurchase) -> Bool {
         guard judged.verdict == .reject(.bindingMismatch) else { return false }
         guard tokenUse == .none, let token = judged.purchase.appAccountToken else { return true }

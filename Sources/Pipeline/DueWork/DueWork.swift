@@ -40,7 +40,7 @@ extension DueWork {
 }
 
 extension RetryDelay {
-    /// Seconds until Apple is to be asked again. Nil where the lease is to stand, which is longer each time: no try helps
+    /// Seconds until Apple is to be asked again. Nil where the lease is left as it is, which is longer each time: no try helps
     /// before the operator does.
     func seconds<Value>(after answer: StoreQueryAnswer<Value>, tries: Int, now: Timestamp) -> Double? {
         var trouble: AppleAnswer.Trouble?

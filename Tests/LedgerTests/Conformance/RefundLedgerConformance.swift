@@ -74,7 +74,9 @@ struct RefundLedgerConformance {
         arguments: Implementation.allCases)
     func refundedAgain(implementation: Implementation) async throws {
         try await with(implementation) { subject in
-            for (offset, id) in ["1000", "1001"].enumerated() { _ = try await subject.submit(id, offset: Int64(offset)) }
+            for (offset, id) in ["1000", "1001"].enumerated() {
+                _ = try await subject.submit(id, offset: Int64(offset))
+            }
             #expect(try await subject.apply(notice("1000")) == ["revoked"])
             #expect(try await subject.apply(notice("1000", isReversal: true, after: 5)) == ["reinstated"])
             #expect(try await subject.apply(notice("1000", after: 4)) == ["outdated"])
