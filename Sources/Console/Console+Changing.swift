@@ -61,6 +61,10 @@ extension Console {
             let count = try await ParkedAdministration(pool: pool).count(
                 ParkedList.filter(choice.filter, id: choice.id))
             return Found(count: count.all, digest: count.digest)
+        case .retryUnclaimed:
+            let count = try await UnclaimedAdministration(pool: pool).count(
+                UnclaimedList.filter(choice.filter, id: choice.id))
+            return Found(count: count.retriable, digest: count.digest)
         case .revoke, .reinstate:
             guard let grant = try await GrantAdministration(pool: pool).find(StoreTransactionID(choice.id ?? "")) else {
                 return Found(count: 0)

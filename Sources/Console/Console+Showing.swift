@@ -22,11 +22,8 @@ extension Console {
             let traffic = try await TrafficStore(pool: pool).read(span)
             return ConsoleAnswer(body: TrafficPage(traffic: traffic, session: session).html)
         case "/search": return try await search(request, session)
-        case "/dead-letters": return ConsoleAnswer(body: try await deadLetters(session).html)
-        case "/dead-letters.csv":
-            return Self.file("dead-letters", CSV.text(DeadLettersPage.heads, try await deadLetters(session).rows))
-        case "/changes":
-            return try await changes(request, session)
+        case "/dead-letters", "/dead-letters.csv": return try await deadLetters(request, session)
+        case "/changes": return try await changes(request, session)
         case "/confirm": return try await confirm(request, session)
         default: break
         }
@@ -41,10 +38,14 @@ extension Console {
         ConsoleAnswer(type: "text/csv; charset=utf-8", body: text, fileName: "receiptd-\(name).csv")
     }
 
-    private func deadLetters(_ session: Sessions.Session) async throws -> DeadLettersPage {
+    private func deadLetters(_ request: ConsoleRequest, _ session: Sessions.Session) async throws -> ConsoleAnswer {
         var spans: [Traffic] = []
         for span in TrafficSpan.allCases { spans.append(try await TrafficStore(pool: pool).read(span)) }
-        return DeadLettersPage(spans: spans, session: session)
+        var page = DeadLettersPage(spans: spans, session: session)
+        page.reason = Self.value("reason", of: request.query)
+        guard page.reason.map(page.reasons.contains) ?? true else { return Self.unknownFilter(session) }
+        guard request.path == "/dead-letters.csv" else { return ConsoleAnswer(body: page.html) }
+        return Self.file("dead-letters", CSV.text(DeadLettersPage.heads, page.rows))
     }
 
     private func changes(_ request: ConsoleRequest, _ session: Sessions.Session) async throws -> ConsoleAnswer {
@@ -85,13 +86,15 @@ extension Console {
         return ConsoleAnswer(body: InspectionPage(id: id, days: days, summary: summary, session: session).html)
     }
 
+    /// Nil where it is not there, or empty.
+    private static func value(_ name: String, of fields: [String: String]) -> String? {
+        let text = String((fields[name] ?? "").trimmed)
+        return text.isEmpty ? nil : text
+    }
+
     /// Nil where it names a reason that the list does not have.
     static func filter(_ fields: [String: String], of list: any ConsoleList) -> ListFilter? {
-        func value(_ name: String) -> String? {
-            let text = String((fields[name] ?? "").trimmed)
-            return text.isEmpty ? nil : text
-        }
-        let filter = ListFilter(bundleID: value("bundle"), reason: value("reason"))
+        let filter = ListFilter(bundleID: value("bundle", of: fields), reason: value("reason", of: fields))
         guard filter.reason.map(list.reasons.contains) ?? true, filter.bundleID?.utf8.contains(0) != true else {
             return nil
         }

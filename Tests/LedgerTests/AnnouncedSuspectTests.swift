@@ -131,15 +131,21 @@ struct AnnouncedSuspectTests {
                 """)
             let store = UnclaimedAdministration(pool: database.pool)
             let crashed = UnclaimedFilter(reason: .crashed)
-            #expect(try await store.count(crashed) == 2)
-            #expect(try await store.count(UnclaimedFilter(transactionID: "1002")) == 1)
+            #expect(try await store.count(crashed).all == 2)
+            #expect(try await store.count(UnclaimedFilter(transactionID: "1002")).retriable == 1)
             #expect(try await store.retry(UnclaimedFilter(transactionID: "1004"), limit: 10) == 0)
+            #expect(try await store.count(crashed).digest != store.count(UnclaimedFilter()).digest)
             #expect(try await store.retry(crashed, limit: 1) == 1)
             #expect(try await lease(subject) == ["1001"])
             #expect(try await database.number("SELECT sum(takes) FROM announced_purchases") == 1)
             #expect(try await store.retry(UnclaimedFilter(transactionID: "1002"), limit: 1) == 1)
             #expect(try await subject.deliver() == ["granted"])
             #expect(try await store.retry(crashed, limit: 10) == 0)
+            #expect(try await store.list(UnclaimedFilter(), limit: 10).map(\.isRetriable) == [true])
+            try await database.run("UPDATE announced_purchases SET evidence = NULL WHERE transaction_id = '1003'")
+            let count = try await store.count(UnclaimedFilter())
+            #expect((count.all, count.retriable, count.digest) == (1, 0, "0"))
+            #expect(try await store.list(UnclaimedFilter(), limit: 10).map(\.isRetriable) == [false])
         }
     }
 

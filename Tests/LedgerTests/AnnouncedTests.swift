@@ -158,8 +158,8 @@ struct AnnouncedTests {
                 SELECT 'com.example.game', sha256('\(other)'), 'p' || n FROM generate_series(1, 6) AS n
                 """)
             #expect(try await learnt() == [nil, nil])
-            #expect(try await store.count(UnclaimedFilter(bundleID: "com.example.game")) == 2)
-            #expect(try await store.count(UnclaimedFilter(reason: .unknownApp)) == 0)
+            #expect(try await store.count(UnclaimedFilter(bundleID: "com.example.game")).all == 2)
+            #expect(try await store.count(UnclaimedFilter(reason: .unknownApp)).all == 0)
             #expect(try await LedgerCounts.read(from: database.pool).unclaimed == 2)
             for id in ["1000", "apple-uuid-1000"] {
                 let sections = try await Inspection.of(id, days: 1, limit: 10, in: database.pool).sections

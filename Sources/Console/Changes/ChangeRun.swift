@@ -42,6 +42,10 @@ struct ChangeRun: Sendable {
         case .rejectParked:
             return try await ParkedRejection(pool: pool).run(ParkedList.filter(filter, id: id), limit: shown)
                 .description
+        case .retryUnclaimed:
+            let due = try await UnclaimedAdministration(pool: pool).retry(
+                UnclaimedList.filter(filter, id: id), limit: shown)
+            return "\(due) are due now"
         case .revoke, .reinstate:
             return try await decide(change, StoreTransactionID(id ?? ""), note: note)
         }

@@ -4,6 +4,7 @@ enum ConsoleChange: String, Sendable, CaseIterable {
     case rejectHeld = "reject-held"
     case retry
     case rejectParked = "reject-parked"
+    case retryUnclaimed = "retry-unclaimed"
     case revoke
     case reinstate
 
@@ -12,7 +13,7 @@ enum ConsoleChange: String, Sendable, CaseIterable {
         switch self {
         case .release: "Release"
         case .rejectHeld, .rejectParked: "Reject"
-        case .retry: "Retry now"
+        case .retry, .retryUnclaimed: "Retry now"
         case .revoke: "Revoke"
         case .reinstate: "Reinstate"
         }
@@ -23,11 +24,13 @@ enum ConsoleChange: String, Sendable, CaseIterable {
     func question(_ count: Int) -> String {
         let held = count == 1 ? "1 held transaction" : "\(count) held transactions"
         let parked = count == 1 ? "1 parked submission" : "\(count) parked submissions"
+        let unclaimed = count == 1 ? "1 unclaimed purchase" : "\(count) unclaimed purchases"
         return switch self {
         case .release: "Release \(held)?"
         case .rejectHeld: "Reject \(held) for good?"
         case .retry: "Try \(parked) now?"
         case .rejectParked: "Reject \(parked) for good?"
+        case .retryUnclaimed: "Look at \(unclaimed) again?"
         case .revoke: "Take this grant back from its player?"
         case .reinstate: "Take back the revocation of this grant?"
         }
@@ -40,6 +43,8 @@ enum ConsoleChange: String, Sendable, CaseIterable {
         case .rejectHeld, .rejectParked:
             "Each is answered with receipt.rejected, refused_by_operator. There is no way back."
         case .retry: "A worker tries them within seconds."
+        case .retryUnclaimed:
+            "A worker looks at each within seconds, also at what killed some: it is delivered, or unclaimed again."
         case .revoke: "A worker publishes receipt.revoked with revoked_by_operator. It can be reinstated."
         case .reinstate: "A worker publishes receipt.reinstated, unless Apple has refunded it too."
         }
@@ -47,15 +52,21 @@ enum ConsoleChange: String, Sendable, CaseIterable {
 
     var isFinal: Bool { self == .rejectHeld || self == .rejectParked || self == .revoke }
 
-    /// Whether it is done only while the filter shows the same as before. Trying again harms none that came since, and while
-    /// workers answer what is parked no two looks would agree.
-    var needsSameSet: Bool { self == .release || self == .rejectHeld || self == .rejectParked }
+    /// Whether it is done only while the filter shows the same as before. Trying what is parked again harms none
+    /// that came since, and while workers answer it no two looks would agree.
+    var needsSameSet: Bool {
+        switch self {
+        case .release, .rejectHeld, .rejectParked, .retryUnclaimed: true
+        case .retry, .revoke, .reinstate: false
+        }
+    }
 
     /// The page that it is about.
     var list: String {
         switch self {
         case .release, .rejectHeld: "held"
         case .retry, .rejectParked: "parked"
+        case .retryUnclaimed: "unclaimed"
         case .revoke, .reinstate: "search"
         }
     }

@@ -24,6 +24,8 @@ struct ListRow: Sendable {
     let cells: [String]
     /// What a change of it names; nil where nothing can be changed.
     var id: String?
+    /// Nil: all of the list's.
+    var changes: [ConsoleChange]?
     /// What is looked up by its first cell.
     var search: String?
 }

@@ -18,7 +18,7 @@ struct RefundList: ConsoleList {
         ListColumn(name: "Product"), ListColumn(name: "State"), ListColumn(name: "Part"), ListColumn(name: "Units"),
         ListColumn(name: "Told"),
     ]
-    let changes: [ConsoleChange] = []
+    let changes: [ConsoleChange] = [.revoke, .reinstate]
 
     func count(_ filter: ListFilter) async throws -> ListCount {
         let count = try await store.count(Self.filter(filter), limit: Self.maximumCounted)
@@ -27,14 +27,22 @@ struct RefundList: ConsoleList {
 
     func rows(_ filter: ListFilter, limit: Int) async throws -> [ListRow] {
         try await store.list(Self.filter(filter), limit: limit).map { refund in
-            let state = refund.revokedAt.map { "\(refund.reason ?? "refund") at \($0.rfc3339)" } ?? "reversed"
+            let apples = refund.revokedAt.map { "\(refund.reason ?? "refund") at \($0.rfc3339)" } ?? "reversed"
+            let state = apples + (refund.isRevokedByOperator ? ", revoked by an operator" : "")
             let units = refund.quantity.map { "\(refund.revokedUnits ?? 0) of \($0)" } ?? ""
             return ListRow(
                 cells: [
                     refund.transactionID, refund.playerID ?? "never granted", refund.bundleID, refund.productID, state,
                     refund.percent.map { "\($0) %" } ?? "whole", units, refund.toldAt.rfc3339,
-                ], search: refund.transactionID)
+                ], id: refund.playerID == nil ? nil : refund.transactionID, changes: Self.changes(of: refund),
+                search: refund.transactionID)
         }
+    }
+
+    /// An operator takes back what Apple gave again, and gives again what an operator took back.
+    private static func changes(of refund: RefundSummary) -> [ConsoleChange] {
+        if refund.isRevokedByOperator { return [.reinstate] }
+        return refund.revokedAt == nil ? [.revoke] : []
     }
 
     private static func filter(_ filter: ListFilter) -> RefundFilter {

@@ -16,10 +16,12 @@ struct UnclaimedList: ConsoleList {
         ListColumn(name: "Reason"), ListColumn(name: "Bought"), ListColumn(name: "Told"), ListColumn(name: "Renewal"),
         ListColumn(name: "Account token"), ListColumn(name: "Token seen with"),
     ]
-    let changes: [ConsoleChange] = []
+    let changes: [ConsoleChange] = [.retryUnclaimed]
 
     func count(_ filter: ListFilter) async throws -> ListCount {
-        ListCount(rows: try await store.count(Self.filter(filter)))
+        let count = try await store.count(Self.filter(filter))
+        let lost = count.all - count.retriable
+        return ListCount(rows: count.all, note: lost > 0 ? "\(lost) of which too little is kept to retry" : "")
     }
 
     func rows(_ filter: ListFilter, limit: Int) async throws -> [ListRow] {
@@ -29,11 +31,12 @@ struct UnclaimedList: ConsoleList {
                     purchase.transactionID, purchase.bundleID, purchase.productID, purchase.reason,
                     purchase.purchasedAt.rfc3339, purchase.toldAt.rfc3339, purchase.isRenewal ? "yes" : "no",
                     purchase.hasToken ? "known" : "none", purchase.learntOf ?? "",
-                ], search: purchase.transactionID)
+                ], id: purchase.isRetriable ? purchase.transactionID : nil, search: purchase.transactionID)
         }
     }
 
-    private static func filter(_ filter: ListFilter) -> UnclaimedFilter {
-        UnclaimedFilter(bundleID: filter.bundleID, reason: filter.reason.flatMap(UnclaimedReason.init))
+    static func filter(_ filter: ListFilter, id: String? = nil) -> UnclaimedFilter {
+        UnclaimedFilter(
+            bundleID: filter.bundleID, reason: filter.reason.flatMap(UnclaimedReason.init), transactionID: id)
     }
 }

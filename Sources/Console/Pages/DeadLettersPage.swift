@@ -1,3 +1,4 @@
+import Fulfillment
 import Ledger
 import Operations
 
@@ -5,12 +6,27 @@ import Operations
 struct DeadLettersPage {
     let spans: [Traffic]
     let session: Sessions.Session
+    /// Nil: of any.
+    var reason: String?
 
+    private var counted: Set<String> { Set(spans.flatMap { $0.rows(.deadLetter).map(\.name) }) }
+
+    /// Of this version, and what workers of another one counted.
+    var reasons: [String] { counted.union(DeadLetter.Reason.allCases.map(\.rawValue)).sorted() }
+
+    /// One for each reason: never more than a page.
     var rows: [[String]] {
-        let names = Set(spans.flatMap { $0.rows(.deadLetter).map(\.name) }).sorted()
-        return names.map { name in
+        counted.filter { reason == nil || $0 == reason }.sorted().map { name in
             [name] + spans.map { span in "\(span.rows(.deadLetter).first { $0.name == name }?.total ?? 0)" }
         }
+    }
+
+    private var options: String {
+        reasons.map { "<option\($0 == reason ? " selected" : "")>\(HTMLText.escaped($0))</option>" }.joined()
+    }
+
+    private var file: String {
+        ConsolePage.address("/dead-letters.csv", reason.map { [("reason", $0)] } ?? [])
     }
 
     static let heads = ["Reason", "Last hour", "Last day", "Last month"]
@@ -22,7 +38,10 @@ struct DeadLettersPage {
             main: """
                 <p>Records that no worker could read, and that are on the dead-letter topic with all that they hold:
                 <code>receiptd dead-letters list</code> shows them, <code>receiptd dead-letters redrive</code> puts them back.</p>
-                <div class="actions">\(ConsolePage.link("Export as CSV", to: "/dead-letters.csv"))</div>
+                <form class="filter" action="/dead-letters" method="get"><label for="reason">Reason</label>
+                <select id="reason" name="reason"><option value="">any</option>\(options)</select>
+                <button>Show</button></form>
+                <div class="actions">\(ConsolePage.link("Export as CSV", to: file))</div>
                 \(ConsolePage.table("Dead letters by reason", heads, rows.map { $0.map { HTMLText.escaped($0) } }, none: "There were none."))
                 """
         ).html

@@ -39,7 +39,7 @@ struct ListPage {
         let file = ConsolePage.link("Export as CSV", to: ConsolePage.address("/\(list.name).csv", filter.fields))
         let changes =
             session.user.mayChange && count.rows > 0
-            ? list.changes.map { change in
+            ? list.changes.filter(\.takesFilter).map { change in
                 let address = ConsolePage.address("/confirm", [("change", change.rawValue)] + filter.fields)
                 let kind = change.isFinal ? "button danger" : "button"
                 return
@@ -67,7 +67,7 @@ struct ListPage {
 
     private func decisions(_ row: ListRow) -> String {
         guard let id = row.id else { return "" }
-        return list.changes.map { change in
+        return (row.changes ?? list.changes).map { change in
             let address = ConsolePage.address("/confirm", [("change", change.rawValue), ("id", id)])
             let kind = change.isFinal ? "button danger" : "button"
             // A screen reader reads links without their row.

@@ -39,10 +39,20 @@ public struct UnclaimedSummary: Sendable, Equatable {
     public let hasToken: Bool
     /// Of whom the token was learnt: a hint, no proof.
     public let learntOf: String?
+    /// Enough is kept to look at it again.
+    public let isRetriable: Bool
 }
 
 /// Purchases that nobody submitted, for an operator. Every function throws a `PostgresError`.
 public struct UnclaimedAdministration: Sendable {
+    public struct Count: Sendable, Equatable {
+        public let all: Int
+        /// Of which enough is kept to look at them again.
+        public let retriable: Int
+        /// The same for the same retriable ones only, as good as certainly.
+        public let digest: String
+    }
+
     private static let counting = LedgerSQL.statement(PackageResources.count_unclaimed_sql)
     private static let listing = LedgerSQL.statement(PackageResources.list_unclaimed_sql)
     private static let retrying = LedgerSQL.statement(PackageResources.retry_unclaimed_purchases_sql)
@@ -55,8 +65,14 @@ public struct UnclaimedAdministration: Sendable {
         self.pool = pool
     }
 
-    public func count(_ filter: UnclaimedFilter) async throws -> Int {
-        try await pool.count("unclaimed", of: Self.counting, filter.parameters + [.text(filter.transactionID)])
+    public func count(_ filter: UnclaimedFilter) async throws -> Count {
+        try await pool.run { session in
+            let rows = try session.execute(Self.counting, filter.parameters + [.text(filter.transactionID)])
+            let (all, retriable) = (try rows.column("unclaimed"), try rows.column("retriable"))
+            return Count(
+                all: Int(rows.int8(0, all) ?? 0), retriable: Int(rows.int8(0, retriable) ?? 0),
+                digest: rows.text(0, try rows.column("digests")) ?? "")
+        }
     }
 
     /// Has workers look at them again, also at what killed some, but for those of which nothing is kept any more or that
@@ -99,6 +115,7 @@ extension UnclaimedSummary {
         let (purchasedAt, expiresAt) = (try rows.column("purchased_at"), try rows.column("expires_at"))
         let (storedAt, reason) = (try rows.column("stored_at"), try rows.column("reason"))
         let (hasToken, player) = (try rows.column("has_token"), try rows.column("player_id"))
+        let isRetriable = try rows.column("is_retriable")
         return (0..<rows.count).compactMap { row in
             guard let id = rows.text(row, transaction), let bought = rows.timestamp(row, purchasedAt),
                 let told = rows.timestamp(row, storedAt)
@@ -110,7 +127,7 @@ extension UnclaimedSummary {
                 submissionID: rows.text(row, submission) ?? "", isRenewal: rows.bool(row, isRenewal) ?? false,
                 purchasedAt: bought, expiresAt: rows.timestamp(row, expiresAt), toldAt: told,
                 reason: rows.text(row, reason) ?? "", hasToken: rows.bool(row, hasToken) ?? false,
-                learntOf: rows.text(row, player))
+                learntOf: rows.text(row, player), isRetriable: rows.bool(row, isRetriable) ?? false)
         }
     }
 }

@@ -36,6 +36,8 @@ public struct RefundSummary: Sendable, Equatable {
     public let playerID: String?
     public let quantity: Int?
     public let revokedUnits: Int?
+    /// Whatever Apple says.
+    public let isRevokedByOperator: Bool
 }
 
 /// Apple's refunds, for an operator. Every function throws a `PostgresError`.
@@ -66,6 +68,7 @@ public struct RefundAdministration: Sendable {
             let (reason, percent) = (try rows.column("reason"), try rows.column("refunded_milli_percent"))
             let (toldAt, player) = (try rows.column("noted_at"), try rows.column("player_id"))
             let (quantity, units) = (try rows.column("quantity"), try rows.column("revoked_units"))
+            let byOperator = try rows.column("is_revoked_by_operator")
             return (0..<rows.count).compactMap { row in
                 guard let id = rows.text(row, transaction), let told = rows.timestamp(row, toldAt) else { return nil }
                 return RefundSummary(
@@ -74,7 +77,8 @@ public struct RefundAdministration: Sendable {
                     environment: rows.text(row, environment) ?? "", revokedAt: rows.timestamp(row, revokedAt),
                     reason: rows.text(row, reason), percent: rows.int4(row, percent).map { Double($0) / 1000 },
                     toldAt: told, playerID: rows.text(row, player), quantity: rows.int4(row, quantity).map(Int.init),
-                    revokedUnits: rows.int4(row, units).map(Int.init))
+                    revokedUnits: rows.int4(row, units).map(Int.init),
+                    isRevokedByOperator: rows.bool(row, byOperator) ?? false)
             }
         }
     }

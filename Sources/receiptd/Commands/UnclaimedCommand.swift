@@ -29,7 +29,7 @@ struct UnclaimedCommand: CommandGroup {
         func run(_ settings: Settings, in pool: PostgresPool) async throws {
             let filter = UnclaimedFilter(bundleID: bundle, reason: reason)
             let store = UnclaimedAdministration(pool: pool)
-            let total = try await store.count(filter)
+            let total = try await store.count(filter).all
             let shown = try await store.list(filter, limit: RowLimit.rows(limit, all: all, page: Self.page))
             print(
                 json
@@ -61,7 +61,7 @@ struct UnclaimedCommand: CommandGroup {
         func run(_ settings: Settings, in pool: PostgresPool) async throws {
             let filter = UnclaimedFilter(bundleID: bundle, reason: reason, transactionID: transactionID)
             let store = UnclaimedAdministration(pool: pool)
-            let found = try await store.count(filter)
+            let found = try await store.count(filter).all
             if found == 0, let transactionID {
                 throw CommandFailure("\(ShownText.quoted(transactionID)) is not unclaimed", code: 1)
             }

@@ -12,7 +12,9 @@ struct ConsoleBrowserTests {
         ("traffic", "/"), ("traffic-month", "/?span=month"), ("held", "/held"), ("parked", "/parked"),
         ("unclaimed", "/unclaimed"), ("dead-letters", "/dead-letters"), ("subscriptions", "/subscriptions"),
         ("refunds", "/refunds"), ("search", "/search?q=9901"), ("nothing", "/search?q=nobody"),
-        ("confirm", "/confirm?change=reject-held"), ("changes", "/changes"), ("not-found", "/nothing"),
+        ("dead-letters-filtered", "/dead-letters?reason=too_large"),
+        ("confirm-unclaimed", "/confirm?change=retry-unclaimed"), ("confirm", "/confirm?change=reject-held"),
+        ("changes", "/changes"), ("not-found", "/nothing"),
     ]
 
     private func signIn(_ browser: Browser, _ console: String, _ name: String, _ password: String) async throws {
@@ -27,6 +29,7 @@ struct ConsoleBrowserTests {
     func views() async throws {
         try await ParkingBed.run { bed in
             try await ConsoleTests.fill(bed)
+            try await ConsoleListTests.fillUnclaimed(bed)
             _ = try await bed.number(
                 """
                 INSERT INTO traffic_minutes (began_at, kind, name, count)
@@ -34,7 +37,7 @@ struct ConsoleBrowserTests {
                 FROM generate_series(1, 59) AS n, (VALUES ('class', 'foreign', 79), ('class', 'junk', 6), ('class', 'forged', 3),
                     ('class', 'repeat', 1), ('class', 'unverifiable', 1), ('class', 'genuine', 10),
                     ('outcome', 'receipt.rejected foreign_app', 79), ('outcome', 'receipt.granted', 10),
-                    ('dead_letter', 'malformed', 1), ('apple', 'verifyReceipt production ok', 12),
+                    ('dead_letter', 'too_large', 1), ('apple', 'verifyReceipt production ok', 12),
                     ('apple_seconds', '0.1', 8), ('apple_seconds', '0.5', 3), ('apple_seconds', '+Inf', 1))
                     AS counted (kind, name, share)
                 ON CONFLICT DO NOTHING RETURNING 1::int8
@@ -98,6 +101,19 @@ struct ConsoleBrowserTests {
                     try await browser.address.contains("/changes?made=")
                 }
                 #expect(try await browser.text("[role=status]").contains("2 rejected"))
+                try await ConsoleListTests.fillUnclaimed(bed)
+                try await browser.open(console + "/unclaimed?reason=crashed")
+                try await browser.click(".actions .button")
+                #expect(try await browser.text("h1") == "Look at 2 unclaimed purchases again?")
+                try await browser.click("main form button")
+                try await eventually("they are due") { try await browser.address.contains("/changes?made=") }
+                #expect(try await browser.text("[role=status]").contains("2 are due now"))
+                try await browser.open(console + "/dead-letters")
+                try await browser.click("#reason option:nth-child(2)")
+                try await browser.click(".filter button")
+                try await eventually("it is filtered") {
+                    try await browser.address.contains("/dead-letters?reason=bad_signature")
+                }
                 try await browser.type(ConsoleTests.hostile, into: "#q")
                 try await browser.click(".search button")
                 try await eventually("what is known of it") { try await browser.address.contains("/search?q=") }

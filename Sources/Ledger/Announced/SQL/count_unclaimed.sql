@@ -1,5 +1,7 @@
+-- All, and those of which enough is kept to look at them again, with a sum that tells one set of these from another of as many.
 -- $1 an app, $2 a reason, $3 a transaction, or null
-SELECT count(*) AS unclaimed
+SELECT count(*) AS unclaimed, count(evidence) AS retriable,
+    coalesce(sum(hashtextextended(transaction_id, 0)) FILTER (WHERE evidence IS NOT NULL), 0)::text AS digests
 FROM announced_purchases
 WHERE state = 'unclaimed' AND ($1::text IS NULL OR bundle_id = $1) AND ($2::text IS NULL OR reason = $2)
     AND ($3::text IS NULL OR transaction_id = $3);

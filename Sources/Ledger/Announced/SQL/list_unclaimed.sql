@@ -2,7 +2,7 @@
 -- client's. $1 how many; $2 an app, $3 a reason, or null
 SELECT told.transaction_id, told.original_transaction_id, told.bundle_id, told.product_id, told.environment,
     told.source, told.submission_id, told.is_renewal, told.purchased_at, told.expires_at, told.stored_at, told.reason,
-    told.token IS NOT NULL AS has_token, known.player_id
+    told.token IS NOT NULL AS has_token, told.evidence IS NOT NULL AS is_retriable, known.player_id
 FROM (
     SELECT *
     FROM announced_purchases

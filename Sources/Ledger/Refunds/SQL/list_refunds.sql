@@ -2,7 +2,7 @@
 -- in: $1 limit int8, $2 an app or null, $3 'refunded', 'reversed' or null
 SELECT refund.transaction_id, refund.bundle_id, refund.environment, refund.original_transaction_id, refund.product_id,
     refund.revoked_at, refund.reason, refund.refunded_milli_percent, refund.noted_at, granted.player_id,
-    granted.revoked_units, granted.quantity
+    granted.revoked_units, granted.quantity, granted.operator_revoked_at IS NOT NULL AS is_revoked_by_operator
 FROM refunds AS refund
 LEFT JOIN grants AS granted ON granted.transaction_id = refund.transaction_id
     AND granted.bundle_id = refund.bundle_id AND granted.environment = refund.environment

@@ -1,0 +1,118 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Demo
+
+/// What lists filter and change, by HTTP.
+@Suite("The console's lists, end to end", .wholeSystem)
+struct ConsoleListTests {
+    /// Two that killed their workers, one of a player who is unknown, and one of which nothing is kept any more. Another catalog has
+    /// none of them looked at again.
+    static func fillUnclaimed(_ bed: ParkingBed) async throws {
+        _ = try await bed.number(
+            """
+            INSERT INTO announced_purchases (transaction_id, original_transaction_id, bundle_id, product_id, environment, source,
+                submission_id, is_renewal, purchased_at, signed_at, state, reason, evidence, catalog_version)
+            SELECT id, id, 'com.example.castle', 'com.example.castle.gems.100', 'Production', 'notification', 'apple-' || id, false,
+                now(), now(), 'unclaimed', reason, evidence, 1000000
+            FROM (VALUES ('9801', 'crashed', '{}'::bytea), ('9802', 'crashed', '{}'), ('9803', 'unknown_player', '{}'),
+                ('9804', 'unknown_player', NULL)) AS told (id, reason, evidence)
+            RETURNING 1::int8
+            """)
+    }
+
+    @Test("dead letters are shown and exported by reason")
+    func deadLetters() async throws {
+        try await ParkingBed.run { bed in
+            _ = try await bed.number(
+                """
+                INSERT INTO traffic_minutes (began_at, kind, name, count)
+                SELECT date_trunc('minute', now()), 'dead_letter', name, count
+                FROM (VALUES ('too_large', 3), ('bad_signature', 2)) AS counted (name, count)
+                RETURNING 1::int8
+                """)
+            let rob = try await ConsoleClient.signedIn(port: try await ConsoleTests.start(in: bed), "rob", "another")
+            func rows(_ path: String) async throws -> [String] {
+                try await rob.get(path).body.matches(of: /<tr><td>([a-z_]+)<\/td>/).map { String($0.output.1) }
+            }
+            #expect(try await rows("/dead-letters") == ["bad_signature", "too_large"])
+            #expect(try await rows("/dead-letters?reason=") == ["bad_signature", "too_large"])
+            #expect(try await rows("/dead-letters?reason=too_large") == ["too_large"])
+            let page = try await rob.get("/dead-letters?reason=too_large").body
+            #expect(page.contains("<option selected>too_large</option>"))
+            #expect(page.contains("/dead-letters.csv?reason=too_large"))
+            #expect(try await rob.get("/dead-letters?reason=crashed").body.contains("There were none"))
+            #expect(try await rob.get("/dead-letters?reason=made_up").status == 400)
+            let file = try await rob.get("/dead-letters.csv?reason=too_large").body
+            #expect(file.split(separator: "\r\n").map { $0.prefix { $0 != "," } } == ["Reason", "too_large"])
+        }
+    }
+
+    @Test(
+        "what is unclaimed is retried, one or all that the filter shows, while it shows the same, and kept with who did it"
+    )
+    func unclaimed() async throws {
+        try await ParkingBed.run { bed in
+            try await Self.fillUnclaimed(bed)
+            let port = try await ConsoleTests.start(in: bed)
+            let rob = try await ConsoleClient.signedIn(port: port, "rob", "another")
+            let ann = try await ConsoleClient.signedIn(port: port, "ann", "a right: password")
+            #expect(try await !rob.get("/unclaimed").body.contains("/confirm"))
+            let list = try await ann.get("/unclaimed").body
+            #expect(list.contains("4 in all, 1 of which too little is kept to retry"))
+            #expect(list.contains("Retry now 9803") && !list.contains("Retry now 9804"))
+            let crashed = "/confirm?change=retry-unclaimed&reason=crashed"
+            #expect(try await rob.get(crashed).status == 403)
+            #expect(try await ann.get("/confirm?change=retry-unclaimed&id=").status == 400)
+            #expect(try await ann.get("/confirm?change=retry-unclaimed&id=9804").status == 409)
+            let page = try await ann.get(crashed)
+            #expect(page.body.contains("Look at 2 unclaimed purchases again?"))
+            let form = ["change": "retry-unclaimed", "reason": "crashed", "shown": "2", "token": page.token ?? ""]
+            for found in ["2:0", "2", ""] {
+                let answer = try await ann.post("/change", form.merging(["found": found]) { $1 })
+                #expect(answer.status == 409, "others wait than were shown")
+            }
+            let waiting = "SELECT count(*) FROM announced_purchases WHERE state = 'waiting'"
+            #expect(try await bed.number(waiting) == 0)
+            #expect(try await ann.confirm(crashed).body.contains("Retry now (unclaimed): 2 are due now"))
+            #expect(try await ann.confirm("/confirm?change=retry-unclaimed&id=9803").body.contains("1 are due now"))
+            #expect(try await ann.get("/confirm?change=retry-unclaimed").status == 409, "nothing is left")
+            #expect(try await bed.number(waiting) == 3)
+            let entered =
+                "SELECT concat_ws('|', operator, change, subject, shown, result) FROM console_changes ORDER BY id"
+            #expect(
+                try await bed.rows(entered) == [
+                    "ann|retry-unclaimed|reason crashed|2|2 are due now", "ann|retry-unclaimed|9803|1|1 are due now",
+                ])
+        }
+    }
+
+    @Test(
+        "in the list of refunds a grant that an operator took back is reinstated, and one that Apple gave again revoked"
+    )
+    func refunds() async throws {
+        try await ParkingBed.run { bed in
+            try await ConsoleTests.fill(bed)
+            let port = try await ConsoleTests.start(in: bed)
+            let ann = try await ConsoleClient.signedIn(port: port, "ann", "a right: password")
+            _ = try await bed.number(
+                """
+                INSERT INTO refunds (transaction_id, bundle_id, environment, original_transaction_id, product_id, signed_at)
+                SELECT transaction_id, bundle_id, environment, original_transaction_id, product_id, now() FROM grants
+                UNION ALL
+                SELECT '9999', bundle_id, environment, '9999', product_id, now() FROM grants
+                RETURNING 1::int8
+                """)
+            let given = try await ann.get("/refunds").body
+            #expect(
+                given.contains("Revoke 9901") && !given.contains("Reinstate 9901") && !given.contains("Revoke 9999"))
+            #expect(!given.contains("all shown by the filter"))
+            #expect(try await ann.confirm("/confirm?change=revoke&id=9901").body.contains("revoked; a worker"))
+            let taken = try await ann.get("/refunds").body
+            #expect(taken.contains("reversed, revoked by an operator"))
+            #expect(taken.contains("Reinstate 9901") && !taken.contains("Revoke 9901"))
+            #expect(try await ann.confirm("/confirm?change=reinstate&id=9901").body.contains("reinstated; a worker"))
+        }
+    }
+}
