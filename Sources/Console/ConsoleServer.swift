@@ -37,7 +37,6 @@ package struct ConsoleServer: Service {
     /// Serves until graceful shutdown or cancellation. Throws `OperationsServerError` if it cannot listen.
     package func run() async throws {
         let router = Router()
-        // Orchestrators and Prometheus ask by an address of the pod's.
         router.addProbes(metrics: metrics, health: health)
         let pages = Router(context: BasicRequestContext.self)
         pages.add(
@@ -57,11 +56,21 @@ private struct ConsolePages<Probes: HTTPResponder>: RouterMiddleware where Probe
     let probes: Probes
     let failures: Failures
 
+    /// Orchestrators probe by whatever address the pod has. Metrics are for hosts that are known only.
+    private func isForProbes(_ request: Request) -> Bool {
+        guard request.method == .get else { return false }
+        return switch request.uri.path {
+        case "/livez", "/readyz": true
+        case "/metrics": console.hosts.contain(request.head.authority)
+        default: false
+        }
+    }
+
     func handle(
         _ request: Request, context: BasicRequestContext,
         next: (Request, BasicRequestContext) async throws -> Response
     ) async throws -> Response {
-        if request.method == .get, ["/livez", "/readyz", "/metrics"].contains(request.uri.path) {
+        if isForProbes(request) {
             return try await probes.respond(to: request, context: context)
         }
         let isHead = request.method == .head

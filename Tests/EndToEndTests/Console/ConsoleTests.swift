@@ -76,6 +76,13 @@ struct ConsoleTests {
                 #expect(try await ann.get("/held", headers: ["Host": host]).status == 421, "\(host)")
             }
             #expect(try await ann.get("/held", headers: ["Host": "localhost:\(port)"]).status == 200)
+            #expect(try await anybody.get("/metrics", headers: ["Host": "evil.example"]).status == 421)
+            #expect(try await anybody.get("/metrics", headers: ["Host": "localhost:\(port)"]).status == 200)
+            // An orchestrator's probe has whatever address the pod has.
+            for path in ["/livez", "/readyz"] {
+                let answer = try await anybody.get(path, headers: ["Host": "10.1.2.3:\(port)"])
+                #expect(answer.status == 200, "\(path)")
+            }
             #expect(try await ann.post("/sign-out", ["token": page.token ?? ""]).status == 303)
             #expect(try await ann.get("/held").status == 303, "the session is over")
         }
