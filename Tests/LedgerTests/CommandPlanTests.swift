@@ -11,6 +11,14 @@ struct CommandPlanTests {
         ("inspect_refusals", "text, int8", "'p-7', 100"),
         ("inspect_decisions", "text, int8", "'s-7', 100"),
         ("inspect_grant_decisions", "text, int8", "'p-7', 100"),
+        ("find_told_rejections", "uuid, int4, int8", "'00000000-0000-0000-0000-000000000000', 30, 20000"),
+        ("find_told_grants", "int4, int8", "30, 20000"),
+        ("find_told_subscriptions", "int4, int8", "30, 20000"),
+        ("find_told_refund_requests", "int4, int8", "30, 20000"),
+        ("find_told_announced", "int4, int8", "30, 20000"),
+        ("count_unclaimed", "text, text, text", "'b7', NULL, NULL"),
+        ("list_unclaimed", "int8, text, text, int8", "100, 'b7', NULL, 5"),
+        ("retry_unclaimed_purchases", "text, text, text, int8", "NULL, 'crashed', NULL, 1000"),
         ("find_grant", "text", "'t-7'"),
         ("find_grant_in_force", "text", "'t-7'"),
         ("insert_grant_decision", "text, text, text, text", "'t-7', 'revoke', 'ann', NULL"),
@@ -80,6 +88,20 @@ struct CommandPlanTests {
                 granted_at)
             SELECT 't-' || n, 'p-' || n, 'b', 'gold', 1, 'Production', 's-' || n, now()
             FROM generate_series(1, 100000) AS n;
+            INSERT INTO claims (original_transaction_id, player_id, bundle_id)
+            SELECT 'o-' || n, 'p-' || n, 'b' FROM generate_series(1, 100000) AS n ON CONFLICT DO NOTHING;
+            INSERT INTO refund_requests (notification_id, transaction_id, original_transaction_id, bundle_id, product_id,
+                environment, signed_at, answer_by, taken_at)
+            SELECT 'n-' || n, 't-' || n, 'o-' || n, 'b', 'gold', 'Production', now(), now(), now() - n * interval '1 minute'
+            FROM generate_series(1, 100000) AS n;
+            INSERT INTO announced_purchases (transaction_id, original_transaction_id, bundle_id, product_id, environment,
+                source, submission_id, is_renewal, purchased_at, signed_at, stored_at, state, evidence)
+            SELECT 't-' || n, 'o-' || n, 'b' || n % 50, 'gold', 'Production', 'notification', 'apple-' || n, false, now(),
+                now(), now() - n * interval '1 minute', CASE WHEN n % 50 = 7 THEN 'unclaimed' ELSE 'refused' END, '{}'
+            FROM generate_series(1, 100000) AS n;
+            INSERT INTO account_tokens (bundle_id, token)
+            SELECT 'b' || n % 50, sha256(n::text::bytea) FROM generate_series(1, 20000) AS n;
+            INSERT INTO account_token_senders SELECT bundle_id, token, 'p' FROM account_tokens;
             ANALYZE
             """)
         // As an operator's session has it.

@@ -60,7 +60,9 @@ struct HoldWrite: Sendable {
                 return .published(grant.event)
             case .rejected(let event):
                 if let operatorName {
-                    try session.execute(Self.refusing, [.text(hold.transactionID.text), .text(operatorName)])
+                    try session.execute(
+                        Self.refusing,
+                        [.text(hold.transactionID.text), .text(operatorName), .uuid(event.eventID.stored)])
                 }
                 try delete(in: session)
                 try session.execute(Self.freeingClaim, [.text(hold.originalTransactionID.text), .text(player.text)])

@@ -87,6 +87,7 @@ public struct Inspection: Sendable {
         if allowed.bool(0, try allowed.column("is_readable")) ?? false {
             try add(session.execute(parkedOrders, [.text(id), limit]))
         }
+        if found.isEmpty, let subject = try ToldEvents.subject(of: id, in: session) { found.insert(subject) }
         return found.sorted()
     }
 
