@@ -26,7 +26,7 @@ public final class InMemoryCheckpoints: OffsetCheckpoints {
 
     /// - Parameters:
     ///   - submissions: the topic that the properties tell of, and whose reads and writes fail when told to.
-    ///   - changes: of the bed that it is of.
+    ///   - changes: the signal of the bench that it is part of.
     public init(submissions: String = "receipt-submissions", changes: ChangeSignal = ChangeSignal()) {
         self.submissions = submissions
         state = Shared(State(), changes)

@@ -47,7 +47,7 @@ public final class InMemoryLedger: PurchaseLedger {
     /// By which subscriptions are due.
     let clock: @Sendable () -> Timestamp
 
-    /// - Parameter changes: of the bed that it is of.
+    /// - Parameter changes: the signal of the bench that it is part of.
     public init(
         clock: @escaping @Sendable () -> Timestamp = { WallClock.now }, changes: ChangeSignal = ChangeSignal()
     ) {

@@ -25,7 +25,7 @@ public final class InMemoryParking: ParkedSubmissions {
 
     private let state: Shared<State>
 
-    /// - Parameter changes: of the bed that it is of.
+    /// - Parameter changes: the signal of the bench that it is part of.
     public init(changes: ChangeSignal = ChangeSignal()) { state = Shared(State(), changes) }
 
     public var count: Int { state.read { $0.rows.count } }

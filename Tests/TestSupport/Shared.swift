@@ -5,7 +5,7 @@ public final class Shared<Value: Sendable>: Sendable {
     private let state: Mutex<Value>
     private let changes: ChangeSignal
 
-    /// - Parameter changes: the signal of the bed that it is of; without it, one of its own.
+    /// - Parameter changes: the signal of the bench that it is part of; without it, one of its own.
     public init(_ value: Value, _ changes: ChangeSignal = ChangeSignal()) {
         state = Mutex(value)
         self.changes = changes
