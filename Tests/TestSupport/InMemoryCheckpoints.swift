@@ -55,7 +55,7 @@ public final class InMemoryCheckpoints: OffsetCheckpoints {
         guard state.read({ $0.holdsWrites }) else { return }
         state.update { $0.heldWrites += 1 }
         defer { state.update { $0.heldWrites -= 1 } }
-        while state.read({ $0.holdsWrites }) { try await Task.sleep(for: .milliseconds(5)) }
+        try await state.until("writes are let go") { !$0.holdsWrites }
     }
 
     /// Its rows are these from now on.

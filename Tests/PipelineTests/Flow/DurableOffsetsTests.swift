@@ -48,22 +48,22 @@ struct DurableOffsetsTests {
 
     @Test("who stops while a checkpoint is on its way waits for it, and commits what it covers")
     func onItsWay() async throws {
-        let checkpoints = InMemoryCheckpoints()
-        let bench = try PipelineBench(checkpoints: checkpoints)
+        let bench = try PipelineBench()
+        let checkpoints = bench.checkpoints
         let first = try bench.start()
         for partition: Int32 in 0...1 { try await bench.submit("a\(partition)", player: "a", partition: partition) }
-        try await eventually { try await bench.committed().filter { $0.key < 2 } == [0: 1, 1: 1] }
+        for partition: Int32 in 0...1 { try await bench.untilCommitted(1, of: partition) }
         try await first.stop()
         let second = try bench.start()
         try await bench.submit("b", player: "b", partition: 0)
-        try await eventually { try await bench.committed()[0] == 2 }
+        try await bench.untilCommitted(2, of: 0)
         checkpoints.holdWrites(true)
         try await bench.submit("c", player: "c", partition: 0)
-        try await eventually { checkpoints.heldWrites == 1 }
+        try await bench.changes.until("the write is held") { checkpoints.heldWrites == 1 }
         // Of the partition that made no progress: the stop begins by that.
         let departures = checkpoints.departures(from: 1)
         let stopping = Task { try await second.stop() }
-        try await eventually { checkpoints.departures(from: 1) == departures + 1 }
+        try await bench.changes.until("the stop began") { checkpoints.departures(from: 1) == departures + 1 }
         checkpoints.holdWrites(false)
         try await stopping.value
         #expect(checkpoints[0] == 3)
