@@ -113,7 +113,8 @@ let package = Package(
             ],
             // A statement's file is named by its verb and table, and is beside the Swift that runs it.
             resources: [
-                "Announced", "Audit", "Budget", "Erasing", "Finishing", "Grants", "Holds", "Importing", "Inspecting", "Parking",
+                "Announced", "Audit", "Budget", "Erasing", "Finishing", "Grants", "Holds", "Importing", "Inspecting",
+                "Parking",
                 "Reconciling", "RefundRequests", "Refunds", "Schema", "Statements", "Store", "Subscriptions",
                 "Traffic",
             ].map { .embedInCode("\($0)/SQL") },
@@ -262,7 +263,7 @@ let package = Package(
         .testTarget(
             name: "FulfillmentTests",
             dependencies: [
-                "Encodings", "Fulfillment", "Identifiers", "Timestamps",
+                "Encodings", "Fulfillment", "Identifiers", "TestSupport", "Timestamps",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
@@ -277,7 +278,7 @@ let package = Package(
         .testTarget(
             name: "AppleProofsTests",
             dependencies: [
-                "AppleProofs", "Encodings", "Fulfillment", "Identifiers", "Timestamps",
+                "AppleProofs", "Encodings", "Fulfillment", "Identifiers", "TestSupport", "Timestamps",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
@@ -309,7 +310,8 @@ let package = Package(
         .testTarget(
             name: "LedgerTests",
             dependencies: [
-                "EmbeddedPostgres", "Encodings", "Fulfillment", "Identifiers", "Ledger", "Postgres", "TestSupport",
+                "Console", "EmbeddedPostgres", "Encodings", "Fulfillment", "Identifiers", "Ledger", "Postgres",
+                "TestSupport",
                 "Timestamps",
             ],
             swiftSettings: strict),

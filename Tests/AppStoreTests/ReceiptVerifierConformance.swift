@@ -2,6 +2,7 @@ import AppStore
 import AppStoreSimulation
 import Fulfillment
 import Identifiers
+import TestSupport
 import Testing
 
 /// What every `ReceiptVerifier` promises, the test double included.
@@ -9,69 +10,124 @@ import Testing
 struct ReceiptVerifierConformance {
     enum Implementation: String, CaseIterable, Sendable {
         case verifyReceiptClient
+        case appStoreClientForReceipts
+        case appStoreClientForTransactions
         case scripted
     }
 
-    /// A verifier, and receipts that it answers in known ways.
+    /// A verifier, and proofs that it answers in known ways.
     struct Subject: Sendable {
         let verifier: any ReceiptVerifier
-        let genuine = SimulatedApple.receipt("1")
-        let troubled = SimulatedApple.receipt("2", .status(21005))
-        let silent = SimulatedApple.receipt("3", .hang)
-        let troubledOnce = SimulatedApple.receipt("4", .status(21009), .genuine)
-        /// Returns once the silent receipt has been asked for.
+        let bundle: BundleID
+        let genuine: VerificationRequest
+        let troubled: VerificationRequest
+        let silent: VerificationRequest
+        let troubledOnce: VerificationRequest
+        let unknown: VerificationRequest
+        let trouble: AppleAnswer
+        let refusal: AppleAnswer
+        /// Returns once the silent proof has been asked for.
         let silence: @Sendable () async -> Void
 
-        func ask(_ receipt: String) async -> AppleAnswer {
-            await verifier.verify(
-                VerificationRequest(bundleID: "com.example.game", receipt: receipt, sharedSecretSetting: nil))
-        }
+        func ask(_ request: VerificationRequest) async -> AppleAnswer { await verifier.verify(request) }
     }
 
     private func withSubject(_ implementation: Implementation, _ body: (Subject) async throws -> Void) async throws {
         switch implementation {
         case .verifyReceiptClient:
             try await SimulatedApple.run { apple in
-                try await body(
-                    Subject(verifier: apple.client) { await apple.store.waitUntil { $0.concurrentRequests == 1 } })
+                try await body(Self.ofReceipts(apple.client) { await apple.store.waitUntilAsked() })
+            }
+        case .appStoreClientForReceipts:
+            try await withAppStoreClient { client, receipts, _ in
+                try await body(Self.ofReceipts(client) { await receipts.store.waitUntilAsked() })
+            }
+        case .appStoreClientForTransactions:
+            try await withAppStoreClient { client, _, transactions in
+                try await body(Self.ofTransactions(client, transactions))
             }
         case .scripted:
             let verifier = ScriptedVerifier()
-            let subject = Subject(verifier: verifier) {
-                let silent = SimulatedApple.receipt("3", .hang)
-                while verifier.asked(silent) == 0 { await Task.yield() }
+            let subject = Self.ofReceipts(verifier) {
+                while verifier.count(Self.silentReceipt) == 0 { await Task.yield() }
             }
-            let receipt = AppleAnswer.genuine(
-                GenuineReceipt(bundleID: "com.example.game", environment: .production, purchases: []))
-            verifier.script(subject.genuine, .answer(receipt))
-            verifier.script(subject.troubled, .answer(.trouble(of: .status)))
-            verifier.script(subject.silent, .silence)
-            verifier.script(subject.troubledOnce, .answer(.trouble(of: .status)), .answer(receipt))
+            let genuine = AppleAnswer.genuine(
+                GenuineReceipt(bundleID: subject.bundle, environment: .production, purchases: []))
+            verifier.script(subject.genuine.receipt ?? "", [genuine])
+            verifier.script(subject.troubled.receipt ?? "", [subject.trouble])
+            verifier.script(subject.troubledOnce.receipt ?? "", [subject.trouble, genuine])
+            verifier.hold(Self.silentReceipt)
             try await body(subject)
         }
     }
 
-    @Test("tells a genuine receipt, every time it is asked", arguments: Implementation.allCases)
+    private func withAppStoreClient(
+        _ body: (AppStoreClient, SimulatedApple, SimulatedServerAPI) async throws -> Void
+    ) async throws {
+        try await SimulatedApple.run { receipts in
+            try await SimulatedServerAPI.run { transactions in
+                try await body(
+                    AppStoreClient(receipts: receipts.client, transactions: transactions.client), receipts,
+                    transactions)
+            }
+        }
+    }
+
+    private static let silentReceipt = SimulatedApple.receipt("3", .hang)
+
+    private static func ofReceipts(
+        _ verifier: any ReceiptVerifier, _ silence: @escaping @Sendable () async -> Void
+    ) -> Subject {
+        func request(_ receipt: String) -> VerificationRequest {
+            VerificationRequest(bundleID: "com.example.game", receipt: receipt, sharedSecretSetting: nil)
+        }
+        return Subject(
+            verifier: verifier, bundle: "com.example.game", genuine: request(SimulatedApple.receipt("1")),
+            troubled: request(SimulatedApple.receipt("2", .status(21005))), silent: request(silentReceipt),
+            troubledOnce: request(SimulatedApple.receipt("4", .status(21009), .genuine)),
+            unknown: request("bm90IGEgcmVjZWlwdA=="), trouble: .trouble(of: .status), refusal: .refused(.malformed),
+            silence: silence)
+    }
+
+    private static func ofTransactions(
+        _ verifier: any ReceiptVerifier, _ apple: SimulatedServerAPI
+    ) throws -> Subject {
+        func request(_ id: StoreTransactionID) -> VerificationRequest {
+            VerificationRequest(
+                bundleID: SimulatedServerAPI.bundle, subject: .transaction(id, SimulatedServerAPI.credentials))
+        }
+        try apple.register("1")
+        try apple.register("2", .status(5_000_001))
+        try apple.register("3", .hang)
+        try apple.register("4", .status(5_000_001), .genuine)
+        return Subject(
+            verifier: verifier, bundle: SimulatedServerAPI.bundle, genuine: request("1"), troubled: request("2"),
+            silent: request("3"), troubledOnce: request("4"), unknown: request("99"),
+            trouble: .trouble(of: .serverError), refusal: .refused(.unknownTransaction),
+            silence: { await apple.store.waitUntilAsked() })
+    }
+
+    @Test("tells a genuine proof, every time it is asked", arguments: Implementation.allCases)
     func genuine(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
             let first = await subject.ask(subject.genuine)
-            #expect(first.genuine?.bundleID == "com.example.game")
+            #expect(first.genuine?.bundleID == subject.bundle)
             #expect(await subject.ask(subject.genuine) == first)
         }
     }
 
-    @Test("refuses what is no receipt", arguments: Implementation.allCases)
-    func malformed(implementation: Implementation) async throws {
+    @Test("refuses what Apple knows nothing of", arguments: Implementation.allCases)
+    func unknown(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
-            #expect(await subject.ask("bm90IGEgcmVjZWlwdA==") == .refused(.malformed))
+            #expect(await subject.ask(subject.unknown) == subject.refusal)
         }
     }
 
     @Test("gives trouble as a value, and asks again when asked again", arguments: Implementation.allCases)
     func trouble(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
-            #expect(await subject.ask(subject.troubled) == .trouble(of: .status))
-            #expect(await subject.ask(subject.troubledOnce) == .trouble(of: .status))
+            #expect(await subject.ask(subject.troubled) == subject.trouble)
+            #expect(await subject.ask(subject.troubledOnce) == subject.trouble)
             #expect(await subject.ask(subject.troubledOnce).genuine != nil)
         }
     }
@@ -84,7 +140,7 @@ struct ReceiptVerifierConformance {
                     group.addTask {
                         let isGenuine = number % 2 == 0
                         let answer = await subject.ask(isGenuine ? subject.genuine : subject.troubled)
-                        return isGenuine ? answer.genuine != nil : answer == .trouble(of: .status)
+                        return isGenuine ? answer.genuine != nil : answer == subject.trouble
                     }
                 }
                 for await isRight in group { #expect(isRight) }
@@ -101,4 +157,9 @@ struct ReceiptVerifierConformance {
             #expect(await task.value == .trouble(of: .connection))
         }
     }
+}
+
+extension AppStoreSimulation {
+    /// Until a request is under way.
+    fileprivate func waitUntilAsked() async { await waitUntil { $0.concurrentRequests == 1 } }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Identifiers
+import TestSupport
 import Testing
 
 @testable import Fulfillment
@@ -74,7 +75,7 @@ struct RuleOrderTests {
 
         var reason: Reason? {
             let submission = Submission(submissionID: "s", playerID: "p", bundleID: bundle, proof: .receipt("MIIB"))
-            let parser = ScreeningTests.Parser(reading: reading ?? .read(content, signature))
+            let parser = ScriptedProofs(ofEvery: reading ?? .read(content, signature))
             let screened = Screening.screen(
                 submission, catalog: Catalog(version: 1, apps: [Sample.app()]), parser: parser, now: Sample.recordTime)
             return if case .rejected(let reason, _) = screened { reason } else { nil }

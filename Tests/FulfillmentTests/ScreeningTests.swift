@@ -1,5 +1,6 @@
 import Encodings
 import Identifiers
+import TestSupport
 import Testing
 import Timestamps
 
@@ -7,13 +8,6 @@ import Timestamps
 
 @Suite("Screening before Apple is asked")
 struct ScreeningTests {
-    /// Reads every proof as one and the same.
-    struct Parser: ProofParser {
-        var reading: ProofReading
-        func parse(receipt bytes: [UInt8]) -> ProofReading { reading }
-        func parse(signedTransaction text: String) -> ProofReading { reading }
-    }
-
     private let receipt = Submission.Proof.receipt("MIIB")
     private let jws = Submission.Proof.signedTransaction("a.b.c")
 
@@ -23,7 +17,7 @@ struct ScreeningTests {
     ) -> Screening {
         Screening.screen(
             Submission(submissionID: "s", playerID: "p", bundleID: bundle, proof: proof),
-            catalog: Catalog(version: 1, apps: [app]), parser: Parser(reading: reading), now: now)
+            catalog: Catalog(version: 1, apps: [app]), parser: ScriptedProofs(ofEvery: reading), now: now)
     }
 
     private func reason(
@@ -123,22 +117,15 @@ struct ScreeningTests {
 
     @Test("the signatures of other apps' receipts are not looked at")
     func foreignSignatures() {
-        struct Spy: ProofParser {
-            let content: ProofContent
-            func parse(receipt bytes: [UInt8]) -> ProofReading { .malformed }
-            func parse(signedTransaction text: String) -> ProofReading { .malformed }
-            func parse(receipt bytes: [UInt8], provingWhere matters: (ProofContent) -> Bool) -> ProofReading {
-                .read(content, matters(content) ? .forged : .notProvable)
-            }
-        }
         let submission = Submission(submissionID: "s", playerID: "p", bundleID: Sample.bundle, proof: receipt)
-        for (bundle, expected): (BundleID, Reason) in [
-            (Sample.bundle, .unauthenticReceipt), ("com.example.other", .foreignApp),
+        for (bundle, expected, unproven): (BundleID, Reason, Int) in [
+            (Sample.bundle, .unauthenticReceipt, 0), ("com.example.other", .foreignApp, 1),
         ] {
+            let parser = ScriptedProofs(ofEvery: .read(Sample.content(bundle: bundle), .forged))
             let screened = Screening.screen(
-                submission, catalog: Catalog(version: 1, apps: [Sample.app()]),
-                parser: Spy(content: Sample.content(bundle: bundle)), now: Sample.recordTime)
+                submission, catalog: Catalog(version: 1, apps: [Sample.app()]), parser: parser, now: Sample.recordTime)
             #expect(screened.reason == expected)
+            #expect(parser.unproven == unproven)
         }
     }
 

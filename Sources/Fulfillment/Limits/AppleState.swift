@@ -4,10 +4,6 @@ public protocol AppleState: Sendable {
     var isDown: Bool { get }
     /// Seconds for which `isDown` was true, since the start. The difference of two readings is what a wait may deduct.
     var downSeconds: Double { get }
-    /// Whether Apple has answered any request lately: what fails meanwhile is itself the cause.
+    /// Whether Apple has answered any request lately, and is not down: what fails meanwhile is itself the cause.
     var answersOthers: Bool { get }
-}
-
-extension AppleState {
-    public var answersOthers: Bool { !isDown }
 }

@@ -11,12 +11,6 @@ public protocol ProofParser: Sendable {
     func parse(signedTransaction text: String) -> ProofReading
 }
 
-extension ProofParser {
-    public func parse(receipt bytes: [UInt8], provingWhere matters: (ProofContent) -> Bool) -> ProofReading {
-        parse(receipt: bytes)
-    }
-}
-
 public enum ProofReading: Sendable, Equatable {
     /// Not what it is said to be: `malformed_receipt`.
     case malformed

@@ -14,35 +14,34 @@ struct NotificationIntakeTests {
     private static let topic = "apple-posts"
 
     /// Reads what a test says as what it is to be.
-    private struct Scripted: NotificationParser {
-        func parse(notification body: [UInt8]) -> NotificationReading {
-            let text = String(decoding: body, as: UTF8.self)
-            func read(_ transaction: StoreNotification.Transaction, bundle: BundleID = Sample.bundle)
-                -> NotificationReading
-            {
-                .read(
-                    StoreNotification(
-                        id: "n-1", type: "TEST", signedAt: Timestamp(milliseconds: 1), bundleID: bundle,
-                        environment: .production, transaction: transaction))
-            }
-            return switch text {
-            case "forged": .unusable("forged")
-            case "doubtful": .notProvable("doubtful")
-            case "forged transaction": read(.unusable("forged"))
-            case "doubtful transaction": read(.notProvable("doubtful"))
-            case "another app": read(.none, bundle: "com.example.other")
-            case "purchase":
-                read(
-                    .told(
-                        NotifiedTransaction(
-                            purchase: StorePurchase(
-                                transactionID: "2000", originalTransactionID: "1000", productID: "gold",
-                                purchasedAt: Timestamp(milliseconds: 1)), kind: .consumable, bundleID: Sample.bundle,
-                            environment: .production)))
-            default: read(.none)
-            }
+    private static let parser: ScriptedNotifications = {
+        let parser = ScriptedNotifications()
+        func read(_ text: String, as reading: NotificationReading) { parser.read(Array(text.utf8), as: reading) }
+        func notification(
+            _ transaction: StoreNotification.Transaction, bundle: BundleID = Sample.bundle
+        ) -> NotificationReading {
+            .read(
+                StoreNotification(
+                    id: "n-1", type: "TEST", signedAt: Timestamp(milliseconds: 1), bundleID: bundle,
+                    environment: .production, transaction: transaction))
         }
-    }
+        read("forged", as: .unusable("forged"))
+        read("doubtful", as: .notProvable("doubtful"))
+        read("forged transaction", as: notification(.unusable("forged")))
+        read("doubtful transaction", as: notification(.notProvable("doubtful")))
+        read("test", as: notification(.none))
+        read("another app", as: notification(.none, bundle: "com.example.other"))
+        let purchase = StorePurchase(
+            transactionID: "2000", originalTransactionID: "1000", productID: "gold",
+            purchasedAt: Timestamp(milliseconds: 1))
+        read(
+            "purchase",
+            as: notification(
+                .told(
+                    NotifiedTransaction(
+                        purchase: purchase, kind: .consumable, bundleID: Sample.bundle, environment: .production))))
+        return parser
+    }()
 
     private func intake(
         _ cluster: MockCluster, _ metrics: ReceiptdMetrics = ReceiptdMetrics(version: "test"),
@@ -51,7 +50,8 @@ struct NotificationIntakeTests {
         var properties = PipelineBench.properties(cluster)
         properties["message.timeout.ms"] = "1000"
         return try NotificationIntake(
-            topic: Self.topic, producerProperties: properties, parser: Scripted(), bundleIDs: bundles, metrics: metrics,
+            topic: Self.topic, producerProperties: properties, parser: Self.parser, bundleIDs: bundles,
+            metrics: metrics,
             health: Health(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 

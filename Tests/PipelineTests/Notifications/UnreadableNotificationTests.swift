@@ -13,17 +13,6 @@ struct UnreadableNotificationTests {
     private static let topic = "apple-notifications"
     private let place = TopicPartition(topic: topic, partition: 0)
 
-    /// Nothing that a test sends is a notification: each becomes a dead letter.
-    private struct NoNotifications: NotificationParser {
-        func parse(notification body: [UInt8]) -> NotificationReading { .unusable("a test's") }
-    }
-
-    private struct NoNotices: NoticeLedger {
-        func apply(_ notices: [ReceivedNotice], catalog: Catalog) async throws -> Durable<AppliedNotices> {
-            Durable(AppliedNotices(), in: nil)
-        }
-    }
-
     /// A notification loop on a thread of its own.
     private final class Running: Sendable {
         let loop: BatchedTopicLoop
@@ -42,7 +31,8 @@ struct UnreadableNotificationTests {
             loop = BatchedTopicLoop(
                 worker: NotificationWorker(
                     source: NotificationSource(
-                        topic: topic, consumerProperties: properties, parser: NoNotifications(), notices: NoNotices()),
+                        topic: topic, consumerProperties: properties, parser: ScriptedNotifications(),
+                        notices: InMemoryLedger()),
                     catalog: { Sample.catalog }, publisher: publisher,
                     ledger: ObservedLedger(changes: changes),
                     metrics: PipelineMetrics(ReceiptdMetrics(version: "test")), logger: logger),

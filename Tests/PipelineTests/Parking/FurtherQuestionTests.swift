@@ -107,7 +107,7 @@ struct FurtherQuestionTests {
             #expect(verdicts(bench).count == 7)
             // One of them twice.
             #expect(bench.queries.questions(.transaction).count == 8)
-            #expect(bench.apple.asked == 2)
+            #expect(bench.apple.asked.count == 2)
         }
     }
 

@@ -16,13 +16,13 @@ final class ParkingBench: Sendable {
 
     /// Raised by all that follow.
     let changes: ChangeSignal
-    let apple: Apple
+    /// In trouble with every proof, unless told otherwise.
+    let apple: ScriptedVerifier
     let ledger: Ledger
     let subscriptions: InMemoryLedger
     let store: Store
     let holds: Holds
     let outage: Outage
-
     let proofs = ScriptedProofs()
     let metrics = ReceiptdMetrics(version: "test")
     /// One app with every policy at its default.
@@ -45,18 +45,22 @@ final class ParkingBench: Sendable {
         return app
     }
 
+    /// - Parameters:
+    ///   - parked: in place of the bench's own store of parked submissions.
+    ///   - database: in place of its own ledger, holds and subscriptions.
     init(
         maximumInFlight: Int = 100, retry: RetryDelay = RetryDelay(initialSeconds: 0, doubtSeconds: 0),
-        parkAfterSeconds: Double = 0, refusalChecksPerMinute: Int = 0
+        parkAfterSeconds: Double = 0, refusalChecksPerMinute: Int = 0,
+        parked: (any ParkedSubmissions)? = nil, database: InMemoryLedger? = nil
     ) throws {
         let changes = ChangeSignal()
         self.changes = changes
-        apple = Apple(changes: changes)
+        apple = ScriptedVerifier(changes: changes) { _ in .trouble(.init(.timeout)) }
         ledger = Ledger(changes: changes)
         subscriptions = InMemoryLedger(changes: changes)
         store = Store(changes: changes)
         holds = Holds(changes: changes)
-        outage = Outage(changes: changes)
+        outage = .withAnswers(changes: changes)
         cluster = try MockCluster(topics: ["receipt-outcomes": 1])
         let properties = KafkaProperties([("bootstrap.servers", cluster.bootstrapServers)])
         var settings = PipelineSettings(consumerProperties: properties, producerProperties: properties)
@@ -64,29 +68,31 @@ final class ParkingBench: Sendable {
         settings.retry = retry
         settings.parkAfterSeconds = parkAfterSeconds
         settings.apple.concurrency = 10
-        parking = ParkingContext(store: store, apple: outage, settings: settings)
+        parking = ParkingContext(store: parked ?? store, apple: outage, settings: settings)
         parking.leases.open()
         let logger = Logger(label: "parking") { _ in SwiftLogNoOpLogHandler() }
         worker = SubmissionWorker(
             catalog: { [catalog] in catalog.value },
             verification: PipelineVerification(parser: proofs, verifier: apple, queries: queries, apple: outage),
-            ledger: ledger, holds: holds, subscriptions: subscriptions,
+            ledger: database ?? ledger, holds: database ?? holds, subscriptions: database ?? subscriptions,
             publisher: try OutcomePublisher(settings: settings, health: Health(), logger: logger), lanes: PlayerLanes(),
             parking: parking, refusals: LocalRefusalChecks(perMinute: refusalChecksPerMinute),
             metrics: PipelineMetrics(metrics), logger: logger)
     }
 
     /// Of the parked submissions.
-    func leaseLoop() -> LeaseLoop {
-        let source = ParkedSource(
+    func leaseLoop() -> LeaseLoop { LeaseLoop(parkedSource(), worker: worker, health: Health()) }
+
+    func holdLoop() -> LeaseLoop { LeaseLoop(heldSource(), worker: worker, health: Health()) }
+
+    func parkedSource() -> ParkedSource {
+        ParkedSource(
             worker: worker, failures: Failures(), logger: Logger(label: "parked") { _ in SwiftLogNoOpLogHandler() })
-        return LeaseLoop(source, worker: worker, health: Health())
     }
 
-    func holdLoop() -> LeaseLoop {
-        let source = HeldSource(
+    func heldSource() -> HeldSource {
+        HeldSource(
             worker: worker, failures: Failures(), logger: Logger(label: "holds") { _ in SwiftLogNoOpLogHandler() })
-        return LeaseLoop(source, worker: worker, health: Health())
     }
 
     /// Has to be called: the producer's thread ends with it.
@@ -154,32 +160,6 @@ final class ParkingBench: Sendable {
 }
 
 extension ParkingBench {
-    /// Gives one answer after the other, the last one for good.
-    final class Apple: ReceiptVerifier {
-        private struct State {
-            var answers: [AppleAnswer] = [.trouble(.init(.timeout))]
-            var subjects: [VerificationRequest.Subject] = []
-        }
-
-        private let state: Shared<State>
-        private let asking = Mutex<@Sendable (VerificationRequest) -> Void>({ _ in })
-
-        init(changes: ChangeSignal) { state = Shared(State(), changes) }
-
-        func onAsk(_ body: @escaping @Sendable (VerificationRequest) -> Void) { asking.withLock { $0 = body } }
-        func answer(_ answers: AppleAnswer...) { state.update { $0.answers = answers } }
-        var subjects: [VerificationRequest.Subject] { state.read(\.subjects) }
-        var asked: Int { state.read(\.subjects.count) }
-
-        func verify(_ request: VerificationRequest) async -> AppleAnswer {
-            asking.withLock { $0 }(request)
-            return state.update { state in
-                state.subjects.append(request.subject)
-                return state.answers.count > 1 ? state.answers.removeFirst() : state.answers[0]
-            }
-        }
-    }
-
     /// Answers every decision with one rejection of its reason, and remembers it.
     final class Ledger: PurchaseLedger {
         private struct State {

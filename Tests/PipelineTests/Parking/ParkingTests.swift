@@ -38,7 +38,7 @@ struct ParkingTests {
             try await bench.work(on: bench.item(ParkingBench.submission("a")))
             #expect(bench.store.content.parked.isEmpty)
             #expect(bench.ledger.decisions.map(\.parkedID) == [nil])
-            #expect(bench.apple.asked == 3)
+            #expect(bench.apple.asked.count == 3)
             let trace = try #require(bench.ledger.decisions.first?.trace)
             #expect(trace.source == .apple && trace.signature == .notProvable)
             #expect(trace.tries.map(\.result) == ["timeout", "server_error", "genuine"])
@@ -55,7 +55,7 @@ struct ParkingTests {
             try await bench.work(on: bench.item(ParkingBench.submission("a"), isIsolated: true))
             #expect(bench.store.content.parked.map(\.reason) == [.doubt])
             #expect(bench.ledger.decisions.isEmpty)
-            #expect(bench.apple.asked == 2)
+            #expect(bench.apple.asked.count == 2)
         }
     }
 
@@ -105,7 +105,7 @@ struct ParkingTests {
                 submissionID: "a", playerID: "p", bundleID: ParkingBench.bundle, proof: .transactionID("7"))
             try await bench.work(on: bench.item(submission))
             #expect(bench.store.content.parked.map(\.reason) == [.blockedNoServerAPI])
-            #expect(bench.apple.asked == 0)
+            #expect(bench.apple.asked.count == 0)
         }
     }
 
@@ -117,7 +117,7 @@ struct ParkingTests {
                 ParkingBench.submission("b"), offset: 2, hasTicket: false, mayBeRedelivered: true)
             try await bench.work(on: bench.item(ParkingBench.submission("a"), mayBeRedelivered: true))
             try await bench.work(on: beyondShare)
-            #expect(bench.apple.asked == 0)
+            #expect(bench.apple.asked.count == 0)
             #expect(bench.store.content.parked.isEmpty)
         }
     }
@@ -134,7 +134,7 @@ struct ParkingTests {
                 on: bench.item(ParkingBench.submission("a", player: "hog"), hasTicket: false))
             #expect(bench.store.content.parked.map(\.reason) == [.playerShare])
             #expect(bench.store.content.parked.first?.dueAfterSeconds == 0)
-            #expect(bench.apple.asked == 0)
+            #expect(bench.apple.asked.count == 0)
         }
     }
 
@@ -144,7 +144,7 @@ struct ParkingTests {
             bench.store.fill()
             try await bench.work(on: bench.item(ParkingBench.submission("tried"), offset: 1))
             try await bench.work(on: bench.item(ParkingBench.submission("untried"), offset: 2, hasTicket: false))
-            #expect(bench.apple.asked == 1)
+            #expect(bench.apple.asked.count == 1)
             #expect(bench.store.content.parked.isEmpty)
             let whole = Verdict.whole(.tooManyWaiting, [])
             #expect(bench.ledger.decisions.map(\.verdict) == [whole, whole])

@@ -54,7 +54,7 @@ struct TransactionTests {
             try await bench.work(on: bench.item(submission(.transactionID("1000"), token: "t"), offset: 3))
             let credentials = try #require(ParkingBench.serverApp.serverAPI)
             let question = VerificationRequest.Subject.transaction("1000", credentials)
-            #expect(bench.apple.subjects == [question, question, question])
+            #expect(bench.apple.requests.map(\.subject) == [question, question, question])
             let mismatch = JudgedPurchase.Verdict.reject(.bindingMismatch)
             #expect(verdicts(bench) == [mismatch, mismatch, .grant(payload: nil)])
             #expect(bench.ledger.decisions.map { $0.evidence != nil } == [false, false, true])
@@ -73,13 +73,13 @@ struct TransactionTests {
             bench.apple.answer(.genuine(genuine(cancelledAt: Self.purchasedAt)))
             try await bench.work(on: bench.item(old))
             #expect(verdicts(bench) == [.reject(.cancelled)])
-            #expect(bench.apple.asked == 1)
+            #expect(bench.apple.asked.count == 1)
             content.signedAt = WallClock.now
             let fresh = submission(.signedTransaction("fresh.b.c"))
             bench.proofs.read(fresh.proof, as: .read(content, .proven))
             try await bench.work(on: bench.item(fresh, offset: 2))
             #expect(verdicts(bench).last == .grant(payload: nil))
-            #expect(bench.apple.asked == 1)
+            #expect(bench.apple.asked.count == 1)
         }
     }
 
@@ -93,7 +93,7 @@ struct TransactionTests {
             bench.proofs.read(forged.proof, as: .read(content, .notProvable))
             bench.apple.answer(.genuine(genuine(token: "t")))
             try await bench.work(on: bench.item(forged))
-            #expect(bench.apple.asked == 1)
+            #expect(bench.apple.asked.count == 1)
             #expect(verdicts(bench) == [.reject(.bindingMismatch)])
         }
     }
@@ -106,13 +106,13 @@ struct TransactionTests {
             try await bench.work(on: bench.item(submission))
             let parked = try #require(bench.store.content.parked.first)
             #expect(parked.reason == .doubt && parked.detail == "transaction_not_found")
-            #expect(bench.apple.asked == 1)
+            #expect(bench.apple.asked.count == 1)
             var history = parked.history
             for asked in 2...Judge.triesForUnknownTransaction {
                 #expect(bench.ledger.decisions.isEmpty)
                 let leased = ParkingBench.leased(submission, .doubt, history: history)
                 try await bench.work(on: SubmissionInHand(parked: leased))
-                #expect(bench.apple.asked == asked)
+                #expect(bench.apple.asked.count == asked)
                 history = bench.store.content.putBack.last?.history ?? history
             }
             #expect(bench.ledger.decisions.map(\.verdict) == [.whole(.transactionNotFound, [])])
@@ -142,7 +142,7 @@ struct TransactionTests {
             bench.apple.answer(.blocked(.serverAPI))
             try await bench.work(on: bench.item(submission(.transactionID("1000"), token: "t")))
             #expect(bench.store.content.parked.map(\.reason) == [.blockedServerAPI])
-            #expect(bench.apple.asked == ParkingPolicy.triesWhileBlocked)
+            #expect(bench.apple.asked.count == ParkingPolicy.triesWhileBlocked)
             bench.apple.answer(ParkingBench.genuine)
             try await bench.work(on: bench.item(ParkingBench.submission("r"), offset: 2))
             #expect(bench.store.content.woken.isEmpty)
@@ -159,7 +159,7 @@ struct TransactionTests {
             let submission = submission(.transactionID("1000"), token: "t")
             try await bench.work(on: bench.item(submission))
             #expect(bench.store.content.parked.map(\.reason) == [.blockedNoServerAPI])
-            #expect(bench.apple.asked == 0)
+            #expect(bench.apple.asked.count == 0)
             let catalog = Catalog(version: 2, apps: [ParkingBench.serverApp])
             bench.catalog.update { $0 = catalog }
             bench.worker.noteNewCredentials()

@@ -60,7 +60,7 @@ struct LocalProofTests {
                 #expect(rejected(bench, reason) == before + 2)
             }
             bench.worker.lanes.leave(first)
-            #expect(bench.apple.asked == 0)
+            #expect(bench.apple.asked.count == 0)
             #expect(bench.ledger.queries.isEmpty && bench.ledger.decisions.isEmpty)
             #expect(bench.store.content.parked.isEmpty)
         }
@@ -72,7 +72,7 @@ struct LocalProofTests {
             let submission = submission("t")
             bench.proofs.read(submission.proof, as: .read(Self.content, .proven))
             try await bench.work(on: bench.item(submission))
-            #expect(bench.apple.asked == 0)
+            #expect(bench.apple.asked.count == 0)
             let decision = try #require(bench.ledger.decisions.first)
             #expect(decision.verdict.purchases == Self.content.purchases)
             #expect(decision.environment == .production && decision.undeliveredTerms?.provesPossession == true)
@@ -92,7 +92,7 @@ struct LocalProofTests {
             try await bench.work(on: bench.item(submission))
             #expect(bench.store.content.parked.map(\.reason) == [.blockedNoServerAPI])
             #expect(bench.store.content.parked.first?.undelivered.isEmpty == true)
-            #expect(bench.apple.asked == 0)
+            #expect(bench.apple.asked.count == 0)
         }
     }
 
@@ -122,9 +122,9 @@ struct LocalProofTests {
             let proven = ParkingBench.submission("proven")
             bench.proofs.read(proven.proof, as: .read(Self.content, .proven))
             try await bench.work(on: bench.item(proven))
-            #expect(bench.apple.asked == 0 && bench.ledger.decisions.count == 1)
+            #expect(bench.apple.asked.count == 0 && bench.ledger.decisions.count == 1)
             try await bench.work(on: bench.item(ParkingBench.submission("other"), offset: 2))
-            #expect(bench.apple.asked == 1 && bench.ledger.decisions.count == 2)
+            #expect(bench.apple.asked.count == 1 && bench.ledger.decisions.count == 2)
         }
     }
 
@@ -139,7 +139,7 @@ struct LocalProofTests {
             bench.ledger.recollect(.provenBefore(receipt))
             try await bench.work(on: bench.item(submission))
             #expect(bench.ledger.queries.map(\.evidence) == [receipt])
-            #expect(bench.apple.asked == 0)
+            #expect(bench.apple.asked.count == 0)
             #expect(bench.ledger.decisions.map(\.verdict.purchases) == [receipt.purchases])
         }
     }

@@ -14,7 +14,7 @@ struct SharedAnswersTests {
         _ count: Int, _ shared: SharedAnswers, answer: AppleAnswer
     ) async throws -> (asked: Int, [AppleAnswer]) {
         let asked = Shared(0)
-        let verifier = ScriptedVerifier(changes: ChangeSignal())
+        let verifier = ScriptedVerifier.ofSamples(changes: ChangeSignal())
         verifier.hold("proof")
         verifier.answer("proof", answer)
         let key = key
@@ -67,7 +67,7 @@ struct SharedAnswersTests {
     func cancelledLeader() async throws {
         let shared = SharedAnswers()
         let changes = ChangeSignal()
-        let verifier = ScriptedVerifier(changes: changes)
+        let verifier = ScriptedVerifier.ofSamples(changes: changes)
         verifier.hold("proof")
         let key = key
         let leader = Task { await shared.answer(for: key) { await verifier.verify(.sample("proof")) } }

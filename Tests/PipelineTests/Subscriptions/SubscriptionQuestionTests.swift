@@ -14,17 +14,9 @@ struct SubscriptionQuestionTests {
     private static let day: Int64 = 86_400_000
     private static let start = Timestamp(milliseconds: 1_795_176_000_000)
 
-    /// Answers with the same, and knows what it was asked.
-    private final class Receipts: ReceiptVerifier {
-        let answer: AppleAnswer
-        let asked = Mutex<[VerificationRequest]>([])
-
-        init(_ answer: AppleAnswer) { self.answer = answer }
-
-        func verify(_ request: VerificationRequest) async -> AppleAnswer {
-            asked.withLock { $0.append(request) }
-            return answer
-        }
+    /// Answers with the same.
+    private static func verifier(_ answer: AppleAnswer) -> ScriptedVerifier {
+        ScriptedVerifier(unscripted: { _ in answer })
     }
 
     private static func app(hasServerAPI: Bool, isLate: Bool = false) -> AppPolicy {
@@ -80,7 +72,7 @@ struct SubscriptionQuestionTests {
     }
 
     private func ask(
-        _ app: AppPolicy, _ leased: LeasedSubscription, _ receipts: Receipts = Receipts(.blocked(.request)),
+        _ app: AppPolicy, _ leased: LeasedSubscription, _ receipts: ScriptedVerifier = verifier(.blocked(.request)),
         _ queries: InMemoryStoreQueries = InMemoryStoreQueries()
     ) async -> SubscriptionQuestion.Answer {
         await SubscriptionQuestion(leased, app, verifier: receipts, queries: queries)
@@ -99,7 +91,7 @@ struct SubscriptionQuestionTests {
         let queries = InMemoryStoreQueries()
         queries.register([Self.status("1001", from: 30, .active, at: 31)], of: "1000")
         let findings = try found(
-            await ask(Self.app(hasServerAPI: true), Self.leased(), Receipts(.blocked(.request)), queries))
+            await ask(Self.app(hasServerAPI: true), Self.leased(), Self.verifier(.blocked(.request)), queries))
         #expect(findings.facts.map(\.state) == [.active] && findings.facts.first?.willRenew == true)
         #expect(findings.periods.map(\.purchase.transactionID) == ["1001"])
         let period = try #require(findings.periods.first)
@@ -119,7 +111,7 @@ struct SubscriptionQuestionTests {
             Self.told("1000", from: 0, at: 62), Self.told("1001", from: 30, at: 62),
             Self.told("1002", from: 60, at: 62))
         let app = Self.app(hasServerAPI: true, isLate: isLate)
-        let findings = try found(await ask(app, Self.leased(), Receipts(.blocked(.request)), queries))
+        let findings = try found(await ask(app, Self.leased(), Self.verifier(.blocked(.request)), queries))
         #expect(queries.asked.map(\.question.endpoint) == [.subscriptionStatuses, .transactionHistory])
         let told = Set(findings.periods.map(\.purchase.transactionID))
         #expect(told == (isLate ? ["1000", "1001", "1002"] : ["1002"]))
@@ -135,7 +127,7 @@ struct SubscriptionQuestionTests {
             Self.told("1000", from: 0, at: 22), Self.told("1001", from: 10, at: 22), Self.told("1002", from: 20, at: 22)
         )
         let app = Self.app(hasServerAPI: true, isLate: isLate)
-        let findings = try found(await ask(app, Self.leased(), Receipts(.blocked(.request)), queries))
+        let findings = try found(await ask(app, Self.leased(), Self.verifier(.blocked(.request)), queries))
         #expect(
             queries.asked.map(\.question.endpoint)
                 == (isLate ? [.subscriptionStatuses, .transactionHistory] : [.subscriptionStatuses]))
@@ -156,9 +148,9 @@ struct SubscriptionQuestionTests {
         _ = subscription.hear(fact, app.missedPeriodSearch)
         let leased = LeasedSubscription(subscription, receipt: nil, lease: 1)
         queries.fail(.transactionHistory, .notFound)
-        let unread = try found(await ask(app, leased, Receipts(.blocked(.request)), queries))
+        let unread = try found(await ask(app, leased, Self.verifier(.blocked(.request)), queries))
         #expect(!unread.hasReadHistory && unread.facts.count == 1, "the statuses count")
-        let findings = try found(await ask(app, leased, Receipts(.blocked(.request)), queries))
+        let findings = try found(await ask(app, leased, Self.verifier(.blocked(.request)), queries))
         #expect(findings.hasReadHistory)
         #expect(findings.periods.map(\.purchase.transactionID).contains("1001"))
     }
@@ -175,11 +167,11 @@ struct SubscriptionQuestionTests {
                 originalTransactionID: "1000", willRenew: true, isInBillingRetry: true, environment: .production,
                 signedAt: Self.start.adding(milliseconds: 31 * Self.day))
         ]
-        let receipts = Receipts(.genuine(answer))
+        let receipts = Self.verifier(.genuine(answer))
         let findings = try found(await ask(Self.app(hasServerAPI: false), Self.leased(receipt: "AAAA"), receipts))
         #expect(findings.facts.map(\.state) == [.billingRetry])
         #expect(findings.periods.isEmpty && findings.receipt == Base64.decode("BBBB".utf8))
-        let asked = receipts.asked.withLock { $0 }
+        let asked = receipts.requests
         #expect(asked.map(\.receipt) == ["AAAA"] && asked.allSatisfy { $0.isRetry && $0.isProven })
     }
 
@@ -190,18 +182,19 @@ struct SubscriptionQuestionTests {
         queries.fail(
             .subscriptionStatuses, .trouble(AppleAnswer.Trouble(.rateLimited, retryNotBefore: until)), .notFound)
         let app = Self.app(hasServerAPI: true)
-        guard case .later(let seconds) = await ask(app, Self.leased(), Receipts(.blocked(.request)), queries) else {
+        guard case .later(let seconds) = await ask(app, Self.leased(), Self.verifier(.blocked(.request)), queries)
+        else {
             throw Unexpected()
         }
         #expect(seconds >= 660)
-        let unknown = try found(await ask(app, Self.leased(), Receipts(.blocked(.request)), queries))
+        let unknown = try found(await ask(app, Self.leased(), Self.verifier(.blocked(.request)), queries))
         #expect(unknown == SubscriptionFindings())
     }
 
     @Test("without anything to ask with, nobody is asked")
     func nothing() async throws {
-        let receipts = Receipts(.blocked(.request))
+        let receipts = Self.verifier(.blocked(.request))
         let findings = try found(await ask(Self.app(hasServerAPI: false), Self.leased(), receipts))
-        #expect(findings == SubscriptionFindings() && receipts.asked.withLock { $0.isEmpty })
+        #expect(findings == SubscriptionFindings() && receipts.requests.isEmpty)
     }
 }

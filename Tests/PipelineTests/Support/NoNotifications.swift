@@ -7,9 +7,7 @@ import TestSupport
 
 /// Apple's notifications, of which none comes. They have a cluster of their own, so that the errors that a test gives to
 /// the submissions' cluster reach the consumer that it means.
-enum NoNotifications: NotificationParser {
-    case parser
-
+enum NoNotifications {
     private static let topic = "app-store-notifications"
     private static let accountsTopic = "player-accounts"
     private static let consumptionTopic = "receipt-consumption"
@@ -20,7 +18,7 @@ enum NoNotifications: NotificationParser {
 
     static func source(_ notices: any NoticeLedger) throws -> NotificationSource {
         NotificationSource(
-            topic: topic, consumerProperties: try consumer(), parser: Self.parser, notices: notices)
+            topic: topic, consumerProperties: try consumer(), parser: ScriptedNotifications(), notices: notices)
     }
 
     /// Of which none comes either.
@@ -41,6 +39,4 @@ enum NoNotifications: NotificationParser {
         ] { properties[name] = value }
         return properties
     }
-
-    func parse(notification bytes: [UInt8]) -> NotificationReading { .unusable("no test sends one") }
 }

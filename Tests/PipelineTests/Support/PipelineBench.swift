@@ -58,8 +58,8 @@ final class PipelineBench: Sendable {
         let changes = ChangeSignal()
         self.changes = changes
         ledger = ObservedLedger(changes: changes)
-        verifier = ScriptedVerifier(changes: changes)
-        outage = Outage(changes: changes)
+        verifier = .ofSamples(changes: changes)
+        outage = .withAnswers(changes: changes)
         parked = InMemoryParking(changes: changes)
         checkpoints = InMemoryCheckpoints(changes: changes)
         cluster = try MockCluster(topics: [

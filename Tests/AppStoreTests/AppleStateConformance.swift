@@ -1,0 +1,116 @@
+import AppStore
+import AppStoreSimulation
+import Fulfillment
+import Identifiers
+import Synchronization
+import TestSupport
+import Testing
+
+/// What every `AppleState` tells, the limits in front of Apple and the one in a test's hand.
+@Suite("Everyone who tells whether Apple is down")
+struct AppleStateConformance {
+    enum Implementation: String, CaseIterable, Sendable {
+        case limits
+        case inATestsHand
+    }
+
+    struct Subject: Sendable {
+        let state: any AppleState
+        /// Apple answers a request.
+        let answer: @Sendable () async throws -> Void
+        /// Apple answers nobody, until it is noticed.
+        let goDown: @Sendable () async throws -> Void
+        /// Apple answers again, which is noticed where the last failure is a few seconds ago.
+        let comeBack: @Sendable () async throws -> Void
+        let pass: @Sendable (Double) -> Void
+    }
+
+    private func withSubject(_ implementation: Implementation, _ body: (Subject) async throws -> Void) async throws {
+        switch implementation {
+        case .limits:
+            let clock = SteppedClock()
+            let limits = AppleLimits(maxConcurrency: 4, now: { clock.now })
+            try await SimulatedApple.run(limits: limits) { apple in
+                try await body(Self.subject(limits, apple, clock))
+            }
+        case .inATestsHand:
+            let outage = Outage()
+            try await body(
+                Subject(
+                    state: outage, answer: { outage.answer() }, goDown: { outage.begin() },
+                    comeBack: { outage.end() }, pass: { outage.pass(seconds: $0) }))
+        }
+    }
+
+    private static func subject(_ limits: AppleLimits, _ apple: SimulatedApple, _ clock: SteppedClock) -> Subject {
+        let number = Atomic(1)
+        /// Of another receipt and player each time: none of them is what Apple fails by.
+        let ask: @Sendable () async -> AppleAnswer = {
+            let next = number.add(1, ordering: .relaxed).newValue
+            return await apple.ask(SimulatedApple.receipt("\(next)"), player: Identifier("player-\(next)"))
+        }
+        return Subject(
+            state: limits, answer: { #expect(await ask().genuine != nil) },
+            goDown: {
+                try await apple.store.setOutage(.http503)
+                for _ in 0..<200 where !limits.isDown { #expect(await ask() == .trouble(of: .serverError)) }
+            },
+            comeBack: {
+                try await apple.store.setOutage(nil)
+                #expect(await ask().genuine != nil)
+            }, pass: { clock.advance(seconds: $0) })
+    }
+
+    @Test("before anyone has asked, Apple neither is down nor answers others", arguments: Implementation.allCases)
+    func atFirst(implementation: Implementation) async throws {
+        try await withSubject(implementation) { subject in
+            #expect(!subject.state.isDown && !subject.state.answersOthers)
+            subject.pass(100)
+            #expect(subject.state.downSeconds == 0)
+        }
+    }
+
+    @Test(
+        "Apple answers others for a minute after an answer to anyone, and never while it is down",
+        arguments: Implementation.allCases)
+    func answersOthers(implementation: Implementation) async throws {
+        try await withSubject(implementation) { subject in
+            try await subject.answer()
+            subject.pass(59)
+            #expect(subject.state.answersOthers)
+            subject.pass(2)
+            #expect(!subject.state.answersOthers)
+            try await subject.answer()
+            #expect(subject.state.answersOthers)
+            try await subject.goDown()
+            #expect(subject.state.isDown && !subject.state.answersOthers)
+            subject.pass(10)
+            try await subject.comeBack()
+            #expect(!subject.state.isDown && subject.state.answersOthers)
+        }
+    }
+
+    @Test("the seconds of all outages count, as they pass, and no others", arguments: Implementation.allCases)
+    func downSeconds(implementation: Implementation) async throws {
+        try await withSubject(implementation) { subject in
+            func isDown(for seconds: Double) -> Bool { abs(subject.state.downSeconds - seconds) < 0.001 }
+            try await subject.answer()
+            subject.pass(5)
+            #expect(isDown(for: 0))
+            try await subject.goDown()
+            #expect(isDown(for: 0))
+            subject.pass(10)
+            #expect(isDown(for: 10))
+            subject.pass(3)
+            #expect(isDown(for: 13))
+            try await subject.comeBack()
+            subject.pass(20)
+            #expect(!subject.state.isDown && isDown(for: 13))
+            try await subject.goDown()
+            subject.pass(10)
+            #expect(isDown(for: 23))
+            try await subject.comeBack()
+            #expect(isDown(for: 23))
+        }
+    }
+}

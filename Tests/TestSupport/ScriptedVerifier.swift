@@ -1,0 +1,111 @@
+import Fulfillment
+import Identifiers
+
+/// A verifier without a network: gives each proof the answers that it was told to give, one after the other, the last one
+/// for good, and holds back those that it is told to hold back. What it was told nothing of is refused as malformed, as
+/// Apple does, unless the test says otherwise.
+public final class ScriptedVerifier: ReceiptVerifier {
+    private struct State {
+        var scripts: [String: [AppleAnswer]] = [:]
+        var ofEvery: [AppleAnswer] = []
+        var held: Set<String> = []
+        var waiting: [String: [Int: CheckedContinuation<Bool, Never>]] = [:]
+        var requests: [VerificationRequest] = []
+        var asked: [String] = []
+        var onAsk: @Sendable (VerificationRequest) -> Void = { _ in }
+    }
+
+    private let state: Shared<State>
+    private let name: @Sendable (VerificationRequest) -> String
+    private let unscripted: @Sendable (String) -> AppleAnswer
+
+    /// - Parameters:
+    ///   - changes: the signal of the bench that it is part of.
+    ///   - name: what a test calls the proof by; the receipt or the transaction's id itself where nil.
+    ///   - unscripted: the answer to a proof of that name that it was told nothing of.
+    public init(
+        changes: ChangeSignal = ChangeSignal(), name: (@Sendable (VerificationRequest) -> String)? = nil,
+        unscripted: @escaping @Sendable (String) -> AppleAnswer = { _ in .refused(.malformed) }
+    ) {
+        state = Shared(State(), changes)
+        self.name = name ?? { $0.subject.text }
+        self.unscripted = unscripted
+    }
+
+    /// One answer after the other, the last one for good.
+    public func script(_ name: String, _ answers: [AppleAnswer]) {
+        state.update { $0.scripts[name] = answers }
+    }
+
+    /// The same for all proofs without a script of their own, together.
+    public func answer(_ answers: AppleAnswer...) { state.update { $0.ofEvery = answers } }
+
+    public func hold(_ names: String...) {
+        state.update { $0.held.formUnion(names) }
+    }
+
+    public func release(_ names: String...) {
+        let waiting = state.update { state in
+            state.held.subtract(names)
+            return names.flatMap { state.waiting.removeValue(forKey: $0)?.map(\.value) ?? [] }
+        }
+        for continuation in waiting { continuation.resume(returning: true) }
+    }
+
+    /// Is called with each request as it comes.
+    public func onAsk(_ body: @escaping @Sendable (VerificationRequest) -> Void) { state.update { $0.onAsk = body } }
+
+    /// In order.
+    public var requests: [VerificationRequest] { state.read(\.requests) }
+    /// The names asked for, in order.
+    public var asked: [String] { state.read(\.asked) }
+    public func count(_ name: String) -> Int { asked.count { $0 == name } }
+
+    public func verify(_ request: VerificationRequest) async -> AppleAnswer {
+        state.read(\.onAsk)(request)
+        let name = name(request)
+        let number = state.update { state in
+            state.requests.append(request)
+            state.asked.append(name)
+            return state.asked.count
+        }
+        guard await isReleased(name, number) else { return .trouble(.init(.connection)) }
+        let answer = state.update { state -> AppleAnswer? in
+            guard state.scripts[name] == nil else { return Self.next(of: &state.scripts[name, default: []]) }
+            return Self.next(of: &state.ofEvery)
+        }
+        return answer ?? unscripted(name)
+    }
+
+    /// Nil where there is none.
+    private static func next(of answers: inout [AppleAnswer]) -> AppleAnswer? {
+        answers.count > 1 ? answers.removeFirst() : answers.first
+    }
+
+    /// False where the task was cancelled before.
+    private func isReleased(_ name: String, _ number: Int) async -> Bool {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isReleased = state.update { state -> Bool? in
+                    if Task.isCancelled { return false }
+                    guard state.held.contains(name) else { return true }
+                    state.waiting[name, default: [:]][number] = continuation
+                    return nil
+                }
+                if let isReleased { continuation.resume(returning: isReleased) }
+            }
+        } onCancel: {
+            state.update { $0.waiting[name]?.removeValue(forKey: number) }?.resume(returning: false)
+        }
+    }
+}
+
+extension VerificationRequest.Subject {
+    /// A receipt, or a transaction's id.
+    fileprivate var text: String {
+        switch self {
+        case .receipt(let receipt, _): receipt
+        case .transaction(let id, _): id.text
+        }
+    }
+}
