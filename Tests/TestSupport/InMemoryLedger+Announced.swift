@@ -16,6 +16,7 @@ struct AnnouncedRow {
     var catalogVersion: Int64 = 0
     var timesHeld: Int32 = 0
     var lease: Int64?
+    var suspicion = LeaseSuspicion()
 
     var isOpen: Bool { state == .waiting || isUnclaimed }
     var isUnclaimed: Bool { state == .decided(.unclaimed) || state == .decided(.ignored) }
@@ -27,6 +28,7 @@ struct AnnouncedRow {
         reason = nil
         awaitsSubmission = false
         lease = nil
+        suspicion = LeaseSuspicion()
     }
 
     mutating func end(_ outcome: AnnouncedOutcome, catalogVersion version: Int64) {
@@ -34,6 +36,7 @@ struct AnnouncedRow {
         reason = outcome.reason
         catalogVersion = max(catalogVersion, version)
         lease = nil
+        suspicion = LeaseSuspicion()
         if outcome.state == .held { timesHeld += 1 }
         hasEvidence = hasEvidence && outcome.state != .granted
     }
@@ -99,27 +102,50 @@ extension InMemoryLedger: AnnouncedPurchases {
                 state.announced.grantsSince[app.bundleID] = Timestamp(milliseconds: 0)
             }
             let due = state.announced.rows.filter { _, row in
-                guard row.lease == nil else { return false }
-                if row.state == .waiting { return !row.awaitsSubmission || state.announced.isPatienceOver }
-                return row.isUnclaimed && row.hasEvidence && row.catalogVersion < catalog.version
+                state.announced.isDue(row, under: catalog) && !row.suspicion.isSuspect
+                    && row.reason != UnclaimedReason.crashed.rawValue
             }
-            return due.keys.sorted().prefix(limit).compactMap { id in
-                let lease = state.nextLease()
-                state.announced.rows[id]?.lease = lease
-                return state.announced.rows[id].map {
-                    LeasedAnnouncement(purchase: $0.purchase, timesHeld: $0.timesHeld, lease: lease)
-                }
+            return due.keys.sorted().prefix(limit).compactMap { state.lease($0) }
+        }
+    }
+
+    public func leaseSuspect(under catalog: Catalog) async throws -> SuspectLease<LeasedAnnouncement, SetAsidePurchase>
+    {
+        state.withLock { state in
+            let suspect = state.announced.rows.filter { _, row in
+                state.announced.isDue(row, under: catalog) && row.suspicion.isSuspect
+            }.keys.min()
+            guard let suspect, let deaths = state.announced.rows[suspect]?.suspicion.beginIsolation() else {
+                return suspect.flatMap { state.lease($0) }.map { .isolated($0) } ?? .none
+            }
+            guard let purchase = state.announced.rows[suspect]?.purchase else { return .none }
+            state.announced.rows[suspect]?.end(
+                AnnouncedOutcome(of: purchase, .unclaimed, reason: UnclaimedReason.crashed.rawValue),
+                catalogVersion: catalog.version)
+            state.announced.rows[suspect]?.awaitsSubmission = false
+            return .setAside(
+                SetAsidePurchase(
+                    transactionID: suspect, bundleID: purchase.evidence.bundleID, source: purchase.source,
+                    deaths: deaths))
+        }
+    }
+
+    public func forgive(_ leased: [LeasedAnnouncement]) async throws {
+        state.withLock { state in
+            for one in leased {
+                let id = one.purchase.purchase.transactionID
+                guard state.announced.rows[id]?.lease == one.lease else { continue }
+                state.announced.rows[id]?.suspicion.released()
             }
         }
     }
 
-    /// Nobody dies in memory.
-    public func leaseSuspect(under catalog: Catalog) async throws -> SuspectLease<LeasedAnnouncement, SetAsidePurchase>
-    {
-        .none
+    /// As if all workers had died long ago.
+    public func endAnnouncementLeases() {
+        state.withLock { state in
+            for id in state.announced.rows.keys { state.announced.rows[id]?.lease = nil }
+        }
     }
-
-    public func forgive(_ leased: [LeasedAnnouncement]) async throws {}
 
     public func deliver(
         _ leased: [LeasedAnnouncement], under catalog: Catalog, at now: Timestamp
@@ -186,7 +212,25 @@ extension InMemoryLedger: PlayerAccounts {
     }
 }
 
+extension AnnouncedRows {
+    /// And not leased.
+    fileprivate func isDue(_ row: AnnouncedRow, under catalog: Catalog) -> Bool {
+        guard row.lease == nil else { return false }
+        if row.state == .waiting { return !row.awaitsSubmission || isPatienceOver }
+        return row.isUnclaimed && row.hasEvidence && row.catalogVersion < catalog.version
+    }
+}
+
 extension InMemoryLedger.State {
+    fileprivate mutating func lease(_ id: StoreTransactionID) -> LeasedAnnouncement? {
+        let lease = nextLease()
+        announced.rows[id]?.lease = lease
+        announced.rows[id]?.suspicion.leases += 1
+        return announced.rows[id].map {
+            LeasedAnnouncement(purchase: $0.purchase, timesHeld: $0.timesHeld, lease: lease)
+        }
+    }
+
     func isLetIn(_ original: StoreTransactionID) -> Bool {
         refunds.grants.values.contains { $0.originalTransactionID == original || $0.transactionID == original }
     }

@@ -11,6 +11,7 @@ struct HoldRow {
     var catalogVersion: Int64
     var tries = 0
     var lease: Int64?
+    var suspicion = LeaseSuspicion()
 
     init(_ hold: Settlement.NewHold, of decision: PendingDecision) {
         purchase = hold.purchase
@@ -46,6 +47,7 @@ struct HoldRow {
         dueAt = nil
         tries = 0
         lease = nil
+        suspicion = LeaseSuspicion()
     }
 }
 
@@ -54,12 +56,31 @@ extension InMemoryLedger: HeldPurchases {
         state.update { $0.leaseHolds(catalogVersion: catalogVersion, limit: limit) }
     }
 
-    /// Nobody dies in memory.
-    public func hasSuspect(catalogVersion: Int64) async throws -> Bool { false }
+    public func hasSuspect(catalogVersion: Int64) async throws -> Bool {
+        state.read { $0.suspectHold(catalogVersion: catalogVersion) != nil }
+    }
 
-    public func leaseSuspect(catalogVersion: Int64) async throws -> SuspectLease<LeasedHold, SetAsidePurchase> { .none }
+    public func leaseSuspect(catalogVersion: Int64) async throws -> SuspectLease<LeasedHold, SetAsidePurchase> {
+        state.update { state in
+            guard let transaction = state.suspectHold(catalogVersion: catalogVersion),
+                var row = state.holds[transaction]
+            else { return .none }
+            guard let deaths = row.suspicion.beginIsolation() else {
+                return state.leaseHold(transaction, from: row).map { .isolated($0) } ?? .none
+            }
+            row.isReleased = false
+            row.dueAt = nil
+            state.holds[transaction] = row
+            return .setAside(
+                SetAsidePurchase(
+                    transactionID: transaction, bundleID: row.decision.submission.bundleID,
+                    source: row.decision.announced?.source ?? .submission, deaths: deaths))
+        }
+    }
 
-    public func clearSuspicion(of hold: LeasedHold) async throws {}
+    public func clearSuspicion(of hold: LeasedHold) async throws {
+        state.update { $0.change(hold) { $0.suspicion.isIsolated = false } }
+    }
 
     public func keepHeld(_ holds: [(hold: LeasedHold, reason: Reason)], catalogVersion: Int64) async throws {
         state.update { state in
@@ -75,12 +96,18 @@ extension InMemoryLedger: HeldPurchases {
                 row.dueAt = ContinuousClock.now + .seconds(dueAfterSeconds)
                 row.tries += 1
                 row.lease = nil
+                row.suspicion = LeaseSuspicion()
             }
         }
     }
 
     public func endLease(of hold: LeasedHold) async throws {
-        state.update { $0.change(hold) { $0.lease = nil } }
+        state.update { state in
+            state.change(hold) { row in
+                row.lease = nil
+                row.suspicion.released()
+            }
+        }
     }
 
     public func settle(_ decision: HoldDecision) async throws -> OutcomeEvent? {
@@ -95,6 +122,8 @@ extension InMemoryLedger: HeldPurchases {
             state.holds[transaction]?.isReleased = true
             state.holds[transaction]?.dueAt = ContinuousClock.now
             state.holds[transaction]?.lease = nil
+            state.holds[transaction]?.tries = 0
+            state.holds[transaction]?.suspicion = LeaseSuspicion()
         }
     }
 
@@ -109,16 +138,37 @@ extension InMemoryLedger: HeldPurchases {
 extension InMemoryLedger.State {
     fileprivate mutating func leaseHolds(catalogVersion: Int64, limit: Int) -> [LeasedHold] {
         let now = ContinuousClock.now
-        let open = holds.filter { $0.value.lease == nil }
+        let open = holds.filter { $0.value.lease == nil && !$0.value.suspicion.isSuspect }
         let due = open.filter { $0.value.dueAt.map { $0 <= now } ?? false }.keys.sorted()
-        let outdated = open.filter { $0.value.dueAt == nil && $0.value.catalogVersion < catalogVersion }.keys.sorted()
+        let outdated = open.filter {
+            $0.value.dueAt == nil && $0.value.catalogVersion < catalogVersion && !$0.value.suspicion.isPoison
+        }.keys.sorted()
         return (due + outdated).prefix(limit).compactMap { transaction in
-            let lease = nextLease()
-            holds[transaction]?.lease = lease
-            guard let row = holds[transaction] else { return nil }
-            let count = row.reason == .dailyLimit ? view.dailyCounts[row.decision.dailyCount(of: row.purchase)] : nil
-            return row.leased(isDue: row.dueAt != nil, dailyCount: count, lease: lease)
+            holds[transaction].flatMap { leaseHold(transaction, from: $0) }
         }
+    }
+
+    fileprivate func suspectHold(catalogVersion: Int64) -> StoreTransactionID? {
+        let now = ContinuousClock.now
+        let suspects = holds.filter { _, row in
+            row.lease == nil && row.suspicion.isSuspect
+                && (row.dueAt.map { $0 <= now } ?? (row.catalogVersion < catalogVersion))
+        }
+        // Those without a time come last.
+        return suspects.min { one, other in
+            guard let mine = one.value.dueAt else { return false }
+            return other.value.dueAt.map { mine < $0 } ?? true
+        }?.key
+    }
+
+    fileprivate mutating func leaseHold(_ transaction: StoreTransactionID, from changed: HoldRow) -> LeasedHold? {
+        var row = changed
+        let lease = nextLease()
+        row.lease = lease
+        row.suspicion.leases += 1
+        holds[transaction] = row
+        let count = row.reason == .dailyLimit ? view.dailyCounts[row.decision.dailyCount(of: row.purchase)] : nil
+        return row.leased(isDue: row.dueAt != nil, dailyCount: count, lease: lease)
     }
 
     /// Nothing where the lease is over.

@@ -9,19 +9,13 @@ public final class InMemoryParking: ParkedSubmissions {
         var history: WaitingHistory
         var dueAt: ContinuousClock.Instant?
         var lease: Int64?
-        /// Leases without an end.
-        var leases = 0
-        var isIsolated = false
-        var deathsInIsolation = 0
+        var suspicion = LeaseSuspicion()
     }
 
     private struct State {
         var rows: [NameBasedUUID: Row] = [:]
         var lastLease: Int64 = 0
     }
-
-    private static let leasesOfSuspect = 3
-    private static let deathsOfPoison = 3
 
     private let state: Shared<State>
 
@@ -61,7 +55,7 @@ public final class InMemoryParking: ParkedSubmissions {
         let now = ContinuousClock.now
         return state.update { state in
             let open = state.rows.filter {
-                $0.value.lease == nil && $0.value.dueAt != nil && $0.value.leases < Self.leasesOfSuspect
+                $0.value.lease == nil && $0.value.dueAt != nil && !$0.value.suspicion.isSuspect
             }.sorted {
                 ($0.value.dueAt ?? now, $0.value.parked.position.offset) < (
                     $1.value.dueAt ?? now, $1.value.parked.position.offset
@@ -81,25 +75,24 @@ public final class InMemoryParking: ParkedSubmissions {
 
     public func leaseSuspect() async throws -> SuspectLease<LeasedSubmission, SetAsideSubmission> {
         state.update { state in
-            guard let id = Self.suspect(in: state), let row = state.rows[id] else { return .none }
-            let deaths = row.deathsInIsolation + (row.isIsolated ? 1 : 0)
-            state.rows[id]?.deathsInIsolation = deaths
-            guard deaths < Self.deathsOfPoison else {
-                state.rows[id]?.dueAt = nil
-                state.rows[id]?.reason = .crashed
-                state.rows[id]?.isIsolated = false
-                let submission = row.parked.submission
-                return .setAside(
-                    SetAsideSubmission(
-                        submissionID: submission.submissionID.text, bundleID: submission.bundleID.text, deaths: deaths))
+            guard let id = Self.suspect(in: state), var row = state.rows[id] else { return .none }
+            let deaths = row.suspicion.beginIsolation()
+            guard let deaths else {
+                state.rows[id] = row
+                return Self.lease(id, isDue: true, &state).map { .isolated($0) } ?? .none
             }
-            state.rows[id]?.isIsolated = true
-            return Self.lease(id, isDue: true, &state).map { .isolated($0) } ?? .none
+            row.dueAt = nil
+            row.reason = .crashed
+            state.rows[id] = row
+            let submission = row.parked.submission
+            return .setAside(
+                SetAsideSubmission(
+                    submissionID: submission.submissionID.text, bundleID: submission.bundleID.text, deaths: deaths))
         }
     }
 
     public func clearSuspicion(of leased: LeasedSubmission) async throws {
-        change(leased) { $0?.isIsolated = false }
+        change(leased) { $0?.suspicion.isIsolated = false }
     }
 
     public func reschedule(
@@ -111,17 +104,14 @@ public final class InMemoryParking: ParkedSubmissions {
             row?.history = history.stored
             row?.dueAt = ContinuousClock.now + .seconds(dueAfterSeconds)
             row?.lease = nil
-            row?.leases = 0
-            row?.isIsolated = false
-            row?.deathsInIsolation = 0
+            row?.suspicion = LeaseSuspicion()
         }
     }
 
     public func endLease(of leased: LeasedSubmission) async throws {
         change(leased) { row in
             row?.lease = nil
-            if let leases = row?.leases { row?.leases = max(0, leases - 1) }
-            row?.isIsolated = false
+            row?.suspicion.released()
         }
     }
 
@@ -149,7 +139,7 @@ public final class InMemoryParking: ParkedSubmissions {
     private static func suspect(in state: State) -> NameBasedUUID? {
         let now = ContinuousClock.now
         return state.rows.filter { _, row in
-            row.lease == nil && row.leases >= leasesOfSuspect && row.dueAt.map { $0 <= now } ?? false
+            row.lease == nil && row.suspicion.isSuspect && row.dueAt.map { $0 <= now } ?? false
         }.min { $0.value.dueAt ?? now < $1.value.dueAt ?? now }?.key
     }
 
@@ -157,7 +147,7 @@ public final class InMemoryParking: ParkedSubmissions {
         guard var row = state.rows[id] else { return nil }
         state.lastLease += 1
         row.lease = state.lastLease
-        row.leases += 1
+        row.suspicion.leases += 1
         state.rows[id] = row
         return LeasedSubmission(
             id: id, submission: row.parked.submission, position: row.parked.position, proof: row.parked.proof,

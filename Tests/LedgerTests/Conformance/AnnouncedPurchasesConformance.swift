@@ -136,4 +136,49 @@ struct AnnouncedPurchasesConformance {
             #expect(try await subject.deliver(under: Subject.catalog(version: 2)) == [])
         }
     }
+
+    @Test(
+        "three leases without an end make a suspect, three deaths in isolation leave it unclaimed",
+        arguments: Implementation.allCases)
+    func suspects(implementation: Implementation) async throws {
+        try await Subject.with(implementation) { subject in
+            let (announced, catalog) = (subject.announced, Subject.catalog())
+            func takeIsolated() async throws -> LeasedAnnouncement? {
+                if case .isolated(let one) = try await announced.leaseSuspect(under: catalog) { one } else { nil }
+            }
+            try await subject.setGrantsSince(Sample.noon)
+            try await subject.enter([try Subject.told("1000")])
+            try await subject.endPatience()
+            // Whose delivery failed beside it is accused of nothing.
+            for _ in 0..<4 {
+                try await announced.forgive(try await announced.leaseDue(under: catalog, limit: 10))
+                try await subject.endLeases()
+            }
+            for _ in 0..<3 {
+                #expect(try await takeIsolated() == nil)
+                #expect(try await announced.leaseDue(under: catalog, limit: 10).count == 1)
+                try await subject.endLeases()
+            }
+            #expect(try await announced.leaseDue(under: catalog, limit: 10).isEmpty)
+            let forgiven = try #require(try await takeIsolated())
+            #expect(try await takeIsolated() == nil)
+            try await announced.forgive([forgiven])
+            try await subject.endLeases()
+            for _ in 0..<3 {
+                #expect(try await takeIsolated()?.purchase.purchase.transactionID == "1000")
+                try await subject.endLeases()
+            }
+            guard case .setAside(let purchase) = try await announced.leaseSuspect(under: catalog) else {
+                Issue.record("it is not set aside")
+                return
+            }
+            #expect(
+                purchase
+                    == SetAsidePurchase(
+                        transactionID: "1000", bundleID: Sample.bundle, source: .notification, deaths: 3))
+            let newer = Subject.catalog(version: 2)
+            #expect(try await takeIsolated() == nil)
+            #expect(try await announced.leaseDue(under: newer, limit: 10).isEmpty)
+        }
+    }
 }

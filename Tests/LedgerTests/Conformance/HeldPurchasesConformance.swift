@@ -23,6 +23,10 @@ struct HeldPurchasesConformance {
         func take(catalogVersion: Int64 = 1, limit: Int = 10) async throws -> [LeasedHold] {
             try await holds.leaseDue(catalogVersion: catalogVersion, limit: limit)
         }
+
+        func takeIsolated() async throws -> LeasedHold? {
+            if case .isolated(let hold) = try await holds.leaseSuspect(catalogVersion: 1) { hold } else { nil }
+        }
     }
 
     private func with(_ implementation: Implementation, _ body: (Subject) async throws -> Void) async throws {
@@ -141,6 +145,63 @@ struct HeldPurchasesConformance {
             #expect(try await subject.holds.settle(decision(taken[1], .hold(.unknownProduct))) == nil)
             #expect(try await subject.take().isEmpty)
             #expect(try await subject.take(catalogVersion: 2).map(\.reason) == [.unknownProduct])
+        }
+    }
+
+    @Test(
+        "three leases without an end make a suspect, three deaths in isolation leave it to an operator",
+        arguments: Implementation.allCases)
+    func suspects(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            try await subject.hold("1000")
+            try await subject.release("1000")
+            for _ in 0..<3 {
+                #expect(try await subject.holds.hasSuspect(catalogVersion: 1) == false)
+                #expect(try await subject.take().map(\.transactionID) == ["1000"])
+                try await subject.endLeases()
+            }
+            #expect(try await subject.take().isEmpty)
+            #expect(try await subject.holds.hasSuspect(catalogVersion: 1))
+            // Whoever gives it back, and whoever has it for long, accuses it of nothing.
+            let released = try #require(try await subject.takeIsolated())
+            try await subject.holds.endLease(of: released)
+            let forgiven = try #require(try await subject.takeIsolated())
+            #expect(try await subject.takeIsolated() == nil)
+            try await subject.holds.clearSuspicion(of: forgiven)
+            try await subject.endLeases()
+            for _ in 0..<3 {
+                #expect(try await subject.takeIsolated()?.transactionID == "1000")
+                try await subject.endLeases()
+            }
+            guard case .setAside(let purchase) = try await subject.holds.leaseSuspect(catalogVersion: 1) else {
+                Issue.record("it is not set aside")
+                return
+            }
+            #expect(
+                purchase
+                    == SetAsidePurchase(
+                        transactionID: "1000", bundleID: Sample.bundle, source: .submission, deaths: 3))
+            #expect(try await subject.holds.hasSuspect(catalogVersion: 2) == false)
+            #expect(try await subject.take(catalogVersion: 2).isEmpty)
+            try await subject.release("1000")
+            #expect(try await subject.take().map(\.transactionID) == ["1000"])
+        }
+    }
+
+    @Test("leases that end by a release or a further try make no suspect", arguments: Implementation.allCases)
+    func unsuspected(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            try await subject.hold("1000")
+            try await subject.release("1000")
+            for round in 0..<6 {
+                let hold = try #require(try await subject.take().first)
+                if round % 3 == 2 {
+                    try await subject.holds.reschedule(hold, dueAfterSeconds: 0)
+                } else {
+                    try await subject.holds.endLease(of: hold)
+                }
+            }
+            #expect(try await subject.holds.hasSuspect(catalogVersion: 1) == false)
         }
     }
 }

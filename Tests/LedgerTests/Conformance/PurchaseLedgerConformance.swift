@@ -5,11 +5,12 @@ import TestSupport
 import Testing
 import Timestamps
 
-/// What every ledger does, the one in memory and the one in PostgreSQL.
+/// What every ledger does, those in memory and the one in PostgreSQL.
 @Suite("Every purchase ledger")
 struct PurchaseLedgerConformance {
     enum Kind: CaseIterable {
         case inMemory
+        case observed
         case postgres
     }
 
@@ -17,6 +18,7 @@ struct PurchaseLedgerConformance {
     private func with(_ kind: Kind, _ body: (any PurchaseLedger) async throws -> Void) async throws {
         switch kind {
         case .inMemory: try await body(InMemoryLedger())
+        case .observed: try await body(ObservedLedger())
         case .postgres:
             let ledger = try await LedgerDatabase().ledger()
             try await body(ledger)

@@ -3,9 +3,15 @@ import Ledger
 import TestSupport
 import Testing
 
-/// What every outbox does, the one in memory and the one in PostgreSQL.
+/// What every outbox does, those in memory and the one in PostgreSQL.
 @Suite("Every outbox")
 struct UnpublishedEventsConformance {
+    enum Kind: CaseIterable {
+        case inMemory
+        case observed
+        case postgres
+    }
+
     struct Subject {
         let ledger: any PurchaseLedger
         let outbox: any UnpublishedEvents
@@ -24,11 +30,14 @@ struct UnpublishedEventsConformance {
         }
     }
 
-    private func with(_ implementation: Implementation, _ body: (Subject) async throws -> Void) async throws {
-        switch implementation {
+    private func with(_ kind: Kind, _ body: (Subject) async throws -> Void) async throws {
+        switch kind {
         case .inMemory:
             let ledger = InMemoryLedger()
             try await body(Subject(ledger: ledger, outbox: ledger, age: ledger.ageOutbox))
+        case .observed:
+            let ledger = ObservedLedger()
+            try await body(Subject(ledger: ledger, outbox: ledger, age: ledger.database.ageOutbox))
         case .postgres:
             let database = try await LedgerDatabase()
             let ledger = database.ledger()
@@ -42,9 +51,9 @@ struct UnpublishedEventsConformance {
         }
     }
 
-    @Test("a partition's events come in their order, as they were made", arguments: Implementation.allCases)
-    func partition(implementation: Implementation) async throws {
-        try await with(implementation) { subject in
+    @Test("a partition's events come in their order, as they were made", arguments: Kind.allCases)
+    func partition(kind: Kind) async throws {
+        try await with(kind) { subject in
             let events = try await subject.grant(0..<5)
             _ = try await subject.grant(5..<8, partition: 1)
             let owed = try await subject.outbox.unpublished(topic: Sample.topic, partition: 0, limit: 100)
@@ -55,17 +64,17 @@ struct UnpublishedEventsConformance {
         }
     }
 
-    @Test("fresh events are nobody's orphans", arguments: Implementation.allCases)
-    func fresh(implementation: Implementation) async throws {
-        try await with(implementation) { subject in
+    @Test("fresh events are nobody's orphans", arguments: Kind.allCases)
+    func fresh(kind: Kind) async throws {
+        try await with(kind) { subject in
             _ = try await subject.grant(0..<5)
             #expect(try await subject.outbox.orphans(limit: 100).isEmpty)
         }
     }
 
-    @Test("old events are orphans, leased to one replica", arguments: Implementation.allCases)
-    func orphans(implementation: Implementation) async throws {
-        try await with(implementation) { subject in
+    @Test("old events are orphans, leased to one replica", arguments: Kind.allCases)
+    func orphans(kind: Kind) async throws {
+        try await with(kind) { subject in
             let events = try await subject.grant(0..<5)
             try await subject.age()
             let first = try await subject.outbox.orphans(limit: 3)
@@ -79,9 +88,9 @@ struct UnpublishedEventsConformance {
 
     @Test(
         "no offset that was decided is above the highest, and where none was there is none",
-        arguments: Implementation.allCases)
-    func highest(implementation: Implementation) async throws {
-        try await with(implementation) { subject in
+        arguments: Kind.allCases)
+    func highest(kind: Kind) async throws {
+        try await with(kind) { subject in
             #expect(try await subject.outbox.highestDecidedOffset(topic: Sample.topic, partition: 0) == nil)
             _ = try await subject.grant(0..<5)
             let highest = try await subject.outbox.highestDecidedOffset(topic: Sample.topic, partition: 0)

@@ -24,6 +24,8 @@ struct AnnouncedSubject {
     let setGrantsSince: (Timestamp) async throws -> Void
     /// An operator's release.
     let release: (StoreTransactionID) async throws -> Void
+    /// As if all workers had died long ago.
+    let endLeases: () async throws -> Void
 
     static func with(
         _ implementation: Implementation, _ body: (AnnouncedSubject) async throws -> Void
@@ -36,7 +38,7 @@ struct AnnouncedSubject {
                     ledger: ledger, holds: ledger, announced: ledger, accounts: ledger, refunds: ledger,
                     enter: { ledger.announce($0) }, endPatience: { ledger.endPatience() },
                     setGrantsSince: { ledger.setGrantsSince($0, of: Sample.bundle) },
-                    release: { ledger.releaseByOperator($0) }))
+                    release: { ledger.releaseByOperator($0) }, endLeases: { ledger.endAnnouncementLeases() }))
         case .postgres:
             let database = try await LedgerDatabase()
             let ledger = database.ledger()
@@ -50,7 +52,8 @@ struct AnnouncedSubject {
         accounts: any PlayerAccounts, refunds: any NoticeLedger,
         enter: @escaping ([AnnouncedPurchase]) async throws -> Void,
         endPatience: @escaping () async throws -> Void, setGrantsSince: @escaping (Timestamp) async throws -> Void,
-        release: @escaping (StoreTransactionID) async throws -> Void
+        release: @escaping (StoreTransactionID) async throws -> Void,
+        endLeases: @escaping () async throws -> Void
     ) {
         self.ledger = ledger
         self.holds = holds
@@ -61,6 +64,7 @@ struct AnnouncedSubject {
         self.endPatience = endPatience
         self.setGrantsSince = setGrantsSince
         self.release = release
+        self.endLeases = endLeases
     }
 
     init(_ database: LedgerDatabase, _ ledger: PostgresLedger) {
@@ -83,6 +87,13 @@ struct AnnouncedSubject {
             release: { transaction in
                 _ = try await HoldAdministration(pool: database.pool)
                     .release(HoldFilter(transactionID: transaction), by: "ann")
+            },
+            endLeases: {
+                try await database.run(
+                    """
+                    UPDATE announced_purchases SET leased_until = now() - interval '1 second'
+                    WHERE leased_until IS NOT NULL
+                    """)
             })
     }
 

@@ -1,0 +1,67 @@
+import Fulfillment
+import Identifiers
+
+/// The ledger in memory, with a record of what was asked of it.
+public final class ObservedLedger: PurchaseLedger, UnpublishedEvents {
+    private struct State {
+        var recorded: [PendingDecision] = []
+        var published: Set<NameBasedUUID> = []
+        var failures = 0
+    }
+
+    public let database: InMemoryLedger
+    private let state: Shared<State>
+
+    /// - Parameter changes: the signal of the bench that it is part of.
+    public init(changes: ChangeSignal = ChangeSignal()) {
+        database = InMemoryLedger(changes: changes)
+        state = Shared(State(), changes)
+    }
+
+    public func recollect(_ query: RecallQuery) async throws(LedgerClosed) -> Durable<Recollection> {
+        try await database.recollect(query)
+    }
+
+    public func settle(_ decision: PendingDecision) async throws(LedgerClosed) -> Durable<RecordedOutcome> {
+        state.update { $0.recorded.append(decision) }
+        return try await database.settle(decision)
+    }
+
+    public func published(_ eventIDs: [NameBasedUUID]) {
+        state.update { $0.published.formUnion(eventIDs) }
+        database.published(eventIDs)
+    }
+
+    /// The submissions of a player in the order of their decisions.
+    public func decided(_ player: PlayerID) -> [String] {
+        state.read { $0.recorded.filter { $0.submission.playerID == player }.map(\.submission.submissionID.text) }
+    }
+
+    /// Of a player's decisions, in their order: whether the database may have lost an earlier one.
+    public func decidedAgain(_ player: String) -> [Bool] {
+        state.read { $0.recorded.filter { $0.submission.playerID.text == player }.map(\.isDecidedAgain) }
+    }
+
+    public func isPublished(_ event: OutcomeEvent) -> Bool { state.read { $0.published.contains(event.eventID) } }
+    public var pendingCount: Int { database.pendingEvents.count }
+
+    /// The next reads of the outbox fail.
+    public func failNextReads(_ count: Int) { state.update { $0.failures = count } }
+
+    private struct OutOfReach: Error {}
+
+    public func orphans(limit: Int) async throws -> [UnpublishedEvent] { try await database.orphans(limit: limit) }
+
+    public func unpublished(topic: String, partition: Int32, limit: Int) async throws -> [UnpublishedEvent] {
+        try await database.unpublished(topic: topic, partition: partition, limit: limit)
+    }
+
+    public func highestDecidedOffset(topic: String, partition: Int32) async throws -> Int64? {
+        try state.update { state in
+            guard state.failures > 0 else { return }
+            state.failures -= 1
+            throw OutOfReach()
+        }
+        return try await database.highestDecidedOffset(topic: topic, partition: partition)
+    }
+}
