@@ -87,6 +87,14 @@ extension InMemoryLedger: OpenRefundRequests {
         state.read { $0.refundQuestions.requests.values.flatMap(\.delays) }
     }
 
+    /// What the game said last of what is used up of a purchase.
+    public func consumption(
+        of transaction: StoreTransactionID, bundleID: BundleID
+    ) -> ConsumptionReport.Content? {
+        let key = ConsumptionReportKey(transactionID: transaction, bundleID: bundleID)
+        return state.read { $0.refundQuestions.reports[key] }
+    }
+
     /// How a request ended, and what Apple was told.
     public func ending(of id: Identifier) -> (result: ConsumptionResult, answer: ConsumptionAnswer?)? {
         state.read { state in

@@ -1,5 +1,6 @@
 import Clocks
 import Fulfillment
+import Identifiers
 import Logging
 import Operations
 import Synchronization
@@ -16,7 +17,17 @@ final class SubscriptionChecks: DueWork {
     private let catalog: @Sendable () -> Catalog?
     private let publication: SubscriptionPublication
     /// Under way, by app: one that Apple is slow about must not keep others waiting.
-    private let underWay = Mutex<[BundleID: Int]>([:])
+    private let underWay = Mutex<[BundleID: Set<Lease>]>([:])
+
+    private struct Lease: Hashable {
+        let subscription: StoreTransactionID
+        let number: Int64
+
+        init(_ leased: LeasedSubscription) {
+            subscription = leased.originalTransactionID
+            number = leased.lease
+        }
+    }
 
     init(
         store: any FollowedSubscriptions, verification: PipelineVerification,
@@ -36,15 +47,15 @@ final class SubscriptionChecks: DueWork {
         // In another order each time: they take turns.
         let apps = catalog.apps.values.filter(\.followsRenewals).map(\.bundleID).shuffled()
         let room = underWay.withLock { underWay in
-            apps.map { (app: $0, most: PipelineLimits.subscriptionsOfOneApp - underWay[$0, default: 0]) }
+            apps.map { (app: $0, most: PipelineLimits.subscriptionsOfOneApp - underWay[$0, default: []].count) }
         }
         let leased = try await store.leaseDue(room: room, limit: limit)
-        underWay.withLock { for one in leased { $0[one.bundleID, default: 0] += 1 } }
+        underWay.withLock { for one in leased { $0[one.bundleID, default: []].insert(Lease(one)) } }
         return leased
     }
 
     func work(on leased: LeasedSubscription) async throws {
-        defer { underWay.withLock { $0[leased.bundleID, default: 1] -= 1 } }
+        defer { end(leased) }
         guard let catalog = catalog(), let app = catalog.apps[leased.bundleID], app.followsRenewals else {
             return try await store.endLease(of: leased)
         }
@@ -64,7 +75,13 @@ final class SubscriptionChecks: DueWork {
     }
 
     func release(_ leased: LeasedSubscription) async throws {
+        // Perhaps its try never began.
+        end(leased)
         try await store.endLease(of: leased)
+    }
+
+    private func end(_ leased: LeasedSubscription) {
+        underWay.withLock { _ = $0[leased.bundleID]?.remove(Lease(leased)) }
     }
 }
 

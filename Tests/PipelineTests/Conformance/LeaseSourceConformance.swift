@@ -1,0 +1,158 @@
+import Fulfillment
+import Identifiers
+import Operations
+import TestSupport
+import Testing
+
+@testable import Pipeline
+
+/// What every `LeaseSource` promises to the loop that leases from it.
+@Suite("Every source of leases")
+struct LeaseSourceConformance {
+    enum Implementation: String, CaseIterable, Sendable {
+        case parked
+        case held
+    }
+
+    private func with(_ implementation: Implementation, _ body: (LeaseBench) async throws -> Void) async throws {
+        let bench = try implementation == .parked ? LeaseBench.parked() : LeaseBench.held()
+        defer { bench.bench.close() }
+        try await body(bench)
+    }
+
+    @Test("what is due is leased once, no more of it than asked for", arguments: Implementation.allCases)
+    func once(implementation: Implementation) async throws {
+        try await with(implementation) { leases in
+            for id in 1...3 { try await leases.enter(id) }
+            let source = leases.source()
+            guard case .due = await source.nextTurn() else {
+                Issue.record("nothing is due")
+                return
+            }
+            #expect(try await source.leaseDue(limit: 2).count == 2)
+            #expect(try await source.leaseDue(limit: 5).count == 1)
+            #expect(try await source.leaseDue(limit: 5).count == 0)
+        }
+    }
+
+    @Test("those that one answer serves are one group", arguments: Implementation.allCases)
+    func groups(implementation: Implementation) async throws {
+        try await with(implementation) { leases in
+            try await leases.enter(1)
+            try await leases.enterTogether(2, 3)
+            let batch = try await leases.source().leaseDue(limit: 5)
+            #expect(batch.groups.map(\.count).sorted() == [1, 2])
+        }
+    }
+
+    @Test("one whose try was given up is as if it had never been leased", arguments: Implementation.allCases)
+    func released(implementation: Implementation) async throws {
+        try await with(implementation) { leases in
+            try await leases.enter(1)
+            let source = leases.source()
+            for _ in 0..<5 {
+                let batch = try await source.leaseDue(limit: 5)
+                #expect(batch.count == 1)
+                for item in batch.groups.joined() { try await source.release(item) }
+            }
+            guard case .due = await leases.source().nextTurn() else {
+                Issue.record("it is suspected")
+                return
+            }
+            #expect(try await source.leaseDue(limit: 5).count == 1)
+        }
+    }
+
+    @Test("one whose try ended with its outcome is leased to nobody any more", arguments: Implementation.allCases)
+    func ended(implementation: Implementation) async throws {
+        try await with(implementation) { leases in
+            try await leases.enter(1)
+            let source = leases.source()
+            for item in try await source.leaseDue(limit: 5).groups.joined() {
+                try await leases.bench.worker.work(on: item)
+                try await source.end(item)
+                // Whoever is told twice does no harm.
+                try await source.end(item)
+            }
+            leases.endLeases()
+            #expect(try await source.leaseDue(limit: 5).count == 0)
+            guard case .due = await leases.source().nextTurn() else {
+                Issue.record("it is suspected")
+                return
+            }
+        }
+    }
+
+    @Test(
+        "one that was leased three times without an end is leased in isolation, with nothing else beside it",
+        arguments: Implementation.allCases)
+    func isolated(implementation: Implementation) async throws {
+        try await with(implementation) { leases in
+            try await leases.enter(1)
+            let source = leases.source()
+            for _ in 0..<3 {
+                #expect(try await source.leaseDue(limit: 5).count == 1)
+                leases.endLeases()
+            }
+            try await leases.enter(2)
+            #expect(try await source.leaseDue(limit: 5).count == 1)
+            let slots = leases.bench.parking.slots
+            guard case .isolated(let item) = await source.nextTurn() else {
+                Issue.record("it is not suspected")
+                return
+            }
+            #expect(slots.leased == 1 && !slots.beginLeasing())
+            try await leases.bench.worker.work(on: item)
+            try await source.end(item)
+            slots.leaseEnded()
+            slots.endIsolating()
+            #expect(slots.isLeasingIdle)
+            leases.endLeases()
+            #expect(try await source.leaseDue(limit: 5).count == 1)
+        }
+    }
+
+    @Test("one that kills each of its workers in isolation is leased no more", arguments: Implementation.allCases)
+    func setAside(implementation: Implementation) async throws {
+        try await with(implementation) { leases in
+            try await leases.enter(1)
+            let slots = leases.bench.parking.slots
+            for _ in 0..<3 {
+                #expect(try await leases.source().leaseDue(limit: 5).count == 1)
+                leases.endLeases()
+            }
+            for _ in 0..<3 {
+                guard case .isolated = await leases.source().nextTurn() else {
+                    Issue.record("it is not suspected")
+                    return
+                }
+                slots.leaseEnded()
+                slots.endIsolating()
+                leases.endLeases()
+            }
+            guard case .nothing = await leases.source().nextTurn() else {
+                Issue.record("it is leased again")
+                return
+            }
+            #expect(slots.isLeasingIdle)
+            guard case .due = await leases.source().nextTurn() else {
+                Issue.record("it is suspected still")
+                return
+            }
+            #expect(try await leases.source().leaseDue(limit: 5).count == 0)
+        }
+    }
+
+    @Test("who waits for a suspicion to pass returns when cancelled", arguments: Implementation.allCases)
+    func cancelled(implementation: Implementation) async throws {
+        try await with(implementation) { leases in
+            try await leases.enter(1)
+            let source = leases.source()
+            for item in try await source.leaseDue(limit: 5).groups.joined() {
+                let waiting = Task { await source.clearSuspicion(of: item) }
+                waiting.cancel()
+                await waiting.value
+            }
+        }
+    }
+}

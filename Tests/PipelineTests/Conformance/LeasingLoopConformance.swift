@@ -1,0 +1,98 @@
+import Fulfillment
+import Operations
+import TestSupport
+import Testing
+
+@testable import Pipeline
+
+/// What every `LeasingLoop` promises to whoever starts and stops it.
+@Suite("Every loop that leases")
+struct LeasingLoopConformance {
+    enum Implementation: String, CaseIterable, Sendable {
+        case leases
+        case dueWork
+    }
+
+    /// Two rows are due.
+    struct Subject {
+        let loop: any LeasingLoop
+        /// Tries that began.
+        let tries: () -> Int
+        /// What the store still has, once no lease holds it back any more.
+        let remaining: () async throws -> Int
+        /// What the store has that is due now, whoever had it leased.
+        let due: () async throws -> Int
+    }
+
+    /// - Parameter isSilent: no try ends by itself.
+    private func with(
+        _ implementation: Implementation, isSilent: Bool = false, _ body: (Subject) async throws -> Void
+    ) async throws {
+        switch implementation {
+        case .leases:
+            let leases = try LeaseBench.parked()
+            defer { leases.bench.close() }
+            for id in 1...2 {
+                try await leases.enter(id)
+                if isSilent { leases.bench.apple.hold(ParkingBench.receipt("\(id)")) }
+            }
+            let due: () async throws -> Int = { try await leases.source().leaseDue(limit: 10).count }
+            try await body(
+                Subject(
+                    loop: leases.bench.leaseLoop(), tries: { leases.bench.apple.asked.count },
+                    remaining: {
+                        leases.endLeases()
+                        return try await due()
+                    }, due: due))
+        case .dueWork:
+            let table = InMemoryDueWork([1, 2]) { _ in
+                guard isSilent else { return }
+                try? await untilCancelled()
+                throw Abandoned()
+            }
+            try await body(
+                Subject(
+                    loop: DueWorkLoop(table, health: Health()), tries: { table.now.done.count + table.now.underWay },
+                    remaining: {
+                        table.endLeases()
+                        return try await table.leaseDue(limit: 10).count
+                    }, due: { try await table.leaseDue(limit: 10).count }))
+        }
+    }
+
+    @Test("works on all that is due, once, however often it is started", arguments: Implementation.allCases)
+    func works(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            subject.loop.start()
+            subject.loop.start()
+            try await eventually("all were tried") { subject.tries() == 2 && subject.loop.state.underWay == 0 }
+            await subject.loop.stop()
+            #expect(subject.tries() == 2)
+            #expect(try await subject.remaining() == 0)
+        }
+    }
+
+    @Test(
+        "when it stops, what is under way is released, due at once, and nothing is leased any more",
+        arguments: Implementation.allCases)
+    func stops(implementation: Implementation) async throws {
+        try await with(implementation, isSilent: true) { subject in
+            subject.loop.start()
+            try await eventually("both are under way") { subject.tries() == 2 }
+            #expect(subject.loop.state.underWay == 2)
+            await subject.loop.stop()
+            #expect(subject.loop.state.underWay == 0)
+            #expect(try await subject.due() == 2)
+        }
+    }
+
+    @Test("one that was stopped before it was started leases nothing", arguments: Implementation.allCases)
+    func neverStarted(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            await subject.loop.stop()
+            #expect(subject.tries() == 0 && subject.loop.state.underWay == 0)
+            let due = try await subject.due()
+            #expect(due == 2)
+        }
+    }
+}

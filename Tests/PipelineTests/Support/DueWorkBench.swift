@@ -1,0 +1,149 @@
+import Clocks
+import Fulfillment
+import Identifiers
+import Logging
+import Operations
+import Synchronization
+import TestSupport
+import Timestamps
+
+@testable import Pipeline
+
+/// A `DueWork` whatever its items are.
+struct AnyDueWork: Sendable {
+    struct Item: Sendable {
+        let work: @Sendable () async throws -> Void
+        let release: @Sendable () async throws -> Void
+    }
+
+    let isWanted: @Sendable () -> Bool
+    let leaseDue: @Sendable (Int) async throws -> [Item]
+
+    init(_ source: some DueWork) {
+        isWanted = { source.isWanted }
+        leaseDue = { limit in
+            try await source.leaseDue(limit: limit).map { item in
+                Item(work: { try await source.work(on: item) }, release: { try await source.release(item) })
+            }
+        }
+    }
+}
+
+/// Three rows that are due, on stores in memory, and what becomes of a try in the test's hand.
+struct DueWorkBench: Sendable {
+    let work: AnyDueWork
+    /// The same where no app wants it.
+    let unwanted: AnyDueWork
+    /// Whether tries end without a result.
+    let setTrouble: @Sendable (Bool) -> Void
+    /// As if all workers had died long ago, and an hour had passed.
+    let endLeases: @Sendable () -> Void
+
+    private static let ids: [StoreTransactionID] = ["1000", "1001", "1002"]
+    private static let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    private static let nothing = Catalog(version: 1, apps: [])
+    private static let catalog: Catalog = {
+        var app = ParkingBench.serverApp
+        app.announcements.finishesGrants = true
+        app.announcements.consumption = ConsumptionPolicy()
+        app.announcements.renewals = .follow
+        return Catalog(version: 1, apps: [app])
+    }()
+
+    static func finishes() async throws -> DueWorkBench {
+        let (ledger, queries) = try await granted()
+        func source(_ catalog: Catalog) -> FinishSource {
+            FinishSource(
+                store: ledger, queries: queries, catalog: { catalog }, metrics: ReceiptdMetrics(version: "test"),
+                logger: logger)
+        }
+        return DueWorkBench(
+            work: AnyDueWork(source(catalog)), unwanted: AnyDueWork(source(nothing)),
+            setTrouble: { queries.failAlways(.finish, $0 ? .trouble(.init(.timeout)) : nil) },
+            endLeases: { ledger.endFinishLeases() })
+    }
+
+    static func refundRequests() async throws -> DueWorkBench {
+        let (ledger, queries) = try await granted()
+        for id in ids {
+            ledger.enter(
+                RefundRequest(
+                    id: Identifier("n-\(id)"), transactionID: id, originalTransactionID: id,
+                    bundleID: ParkingBench.bundle, environment: .production, productID: "gold", reason: nil,
+                    signedAt: WallClock.now),
+                at: WallClock.now)
+        }
+        func source(_ catalog: Catalog?) -> RefundRequestSource {
+            RefundRequestSource(
+                store: ledger, queries: queries, catalog: { catalog }, waitSeconds: 0,
+                metrics: ReceiptdMetrics(version: "test"), logger: logger)
+        }
+        return DueWorkBench(
+            work: AnyDueWork(source(catalog)), unwanted: AnyDueWork(source(nil)),
+            setTrouble: { queries.failAlways(.consumption, $0 ? .trouble(.init(.timeout)) : nil) },
+            endLeases: { ledger.endRefundRequestLeases() })
+    }
+
+    /// The subscriptions are over as far as Apple knows.
+    static func subscriptions(_ bench: ParkingBench) -> DueWorkBench {
+        let passed = Mutex<Int64>(0)
+        let clock: @Sendable () -> Timestamp = { WallClock.now.adding(milliseconds: passed.withLock { $0 }) }
+        let (ledger, queries) = (InMemoryLedger(clock: clock), InMemoryStoreQueries())
+        let began = WallClock.now.adding(milliseconds: -3_600_000)
+        for id in ids {
+            var fact = SubscriptionFact(
+                originalTransactionID: id, bundleID: ParkingBench.bundle, environment: .production, productID: "gold",
+                state: .active, toldAt: began)
+            fact.periodBeganAt = began
+            fact.expiresAt = began.adding(milliseconds: 1_800_000)
+            var subscription = Subscription(fact, player: "player-1")
+            subscription.check.dueAt = began
+            ledger.follow(subscription)
+        }
+        func source(_ catalog: Catalog) -> SubscriptionChecks {
+            SubscriptionChecks(
+                store: ledger,
+                verification: PipelineVerification(
+                    parser: ScriptedProofs(), verifier: ScriptedVerifier(), queries: queries,
+                    apple: Outage.withAnswers()),
+                catalog: { catalog },
+                publication: SubscriptionPublication(
+                    publisher: bench.worker.publisher, ledger: ledger, metrics: bench.worker.metrics))
+        }
+        return DueWorkBench(
+            work: AnyDueWork(source(catalog)), unwanted: AnyDueWork(source(nothing)),
+            setTrouble: { queries.failAlways(.subscriptionStatuses, $0 ? .trouble(.init(.timeout)) : nil) },
+            endLeases: { passed.withLock { $0 += 3_600_000 } })
+    }
+
+    static func inMemory() -> DueWorkBench {
+        let table = InMemoryDueWork([1, 2, 3])
+        return DueWorkBench(
+            work: AnyDueWork(table), unwanted: AnyDueWork(InMemoryDueWork([1], isWanted: false)),
+            setTrouble: { isInTrouble in table.change { $0.isInTrouble = isInTrouble } },
+            endLeases: { table.endLeases() })
+    }
+
+    /// All of them are granted, and their events acknowledged.
+    private static func granted() async throws -> (InMemoryLedger, InMemoryStoreQueries) {
+        let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
+        for id in ids {
+            let position = ParkingBench.position(Int64(id.text) ?? 0)
+            let purchase = StorePurchase(
+                transactionID: id, originalTransactionID: id, productID: "gold", purchasedAt: position.timestamp)
+            queries.register(
+                NotifiedTransaction(
+                    purchase: purchase, kind: .consumable, bundleID: ParkingBench.bundle, environment: .production))
+            let outcome = try await ledger.settle(
+                PendingDecision(
+                    submission: ParkingBench.submission(id.text), position: position, proof: position.content,
+                    verdict: .each([
+                        JudgedPurchase(purchase: purchase, kind: .consumable, verdict: .grant(payload: nil))
+                    ]),
+                    environment: .production, evidence: nil, decidedAt: position.timestamp, catalogVersion: 1,
+                    traceparent: nil, finishesGrants: true))
+            if case .events(let events) = outcome.value { ledger.published(events.map(\.eventID)) }
+        }
+        return (ledger, queries)
+    }
+}

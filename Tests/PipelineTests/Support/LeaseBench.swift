@@ -1,0 +1,78 @@
+import Fulfillment
+import Identifiers
+import TestSupport
+import Timestamps
+
+@testable import Pipeline
+
+/// A source of leases on stores in memory, whose purchases Apple finds genuine.
+struct LeaseBench: Sendable {
+    let bench: ParkingBench
+    /// A new one: what an earlier one saw is nothing to it.
+    let source: @Sendable () -> any LeaseSource
+    /// Due at once.
+    let enter: @Sendable (Int) async throws -> Void
+    /// Two that one answer of Apple's serves.
+    let enterTogether: @Sendable (Int, Int) async throws -> Void
+    /// As if all workers had died long ago.
+    let endLeases: @Sendable () -> Void
+
+    static func parked() throws -> LeaseBench {
+        let store = InMemoryParking()
+        let bench = try bench(parked: store, InMemoryLedger())
+        let park: @Sendable (Int, Submission) async throws -> Void = { offset, submission in
+            let position = ParkingBench.position(Int64(offset))
+            _ = try await store.park(
+                ParkingSubmission(
+                    submission: submission, position: position,
+                    proof: DecodedProof(submission.proof)?.digest ?? position.content, traceparent: nil,
+                    reason: .appleTrouble, history: WaitingHistory(failures: 1, parkings: 1), dueAfterSeconds: 0))
+        }
+        return LeaseBench(
+            bench: bench, source: { bench.parkedSource() },
+            enter: { try await park($0, ParkingBench.submission("\($0)")) },
+            enterTogether: { first, second in
+                for offset in [first, second] { try await park(offset, ParkingBench.submission("\(first)")) }
+            }, endLeases: { store.endLeases() })
+    }
+
+    static func held() throws -> LeaseBench {
+        let ledger = InMemoryLedger()
+        let bench = try bench(parked: InMemoryParking(), ledger)
+        let hold: @Sendable ([Int]) async throws -> Void = { ids in
+            let purchases = ids.map { purchase($0) }
+            let submission = ParkingBench.submission("\(ids[0])")
+            let position = ParkingBench.position(Int64(ids[0]))
+            _ = try await ledger.settle(
+                PendingDecision(
+                    submission: submission, position: position,
+                    proof: DecodedProof(submission.proof)?.digest ?? position.content,
+                    verdict: .each(
+                        purchases.map {
+                            JudgedPurchase(purchase: $0, kind: .consumable, verdict: .hold(.retiredProduct))
+                        }),
+                    environment: .production, evidence: nil, decidedAt: position.timestamp, catalogVersion: 1,
+                    traceparent: nil))
+            for purchase in purchases { ledger.releaseByOperator(purchase.transactionID) }
+        }
+        return LeaseBench(
+            bench: bench, source: { bench.heldSource() }, enter: { try await hold([$0]) },
+            enterTogether: { try await hold([$0, $1]) }, endLeases: { ledger.endHoldLeases() })
+    }
+
+    private static func bench(parked: InMemoryParking, _ ledger: InMemoryLedger) throws -> ParkingBench {
+        let bench = try ParkingBench(parked: parked, database: ledger)
+        bench.apple.answer(
+            .genuine(
+                GenuineReceipt(
+                    bundleID: ParkingBench.bundle, environment: .production, purchases: (1...3).map { purchase($0) })))
+        return bench
+    }
+
+    private static func purchase(_ number: Int) -> StorePurchase {
+        let id = StoreTransactionID("\(1_000 + number)")
+        return StorePurchase(
+            transactionID: id, originalTransactionID: id, productID: "gold",
+            purchasedAt: ParkingBench.position(1).timestamp)
+    }
+}
