@@ -133,7 +133,7 @@ struct DecidedAgainTests {
     func revisions() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
-        let subject = SubscriptionsConformance.Subject(database, ledger)
+        let subject = FollowedSubscriptionsConformance.Subject(database, ledger)
         let revision = "SELECT revision FROM subscriptions WHERE original_transaction_id = '1000'"
         let above = "SELECT max(revisions_above) FROM offsets_decided_again"
         _ = try await subject.grant("1000", original: "1000", at: 0, offset: 1)
@@ -166,7 +166,7 @@ struct DecidedAgainTests {
     func firstRevision() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
-        let subject = SubscriptionsConformance.Subject(database, ledger)
+        let subject = FollowedSubscriptionsConformance.Subject(database, ledger)
         let checkpoints = PostgresCheckpoints(pool: database.pool, group: "receiptd")
         try await checkpoints.keepDecidedAgain([0: 3], topic: Sample.topic)
         let above = try await database.number("SELECT revisions_above FROM offsets_decided_again")

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Claims of subscriptions that Apple is asked about")
 struct SubscriptionClaimTests {
-    private typealias Subject = SubscriptionsConformance.Subject
+    private typealias Subject = FollowedSubscriptionsConformance.Subject
 
     private func with(_ body: (LedgerDatabase, Subject, LeasedSubscription) async throws -> Void) async throws {
         let database = try await LedgerDatabase()
@@ -30,7 +30,7 @@ struct SubscriptionClaimTests {
                 VALUES ('3000', '3000', 'player-2', '\(Sample.bundle.text)', 'monthly', 1, 'Production', now(), 's',
                     now());
                 """)
-            let told = SubscriptionsConformance.fact(.active, original: "3000", period: 20, at: 40)
+            let told = FollowedSubscriptionsConformance.fact(.active, original: "3000", period: 20, at: 40)
             async let settled = subject.settle(leased, [told], at: 40)
             try await database.waitForLocks()
             try await granting.finish()
@@ -42,14 +42,14 @@ struct SubscriptionClaimTests {
     @Test("an answer makes the claims of all that it tells of, and of what that goes on from")
     func claims() async throws {
         try await with { database, subject, leased in
-            var told = SubscriptionsConformance.status(
-                SubscriptionsConformance.fact(.active, original: "3000", period: 20, at: 40))
+            var told = FollowedSubscriptionsConformance.status(
+                FollowedSubscriptionsConformance.fact(.active, original: "3000", period: 20, at: 40))
             told.transaction.previousOriginalTransactionID = "2000"
             let findings = SubscriptionFindings(
-                [told], of: leased.subscription, under: SubscriptionsConformance.app())
+                [told], of: leased.subscription, under: FollowedSubscriptionsConformance.app())
             let events = try await subject.subscriptions.settle(
-                SubscriptionCheck(leased, findings, at: SubscriptionsConformance.base),
-                catalog: SubscriptionsConformance.catalog)
+                SubscriptionCheck(leased, findings, at: FollowedSubscriptionsConformance.base),
+                catalog: FollowedSubscriptionsConformance.catalog)
             #expect(events.isEmpty)
             let claims = """
                 SELECT count(*) FROM claims
@@ -64,7 +64,7 @@ struct SubscriptionClaimTests {
     func ownerless(isToldOf: Bool) async throws {
         try await with { database, subject, leased in
             try await database.run("UPDATE claims SET player_id = NULL")
-            let told = SubscriptionsConformance.fact(.active, period: 30, at: 40)
+            let told = FollowedSubscriptionsConformance.fact(.active, period: 30, at: 40)
             #expect(try await subject.settle(leased, isToldOf ? [told] : [], at: 40).isEmpty)
             let idle = "SELECT count(*) FROM subscriptions WHERE due_at IS NULL AND leased_until IS NULL"
             #expect(try await database.number(idle) == 1)

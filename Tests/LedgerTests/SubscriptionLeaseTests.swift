@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Leases of subscriptions")
 struct SubscriptionLeaseTests {
-    private typealias Subject = SubscriptionsConformance.Subject
+    private typealias Subject = FollowedSubscriptionsConformance.Subject
 
     private func with(_ body: (LedgerDatabase, Subject) async throws -> Void) async throws {
         let database = try await LedgerDatabase()
@@ -53,7 +53,7 @@ struct SubscriptionLeaseTests {
             let fourth = try #require(try await subject.lease().first)
             #expect((100...120).contains(try await seconds(database)))
             _ = try await subject.settle(
-                fourth, [SubscriptionsConformance.fact(.billingRetry, period: -60, at: -29)], at: 40)
+                fourth, [FollowedSubscriptionsConformance.fact(.billingRetry, period: -60, at: -29)], at: 40)
             #expect(try await database.number("SELECT takes::int8 FROM subscriptions") == 0)
         }
     }
@@ -66,7 +66,7 @@ struct SubscriptionLeaseTests {
             let leased = try #require(try await subject.lease().first)
             let error = await #expect(throws: PostgresError.self) {
                 _ = try await subject.settle(
-                    leased, [SubscriptionsConformance.fact(.expired, period: -60, at: 40)], at: 40)
+                    leased, [FollowedSubscriptionsConformance.fact(.expired, period: -60, at: 40)], at: 40)
             }
             #expect(error?.constraint == "none_expires")
             let putOff = """

@@ -8,7 +8,7 @@ import Timestamps
 /// Periods that something tells of which does not grant them, before their own notification does or in its place.
 @Suite("Periods of subscriptions that are told of and not granted")
 struct UntoldPeriodsTests {
-    private typealias Subscriptions = SubscriptionsConformance
+    private typealias Subscriptions = FollowedSubscriptionsConformance
     private static let day: Int64 = 86_400_000
     private static let now = Subscriptions.base.adding(milliseconds: 40 * day)
 

@@ -8,7 +8,7 @@ import Timestamps
 /// What every ledger does where a period of a subscription was told by nobody, and is goods also after its end.
 @Suite("Every ledger of subscriptions with missed periods")
 struct MissedPeriodsConformance {
-    private typealias Subscriptions = SubscriptionsConformance
+    private typealias Subscriptions = FollowedSubscriptionsConformance
 
     private static var app: AppPolicy {
         var app = Subscriptions.app()
@@ -19,7 +19,7 @@ struct MissedPeriodsConformance {
     private static let now = Subscriptions.base.adding(milliseconds: 40 * 86_400_000)
 
     private func settle(
-        _ leased: LeasedSubscription, readsHistory: Bool, in subject: SubscriptionsConformance.Subject
+        _ leased: LeasedSubscription, readsHistory: Bool, in subject: FollowedSubscriptionsConformance.Subject
     ) async throws {
         let status = Subscriptions.status(Subscriptions.fact(.active, period: 35, at: 40))
         var findings = SubscriptionFindings([status], of: leased.subscription, under: Self.app)

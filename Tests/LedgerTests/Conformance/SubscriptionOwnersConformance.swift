@@ -8,10 +8,10 @@ import Timestamps
 /// From when on every ledger has a subscription: a hold is no grant.
 @Suite("Every ledger of subscriptions that are held")
 struct SubscriptionOwnersConformance {
-    private typealias Subscriptions = SubscriptionsConformance
+    private typealias Subscriptions = FollowedSubscriptionsConformance
 
     /// Held for the first player, by evidence that says that it will not renew.
-    private func hold(_ subject: SubscriptionsConformance.Subject) async throws {
+    private func hold(_ subject: FollowedSubscriptionsConformance.Subject) async throws {
         let held = try await subject.grant("1000", original: "1000", at: 20, offset: 1, .hold(.beforeCutover)) {
             $0.renewals = [
                 RenewalInfo(
@@ -25,7 +25,7 @@ struct SubscriptionOwnersConformance {
 
     /// After an operator's release, as a worker that asked Apple anew settles it.
     private func end(
-        _ subject: SubscriptionsConformance.Subject, _ verdict: JudgedPurchase.Verdict
+        _ subject: FollowedSubscriptionsConformance.Subject, _ verdict: JudgedPurchase.Verdict
     ) async throws -> OutcomeEvent? {
         try await subject.release("1000")
         let hold = try #require(try await subject.holds.leaseDue(catalogVersion: 1, limit: 1).first)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What is told of a subscription before there is an owner.
-extension SubscriptionsConformance {
+extension FollowedSubscriptionsConformance {
     @Test(
         "what is told of the renewal before there is an owner is part of the first revision, the newest of it",
         arguments: Implementation.allCases)

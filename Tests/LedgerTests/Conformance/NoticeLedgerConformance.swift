@@ -7,7 +7,7 @@ import Timestamps
 
 /// What every ledger does with refunds, the one in memory and the one in PostgreSQL.
 @Suite("Every refund ledger")
-struct RefundLedgerConformance {
+struct NoticeLedgerConformance {
     struct Subject {
         let ledger: any PurchaseLedger
         let refunds: any NoticeLedger

@@ -9,7 +9,7 @@ import Timestamps
 
 /// What every ledger does with subscriptions, the one in memory and the one in PostgreSQL.
 @Suite("Every ledger of subscriptions")
-struct SubscriptionsConformance {
+struct FollowedSubscriptionsConformance {
     struct Subject: Sendable {
         let ledger: any PurchaseLedger
         let subscriptions: any FollowedSubscriptions
@@ -24,12 +24,12 @@ struct SubscriptionsConformance {
             _ verdict: JudgedPurchase.Verdict = .grant(payload: nil),
             _ change: (inout GenuineReceipt) -> Void = { _ in }
         ) async throws -> RecordedOutcome {
-            let purchase = SubscriptionsConformance.period(id, original: original, at: days)
+            let purchase = FollowedSubscriptionsConformance.period(id, original: original, at: days)
             var evidence = GenuineReceipt(
                 bundleID: Sample.bundle, environment: .production, purchases: [purchase], holdsAutoRenewable: true)
             change(&evidence)
-            let now = SubscriptionsConformance.base.adding(milliseconds: days * 86_400_000 + 1)
-            let app = policy ?? SubscriptionsConformance.app(hasServerAPI: receipt == nil)
+            let now = FollowedSubscriptionsConformance.base.adding(milliseconds: days * 86_400_000 + 1)
+            let app = policy ?? FollowedSubscriptionsConformance.app(hasServerAPI: receipt == nil)
             return try await ledger.record(
                 PendingDecision(
                     submission: Sample.submission("s-\(offset)", player: player), position: Sample.position(offset),
@@ -70,13 +70,13 @@ struct SubscriptionsConformance {
         func settle(_ leased: LeasedSubscription, _ facts: [SubscriptionFact], at days: Int64) async throws
             -> [OutcomeEvent]
         {
-            let statuses = facts.map(SubscriptionsConformance.status)
+            let statuses = facts.map(FollowedSubscriptionsConformance.status)
             let findings = SubscriptionFindings(
-                statuses, of: leased.subscription, under: SubscriptionsConformance.app())
+                statuses, of: leased.subscription, under: FollowedSubscriptionsConformance.app())
             return try await subscriptions.settle(
                 SubscriptionCheck(
-                    leased, findings, at: SubscriptionsConformance.base.adding(milliseconds: days * 86_400_000)),
-                catalog: SubscriptionsConformance.catalog)
+                    leased, findings, at: FollowedSubscriptionsConformance.base.adding(milliseconds: days * 86_400_000)),
+                catalog: FollowedSubscriptionsConformance.catalog)
         }
     }
 
@@ -98,7 +98,7 @@ struct SubscriptionsConformance {
     static var catalog: Catalog { Catalog(version: 1, apps: [app()]) }
 
     static func period(_ id: String, original: String, at days: Int64) -> StorePurchase {
-        let start = SubscriptionsConformance.base.adding(milliseconds: days * 86_400_000)
+        let start = FollowedSubscriptionsConformance.base.adding(milliseconds: days * 86_400_000)
         return Sample.purchase(
             id, original: original, product: "monthly", expires: start.adding(milliseconds: 30 * 86_400_000), at: start)
     }
@@ -109,8 +109,8 @@ struct SubscriptionsConformance {
         var fact = SubscriptionFact(
             originalTransactionID: Identifier(original), bundleID: Sample.bundle, environment: .production,
             productID: "monthly", state: state,
-            toldAt: SubscriptionsConformance.base.adding(milliseconds: toldDays * 86_400_000))
-        fact.periodBeganAt = SubscriptionsConformance.base.adding(milliseconds: days * 86_400_000)
+            toldAt: FollowedSubscriptionsConformance.base.adding(milliseconds: toldDays * 86_400_000))
+        fact.periodBeganAt = FollowedSubscriptionsConformance.base.adding(milliseconds: days * 86_400_000)
         fact.expiresAt = fact.periodBeganAt?.adding(milliseconds: 30 * 86_400_000)
         fact.willRenew = state == .active
         return fact
@@ -139,7 +139,7 @@ struct SubscriptionsConformance {
     static func with(
         _ implementation: Implementation, at days: Int64 = 40, _ body: (Subject) async throws -> Void
     ) async throws {
-        let now = SubscriptionsConformance.base.adding(milliseconds: days * 86_400_000)
+        let now = FollowedSubscriptionsConformance.base.adding(milliseconds: days * 86_400_000)
         switch implementation {
         case .inMemory:
             let ledger = InMemoryLedger(clock: { now })
@@ -246,7 +246,7 @@ struct SubscriptionsConformance {
             let findings = SubscriptionFindings([following], of: leased.subscription, under: Self.app())
             let events = try await subject.subscriptions.settle(
                 SubscriptionCheck(
-                    leased, findings, at: SubscriptionsConformance.base.adding(milliseconds: 40 * 86_400_000)),
+                    leased, findings, at: FollowedSubscriptionsConformance.base.adding(milliseconds: 40 * 86_400_000)),
                 catalog: Self.catalog)
             #expect(events.map(\.subject) == ["5000"] && events.first?.playerID == "player-1")
             let stolen = try await subject.grant("5001", original: "5000", at: 50, player: "player-2", offset: 2)
