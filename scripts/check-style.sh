@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Fails where a file, a function or a type is too large, and where a word is used that docs/glossary.md replaces.
+# Fails where a file, a function or a type is too large, where a word is used that docs/glossary.md replaces, and where a protocol
+# with several implementations has no suite that runs on all of them.
 # scripts/style-allowed.txt lists what may still break a rule; an entry that nothing needs is a fault too. --all ignores it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -143,6 +144,64 @@ check_words() {
             }'
 }
 
+# A protocol that more than one type conforms to, doubles included, says in a suite what it promises, which runs on all of them.
+# scripts/no-conformance.txt lists those that promise nothing.
+check_conformance() {
+    local exempt=scripts/no-conformance.txt protocols suites
+    protocols=$(swift_files | grep '^Sources/' | xargs grep -nE '^ *((public|package|private|fileprivate) )?protocol [A-Z]')
+    suites=$(swift_files | grep '^Tests/' | xargs grep -hoE '^struct [A-Z][A-Za-z]*Conformance' | sed 's/^struct //')
+    swift_files | grep -E '^(Sources|Tests)/' | xargs awk \
+        -v protocols="$protocols" -v suites="$suites" -v exempt="$exempt" '
+        BEGIN {
+            count = split(protocols, line, "\n")
+            for (i = 1; i <= count; i++) {
+                split(line[i], part, ":")
+                name = line[i]
+                sub(/^.*protocol /, "", name)
+                sub(/[^A-Za-z].*$/, "", name)
+                file[name] = part[1]
+                at[name] = part[2]
+            }
+            count = split(suites, line, "\n")
+            for (i = 1; i <= count; i++) hasSuite[line[i]] = 1
+            while ((getline one < exempt) > 0) {
+                if (one ~ /^(#|$)/) continue
+                sub(/:.*$/, "", one)
+                isExempt[one] = 1
+            }
+        }
+        FNR == 1 { head = "" }
+        head == "" && /^ *([a-z@]+(\([a-z]+\))? )*(struct|class|actor|enum|extension) [A-Z]/ { head = " " }
+        # A head may be on several lines.
+        head != "" {
+            head = head " " $0
+            if ($0 !~ /\{/) next
+            sub(/\{.*$/, "", head)
+            gsub(/<[^>]*>/, "", head)
+            sub(/ where .*$/, "", head)
+            if (sub(/^[^:]*:/, "", head)) {
+                conformances = split(head, conformed, /[,&]/)
+                for (i = 1; i <= conformances; i++) {
+                    gsub(/[^A-Za-z.]/, "", conformed[i])
+                    sub(/^.*\./, "", conformed[i])
+                    if (conformed[i] in file) types[conformed[i]]++
+                }
+            }
+            head = ""
+        }
+        END {
+            for (name in file) {
+                isMissing = types[name] > 1 && !((name "Conformance") in hasSuite)
+                if (isMissing && !(name in isExempt))
+                    printf "conformance\t%s\t%d\t%d types conform to %s, and no suite %sConformance runs on all of them\n", \
+                        file[name], at[name], types[name], name, name
+            }
+            for (name in isExempt)
+                if (!(name in file) || types[name] < 2 || ((name "Conformance") in hasSuite))
+                    printf "conformance\t%s\t0\t\"%s\" is no longer needed\n", exempt, name
+        }' | sort
+}
+
 # Leaves out what the list allows: lines of CHECK and a path, or the start of one that ends in a slash.
 faults() {
     awk -F '\t' -v allowed="$allowed" '
@@ -169,7 +228,7 @@ faults() {
         }'
 }
 
-found=$({ check_files; check_executable; check_functions; check_variables; check_words; } | faults)
+found=$({ check_files; check_executable; check_functions; check_variables; check_words; check_conformance; } | faults)
 if [[ -n $found ]]; then
     printf '%s\n' "$found" >&2
     printf 'check-style: %d faults\n' "$(wc -l <<<"$found")" >&2
