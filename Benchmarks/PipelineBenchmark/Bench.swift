@@ -1,6 +1,5 @@
 import AppStoreSimulation
 import ArgumentParser
-import EmbeddedPostgres
 import Foundation
 import Kafka
 
@@ -25,9 +24,17 @@ struct Bench: AsyncParsableCommand {
     @Option(help: "Honest purchases a second beside the flood.") var honestRate = 100.0
     @Option(help: "Workers, each with its own requests in flight.") var replicas = 1
     @Option(help: "Grants that the database has before.") var grants = 0
+    @Option(help: "Bytes of each of these grants' events.") var eventBytes = 600
     @Flag(help: "Grants and claims in hash partitions, by deploy/postgres/partition.sql.") var partitioned = false
     @Option(help: "Only an even load at these rates a second, comma separated, at the first of the latencies.")
     var rates: String?
+    @Option(
+        help: """
+            URI of an empty database in a running PostgreSQL of this machine, as a superuser, in place of the one that each run starts. \
+            It is kept: a run removes what the one before left, and makes its --grants where it has none. Its name has to begin with \
+            \(BenchDatabase.keptName). For --throughput-only and --rates.
+            """)
+    var database: String?
     @Option(help: "Folder of another release build, run in turn with the first: ratios of the first to it are told.")
     var against: String?
     @Option(help: "Runs of each of the two builds.") var pairs = 3
@@ -39,6 +46,9 @@ struct Bench: AsyncParsableCommand {
         }
         if against != nil, trafficOnly || idle != nil || worker != nil {
             throw ValidationError("--against compares throughput and rates of two builds of receiptd")
+        }
+        if database != nil, trafficOnly || idle != nil || rates == nil && !throughputOnly {
+            throw ValidationError("--database is for --throughput-only and --rates")
         }
         guard pairs >= 1 else { throw ValidationError("--pairs begins with 1") }
     }
@@ -86,7 +96,9 @@ struct Bench: AsyncParsableCommand {
         print(try run.measureFlood(honestRate: honestRate))
     }
 
-    private var database: BenchParts.Database { BenchParts.Database(grants: grants, isPartitioned: partitioned) }
+    private var databaseOptions: BenchDatabase.Options {
+        BenchDatabase.Options(uri: database, grants: grants, eventBytes: eventBytes, isPartitioned: partitioned)
+    }
 
     private func measure(rates: String, replicas: Int) throws {
         print("per s | replicas | latency ms | worker CPU s/1,000 | PostgreSQL CPU s/1,000 | peak MB | p50 ms | p99 ms")
@@ -97,7 +109,7 @@ struct Bench: AsyncParsableCommand {
                 latency: latencies.split(separator: ",").first.flatMap { Double($0) } ?? 0, concurrency: concurrency,
                 count: 0, settings: set, measuresLatency: false)
             run.replicas = replicas
-            run.database = database
+            run.database = databaseOptions
             try report(run) { try $0.measure(rate: rate, seconds: seconds) }
         }
     }
@@ -113,7 +125,7 @@ struct Bench: AsyncParsableCommand {
                 count: count(latency), settings: set, measuresLatency: !throughputOnly,
                 kind: plain ? .plain : .genuine)
             run.replicas = replicas
-            run.database = database
+            run.database = databaseOptions
             try report(run) { try $0.measure() }
         }
     }

@@ -1,4 +1,3 @@
-import EmbeddedPostgres
 import Foundation
 
 #if canImport(FoundationNetworking)
@@ -11,7 +10,7 @@ extension BenchParts {
         let processes = workers.compactMap { ProcessUsage(processID: $0.processIdentifier) }
         return Usage(
             worker: processes.reduce(0) { $0 + $1.cpuSeconds },
-            postgres: ProcessUsage.treeSeconds(processID: postgres.processID),
+            postgres: ProcessUsage.treeSeconds(processID: database.processID),
             peakMemory: processes.map(\.peakMemory).max() ?? 0)
     }
 

@@ -1,18 +1,9 @@
 import AppStoreSimulation
-import EmbeddedPostgres
 import Foundation
 import Kafka
 
 /// Broker, database, simulator and workers of one run.
 final class BenchParts {
-    /// What the database is like before the run.
-    struct Database {
-        /// Made up, each with its claim.
-        var grants = 0
-        /// By deploy/postgres/partition.sql.
-        var isPartitioned = false
-    }
-
     struct Usage {
         /// Of all of them.
         var worker: Double
@@ -30,7 +21,7 @@ final class BenchParts {
 
     let outcomes: OutcomeStream
     private let broker: MockCluster
-    let postgres: EmbeddedPostgres
+    let database: BenchDatabase
     private let apple = Process()
     private(set) var workers: [Process] = []
     private let build: URL
@@ -46,7 +37,7 @@ final class BenchParts {
     /// - Parameter signing: the folder of the keys that sign receipts; the worker takes their root for Apple's.
     init(
         build: String, worker: String?, signing: String, latency: Double, concurrency: Int, settings: [String],
-        database: Database = Database()
+        database options: BenchDatabase.Options = BenchDatabase.Options()
     ) throws {
         self.build = URL(fileURLWithPath: build)
         program = worker.map { URL(fileURLWithPath: $0) } ?? self.build.appendingPathComponent("receiptd")
@@ -57,7 +48,7 @@ final class BenchParts {
             "receipt-submissions": BenchRun.partitions, "receipt-outcomes": BenchRun.partitions,
             "receipt-dead-letters": 1,
         ])
-        postgres = try EmbeddedPostgres.start()
+        database = try BenchDatabase(options)
         outcomes = OutcomeStream(
             topic: "receipt-outcomes", partitions: BenchRun.partitions, bootstrapServers: broker.bootstrapServers)
         producer = try KafkaProducer(
@@ -77,7 +68,7 @@ final class BenchParts {
             // The in-process broker answers a fetch that found nothing only after its wait, whatever comes meanwhile: a
             // real one answers at once. Short, so that the figures are the worker's.
             "KAFKA_PROPERTIES": "\(Self.kafkaProperties);fetch.wait.max.ms=5",
-            "DATABASE_URL": postgres.uri,
+            "DATABASE_URL": database.uri,
             "APPLE_VERIFY_RECEIPT_PRODUCTION_URL": "http://127.0.0.1:\(applePort)/production/verifyReceipt",
             "APPLE_VERIFY_RECEIPT_SANDBOX_URL": "http://127.0.0.1:\(applePort)/sandbox/verifyReceipt",
             "APPLE_MAX_CONCURRENCY": String(concurrency),
@@ -94,36 +85,8 @@ final class BenchParts {
         let catalog = directory.appendingPathComponent("catalog.yaml")
         try Data(Self.catalog.utf8).write(to: catalog)
         try runToEnd(["migrate"])
+        try database.prepare()
         try runToEnd(["catalog", "import", catalog.path])
-        if database.isPartitioned { try psql(["--file", "deploy/postgres/partition.sql"]) }
-        if database.grants > 0 {
-            try psql(["--command", Self.filling(database.grants), "--command", "VACUUM ANALYZE"])
-        }
-    }
-
-    /// Ten purchases of each player, events of the usual length.
-    private static func filling(_ count: Int) -> String {
-        """
-        WITH made AS (
-            SELECT '9' || lpad(n::text, 14, '0') AS id, 'old-' || n / 10 AS player, now() - n % 86400 * interval '1 s' AS at
-            FROM generate_series(1, \(count)) AS n
-        ), claimed AS (
-            INSERT INTO claims (original_transaction_id, player_id, bundle_id)
-            SELECT id, player, '\(Traffic.bundleID)' FROM made
-        )
-        INSERT INTO grants (
-            transaction_id, original_transaction_id, player_id, bundle_id, product_id, quantity, environment, purchased_at,
-            submission_id, granted_at, submission_key, kind, event, catalog_version)
-        SELECT id, id, player, '\(Traffic.bundleID)', '\(Traffic.productID)', 1, 'Production', at, 's-' || id, at,
-            gen_random_uuid(), 'consumable', convert_to(repeat('e', 600), 'UTF8'), 1
-        FROM made
-        """
-    }
-
-    private func psql(_ arguments: [String]) throws {
-        try Self.runToEnd(
-            URL(fileURLWithPath: "/usr/bin/psql"),
-            ["--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1", "--dbname", postgres.uri] + arguments, [:])
     }
 
     private static var catalog: String {
@@ -245,7 +208,7 @@ final class BenchParts {
         apple.waitUntilExit()
         producer.close()
         broker.close()
-        postgres.stop()
+        database.stop()
         try? FileManager.default.removeItem(at: directory)
     }
 

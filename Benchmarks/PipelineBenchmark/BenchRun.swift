@@ -1,5 +1,4 @@
 import AppStoreSimulation
-import EmbeddedPostgres
 import Foundation
 import Kafka
 
@@ -14,7 +13,7 @@ struct BenchRun {
     /// What the backlog is of.
     let kind: Traffic.Kind
     var replicas = 1
-    var database = BenchParts.Database()
+    var database = BenchDatabase.Options()
     var build: String
     private let worker: String?
     private let signing: String

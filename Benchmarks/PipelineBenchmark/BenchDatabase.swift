@@ -1,0 +1,153 @@
+import EmbeddedPostgres
+import Foundation
+
+/// The PostgreSQL of a run: one of its own, or a database that is kept from run to run.
+final class BenchDatabase {
+    /// What it is like before the run.
+    struct Options {
+        /// Of a database that is kept, on this machine. Nil: an empty one, in a PostgreSQL of the run's own.
+        var uri: String?
+        /// Made up, each with its claim.
+        var grants = 0
+        /// Of each grant made up.
+        var eventBytes = 600
+        /// By deploy/postgres/partition.sql.
+        var isPartitioned = false
+    }
+
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// A run empties tables: a database with another name is taken for somebody's.
+    static let keptName = "receiptd_benchmark"
+
+    let uri: String
+    /// The server's. Its sessions are its children.
+    let processID: Int32
+    private let embedded: EmbeddedPostgres?
+    private let options: Options
+
+    init(_ options: Options) throws {
+        self.options = options
+        guard let kept = options.uri else {
+            let server = try EmbeddedPostgres.start()
+            (embedded, uri, processID) = (server, server.uri, server.processID)
+            return
+        }
+        (embedded, uri) = (nil, kept)
+        let server = """
+            SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1) WHERE starts_with(current_database(), '\(Self.keptName)')
+            """
+        guard let number = Int32(try Self.run(#"psql --no-psqlrc -At --dbname "$0" --command "$1""#, [kept, server]))
+        else {
+            throw Failure(description: "a run empties tables: the database's name has to begin with \(Self.keptName)")
+        }
+        processID = number
+    }
+
+    /// Behind `receiptd migrate`.
+    func prepare() throws {
+        if embedded == nil { try psql(Self.clearing) }
+        if options.grants > 0, try psql(["SELECT EXISTS (SELECT FROM grants)"]) == "f" { try fill() }
+        if options.isPartitioned { try psql([], files: ["deploy/postgres/partition.sql"]) }
+        if embedded == nil || options.grants > 0 { try psql(["VACUUM ANALYZE"]) }
+    }
+
+    func stop() {
+        embedded?.stop()
+    }
+
+    /// What earlier runs left: all but the grants made up and their claims.
+    private static let clearing = [
+        """
+        DO $$
+        BEGIN
+            EXECUTE (
+                SELECT 'TRUNCATE ' || string_agg(quote_ident(tablename), ', ')
+                FROM pg_tables
+                WHERE schemaname = current_schema() AND tablename !~ '^(grants|claims)(_\\d\\d)?$' AND tablename <> 'schema_version'
+            );
+        END
+        $$
+        """,
+        """
+        WITH gone AS (
+            DELETE FROM grants WHERE player_id < 'old-' OR player_id >= 'old.' RETURNING transaction_id
+        )
+        DELETE FROM claims USING gone WHERE original_transaction_id = transaction_id
+        """,
+    ]
+
+    /// Ten purchases of each player. Of each table in one transaction that empties it and makes its indexes anew: of a hundred million
+    /// rows nothing is written twice.
+    private func fill() throws {
+        // A run's own transactions, 900000000001 and up to ten thousand more, lie everywhere between these.
+        let step = max(1, 100_000_000 / options.grants)
+        let made = """
+            (SELECT '9' || lpad((n::bigint * \(step))::text, 15, '0') AS id, 'old-' || n / 10 AS player,
+                now() - n % 86400 * interval '1 s' AS at
+            FROM generate_series(1, \(options.grants)) AS n) AS made
+            """
+        try load(
+            "claims (original_transaction_id, player_id, bundle_id)",
+            from: "SELECT id, player, '\(Traffic.bundleID)' FROM \(made)",
+            without: ["ALTER TABLE claims DROP CONSTRAINT claims_pkey"],
+            then: "ALTER TABLE claims ADD PRIMARY KEY (original_transaction_id)")
+        try load(
+            """
+            grants (
+                transaction_id, original_transaction_id, player_id, bundle_id, product_id, quantity, environment, purchased_at,
+                submission_id, granted_at, submission_key, kind, event, catalog_version)
+            """,
+            from: """
+                SELECT id, id, player, '\(Traffic.bundleID)', '\(Traffic.productID)', 1, 'Production', at, 's-' || id, at,
+                    gen_random_uuid(), 'consumable', convert_to(repeat('e', \(options.eventBytes)), 'UTF8'), 1
+                FROM \(made)
+                """,
+            without: [
+                "ALTER TABLE grants DROP CONSTRAINT grants_pkey",
+                "DROP INDEX grants_players, grants_originals, grants_accounts",
+            ],
+            then: "ALTER TABLE grants ADD PRIMARY KEY (transaction_id)")
+        try psql([], files: ["schema.sql"])
+    }
+
+    private func load(_ table: String, from query: String, without: [String], then: String) throws {
+        let name = table.prefix { $0 != " " }
+        let statements =
+            ["SET session_replication_role = replica"] + without
+            + ["TRUNCATE \(name)", "COPY \(table) FROM STDIN WITH (FREEZE)", then]
+        try Self.run(
+            """
+            set -o pipefail
+            psql --no-psqlrc --quiet --dbname "$0" --command "$1" | psql \(Self.quietly) --dbname "$0" "${@:2}"
+            """, [uri, "COPY (\(query)) TO STDOUT"] + statements.flatMap { ["--command", $0] })
+    }
+
+    private static let quietly = "--no-psqlrc --quiet --single-transaction --set ON_ERROR_STOP=1"
+
+    @discardableResult
+    private func psql(_ statements: [String], files: [String] = []) throws -> String {
+        try Self.run(
+            #"psql --no-psqlrc --quiet -At --set ON_ERROR_STOP=1 --dbname "$0" "$@""#,
+            [uri] + statements.flatMap { ["--command", $0] } + files.flatMap { ["--file", $0] })
+    }
+
+    @discardableResult
+    private static func run(_ script: String, _ arguments: [String]) throws -> String {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/bash")
+        process.arguments = ["-c", script] + arguments
+        process.environment = ["PATH": "/usr/bin:/bin", "PGOPTIONS": "-c client_min_messages=warning"]
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        let text = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else {
+            throw Failure(description: "psql failed: \(arguments.dropFirst())")
+        }
+        return String(decoding: text, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+}
