@@ -65,6 +65,7 @@ check_contents() {
         share/doc/receiptd/{README.md,CHANGELOG.md,receiptd.spdx.json,licenses-of-packages.txt} \
         share/doc/receiptd/docs/{operations,settings,contract,console}.md \
         share/doc/receiptd/examples/{receiptd.env.example,catalog.yaml,console-users.example} \
+        share/doc/receiptd/examples/{README.md,inventory.sql,python/consumer.py,go/consumer/main.go} \
         share/doc/receiptd/examples/{receiptd,receiptd-console}-old-systemd.conf; do
         [[ -s $root/$path ]] || fail "$prefix/$path is missing"
     done

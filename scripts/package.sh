@@ -106,6 +106,7 @@ stage() {
         put "deploy/$file" "$doc/examples/$file"
     done
     put deploy/kubernetes/catalog.yaml "$doc/examples/catalog.yaml"
+    find examples -type f | while read -r file; do put "$file" "$doc/$file"; done
     put README.md "$doc/README.md"
     put "$scratch/licenses" "$doc/licenses-of-packages.txt"
     put "$scratch/receiptd.spdx.json" "$doc/receiptd.spdx.json"
