@@ -121,4 +121,22 @@ struct CommandPlanTests {
             #expect(read == 0, "kinds_of_\(table)")
         }
     }
+
+    @Test("an event or an order is looked for in the grants of the last days, and not in those of all years")
+    func recentGrants() async throws {
+        let database = try await LedgerDatabase()
+        try await database.run(
+            """
+            INSERT INTO grants (transaction_id, player_id, bundle_id, product_id, quantity, environment, submission_id, granted_at,
+                submission_key, event)
+            SELECT 't-' || n, 'p-' || n, 'b', 'gold', 1, 'Production', 's-' || n, now() - (100000 - n) * interval '10 minutes',
+                gen_random_uuid(), convert_to(json_build_object('event_id', 'e-' || n)::text, 'UTF8')
+            FROM generate_series(1, 100000) AS n;
+            ANALYZE
+            """)
+        try await database.run("SET enable_seqscan = on")
+        let plan = try await database.plan(
+            try LedgerStatement.text("find_event_names"), types: "text, int4, int8", parameters: "'e-99990', 2, 100")
+        #expect(plan.contains("grants_days") && !plan.contains("Seq Scan on grants"), "\(plan)")
+    }
 }

@@ -3,7 +3,7 @@ import Postgres
 /// The database's definition, `schema.sql` at the repository's root, and whether the database has it.
 public enum Schema {
     /// The version that `schema.sql` writes.
-    public static let currentVersion = 9
+    public static let currentVersion = 10
 
     /// How long `migrate` waits for those who hold the tables. Seconds.
     public static let patience = 600.0

@@ -3,18 +3,19 @@
 WITH span AS (
     SELECT $1::date::timestamp AT TIME ZONE $3 AS beginning, ($2::date + 1)::timestamp AT TIME ZONE $3 AS ending
 ), counted AS (
-    SELECT product_id, (coalesce(purchased_at, granted_at) AT TIME ZONE $3)::date AS day, quantity AS granted, 0 AS revoked,
-        CASE WHEN price_milliunits IS NOT NULL THEN currency END AS currency, price_milliunits::numeric AS price
-    FROM grants, span
+    -- All of the table is read, and once only.
+    SELECT product_id, (told.at AT TIME ZONE $3)::date AS day, told.granted, told.revoked,
+        CASE WHEN price_milliunits IS NOT NULL THEN currency END AS currency,
+        price_milliunits::numeric * (told.granted - told.revoked) / quantity AS price
+    FROM span, grants
+    CROSS JOIN LATERAL (
+        VALUES (coalesce(purchased_at, granted_at), quantity, 0), (revoked_at, 0, coalesce(revoked_units, quantity))
+    ) AS told (at, granted, revoked)
     WHERE environment = 'Production' AND ($4::text IS NULL OR bundle_id = $4)
-        AND coalesce(purchased_at, granted_at) >= beginning AND coalesce(purchased_at, granted_at) < ending
-    UNION ALL
-    SELECT product_id, (revoked_at AT TIME ZONE $3)::date, 0, coalesce(revoked_units, quantity),
-        CASE WHEN price_milliunits IS NOT NULL THEN currency END,
-        -price_milliunits::numeric * coalesce(revoked_units, quantity) / quantity
-    FROM grants, span
-    WHERE environment = 'Production' AND ($4::text IS NULL OR bundle_id = $4)
-        AND revoked_at >= beginning AND revoked_at < ending
+        -- What neither happened to in these days is passed over at once.
+        AND (coalesce(purchased_at, granted_at) >= beginning AND coalesce(purchased_at, granted_at) < ending
+            OR revoked_at >= beginning AND revoked_at < ending)
+        AND told.at >= beginning AND told.at < ending
 )
 SELECT product_id, day::text, sum(granted)::int8 AS granted, sum(revoked)::int8 AS revoked, currency,
     CASE WHEN currency IS NOT NULL
