@@ -186,7 +186,7 @@ CREATE TABLE IF NOT EXISTS hold_decisions (
     operator text COLLATE "C" NOT NULL,
     decided_at timestamptz NOT NULL DEFAULT now()
 );
--- Since version 9.
+-- Since version 10.
 ALTER TABLE hold_decisions ADD COLUMN IF NOT EXISTS event_id uuid;
 COMMENT ON COLUMN hold_decisions.event_id IS 'The event that told of a rejection; null where an earlier version wrote it.';
 CREATE INDEX IF NOT EXISTS hold_decisions_transactions ON hold_decisions (transaction_id);
