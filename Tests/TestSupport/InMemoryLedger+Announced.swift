@@ -111,7 +111,7 @@ extension InMemoryLedger: AnnouncedPurchases {
 
     public func leaseSuspect(under catalog: Catalog) async throws -> SuspectLease<LeasedAnnouncement, SetAsidePurchase>
     {
-        state.withLock { state in
+        state.update { state in
             let suspect = state.announced.rows.filter { _, row in
                 state.announced.isDue(row, under: catalog) && row.suspicion.isSuspect
             }.keys.min()
@@ -131,7 +131,7 @@ extension InMemoryLedger: AnnouncedPurchases {
     }
 
     public func forgive(_ leased: [LeasedAnnouncement]) async throws {
-        state.withLock { state in
+        state.update { state in
             for one in leased {
                 let id = one.purchase.purchase.transactionID
                 guard state.announced.rows[id]?.lease == one.lease else { continue }
@@ -142,7 +142,7 @@ extension InMemoryLedger: AnnouncedPurchases {
 
     /// As if all workers had died long ago.
     public func endAnnouncementLeases() {
-        state.withLock { state in
+        state.update { state in
             for id in state.announced.rows.keys { state.announced.rows[id]?.lease = nil }
         }
     }

@@ -30,17 +30,18 @@ struct RefundList: ConsoleList {
             let apples = refund.revokedAt.map { "\(refund.reason ?? "refund") at \($0.rfc3339)" } ?? "reversed"
             let state = apples + (refund.isRevokedByOperator ? ", revoked by an operator" : "")
             let units = refund.quantity.map { "\(refund.revokedUnits ?? 0) of \($0)" } ?? ""
+            let changes = Self.changes(of: refund)
             return ListRow(
                 cells: [
                     refund.transactionID, refund.playerID ?? "never granted", refund.bundleID, refund.productID, state,
                     refund.percent.map { "\($0) %" } ?? "whole", units, refund.toldAt.rfc3339,
-                ], id: refund.playerID == nil ? nil : refund.transactionID, changes: Self.changes(of: refund),
-                search: refund.transactionID)
+                ], id: changes.isEmpty ? nil : refund.transactionID, changes: changes, search: refund.transactionID)
         }
     }
 
     /// An operator takes back what Apple gave again, and gives again what an operator took back.
     private static func changes(of refund: RefundSummary) -> [ConsoleChange] {
+        guard refund.playerID != nil else { return [] }
         if refund.isRevokedByOperator { return [.reinstate] }
         return refund.revokedAt == nil ? [.revoke] : []
     }

@@ -50,6 +50,8 @@ struct ConsoleListConformance {
             try await body(SubscriptionList(store: SubscriptionAdministration(pool: database.pool)))
         case .refunds:
             let subject = AnnouncedSubject(database, ledger)
+            let granted = Sample.judged(Sample.purchase("1001"), .consumable, .grant(payload: nil))
+            _ = try await ledger.record(Sample.decision([granted], offset: 0))
             try await subject.apply(.revoked(.refund, at: Sample.noon), of: "1000", id: "n-1")
             try await subject.apply(.revoked(.refund, at: Sample.noon), of: "1001", id: "n-2")
             try await subject.apply(
@@ -94,11 +96,15 @@ struct ConsoleListConformance {
         }
     }
 
-    @Test("a row has an id where it can be changed, and else none", arguments: Implementation.allCases)
+    @Test(
+        "a row has an id where it can be changed, and else none, and is changed as the list is",
+        arguments: Implementation.allCases)
     func ids(implementation: Implementation) async throws {
         try await with(implementation) { list in
             let rows = try await list.rows(ListFilter(), limit: 10)
-            #expect(rows.allSatisfy { ($0.id != nil) == !list.changes.isEmpty })
+            #expect(rows.allSatisfy { ($0.id != nil) == !($0.changes ?? list.changes).isEmpty })
+            #expect(rows.contains { $0.id != nil } == !list.changes.isEmpty)
+            #expect(rows.flatMap { $0.changes ?? [] }.allSatisfy(list.changes.contains))
         }
     }
 

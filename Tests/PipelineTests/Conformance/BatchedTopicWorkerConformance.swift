@@ -26,8 +26,14 @@ struct BatchedTopicWorkerConformance {
         let sound: ConsumerRecord
         let unsound: ConsumerRecord
         let collector: Collector
+        /// Raised by the collector.
+        let changes: ChangeSignal
 
         var deadLetters: [ConsumerRecord] { collector.all(Sample.deadLetters) }
+
+        func untilDeadLetter() async throws {
+            try await changes.until("the dead letter is there") { deadLetters.count == 1 }
+        }
     }
 
     private static let topic = "a-topic"
@@ -35,12 +41,13 @@ struct BatchedTopicWorkerConformance {
 
     private func with(_ implementation: Implementation, _ body: (Subject) async throws -> Void) async throws {
         let cluster = try MockCluster(topics: [Sample.outcomes: 2, Sample.deadLetters: 1])
-        let collector = Collector(cluster, topics: [Sample.deadLetters: 1])
+        let changes = ChangeSignal()
+        let collector = Collector(cluster, topics: [Sample.deadLetters: 1], changes: changes)
         let publisher = try OutcomePublisher(
             settings: PipelineBench.settings(cluster), health: Health(), logger: Self.logger)
         let result: Result<Void, any Error>
         do {
-            result = .success(try await body(try await subject(implementation, publisher, collector)))
+            result = .success(try await body(try await subject(implementation, publisher, collector, changes)))
         } catch {
             result = .failure(error)
         }
@@ -55,7 +62,8 @@ struct BatchedTopicWorkerConformance {
     private static let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     private func subject(
-        _ implementation: Implementation, _ publisher: OutcomePublisher, _ collector: Collector
+        _ implementation: Implementation, _ publisher: OutcomePublisher, _ collector: Collector,
+        _ changes: ChangeSignal
     ) async throws -> Subject {
         let ledger = InMemoryLedger()
         let metrics = PipelineMetrics(ReceiptdMetrics(version: "test"))
@@ -66,7 +74,7 @@ struct BatchedTopicWorkerConformance {
             Subject(
                 worker: worker, publisher: publisher, isEntered: isEntered,
                 sound: Self.record(1, key: key, value: value), unsound: Self.record(2, key: key, value: "unsound"),
-                collector: collector)
+                collector: collector, changes: changes)
         }
         switch implementation {
         case .notifications:
@@ -139,7 +147,7 @@ struct BatchedTopicWorkerConformance {
         try await with(implementation) { subject in
             _ = try await subject.worker.work(on: [subject.sound, subject.unsound])
             #expect(try await subject.isEntered())
-            try await eventually("the dead letter is there") { subject.deadLetters.count == 1 }
+            try await subject.untilDeadLetter()
             let letter = try #require(subject.deadLetters.first)
             #expect(letter.text == "unsound")
         }
@@ -161,7 +169,7 @@ struct BatchedTopicWorkerConformance {
             try await subject.worker.bury(
                 ConsumerRecord(topicPartition: place, offset: 7),
                 DeadLetter(reason: .malformedMessage, detail: "the client cannot read it"))
-            try await eventually("the dead letter is there") { subject.deadLetters.count == 1 }
+            try await subject.untilDeadLetter()
         }
     }
 

@@ -55,7 +55,7 @@ final class ParkingBench: Sendable {
     ) throws {
         let changes = ChangeSignal()
         self.changes = changes
-        apple = ScriptedVerifier(changes: changes) { _ in .trouble(.init(.timeout)) }
+        apple = ScriptedVerifier(changes: changes, unscripted: { _ in .trouble(.init(.timeout)) })
         ledger = Ledger(changes: changes)
         subscriptions = InMemoryLedger(changes: changes)
         store = Store(changes: changes)
