@@ -39,6 +39,7 @@ public enum VerifyReceiptAnswer: Sendable, Equatable {
         _ root: JSONValue, status: Int64, asked: StoreEnvironment, cameAt: Timestamp?
     ) -> VerifyReceiptAnswer {
         switch status {
+        case 0 where root.told("receipt") == nil: return .answer(.refused(.nothingTold))
         case 0, 21006:
             do throws(IncompleteAnswer) {
                 let receipt = try GenuineReceipt(

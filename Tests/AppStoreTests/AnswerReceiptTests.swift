@@ -25,7 +25,15 @@ struct AnswerReceiptTests {
         #expect(parse(answer.text) == .incomplete)
     }
 
-    @Test("No receipt, or one that is no object, is incomplete", arguments: ["null", "[]", #""x""#, "1", "{}"])
+    @Test("Without a receipt nothing is told, however often Apple says that it is genuine")
+    func noReceipt() {
+        for text in [#"{"status":0}"#, #"{"status":0,"receipt":null}"#] {
+            #expect(parse(text) == .answer(.refused(.nothingTold)))
+        }
+        #expect(parse(#"{"status":21006}"#) == .incomplete)
+    }
+
+    @Test("A receipt that is no object is incomplete", arguments: ["[]", #""x""#, "1", "{}"])
     func noReceipt(text: String) {
         #expect(parse(#"{"status":0,"receipt":\#(text)}"#) == .incomplete)
     }

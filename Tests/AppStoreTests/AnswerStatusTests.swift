@@ -23,7 +23,7 @@ struct AnswerStatusTests {
         (21200, .trouble(of: .status)),
         (-1, .trouble(of: .status)),
         (1, .trouble(of: .status)),
-        (0, .incomplete),
+        (0, .answer(.refused(.nothingTold))),
     ]
 
     @Test("Every status has its meaning, as a number and as text", arguments: meanings)

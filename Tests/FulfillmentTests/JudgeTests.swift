@@ -38,6 +38,7 @@ struct JudgeTests {
     func doubt() {
         for (answer, reason) in [
             (AppleAnswer.refused(.malformed), Reason.malformedReceipt), (.genuine(Sample.receipt([])), .noPurchase),
+            (.refused(.nothingTold), .noPurchase),
         ] {
             #expect(judge(answer, doubts: 0) == .doubtful(reason))
             #expect(judge(answer, doubts: 1) == .doubtful(reason))

@@ -14,6 +14,8 @@ public enum AppleAnswer: Sendable, Equatable {
         case malformed
         /// 21003.
         case unauthentic
+        /// Status 0 without a receipt: it tells of no purchase.
+        case nothingTold
         /// 21010.
         case accountNotFound
         /// A 21100–21199 flagged as not retryable.

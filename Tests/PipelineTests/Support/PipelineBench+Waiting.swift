@@ -42,7 +42,7 @@ extension PipelineBench {
         _ offset: Int64, of partition: Int32, file: StaticString = #fileID, line: UInt = #line
     ) async throws {
         try await changes.until(
-            "partition \(partition) is checkpointed at \(offset), not at \(checkpoints[partition].map { "\($0)" } ?? "-")",
+            "partition \(partition) is checkpointed at \(checkpoints[partition].map { "\($0)" } ?? "-"), and is to be at \(offset)",
             file: file, line: line
         ) {
             checkpoints[partition] == offset
