@@ -3,6 +3,7 @@ import Identifiers
 import Ledger
 import Postgres
 import Testing
+import Timestamps
 
 @Suite("Claims of subscriptions that Apple is asked about")
 struct SubscriptionClaimTests {
@@ -69,5 +70,29 @@ struct SubscriptionClaimTests {
             let idle = "SELECT count(*) FROM subscriptions WHERE due_at IS NULL AND leased_until IS NULL"
             #expect(try await database.number(idle) == 1)
         }
+    }
+
+    @Test("seats that come by themselves are of the period that Apple extended meanwhile, as its subscription shows")
+    func extended() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let subject = Subject(database, ledger)
+        _ = try await subject.grant("1000", original: "1000", at: 0, offset: 1)
+        // As RENEWAL_EXTENDED has it.
+        try await database.run("UPDATE subscriptions SET expires_at = expires_at + interval '10 days'")
+        func record(_ id: String, from begin: Int64, to end: Int64, offset: Int64) async throws -> RecordedOutcome {
+            let day: Int64 = 86_400_000
+            let purchase = Sample.purchase(
+                id, original: "1000", product: "monthly",
+                expires: FollowedSubscriptionsConformance.base.adding(milliseconds: end * day),
+                at: FollowedSubscriptionsConformance.base.adding(milliseconds: begin * day))
+            return try await ledger.record(
+                Sample.decision([Sample.judged(purchase, .autoRenewableSubscription)], offset: offset))
+        }
+        #expect(try await record("1001", from: 5, to: 40, offset: 2).reason == .alreadyGranted)
+        // Nothing else is: neither the next period nor one that ends otherwise.
+        #expect(try await record("1002", from: 40, to: 70, offset: 3).granted.count == 1)
+        #expect(try await record("1003", from: 29, to: 59, offset: 4).granted.count == 1)
+        await ledger.close()
     }
 }

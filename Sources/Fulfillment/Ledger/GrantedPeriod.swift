@@ -14,6 +14,19 @@ public struct GrantedPeriod: Sendable, Hashable {
     }
 }
 
+/// A purchase of a period.
+public struct PeriodPurchase: Sendable, Hashable {
+    public let period: GrantedPeriod
+    public let purchasedAt: Timestamp
+
+    /// Nil for all but a period of an auto-renewable subscription.
+    public init?(_ judged: JudgedPurchase) {
+        guard let period = judged.period else { return nil }
+        self.period = period
+        purchasedAt = judged.purchase.purchasedAt
+    }
+}
+
 extension JudgedPurchase {
     /// Nil for all but a period of an auto-renewable subscription.
     public var period: GrantedPeriod? {
@@ -24,6 +37,14 @@ extension JudgedPurchase {
 }
 
 extension LedgerView {
+    /// What was granted before may end later now: Apple extends periods (RENEWAL_EXTENDED).
+    mutating func enterPeriod(ofGranted judged: JudgedPurchase) {
+        guard let period = judged.period, let grant = grants[judged.purchase.transactionID], !grant.isRevoked else {
+            return
+        }
+        periods[period, default: []].insert(judged.purchase.transactionID)
+    }
+
     /// By another transaction, and not taken back since.
     func isPeriodGranted(_ judged: JudgedPurchase) -> Bool {
         guard let period = judged.period, let transactions = periods[period] else { return false }

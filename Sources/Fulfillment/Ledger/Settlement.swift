@@ -102,6 +102,7 @@ extension PendingDecision {
             let outcome: (TransactionOutcome.Outcome, Reason?)
             switch self.settlement(of: purchase, in: view) {
             case .won(let event):
+                view.enterPeriod(ofGranted: purchase)
                 if let event { settlement.reissued.append(event) }
                 if let finish = finish(ofGranted: purchase, in: view) { settlement.finishes.append(finish) }
                 outcome = (event == nil ? .alreadyGranted : .granted, event == nil ? .alreadyGranted : nil)
@@ -114,8 +115,9 @@ extension PendingDecision {
             case .stillHeld(let reason):
                 outcome = (.held, reason)
             case .reject(let reason):
-                if reason == .alreadyGranted, let finish = finish(ofGranted: purchase, in: view) {
-                    settlement.finishes.append(finish)
+                if reason == .alreadyGranted {
+                    view.enterPeriod(ofGranted: purchase)
+                    if let finish = finish(ofGranted: purchase, in: view) { settlement.finishes.append(finish) }
                 }
                 outcome = (reason == .alreadyGranted ? .alreadyGranted : .rejected, reason)
             case .repeatedPeriod:

@@ -13,7 +13,7 @@ struct DecisionBatch: Sendable {
     let originals: [StoreTransactionID]
     let purchases: [StorePurchase]
     /// Of subscriptions.
-    let periods: Set<GrantedPeriod>
+    let periods: Set<PeriodPurchase>
     /// What has a daily limit.
     let limitedCounts: Set<DailyCount>
     let players: Set<PlayerID>
@@ -43,7 +43,7 @@ struct DecisionBatch: Sendable {
         var claims: [StoreTransactionID: ClaimRow] = [:]
         var originals: Set<StoreTransactionID> = []
         var purchases: [StorePurchase] = []
-        var periods: Set<GrantedPeriod> = []
+        var periods: Set<PeriodPurchase> = []
         for decision in decisions {
             for told in decision.shown {
                 purchases.append(told.purchase)
@@ -60,7 +60,7 @@ struct DecisionBatch: Sendable {
                 originals.insert(original)
                 if let previous = purchase.purchase.previousOriginalTransactionID { originals.insert(previous) }
                 if claims[original] == nil, let claim = ClaimRow(purchase, of: decision) { claims[original] = claim }
-                if let period = purchase.period { periods.insert(period) }
+                if let period = PeriodPurchase(purchase) { periods.insert(period) }
             }
         }
         self.claims = claims.values.sorted { $0.original < $1.original }

@@ -142,8 +142,8 @@ struct DecisionBatchWrite: Sendable {
             transactions, submissions: batch.decisions.lazy.map(\.identity), in: session)
         try FindHolds.run(
             transactions, players: batch.players, refundable: refundable.sorted(), into: &view, in: session)
-        let periods = batch.periods.filter { lookUp == .everything || !fresh.contains($0.originalTransactionID) }
-        try FindGrantedPeriods.run(periods, into: &view, in: session)
+        let periods = batch.periods.filter { lookUp == .everything || !fresh.contains($0.period.originalTransactionID) }
+        try FindGrantedPeriods.run(of: periods, into: &view, in: session)
         for original in view.claims.keys { view.freeRevoked(original) }
         view.won = try FindWonGrants.run(batch.refusedWhole, in: session)
         return view

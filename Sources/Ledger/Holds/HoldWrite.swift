@@ -140,7 +140,7 @@ struct HoldWrite: Sendable {
         try FindRefunds.run(Set([hold.transactionID, original]).sorted(), into: &view, in: session)
         view.tokens = try AccountTokens.find(for: [decision.decision], in: session)
         guard let judged = decision.judged else { return }
-        try FindGrantedPeriods.run([judged.period].compactMap(\.self), into: &view, in: session)
+        try FindGrantedPeriods.run(of: [PeriodPurchase(judged)].compactMap(\.self), into: &view, in: session)
         guard judged.dailyLimit != nil else { return }
         view.dailyCounts = try CountDays.run([decision.decision.dailyCount(of: judged.purchase)], in: session)
     }

@@ -5,18 +5,19 @@ import Postgres
 enum FindGrantedPeriods {
     private static let statement = LedgerSQL.statement(PackageResources.find_granted_periods_sql)
 
-    /// Enters into the view those of `periods` that are granted, and not taken back. The claims of their originals are
-    /// locked. No round trip where there are none.
+    /// Enters into the view those periods of `purchases` that are granted, and not taken back. The claims of their originals
+    /// are locked. No round trip where there are none.
     static func run(
-        _ periods: some Sequence<GrantedPeriod>, into view: inout LedgerView, in session: PostgresSession
+        of purchases: some Sequence<PeriodPurchase>, into view: inout LedgerView, in session: PostgresSession
     ) throws {
-        let wanted = Array(Set(periods))
+        let wanted = Array(Set(purchases))
         guard !wanted.isEmpty else { return }
         let rows = try session.execute(
             statement,
             [
-                .identifiers(wanted.lazy.map(\.originalTransactionID)), .identifiers(wanted.lazy.map(\.productID)),
-                .timestamps(wanted.map(\.expiresAt)),
+                .identifiers(wanted.lazy.map(\.period.originalTransactionID)),
+                .identifiers(wanted.lazy.map(\.period.productID)), .timestamps(wanted.map(\.period.expiresAt)),
+                .timestamps(wanted.map(\.purchasedAt)),
             ])
         let (original, product) = (try rows.column("original_transaction_id"), try rows.column("product_id"))
         let (end, transaction) = (try rows.column("expires_at"), try rows.column("transaction_id"))

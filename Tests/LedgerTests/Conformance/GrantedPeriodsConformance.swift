@@ -46,6 +46,19 @@ struct GrantedPeriodsConformance {
         }
     }
 
+    @Test(
+        "seats of a period that Apple extended are of that period, where the receipt shows it with its later end",
+        arguments: Implementation.allCases)
+    func extended(implementation: Implementation) async throws {
+        try await Subject.with(implementation) { subject in
+            _ = try await record(Self.seats("5000"), in: subject, offset: 1)
+            let later = Self.end.adding(milliseconds: Subject.period / 2)
+            let again = try await record(
+                Self.seats("5000", until: later), Self.seats("5001", until: later), in: subject, offset: 2)
+            #expect(again.events.map(\.kind) == [.rejected] && again.reason == .alreadyGranted)
+        }
+    }
+
     @Test("seats that Apple tells of are refused, without an event", arguments: Implementation.allCases)
     func announced(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
