@@ -1078,6 +1078,8 @@ CREATE TABLE IF NOT EXISTS finishes (
     vacuum_truncate = false,
     autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0
 );
+-- Since version 10. Leases since a try ended in order: the next is the longer for each.
+ALTER TABLE finishes ADD COLUMN IF NOT EXISTS takes integer NOT NULL DEFAULT 0 CHECK (takes >= 0);
 CREATE INDEX IF NOT EXISTS finishes_due ON finishes (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS finishes_ended ON finishes (ended_on) WHERE ended_on IS NOT NULL;
 COMMENT ON TABLE finishes IS
@@ -1112,6 +1114,8 @@ CREATE TABLE IF NOT EXISTS refund_requests (
         (due_at IS NULL) = (result IS NOT NULL) AND (due_at IS NULL) = (ended_at IS NOT NULL))
 );
 ALTER TABLE refund_requests ALTER COLUMN player_id DROP NOT NULL;
+-- Since version 10. Leases since a try ended in order: the next is the longer for each.
+ALTER TABLE refund_requests ADD COLUMN IF NOT EXISTS takes integer NOT NULL DEFAULT 0 CHECK (takes >= 0);
 CREATE INDEX IF NOT EXISTS refund_requests_due ON refund_requests (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS refund_requests_unowned ON refund_requests (due_at)
     WHERE player_id IS NULL AND due_at IS NOT NULL;

@@ -39,7 +39,8 @@ public enum VerifyReceiptAnswer: Sendable, Equatable {
         _ root: JSONValue, status: Int64, asked: StoreEnvironment, cameAt: Timestamp?
     ) -> VerifyReceiptAnswer {
         switch status {
-        case 0 where root.told("receipt") == nil: return .answer(.refused(.nothingTold))
+        case 0 where ["receipt", "latest_receipt_info"].allSatisfy { root.told($0) == nil }:
+            return .answer(.refused(.nothingTold))
         case 0, 21006:
             do throws(IncompleteAnswer) {
                 let receipt = try GenuineReceipt(

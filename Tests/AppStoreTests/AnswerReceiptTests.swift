@@ -30,7 +30,9 @@ struct AnswerReceiptTests {
         for text in [#"{"status":0}"#, #"{"status":0,"receipt":null}"#] {
             #expect(parse(text) == .answer(.refused(.nothingTold)))
         }
-        #expect(parse(#"{"status":21006}"#) == .incomplete)
+        for text in [#"{"status":21006}"#, #"{"status":0,"latest_receipt_info":[]}"#] {
+            #expect(parse(text) == .incomplete)
+        }
     }
 
     @Test("A receipt that is no object is incomplete", arguments: ["[]", #""x""#, "1", "{}"])

@@ -79,12 +79,15 @@ struct JudgeTests {
         #expect(judge.judge(.genuine(Sample.receipt([])), doubts: noPurchaseTwice) == .decided(.whole(.noPurchase, [])))
     }
 
-    @Test("a proven signature makes 21002 and 21003 Apple's trouble, and nothing else")
+    @Test("a proven signature makes 21002, 21003 and an answer without a receipt Apple's trouble, and nothing else")
     func provenSignature() {
         for refusal: AppleAnswer.Refusal in [.malformed, .unauthentic] {
             #expect(
                 judge(.refused(refusal), signature: .proven, doubts: 99) == .undecided(AppleAnswer.Trouble(.status)))
         }
+        #expect(
+            judge(.refused(.nothingTold), signature: .proven, doubts: 99)
+                == .undecided(AppleAnswer.Trouble(.incomplete)))
         #expect(judge(.refused(.accountNotFound), signature: .proven) == .decided(.whole(.accountNotFound, [])))
         #expect(judge(.refused(.refusedForGood), signature: .proven) == .decided(.whole(.refusedByApple, [])))
     }

@@ -29,6 +29,10 @@ extension RefundRequestTests {
                 """)
             #expect(put == 1, "\(table) \(tries)")
         }
+        // However often: a lease grows by those that nobody ended.
+        for (table, leases) in [("refund_requests", 2), ("finishes", 1)] {
+            #expect(try await database.number("SELECT count(*) FROM \(table) WHERE takes = 0") >= leases, "\(table)")
+        }
         // Only the one that was not tried is woken.
         _ = try await store.enter(
             ["1000", "1001"].map { ConsumptionReport(transactionID: $0, bundleID: Sample.bundle) })

@@ -86,10 +86,21 @@ struct SubscriptionClaimTests {
                 id, original: "1000", product: "monthly",
                 expires: FollowedSubscriptionsConformance.base.adding(milliseconds: end * day),
                 at: FollowedSubscriptionsConformance.base.adding(milliseconds: begin * day))
+            let evidence = GenuineReceipt(
+                bundleID: Sample.bundle, environment: .production, purchases: [purchase], holdsAutoRenewable: true)
             return try await ledger.record(
-                Sample.decision([Sample.judged(purchase, .autoRenewableSubscription)], offset: offset))
+                PendingDecision(
+                    submission: Sample.submission("s-\(offset)", player: "player-1"), position: Sample.position(offset),
+                    proof: Sample.digest("proof \(offset)"),
+                    verdict: .each([Sample.judged(purchase, .autoRenewableSubscription)]), environment: .production,
+                    evidence: nil, decidedAt: purchase.purchasedAt, catalogVersion: 1, traceparent: nil,
+                    subscriptions: ToldSubscriptions(
+                        evidence, submitted: nil, under: FollowedSubscriptionsConformance.app(),
+                        now: purchase.purchasedAt)))
         }
+        // The first ones tell of the subscription, too.
         #expect(try await record("1001", from: 5, to: 40, offset: 2).reason == .alreadyGranted)
+        #expect(try await record("1004", from: 6, to: 40, offset: 5).reason == .alreadyGranted)
         // Nothing else is: neither the next period nor one that ends otherwise.
         #expect(try await record("1002", from: 40, to: 70, offset: 3).granted.count == 1)
         #expect(try await record("1003", from: 29, to: 59, offset: 4).granted.count == 1)

@@ -92,11 +92,13 @@ public struct LedgerView: Sendable {
         self.dailyCounts = dailyCounts
     }
 
-    /// Of its original transaction; where that is nobody's, by the owner of the subscription that it goes on from.
-    func claim(of purchase: StorePurchase) -> Claim? {
+    /// Of its original transaction; where that is nobody's, by the owner of the subscription that it goes on from, who may have
+    /// been erased since.
+    /// - Parameter isReleased: an operator decided that a dispute about it is over: then only its own claim counts.
+    func claim(of purchase: StorePurchase, isReleased: Bool) -> Claim? {
         let own = claims[purchase.originalTransactionID]
-        guard own?.player == nil, let previous = purchase.previousOriginalTransactionID,
-            let owner = claims[previous]?.player
+        guard !isReleased, own?.player == nil, let previous = purchase.previousOriginalTransactionID,
+            let owner = claims[previous]?.player, !owner.isPseudonym
         else { return own }
         return Claim(player: owner)
     }

@@ -55,6 +55,7 @@ public struct Judge: Sendable {
             return .undecided(AppleAnswer.Trouble(.status))
         case .refused(.malformed): return doubtful(.malformedReceipt)
         case .refused(.unauthentic): return .decided(.whole(.unauthenticReceipt, []))
+        case .refused(.nothingTold) where signature == .proven: return .undecided(AppleAnswer.Trouble(.incomplete))
         case .refused(.nothingTold): return doubtful(.noPurchase)
         case .refused(.accountNotFound): return .decided(.whole(.accountNotFound, []))
         case .refused(.refusedForGood): return .decided(.whole(.refusedByApple, []))

@@ -98,7 +98,8 @@ struct DecisionBatchWrite: Sendable {
         if !joins { try purchases.insert(in: session) }
         if !undelivered.isEmpty { try undelivered.write(in: session) }
         let subscriptions = try SubscriptionWrite.write(
-            batch.decisions, outcomes: { settlements[$0].outcomes }, claims: view.claims, in: session)
+            batch.decisions, outcomes: { settlements[$0].outcomes }, repeated: { settlements[$0].repeated },
+            claims: view.claims, in: session)
         let constantTokens = try AccountTokens.write(before: tokensBefore, after: view.tokens, in: session)
         return Settled(
             settlements: settlements, view: view, constantTokens: constantTokens, shown: shown,

@@ -6,9 +6,12 @@ extension SubscriptionWrite {
     /// empty, and without a round trip, where no app that follows subscriptions told of any.
     /// - Parameters:
     ///   - outcomes: of each decision's purchases, by its place.
+    ///   - repeated: of each decision's purchases those of a period that another transaction was granted for, by its place:
+    ///     seats, which are no period of their own.
     ///   - claims: under the decisions, locked and settled.
     static func write(
         _ decisions: [PendingDecision], outcomes: (Int) -> [TransactionOutcome],
+        repeated: (Int) -> Set<StoreTransactionID> = { _ in [] },
         claims: [StoreTransactionID: LedgerView.Claim], in session: PostgresSession
     ) throws -> [Int: [OutcomeEvent]] {
         var told: [Told] = []
@@ -19,7 +22,11 @@ extension SubscriptionWrite {
                 topic: decision.position.topic, partition: decision.position.partition,
                 traceparent: decision.traceparent)
             for fact in decision.subscriptions.facts {
-                guard let owner = claims[fact.originalTransactionID]?.player, !owner.isPseudonym else { continue }
+                guard let owner = claims[fact.originalTransactionID]?.player, !owner.isPseudonym,
+                    !decision.verdict.purchases.contains(where: {
+                        fact.isOfPeriod(of: $0) && repeated(place).contains($0.transactionID)
+                    })
+                else { continue }
                 told.append(
                     Told(
                         fact: fact, owner: owner, source: source, search: decision.subscriptions.search,

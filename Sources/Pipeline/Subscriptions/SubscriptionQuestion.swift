@@ -97,6 +97,8 @@ public struct SubscriptionQuestion: Sendable {
         switch await verifier.verify(request) {
         case .genuine(let answer):
             return .found(SubscriptionFindings(answer, of: subscription, under: app, now: now()))
+        // Of a subscription there is something to tell.
+        case .refused(.nothingTold): return Self.later(AppleAnswer.Trouble(.incomplete), now())
         case .refused: return .found(SubscriptionFindings())
         case .trouble(let trouble): return Self.later(trouble, now())
         case .blocked: return .later(seconds: Self.spread(PipelineLimits.blockedSubscriptionSeconds))

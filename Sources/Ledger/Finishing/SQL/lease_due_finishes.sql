@@ -19,8 +19,8 @@ WITH due AS (
     WHERE transaction_id = ANY (ARRAY(SELECT transaction_id FROM due WHERE is_owed))
 ), leased AS (
     UPDATE finishes
-    SET due_at = now() + make_interval(secs => least($3, $2 * 2 ^ least(tries, 20)) * (1 + random() / 2)),
-        tries = tries + 1
+    SET due_at = now() + make_interval(secs => least($3, $2 * 2 ^ least(takes, 20)) * (1 + random() / 2)),
+        tries = tries + 1, takes = takes + 1
     -- As a join it could be by the whole table.
     WHERE transaction_id = ANY (ARRAY(SELECT transaction_id FROM ready))
     RETURNING *

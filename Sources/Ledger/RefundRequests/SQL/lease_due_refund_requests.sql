@@ -20,8 +20,8 @@ WITH due AS (
 ), leased AS (
     UPDATE refund_requests
     SET due_at = CASE WHEN is_early THEN until
-            ELSE now() + make_interval(secs => least($5, $4 * 2 ^ least(tries, 20)) * (1 + random() / 2)) END,
-        tries = tries + CASE WHEN is_early THEN 0 ELSE 1 END
+            ELSE now() + make_interval(secs => least($5, $4 * 2 ^ least(takes, 20)) * (1 + random() / 2)) END,
+        tries = tries + CASE WHEN is_early THEN 0 ELSE 1 END, takes = takes + CASE WHEN is_early THEN 0 ELSE 1 END
     FROM due
     WHERE refund_requests.notification_id = due.notification_id
     RETURNING refund_requests.*, was_due_at, is_early
