@@ -69,7 +69,8 @@ extension PendingDecision {
             if hold.reason != .ownershipDisputed { return .reject(.ownedByOtherPlayer) }
         }
         if view.refusals[purchase.transactionID]?.contains(player) == true { return .reject(.refusedByOperator) }
-        guard judged.isOwnedByOriginal, let claim = view.claim(of: purchase, isReleased: waived.contains(.ownershipDisputed))
+        guard judged.isOwnedByOriginal,
+            let claim = view.claim(of: purchase, isReleased: waived.contains(.ownershipDisputed))
         else { return nil }
         // Where that is the dispute, an operator decides.
         if let owner = claim.player, owner != player, announced?.disputesOwner != true {
