@@ -84,8 +84,10 @@ extension Base64 {
                 other |=
                     (byte <= 0x20 ? 1 : 0) | (byte == UInt8(ascii: "-") ? 1 : 0) | (byte == UInt8(ascii: "_") ? 1 : 0)
             }
+            guard bytes.count == (decoded.count + 2) / 3 * 4, other == 0 else { return false }
             // Of a group that is not full, some last bits decode to nothing: there are several ways to write them.
-            return bytes.count & 3 == 0 && other == 0 && bytes.last != UInt8(ascii: "=")
+            let rest = decoded.count % 3
+            return rest == 0 || bytes.suffix(4).elementsEqual(encode(Array(decoded.suffix(rest))).utf8)
         }
         return text.utf8.withContiguousStorageIfAvailable(isStandard) == true ? text : encode(decoded)
     }

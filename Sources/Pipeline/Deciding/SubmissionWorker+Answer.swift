@@ -4,17 +4,34 @@ import Fulfillment
 extension SubmissionWorker {
     /// What the proof says by itself where that is enough, else what Apple says of it.
     func answer(to screened: ScreenedSubmission, _ terms: AppTerms, isRetry: Bool) async -> AppleAnswer {
-        let item = screened.item
-        if let evidence = screened.proof.sufficientEvidence(for: terms.app, now: WallClock.now) {
-            return .genuine(evidence)
-        }
-        if let evidence = item.announcedEvidence(for: terms.app) { return .genuine(evidence) }
+        if let answer = answerOfItself(screened, terms) { return answer.value }
         let ask = question(screened, terms, isRetry: isRetry)
-        let triesBefore = item.tryCount
-        let answer = await item.sharedAnswer(ask)
+        let triesBefore = screened.item.tryCount
+        let answer = await screened.item.sharedAnswer(ask)
+        note(answer, to: screened, triesBefore: triesBefore)
+        return answer
+    }
+
+    /// In a box: while Apple is asked there is none, and room for it would be kept by each who waits.
+    private final class OwnAnswer {
+        let value: AppleAnswer
+        init(_ value: AppleAnswer) { self.value = value }
+    }
+
+    /// Nil where Apple has to be asked.
+    @inline(never)
+    private func answerOfItself(_ screened: ScreenedSubmission, _ terms: AppTerms) -> OwnAnswer? {
+        let evidence =
+            screened.proof.sufficientEvidence(for: terms.app, now: WallClock.now)
+            ?? screened.item.announcedEvidence(for: terms.app)
+        return evidence.map { OwnAnswer(.genuine($0)) }
+    }
+
+    @inline(never)
+    private func note(_ answer: AppleAnswer, to screened: ScreenedSubmission, triesBefore: Int) {
+        let item = screened.item
         if item.tryCount == triesBefore { item.add(AppleTry(at: WallClock.now, answer: answer)) }
         noteAnswer(answer, to: screened)
-        return answer
     }
 
     /// Asks Apple, once for all who have the same question.
