@@ -85,7 +85,7 @@ cat .build/installed.log
 SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=2 tests "the whole, while it stops" --filter "$stopping"
 RECEIPTD_TEST_AXE=$(compgen -G "$PWD/.build/deploy-tools/lib/python3*/site-packages/axe_core_python/axe.min.js")
 export RECEIPTD_TEST_AXE RECEIPTD_TEST_SCREENSHOTS=$PWD/.build/console-screenshots
-# Both mostly wait for programs of others.
+# Both mostly wait for other programs.
 scripts/check-examples.sh >.build/examples.log 2>&1 &
 trying=$!
 tests "the pages in a browser" --filter "$browser"

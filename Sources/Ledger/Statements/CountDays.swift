@@ -5,8 +5,7 @@ import Timestamps
 
 /// The counts behind daily limits. Each is locked first, until COMMIT: whoever grants under it next sees this
 /// transaction's grants. No counter is kept that could part from the grants; what was granted before a product had a
-/// limit counts, what was revoked since, and of which
-/// nothing is left, does not.
+/// limit counts, and what was revoked since does not, where nothing of it is left.
 enum CountDays {
     private static let locking = LedgerSQL.statement(PackageResources.lock_daily_counts_sql)
     private static let counting = LedgerSQL.statement(PackageResources.count_daily_grants_sql)

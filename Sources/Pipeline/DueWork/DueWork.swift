@@ -40,6 +40,11 @@ extension DueWork {
 }
 
 extension RetryDelay {
+    /// Seconds until the next try, after one that was given up.
+    func seconds(afterGivingUp tries: Int, now: Timestamp) -> Double {
+        afterTry(tries, nil, jitter: Double.random(in: 0..<1), now: now)
+    }
+
     /// Seconds until Apple is to be asked again. Nil where the lease is left as it is, which is longer each time: no try helps
     /// before the operator does.
     func seconds<Value>(after answer: StoreQueryAnswer<Value>, tries: Int, now: Timestamp) -> Double? {

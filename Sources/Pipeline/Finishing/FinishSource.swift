@@ -23,7 +23,7 @@ struct FinishSource: DueWork {
     func leaseDue(limit: Int) async throws -> [LeasedFinish] { try await store.leaseDueFinishes(limit: limit) }
 
     func putOff(_ finish: LeasedFinish) async throws {
-        try await putOff(finish, after: .notFound)
+        try await store.putOff(finish, seconds: retry.seconds(afterGivingUp: finish.tries, now: WallClock.now))
     }
 
     func release(_ finish: LeasedFinish) async throws { try await store.release(finish) }

@@ -26,7 +26,10 @@ struct RefundRequestSource: DueWork {
         try await store.leaseDueRequests(limit: limit, waitSeconds: waitSeconds, at: now())
     }
 
-    func putOff(_ request: LeasedRefundRequest) async throws { try await putOff(request, after: .notFound) }
+    func putOff(_ request: LeasedRefundRequest) async throws {
+        try await store.putOff(
+            request, seconds: retry.seconds(afterGivingUp: request.tries, now: now()), countsAsTry: true)
+    }
 
     func release(_ request: LeasedRefundRequest) async throws { try await store.release(request) }
 

@@ -175,6 +175,17 @@ struct SubscriptionQuestionTests {
         #expect(asked.map(\.receipt) == ["AAAA"] && asked.allSatisfy { $0.isRetry && $0.isProven })
     }
 
+    @Test("an answer without a receipt tells nothing of a subscription: Apple is asked again later")
+    func nothingTold() async {
+        let answer = await ask(
+            Self.app(hasServerAPI: false), Self.leased(receipt: "AAAA"), Self.verifier(.refused(.nothingTold)))
+        guard case .later(let seconds) = answer else {
+            Issue.record("it counts as an answer")
+            return
+        }
+        #expect(seconds > 0)
+    }
+
     @Test("trouble is no answer: it is asked again later, at Apple's time where it names one")
     func trouble() async throws {
         let queries = InMemoryStoreQueries()
