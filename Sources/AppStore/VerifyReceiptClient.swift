@@ -72,26 +72,33 @@ public final class VerifyReceiptClient: ReceiptVerifier {
     /// One try: at most one change of environment, for two that send to each other would never end.
     private func ask(_ request: VerificationRequest, _ receipt: String, password: String?) async -> AppleAnswer {
         for environment in [StoreEnvironment.production, .sandbox] {
-            let scope = AppleScope(bundleID: request.bundleID, endpoint: Self.endpoint, environment: environment)
-            let answer = await limits.send(to: scope, for: AppleAsker(request)) {
-                // Not written before it goes: while Apple is out thousands wait, and each would take as much as its receipt.
-                let body = VerifyReceiptBody(receipt: receipt, password: password)
-                let answer = await ask(body, in: environment, ended: request.ended)
-                return (answer, AppleLimits.End(answer, now: now()))
-            }
-            guard let answer else { return .trouble(limits.notSent(to: scope, now: now())) }
+            let answer = await send(request, receipt, password: password, to: environment)
             if case .answer(let answer) = answer { return answer }
         }
         return .trouble(.init(.environmentLoop))
     }
 
+    @inline(never)
+    private func send(
+        _ request: VerificationRequest, _ receipt: String, password: String?, to environment: StoreEnvironment
+    ) async -> VerifyReceiptAnswer {
+        let scope = AppleScope(bundleID: request.bundleID, endpoint: Self.endpoint, environment: environment)
+        let answer = await limits.send(to: scope, for: AppleAsker(request)) {
+            // Not written before it goes: while Apple is out thousands wait, and each would take as much as its receipt.
+            let body = VerifyReceiptBody(receipt: receipt, password: password)
+            let answer = await ask(body, in: environment, ended: request.ended)
+            return (answer, AppleLimits.End(answer, now: now()))
+        }
+        return answer ?? .answer(.trouble(limits.notSent(to: scope, now: now())))
+    }
+
     private func ask(
         _ body: VerifyReceiptBody, in environment: StoreEnvironment, ended: (@Sendable (AppleTry) -> Void)?
     ) async -> VerifyReceiptAnswer {
-        let start = ContinuousClock.now
+        let start = WallClock.monotonicSeconds
         let result = await connection.send(
             HTTPExchange(environment == .production ? production : sandbox, body: body))
-        let elapsed = ContinuousClock.now - start
+        let seconds = WallClock.monotonicSeconds - start
         let isBrief = (try? result.get()).map { $0.body.count <= Self.briefAnswer } ?? true
         let finding = await withTaskExecutorPreference(isBrief ? nil : globalConcurrentExecutor) {
             read(result, asked: environment)
@@ -100,25 +107,26 @@ public final class VerifyReceiptClient: ReceiptVerifier {
             observer?.reached(
                 environment == .production ? productionURL : sandboxURL, noAnswer: result.noAnswer)
         }
-        tell(finding, of: environment, after: elapsed, to: ended)
+        tell(finding, of: environment, after: seconds, to: ended)
         return finding.answer
     }
 
-    /// By itself, so that what it makes takes no room in all who wait for Apple.
+    /// By itself, as `read` is, so that what it makes takes no room in all who wait for Apple.
     @inline(never)
     private func tell(
         _ finding: (answer: VerifyReceiptAnswer, status: Int64?), of environment: StoreEnvironment,
-        after elapsed: Duration, to ended: (@Sendable (AppleTry) -> Void)?
+        after seconds: Double, to ended: (@Sendable (AppleTry) -> Void)?
     ) {
         let label = finding.answer.label
         ended?(
             AppleTry(
                 at: now(), endpoint: Self.endpoint, environment: environment, result: label, status: finding.status,
-                milliseconds: Int64(elapsed / .milliseconds(1))))
+                milliseconds: Int64(seconds * 1000)))
         observer?.requestEnded(
-            endpoint: Self.endpoint, environment: environment, result: label, seconds: elapsed / .seconds(1))
+            endpoint: Self.endpoint, environment: environment, result: label, seconds: seconds)
     }
 
+    @inline(never)
     private func read(
         _ result: Result<HTTPResponse, HTTPFailure>, asked: StoreEnvironment
     ) -> (answer: VerifyReceiptAnswer, status: Int64?) {

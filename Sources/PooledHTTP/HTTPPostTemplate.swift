@@ -2,7 +2,7 @@ import NIOCore
 import NIOHTTP1
 
 /// JSON POSTs to one endpoint: all their bytes but the length and the body are made once.
-public struct HTTPPostTemplate: Sendable {
+public final class HTTPPostTemplate: Sendable {
     let origin: HTTPEndpoint.Origin
     /// The request as the response decoder needs it.
     let head: HTTPRequestHead

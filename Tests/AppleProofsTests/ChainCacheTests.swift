@@ -1,5 +1,4 @@
 import Crypto
-import Fulfillment
 import Testing
 import Timestamps
 
@@ -11,7 +10,9 @@ struct ChainCacheTests {
         VerifiedChain(key: .other, validity: Timestamp(milliseconds: milliseconds)...Timestamp(milliseconds: .max))
     }
 
-    private func key(_ number: UInt8) -> Digest256 { Digest256(bytes: [number]) }
+    private func key(_ number: UInt8, under authority: UInt8 = 0) -> ChainKey {
+        ChainKey(leaf: [7, number], intermediate: [authority])
+    }
 
     @Test("they are bounded, and the one used longest ago goes first")
     func bound() {
@@ -24,6 +25,24 @@ struct ChainCacheTests {
         #expect(cache.chain(for: key(2)) == nil)
         #expect(cache.chain(for: key(4))?.validity.lowerBound == Timestamp(milliseconds: 5))
         #expect(cache.chain(for: key(1)) != nil && cache.chain(for: key(3)) != nil)
+    }
+
+    @Test("a chain is found by every byte of both certificates")
+    func everyByte() {
+        let cache = VerifiedChainCache(capacity: 3)
+        let (leaf, intermediate) = ([UInt8](0..<100), [UInt8](100..<200))
+        let received = [0, 0] + leaf + intermediate
+        cache.insert(chain(1), for: ChainKey(leaf: received[2..<102], intermediate: received[102...]))
+        #expect(cache.chain(for: ChainKey(leaf: leaf[...], intermediate: intermediate[...])) != nil)
+        for index in 0..<100 {
+            var changed = leaf
+            changed[index] ^= 1
+            #expect(cache.chain(for: ChainKey(leaf: changed[...], intermediate: intermediate[...])) == nil)
+            changed = intermediate
+            changed[index] ^= 1
+            #expect(cache.chain(for: ChainKey(leaf: leaf[...], intermediate: changed[...])) == nil)
+        }
+        #expect(cache.chain(for: ChainKey(leaf: [], intermediate: [])) == nil)
     }
 
     @Test("what is remembered proves no other content, no other time and no other certificate")

@@ -51,7 +51,7 @@ struct DailyLimitTests {
         product.dailyLimit = 6
         for (waived, limit): (Set<Reason>, Int?) in [([], 6), ([.dailyLimit], nil), ([.unknownProduct], 6)] {
             let judge = Judge(
-                submission: Sample.submission(), app: Sample.app([product]), recordTimestamp: Sample.recordTime,
+                submission: Sample.submission(), under: Sample.app([product]).terms, recordTimestamp: Sample.recordTime,
                 now: Sample.recordTime,
                 signature: .notProvable, waived: waived)
             let receipt = Sample.receipt()

@@ -127,7 +127,7 @@ struct HoldDecisionTests {
         for (reason, app) in table {
             for other in table.map(\.0) {
                 let judge = Judge(
-                    submission: Sample.submission(token: Sample.token), app: app,
+                    submission: Sample.submission(token: Sample.token), under: app.terms,
                     recordTimestamp: Sample.recordTime, now: Sample.recordTime, signature: .notProvable, waived: [other]
                 )
                 let verdict = judge.judged(purchase, in: Sample.receipt([purchase])).verdict

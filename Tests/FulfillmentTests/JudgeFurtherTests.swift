@@ -41,7 +41,7 @@ struct JudgeFurtherTests {
         besides further: FurtherAnswers = FurtherAnswers()
     ) -> Judgement {
         Judge(
-            submission: submission, app: app, recordTimestamp: Sample.recordTime, now: Sample.recordTime,
+            submission: submission, under: app.terms, recordTimestamp: Sample.recordTime, now: Sample.recordTime,
             signature: .notProvable
         ).judge(.genuine(receipt), besides: further) { _ in 0 }
     }

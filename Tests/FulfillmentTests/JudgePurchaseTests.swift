@@ -26,7 +26,7 @@ struct JudgePurchaseTests {
             var receipt = Sample.receipt([purchase])
             receipt.isExpiredSubscription = isExpiredSubscription
             let judge = Judge(
-                submission: submission, app: app, recordTimestamp: Sample.recordTime, now: Sample.recordTime,
+                submission: submission, under: app.terms, recordTimestamp: Sample.recordTime, now: Sample.recordTime,
                 signature: signature, isDecidedAgain: isDecidedAgain)
             guard case .decided(.each(let judged)) = judge.judge(.genuine(receipt), doubts: { _ in doubts }) else {
                 return nil
@@ -251,7 +251,8 @@ struct JudgePurchaseTests {
             #expect(bent.verdict == .hold(.kindMismatch))
         }
         let released = Judge(
-            submission: bent.submission, app: bent.app, recordTimestamp: Sample.recordTime, now: Sample.recordTime,
+            submission: bent.submission, under: bent.app.terms, recordTimestamp: Sample.recordTime,
+            now: Sample.recordTime,
             signature: .proven, waived: [.kindMismatch])
         #expect(released.judged(bent.purchase, in: Sample.receipt([bent.purchase])).verdict == .grant(payload: nil))
     }
@@ -262,7 +263,7 @@ struct JudgePurchaseTests {
         purchase.expiresAt = Sample.recordTime.adding(milliseconds: 1_000)
         func verdict(at record: Int64, now: Int64) -> JudgedPurchase.Verdict {
             Judge(
-                submission: Sample.submission(), app: Sample.app(),
+                submission: Sample.submission(), under: Sample.app().terms,
                 recordTimestamp: Sample.recordTime.adding(milliseconds: record),
                 now: Sample.recordTime.adding(milliseconds: now), signature: .proven
             ).judged(purchase, in: Sample.receipt([purchase])).verdict

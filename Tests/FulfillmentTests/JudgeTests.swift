@@ -10,7 +10,7 @@ struct JudgeTests {
         signature: ParsedProof.Signature = .notProvable, doubts: Int = 0
     ) -> Judgement {
         Judge(
-            submission: submission, app: app, recordTimestamp: Sample.recordTime, now: Sample.recordTime,
+            submission: submission, under: app.terms, recordTimestamp: Sample.recordTime, now: Sample.recordTime,
             signature: signature
         )
         .judge(answer) { _ in doubts }
@@ -71,7 +71,7 @@ struct JudgeTests {
     @Test("each reason's doubts are counted for themselves")
     func doubtsByReason() {
         let judge = Judge(
-            submission: Sample.submission(), app: Sample.app(), recordTimestamp: Sample.recordTime,
+            submission: Sample.submission(), under: Sample.app().terms, recordTimestamp: Sample.recordTime,
             now: Sample.recordTime,
             signature: .notProvable)
         let noPurchaseTwice: (Reason) -> Int = { $0 == .noPurchase ? 2 : 0 }

@@ -111,20 +111,6 @@ struct OutcomeEventTests {
         #expect(told.reason == .malformedSubmission)
     }
 
-    @Test("headers are CloudEvents' in binary mode, with the traceparent where there is one")
-    func headers() throws {
-        let event = try event(Sample.purchase())
-        let expected = [
-            "ce_specversion: 1.0", "ce_id: \(event.eventID)", "ce_type: receipt.granted", "ce_source: receiptd",
-            "ce_subject: 1000", "ce_time: 2026-11-20T09:30:00.000Z", "content-type: application/json",
-        ]
-        #expect(event.headers(traceparent: nil).map { "\($0.name): \($0.value)" } == expected)
-        #expect(
-            event.headers(traceparent: "00-a-b-01").map { "\($0.name): \($0.value)" } == expected + [
-                "traceparent: 00-a-b-01"
-            ])
-    }
-
     @Test("the same inputs give the same bytes, and stored bytes give the same event")
     func storedRoundTrip() throws {
         let sender = DeadLetter.Sender(submissionID: "s\u{1}", playerID: "é\n", bundleID: nil, orderID: nil)

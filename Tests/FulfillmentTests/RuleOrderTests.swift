@@ -104,7 +104,7 @@ struct RuleOrderTests {
             (.productMismatch, { $0.purchases = $0.purchases.isEmpty ? [] : [Sample.purchase(product: "gold.2")] }),
         ]
         let judge = Judge(
-            submission: Sample.submission(productID: Sample.product), app: Sample.app(),
+            submission: Sample.submission(productID: Sample.product), under: Sample.app().terms,
             recordTimestamp: Sample.recordTime, now: Sample.recordTime, signature: .notProvable)
         #expect(faults.map(\.0) == Rule.ofSubmission.filter { reason in faults.contains { $0.0 == reason } })
         for (index, fault) in faults.enumerated() {

@@ -82,3 +82,8 @@ extension OutcomeEvent {
         }
     }
 }
+
+extension AppPolicy {
+    /// As the first version of a catalog says it.
+    var terms: AppTerms { AppTerms(self, catalogVersion: 1) }
+}

@@ -10,6 +10,7 @@ struct AppleAsker {
     /// Told of a wait in front of Apple, as it begins (true) and ends.
     let waiting: (@Sendable (Bool) -> Void)?
 
+    @inline(never)
     init(_ request: VerificationRequest) {
         work = .submission
         isRetry = request.isRetry

@@ -3,6 +3,8 @@ import Synchronization
 
 extension AppleLimits {
     /// Sends one request once it may go. Nil where the task was cancelled or the wait was too long.
+    ///
+    /// Thousands wait here. What only computes is a function of its own, so that its values take no room meanwhile.
     /// - Parameter queueSeconds: it does not join those who wait for the budget where they are more than pass in this
     ///   time. Nil waits behind any number.
     func send<Answer>(
@@ -44,6 +46,7 @@ extension AppleLimits {
         case mustWaitAgain
     }
 
+    @inline(never)
     private func kind(of asker: AppleAsker) -> RequestKind {
         let now = now()
         let isKnownToFail = state.withLock { $0.failedProofs.contains(asker.suspect.proof, now: now) }
@@ -79,6 +82,7 @@ extension AppleLimits {
     }
 
     /// Looks again, for the wait for a permit lies between the pass and this.
+    @inline(never)
     private func begin(_ scope: AppleScope, _ pass: ScopeLimits.Pass) -> UInt64? {
         let now = now()
         let number = state.withLock { state -> UInt64? in
@@ -98,12 +102,14 @@ extension AppleLimits {
         return number
     }
 
+    @inline(never)
     private func withdraw(_ pass: ScopeLimits.Pass, _ scope: AppleScope) {
         let now = now()
         state.withLock { $0.scopes[scope]?.limits.withdrew(pass, now: now, jitter: .random(in: 0..<1)) }
         look(at: scope)
     }
 
+    @inline(never)
     private func finish(_ request: SentRequest, _ end: End) {
         let scope = request.scope
         let now = now()

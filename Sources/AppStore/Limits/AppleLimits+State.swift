@@ -41,6 +41,7 @@ extension AppleLimits: AppleState {
     }
 
     /// The answer to a request that was cancelled, or held back for longer than it is worth waiting in front of Apple.
+    @inline(never)
     func notSent(to scope: AppleScope, now: Timestamp) -> AppleAnswer.Trouble {
         if Task.isCancelled { return .init(.connection) }
         if let seconds = heldSeconds(scope) {

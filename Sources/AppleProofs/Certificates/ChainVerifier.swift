@@ -37,19 +37,11 @@ struct ChainVerifier: Sendable {
     }
 
     func verify(_ leaf: CertificateOutline, _ intermediate: CertificateOutline) throws(ProofFailure) -> VerifiedChain {
-        let digest = Self.digest(leaf, intermediate)
-        if let known = cache.chain(for: digest) { return known }
+        let key = ChainKey(leaf: leaf.bytes, intermediate: intermediate.bytes)
+        if let known = cache.chain(for: key) { return known }
         let chain = try verifyAnew(leaf, intermediate)
-        cache.insert(chain, for: digest)
+        cache.insert(chain, for: key)
         return chain
-    }
-
-    private static func digest(_ leaf: CertificateOutline, _ intermediate: CertificateOutline) -> Digest256 {
-        var hash = SHA256()
-        // A certificate says its own length: no two pairs run together.
-        hash.update(data: leaf.bytes)
-        hash.update(data: intermediate.bytes)
-        return Digest256(bytes: hash.finalize().withUnsafeBytes { Array($0) })
     }
 
     /// Each certificate is proven under the one above it before anything in it is looked at: what nobody vouches for is a

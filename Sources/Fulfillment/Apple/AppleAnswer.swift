@@ -2,7 +2,8 @@ import Timestamps
 
 /// What one try at Apple gave. Trouble and wrong credentials are values too: neither is ever a verdict.
 public enum AppleAnswer: Sendable, Equatable {
-    case genuine(GenuineReceipt)
+    /// Boxed: thousands wait for an answer at once, and each keeps room for it.
+    indirect case genuine(GenuineReceipt)
     case refused(Refusal)
     /// Apple is down, slow, limiting or incomprehensible: to be asked again.
     case trouble(Trouble)

@@ -43,17 +43,6 @@ public struct OutcomeEvent: Sendable, Equatable {
         self.value = value
     }
 
-    /// CloudEvents 1.0, Kafka protocol binding, binary mode.
-    public func headers(traceparent: String?) -> [(name: String, value: String)] {
-        var headers: [(name: String, value: String)] = [
-            ("ce_specversion", "1.0"), ("ce_id", eventID.description), ("ce_type", kind.rawValue),
-            ("ce_source", "receiptd"), ("ce_subject", subject.text), ("ce_time", occurredAt.rfc3339),
-            ("content-type", "application/json"),
-        ]
-        if let traceparent { headers.append(("traceparent", traceparent)) }
-        return headers
-    }
-
     /// Granted, revoked and reinstated events: one for each revision of a transaction.
     public static func eventID(_ kind: Kind, transaction: StoreTransactionID, revision: Int32) -> NameBasedUUID {
         NameBasedUUID("transaction event", kind.rawValue, transaction.text, String(revision))

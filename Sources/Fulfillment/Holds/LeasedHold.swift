@@ -73,11 +73,13 @@ public struct LeasedHold: Sendable {
     public func outlook(under catalog: Catalog, now: Timestamp) -> Outlook {
         guard !isDue else { return .mayEnd }
         // No catalog decides between two players.
-        guard let app = catalog.apps[submission.bundleID], reason != .ownershipDisputed else { return .stays(reason) }
+        guard let terms = catalog.terms[submission.bundleID], reason != .ownershipDisputed else {
+            return .stays(reason)
+        }
         guard let evidence, let purchase = evidence.purchases.first(where: { $0.transactionID == transactionID })
         else { return .mayEnd }
         let judge = Judge(
-            submission: submission, app: app, recordTimestamp: position.timestamp, now: now,
+            submission: submission, under: terms, recordTimestamp: position.timestamp, now: now,
             signature: .notProvable, waived: waived, announced: announced)
         guard judge.reasonAgainst(evidence) == nil else { return .mayEnd }
         let judged = judge.judged(purchase, in: evidence)

@@ -65,7 +65,7 @@ public enum Recollection: Sendable, Equatable {
     /// This very record waits in PostgreSQL: it is done here.
     case parked
     /// The ledger has every purchase of this proof: the answer follows without Apple.
-    case provenBefore(GenuineReceipt)
+    indirect case provenBefore(GenuineReceipt)
 }
 
 /// A verdict with all that is stored with it, on its way into the ledger. A class for the reason that `Submission` is

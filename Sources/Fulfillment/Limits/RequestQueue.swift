@@ -12,7 +12,7 @@ public struct RequestQueue<Element> {
     /// Those of which any waits. Looked at for each request: a look at every line would cost more than the request's turn.
     private(set) var kinds: RequestKindSet = []
 
-    public var count: Int { kinds.isEmpty ? 0 : lines.reduce(0) { $0 + $1.count } }
+    public private(set) var count = 0
     public var isEmpty: Bool { kinds.isEmpty }
     /// Of submissions.
     public var hasFresh: Bool { kinds.overlaps(.fresh) }
@@ -31,6 +31,7 @@ public struct RequestQueue<Element> {
     public mutating func append(_ element: Element, _ kind: RequestKind) {
         if !kinds.contains(kind) { nextTurns[kind.index] = max(nextTurns[kind.index], clock) }
         lines[kind.index].append(element)
+        count += 1
         update(kind.index)
     }
 
@@ -62,6 +63,7 @@ public struct RequestQueue<Element> {
     public mutating func take(_ kind: RequestKind, newest: Bool = false) -> Element? {
         let taken = newest ? lines[kind.index].popLast() : lines[kind.index].popFirst()
         guard let element = taken else { return nil }
+        count -= 1
         update(kind.index)
         clock = max(clock, nextTurns[kind.index])
         nextTurns[kind.index] += 1 / kind.turns
@@ -77,12 +79,14 @@ public struct RequestQueue<Element> {
             }
             update(kind.index)
         }
+        count -= taken.count
         return taken
     }
 
     public mutating func remove(where condition: (Element) -> Bool) -> Element? {
         for index in kinds.indexes {
             guard let element = lines[index].remove(where: condition) else { continue }
+            count -= 1
             update(index)
             return element
         }

@@ -10,7 +10,7 @@ public struct Judge: Sendable {
     public static let triesForUnknownTransaction = 8
 
     public let submission: Submission
-    public let app: AppPolicy
+    private let terms: AppTerms
     /// The record's time, or now where that is in the future: expiry is judged at it, so that a redelivery cannot
     /// change the verdict, nor a sender's clock.
     public let recordTimestamp: Timestamp
@@ -24,12 +24,12 @@ public struct Judge: Sendable {
     let isDecidedAgain: Bool
 
     public init(
-        submission: Submission, app: AppPolicy, recordTimestamp: Timestamp, now: Timestamp,
+        submission: Submission, under terms: AppTerms, recordTimestamp: Timestamp, now: Timestamp,
         signature: ParsedProof.Signature, waived: Set<Reason> = [], announced: AnnouncedTerms? = nil,
         isDecidedAgain: Bool = false
     ) {
         self.submission = submission
-        self.app = app
+        self.terms = terms
         self.recordTimestamp = min(recordTimestamp, now)
         self.now = now
         self.signature = signature
@@ -37,6 +37,8 @@ public struct Judge: Sendable {
         self.announced = announced
         self.isDecidedAgain = isDecidedAgain
     }
+
+    var app: AppPolicy { terms.app }
 
     /// - Parameters:
     ///   - further: what came of further questions so far.

@@ -3,8 +3,8 @@ public enum Judgement: Sendable, Equatable {
     case decided(Verdict)
     /// Apple may change the answer: ask again, then believe it.
     case doubtful(Reason)
-    /// Something else has to be known first.
-    case needs(FurtherQuestion)
+    /// Something else has to be known first. Boxed, as few submissions come to it.
+    indirect case needs(FurtherQuestion)
     case undecided(AppleAnswer.Trouble)
     case blocked(AppleAnswer.Blockage)
 }

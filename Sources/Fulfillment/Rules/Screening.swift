@@ -15,19 +15,21 @@ public enum Screening: Sendable, Equatable {
         _ submission: Submission, catalog: Catalog, parser: any ProofParser, now: Timestamp
     ) -> Screening {
         let decoded = DecodedProof(submission.proof)
-        guard let app = catalog.apps[submission.bundleID] else {
+        guard let terms = catalog.terms[submission.bundleID] else {
             return .rejected(.unknownApp, proof: decoded?.digest)
         }
         // Most of the traffic is other apps' receipts, whose signatures change nothing.
-        guard let proof = decoded?.parsed(by: parser, provingWhere: { !app.isForeign($0) }) else {
-            if app.announcements.asksBeforeRefusing, let doubted = decoded?.doubted() { return .admitted(doubted) }
+        guard let proof = decoded?.parsed(by: parser, provingWhere: { !terms.app.isForeign($0) }) else {
+            if terms.app.announcements.asksBeforeRefusing, let doubted = decoded?.doubted() {
+                return .admitted(doubted)
+            }
             return .rejected(.malformedReceipt, proof: decoded?.digest)
         }
-        if let reason = reason(against: proof, app: app, player: submission.playerID) {
-            guard reason == .unauthenticReceipt, app.announcements.asksBeforeRefusing,
+        if let reason = reason(against: proof, terms, player: submission.playerID) {
+            guard reason == .unauthenticReceipt, terms.app.announcements.asksBeforeRefusing,
                 let doubted = decoded?.doubted(proof.content)
             else { return .rejected(reason, proof: proof.digest) }
-            if let other = self.reason(against: doubted, app: app, player: submission.playerID) {
+            if let other = self.reason(against: doubted, terms, player: submission.playerID) {
                 return .rejected(other, proof: proof.digest)
             }
             return .admitted(doubted)
@@ -35,8 +37,8 @@ public enum Screening: Sendable, Equatable {
         switch proof.material {
         case .receipt: return .admitted(proof)
         case .signedTransaction, .transactionID:
-            let isEnough = proof.sufficientEvidence(for: app, now: now) != nil
-            return isEnough || app.serverAPI != nil ? .admitted(proof) : .blocked(.noServerAPI, proof)
+            let isEnough = proof.sufficientEvidence(for: terms.app, now: now) != nil
+            return isEnough || terms.app.serverAPI != nil ? .admitted(proof) : .blocked(.noServerAPI, proof)
         }
     }
 
@@ -51,11 +53,11 @@ public enum Screening: Sendable, Equatable {
 
     /// What the proof says against itself counts whatever its signature is worth: no sender gains by a lie about the
     /// app or the sandbox. What it says in its own favour is never looked at here.
-    private static func reason(against proof: ParsedProof, app: AppPolicy, player: PlayerID) -> Reason? {
+    private static func reason(against proof: ParsedProof, _ terms: AppTerms, player: PlayerID) -> Reason? {
         let content = proof.content
-        if let content, app.isForeign(content) { return .foreignApp }
+        if let content, terms.app.isForeign(content) { return .foreignApp }
         if proof.signature == .forged { return .unauthenticReceipt }
-        if content?.environment == .sandbox, !app.sandbox.admits(player) { return .sandboxNotAllowed }
+        if content?.environment == .sandbox, !terms.app.sandbox.admits(player) { return .sandboxNotAllowed }
         return nil
     }
 }

@@ -5,6 +5,10 @@ public struct SubmissionDecoder: Sendable {
     public enum Decoded: Sendable, Equatable {
         case submission(Submission)
         case deadLetter(DeadLetter)
+
+        public var submission: Submission? {
+            if case .submission(let submission) = self { submission } else { nil }
+        }
     }
 
     private let signature: SubmissionSignature

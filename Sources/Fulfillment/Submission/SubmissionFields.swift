@@ -8,7 +8,8 @@ struct SubmissionFields {
         let message: String
     }
 
-    private var values: [Name: JSONValue] = [:]
+    /// A dozen at most: looking through them costs less than hashing their names.
+    private var values: [(name: Name, value: JSONValue)] = []
     /// Which of two values would count is a guess, and a guess is a hole.
     private var repeated: Set<Name> = []
 
@@ -36,9 +37,11 @@ struct SubmissionFields {
         values.reserveCapacity(min(members.count, Self.nameCount))
         for member in members {
             guard let name = Name(rawValue: member.name) else { continue }
-            if values.updateValue(member.value, forKey: name) != nil { repeated.insert(name) }
+            if self[name] == nil { values.append((name, member.value)) } else { repeated.insert(name) }
         }
     }
+
+    private subscript(name: Name) -> JSONValue? { values.first { $0.name == name }?.value }
 
     /// Who sent it, where that can be read whatever else is wrong.
     var sender: DeadLetter.Sender? {
@@ -87,7 +90,7 @@ struct SubmissionFields {
 
     /// A string that is neither empty nor holds NUL; null counts as absent.
     private func text(_ name: Name) throws(Fault) -> String? {
-        switch values[name] {
+        switch self[name] {
         case nil, .null: return nil
         case .string(let text):
             guard !text.isEmpty else { throw Fault(message: "\(name.rawValue) is empty") }
@@ -148,7 +151,7 @@ struct SubmissionFields {
     }
 
     private func lenientText(_ name: Name) throws(Fault) -> String? {
-        switch values[name] {
+        switch self[name] {
         case nil, .null: return nil
         case .string(let text): return text
         default: throw Fault(message: "\(name.rawValue) is not a string")

@@ -78,10 +78,10 @@ struct RecordIntake {
             ?? decoder.decode(record.value, signatureHeaders: signatureHeaders(of: record))
         CrashPoint.passed(decoded)
         CrashPoint.decoded.reached()
-        var ticket: PlayerLanes.Ticket?
-        if case .submission(let submission) = decoded { ticket = worker.enterLane(of: submission.playerID) }
+        let ticket = decoded.submission.flatMap { worker.enterLane(of: $0.playerID) }
         let admitted = AdmittedRecord(
-            record: record, ticket: ticket, assignment: partition.assignment, epoch: partition.progress.epoch,
+            record: record, isSubmission: decoded.submission != nil, ticket: ticket, assignment: partition.assignment,
+            epoch: partition.progress.epoch,
             mayBeRedelivered: partition.mayBeRedelivered(record.offset),
             isDecidedAgain: partition.isDecidedAgain(record.offset, sentAt: position.timestamp),
             isIsolated: assignment.isolation.hasSuspectInFlight)

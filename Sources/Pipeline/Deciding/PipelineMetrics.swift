@@ -4,7 +4,7 @@ import Operations
 import Timestamps
 
 /// The metrics that the pipeline moves, with the children of the hot path looked up once.
-struct PipelineMetrics: Sendable {
+final class PipelineMetrics: Sendable {
     let all: ReceiptdMetrics
     /// Where what runs by itself reports that it failed.
     let failures: Failures

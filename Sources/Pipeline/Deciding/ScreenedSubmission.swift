@@ -19,6 +19,14 @@ struct ProofAnswer: Sendable {
     /// What further answers showed as taken back.
     var revoked: [NotifiedTransaction] = []
 
+    /// With what further answers told.
+    func besides(_ further: FurtherAnswers) -> ProofAnswer {
+        var answer = self
+        answer.subscriptions = further.allSubscriptions
+        answer.revoked = further.revoked
+        return answer
+    }
+
     var receipt: GenuineReceipt? {
         if case .genuine(let receipt) = answer { receipt } else { nil }
     }

@@ -35,10 +35,7 @@ final class SubmissionInHand: Sendable {
 
     /// A record that was just admitted.
     init(_ admitted: AdmittedRecord, at position: RecordPosition, decoded: SubmissionDecoder.Decoded) {
-        byteCount = admitted.record.byteCount
-        var admitted = admitted
-        // A submission holds all of it; of what becomes a dead letter nothing else does.
-        if case .submission = decoded { admitted.record = admitted.record.withoutValue }
+        byteCount = admitted.byteCount
         origin = .record(admitted)
         self.position = position
         self.decoded = decoded

@@ -89,6 +89,24 @@ extension SubmissionWorker {
     }
 }
 
+extension Recollection {
+    /// Those of this very record's first answer, none where it waits in PostgreSQL. Nil where it is to be decided.
+    var eventsBefore: [OutcomeEvent]? {
+        switch self {
+        case .answered(let events): events
+        case .parked: []
+        case .provenBefore, .nothing: nil
+        }
+    }
+
+    /// What the ledger knows by itself; nil where it does not know enough.
+    var answer: AppleAnswer? {
+        @inline(never) get {
+            if case .provenBefore(let receipt) = self { .genuine(receipt) } else { nil }
+        }
+    }
+}
+
 extension UndeliveredTerms {
     init(of screened: ScreenedSubmission, under app: AppPolicy) {
         let isReceipt = if case .receipt = screened.proof.material { true } else { false }

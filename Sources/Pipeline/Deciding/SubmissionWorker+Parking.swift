@@ -97,7 +97,7 @@ extension SubmissionWorker {
     /// knows to send it again.
     private func rejectBeyondShare(_ screened: ScreenedSubmission) async throws(Abandoned) {
         guard let catalog = catalog() else { throw Abandoned() }
-        guard let terms = AppTerms(of: screened.submission.bundleID, in: catalog) else {
+        guard let terms = catalog.terms[screened.submission.bundleID] else {
             return try await publish(rejected(screened, for: .unknownApp), of: screened.item, .decided)
         }
         let answer = ProofAnswer(

@@ -12,11 +12,11 @@ extension SubmissionWorker {
             let doubted = Screening.disputable(submission, refusedFor: reason)
         else { return }
         let screened = ScreenedSubmission(item: item, submission: submission, proof: doubted)
-        refusals.begin(for: submission.playerID) { await check(screened, refusedFor: reason) }
+        refusals.begin(for: submission.playerID) { [self] in await check(screened, refusedFor: reason) }
     }
 
     private func check(_ screened: ScreenedSubmission, refusedFor reason: Reason) async {
-        guard let catalog = catalog(), let terms = AppTerms(of: screened.submission.bundleID, in: catalog) else {
+        guard let catalog = catalog(), let terms = catalog.terms[screened.submission.bundleID] else {
             return
         }
         let told = await answer(to: screened, terms, isRetry: true)
@@ -38,9 +38,7 @@ extension SubmissionWorker {
         let retries = RetryState(of: screened.item, in: parking)
         defer { retries.end() }
         guard case .decided(let verdict) = try await judge(screened, by: answer, retries) else { return }
-        var answer = answer
-        answer.subscriptions = retries.further.allSubscriptions
-        let decision = secondDecision(verdict, on: screened, by: answer)
+        let decision = secondDecision(verdict, on: screened, by: answer.besides(retries.further))
         let settled: Durable<RecordedOutcome>
         do { settled = try await ledger.settle(decision) } catch { throw Abandoned() }
         guard case .events(let all) = settled.value else { return }

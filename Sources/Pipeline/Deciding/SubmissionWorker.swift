@@ -8,7 +8,7 @@ import Operations
 ///
 /// `work` returns when the outcome is durable and published, or when it waits durably for its next try; it throws
 /// `Abandoned` when it is to come again.
-public struct SubmissionWorker: Sendable {
+public final class SubmissionWorker: Sendable {
     let catalog: @Sendable () -> Catalog?
     let verification: PipelineVerification
     let ledger: any PurchaseLedger
@@ -21,6 +21,25 @@ public struct SubmissionWorker: Sendable {
     let metrics: PipelineMetrics
     let logger: Logger
     let shared = SharedAnswers()
+
+    init(
+        catalog: @escaping @Sendable () -> Catalog?, verification: PipelineVerification, ledger: any PurchaseLedger,
+        holds: any HeldPurchases, subscriptions: any FollowedSubscriptions, publisher: OutcomePublisher,
+        lanes: PlayerLanes, parking: ParkingContext, refusals: LocalRefusalChecks, metrics: PipelineMetrics,
+        logger: Logger
+    ) {
+        self.catalog = catalog
+        self.verification = verification
+        self.ledger = ledger
+        self.holds = holds
+        self.subscriptions = subscriptions
+        self.publisher = publisher
+        self.lanes = lanes
+        self.parking = parking
+        self.refusals = refusals
+        self.metrics = metrics
+        self.logger = logger
+    }
 
     /// The steps: screen, wait for the turn, decide (`recall`, then `answer` and `judge` until there is a verdict, then
     /// `record`), publish, acknowledge. What screening does not admit leaves early.
@@ -81,43 +100,22 @@ public struct SubmissionWorker: Sendable {
     private func decide(
         _ screened: ScreenedSubmission, _ clock: inout StageClock
     ) async throws(Abandoned) -> ([OutcomeEvent], AnswerOrigin) {
-        var remembered: GenuineReceipt?
-        switch try await recall(screened) {
-        case .answered(let events): return (events, .recalled)
-        case .parked: return ([], .recalled)
-        case .provenBefore(let receipt): remembered = receipt
-        case .nothing: break
-        }
+        let recalled = try await recall(screened)
+        if let events = recalled.eventsBefore { return (events, .recalled) }
         clock.mark(.recall)
         CrashPoint.recalled.reached()
-        let retries = RetryState(of: screened.item, in: parking)
+        let retries = beginTries(screened, after: recalled)
         defer { retries.end() }
-        // Nothing of it is granted anew.
-        if let remembered { retries.further.settle(remembered.purchases.lazy.map(\.transactionID)) }
         while true {
-            // The newest catalog: what was retired or added while we waited counts.
-            guard let catalog = catalog() else { throw Abandoned() }
-            guard let terms = AppTerms(of: screened.submission.bundleID, in: catalog) else {
+            guard let answer = try await proofAnswer(to: screened, recalled, retries) else {
                 return (await answerForUnknownApp(screened), .decided)
-            }
-            var answer: ProofAnswer
-            if let remembered {
-                answer = ProofAnswer(answer: .genuine(remembered), isRemembered: true, terms: terms)
-            } else {
-                let told = await self.answer(to: screened, terms, isRetry: retries.isRetry)
-                guard let terms = try termsToJudgeBy(screened, askedUnder: terms) else {
-                    return (await answerForUnknownApp(screened), .decided)
-                }
-                answer = ProofAnswer(answer: told, isRemembered: false, terms: terms)
             }
             CrashPoint.answered.reached()
             switch try await judge(screened, by: answer, retries) {
             case .decided(let verdict):
                 CrashPoint.judged.reached()
                 clock.mark(.ask)
-                answer.subscriptions = retries.further.allSubscriptions
-                answer.revoked = retries.further.revoked
-                let events = try await record(verdict, on: screened, by: answer)
+                let events = try await record(verdict, on: screened, by: answer.besides(retries.further))
                 clock.mark(.record)
                 return (events, .decided)
             case let undecided:
@@ -127,15 +125,40 @@ public struct SubmissionWorker: Sendable {
         }
     }
 
+    @inline(never)
+    private func beginTries(_ screened: ScreenedSubmission, after recalled: Recollection) -> RetryState {
+        let retries = RetryState(of: screened.item, in: parking)
+        // Nothing of it is granted anew.
+        if case .provenBefore(let receipt) = recalled {
+            retries.further.settle(receipt.purchases.lazy.map(\.transactionID))
+        }
+        return retries
+    }
+
+    /// Nil where the catalog does not have the app any more.
+    private func proofAnswer(
+        to screened: ScreenedSubmission, _ recalled: Recollection, _ retries: RetryState
+    ) async throws(Abandoned) -> ProofAnswer? {
+        // The newest catalog: what was retired or added while we waited counts.
+        guard let catalog = catalog() else { throw Abandoned() }
+        guard let terms = catalog.terms[screened.submission.bundleID] else { return nil }
+        if let remembered = recalled.answer { return ProofAnswer(answer: remembered, isRemembered: true, terms: terms) }
+        let told = await answer(to: screened, terms, isRetry: retries.isRetry)
+        return try termsToJudgeBy(screened, askedUnder: terms).map {
+            ProofAnswer(answer: told, isRemembered: false, terms: $0)
+        }
+    }
+
     /// What Apple is asked under may be old when its answer comes, in an outage by hours: it is judged by the newest
     /// catalog. Nil where that no longer has the app.
+    @inline(never)
     private func termsToJudgeBy(_ screened: ScreenedSubmission, askedUnder terms: AppTerms) throws(Abandoned)
         -> AppTerms?
     {
         // What a cancelled try of a hold brought is no judgement.
         if screened.item.isHeld, Task.isCancelled { throw Abandoned() }
         guard let newest = catalog() else { return terms }
-        return AppTerms(of: screened.submission.bundleID, in: newest)
+        return newest.terms[screened.submission.bundleID]
     }
 
     /// Judges, and asks what the rules need to know beside the answer: for few submissions.
@@ -158,7 +181,7 @@ public struct SubmissionWorker: Sendable {
         var announced: AnnouncedTerms?
         if case .held(let hold) = screened.item.origin { (waived, announced) = (hold.waived, hold.announced) }
         return Judge(
-            submission: screened.submission, app: answer.terms.app,
+            submission: screened.submission, under: answer.terms,
             recordTimestamp: screened.item.position.timestamp, now: WallClock.now, signature: screened.proof.signature,
             waived: waived, announced: announced, isDecidedAgain: screened.item.isDecidedAgain
         ).judge(answer.answer, besides: retries.further, doubts: retries.doubts)
@@ -184,6 +207,7 @@ public struct SubmissionWorker: Sendable {
 
     /// The app has left the catalog since the submission was screened. It is answered as if it came now: a record that is
     /// never finished would hold back its partition's offset for good. A hold stays.
+    @inline(never)
     private func answerForUnknownApp(_ screened: ScreenedSubmission) async -> [OutcomeEvent] {
         if screened.item.isHeld {
             await reschedule(heldBy: screened.item, afterSeconds: PipelineLimits.unknownAppRetrySeconds)

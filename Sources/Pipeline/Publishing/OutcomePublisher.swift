@@ -208,9 +208,7 @@ public final class OutcomePublisher: Sendable {
     private func record(for event: OutcomeEvent, traceparent: String?) -> ProducerRecord {
         ProducerRecord(
             topic: outcomesTopic, partition: nil, key: Array(event.playerID.text.utf8), value: event.value,
-            headers: event.headers(traceparent: traceparent).map { name, value in
-                KafkaHeader(name: name, value: Array(value.utf8))
-            },
+            headers: OutcomeHeaders.of(event, traceparent: traceparent),
             timestampMilliseconds: nil)
     }
 

@@ -141,7 +141,7 @@ struct AnnouncedRenewalsConformance {
             let hold = try #require(try await subject.holds.leaseDue(catalogVersion: 1, limit: 5).first)
             #expect(hold.announced?.source == .notification)
             let judge = Judge(
-                submission: hold.submission, app: try #require(Subject.catalog().apps[Sample.bundle]),
+                submission: hold.submission, under: try #require(Subject.catalog().terms[Sample.bundle]),
                 recordTimestamp: hold.position.timestamp, now: Sample.noon, signature: .proven, waived: hold.waived,
                 announced: hold.announced)
             let evidence = try #require(hold.evidence)

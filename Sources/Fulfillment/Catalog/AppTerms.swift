@@ -1,0 +1,11 @@
+/// What one version of the catalog says of one app. A class, made once for each version: every step of a submission looks
+/// something up in it, and a copy of a policy costs a dozen reference counts.
+public final class AppTerms: Sendable {
+    public let app: AppPolicy
+    public let catalogVersion: Int64
+
+    public init(_ app: AppPolicy, catalogVersion: Int64) {
+        self.app = app
+        self.catalogVersion = catalogVersion
+    }
+}

@@ -1,0 +1,31 @@
+import Fulfillment
+import Identifiers
+import Kafka
+import Testing
+import Timestamps
+
+@testable import Pipeline
+
+@Suite("The headers of an event's record")
+struct OutcomeHeadersTests {
+    @Test(
+        "they are CloudEvents' in binary mode, with the traceparent where there is one",
+        arguments: OutcomeEvent.Kind.allCases)
+    func headers(kind: OutcomeEvent.Kind) {
+        let event = OutcomeEvent(
+            eventID: OutcomeEvent.eventID(.granted, transaction: "1000", revision: 1), kind: kind, reason: nil,
+            playerID: "player", bundleID: nil, subject: "1000", occurredAt: Timestamp(milliseconds: 1_795_167_000_000),
+            value: [])
+        func shown(_ traceparent: String?) -> [String] {
+            OutcomeHeaders.of(event, traceparent: traceparent).map {
+                "\($0.name): \(String(decoding: $0.value ?? [], as: UTF8.self))"
+            }
+        }
+        let expected = [
+            "ce_specversion: 1.0", "ce_id: \(event.eventID)", "ce_type: \(kind.rawValue)", "ce_source: receiptd",
+            "ce_subject: 1000", "ce_time: 2026-11-20T09:30:00.000Z", "content-type: application/json",
+        ]
+        #expect(shown(nil) == expected)
+        #expect(shown("00-a-b-01") == expected + ["traceparent: 00-a-b-01"])
+    }
+}
