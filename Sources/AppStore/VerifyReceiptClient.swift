@@ -121,7 +121,7 @@ public final class VerifyReceiptClient: ReceiptVerifier {
         ended?(
             AppleTry(
                 at: now(), endpoint: Self.endpoint, environment: environment, result: label, status: finding.status,
-                milliseconds: Int64(seconds * 1000)))
+                milliseconds: Int64((seconds * 1000).rounded())))
         observer?.requestEnded(
             endpoint: Self.endpoint, environment: environment, result: label, seconds: seconds)
     }

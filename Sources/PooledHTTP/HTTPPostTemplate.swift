@@ -1,7 +1,8 @@
 import NIOCore
 import NIOHTTP1
 
-/// JSON POSTs to one endpoint: all their bytes but the length and the body are made once.
+/// JSON POSTs to one endpoint: all their bytes but the length and the body are made once. A class, since each
+/// request holds it.
 public final class HTTPPostTemplate: Sendable {
     let origin: HTTPEndpoint.Origin
     /// The request as the response decoder needs it.

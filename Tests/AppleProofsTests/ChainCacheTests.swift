@@ -27,6 +27,20 @@ struct ChainCacheTests {
         #expect(cache.chain(for: key(1)) != nil && cache.chain(for: key(3)) != nil)
     }
 
+    @Test("one leaf under two authorities is two chains")
+    func twoAuthorities() {
+        let cache = VerifiedChainCache(capacity: 2)
+        cache.insert(chain(1), for: key(1, under: 1))
+        cache.insert(chain(2), for: key(1, under: 2))
+        #expect(cache.count == 2)
+        for authority in 1...2 {
+            let found = cache.chain(for: key(1, under: UInt8(authority)))
+            #expect(found?.validity.lowerBound == Timestamp(milliseconds: Int64(authority)))
+        }
+        cache.insert(chain(3), for: key(1, under: 3))
+        #expect(cache.chain(for: key(1, under: 1)) == nil && cache.chain(for: key(1, under: 2)) != nil)
+    }
+
     @Test("a chain is found by every byte of both certificates")
     func everyByte() {
         let cache = VerifiedChainCache(capacity: 3)

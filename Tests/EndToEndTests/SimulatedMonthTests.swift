@@ -21,6 +21,8 @@ struct SimulatedMonthTests {
         ])
     private static let settings = ServerApp.settings([
         "NOTIFICATION_HISTORY_SECONDS": "2", "MISSED_PURCHASE_SECONDS": "1",
+        // A month goes by in minutes: what Apple would take in an hour has to be asked in seconds.
+        "APPLE_MAX_REQUESTS_PER_SECOND": "1000",
     ])
     /// What one of the players' days takes.
     private static let dayMilliseconds = Int64(TestScale.number("MONTH_DAY_MILLISECONDS", or: 1000))

@@ -165,6 +165,22 @@ struct PlayerErasureTests {
         await ledger.close()
     }
 
+    @Test("what waits for the player by player-accounts waits of the player, unless it is another's by now")
+    func accounts() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let subject = AnnouncedSubject(database, ledger)
+        try await subject.setGrantsSince(Sample.noon)
+        try await subject.tell(isOf: "alice")
+        try await subject.enter([try AnnouncedSubject.told("1000"), try AnnouncedSubject.told("1001", token: nil)])
+        #expect(try await PlayerErasure(of: "bob", in: database.pool).waiting().announced == 0)
+        let erasure = PlayerErasure(of: "alice", in: database.pool)
+        #expect(try await erasure.waiting().announced == 1)
+        try await database.run("UPDATE claims SET player_id = 'bob' WHERE original_transaction_id = '1000'")
+        #expect(try await erasure.waiting().announced == 0)
+        await ledger.close()
+    }
+
     @Test("who has a subscription by now is delivered its periods, whoever gave it away is erased")
     func passedOn() async throws {
         let database = try await LedgerDatabase()

@@ -73,7 +73,8 @@ struct InspectionSummaryTests {
             try rows(
                 "grants",
                 #"{"transaction_id":"1","player_id":"p","bundle_id":"b","product_id":"gems","quantity":2,"granted_at":"2026-11-23T02:00:00.5+00:00","revoked_at":null,"revoked_units":0,"imported":false}"#,
-                #"{"transaction_id":"2","player_id":"p","bundle_id":"b","product_id":"gems","quantity":1,"granted_at":"2026-11-23T01:00:00+00:00","revoked_at":"2026-11-23T03:00:00+00:00","revoked_units":1,"imported":false}"#
+                #"{"transaction_id":"2","player_id":"p","bundle_id":"b","product_id":"gems","quantity":1,"granted_at":"2026-11-23T01:00:00+00:00","revoked_at":"2026-11-23T03:00:00+00:00","revoked_units":1,"imported":false}"#,
+                #"{"transaction_id":"3","player_id":"p","bundle_id":"b","product_id":"gems","quantity":10,"granted_at":"2026-11-23T01:00:00+00:00","revoked_at":"2026-11-23T03:00:00+00:00","revoked_units":3,"imported":false}"#
             ),
             try rows("outbox", #"{"subject":"2"}"#, #"{"subject":"s-3"}"#),
             try rows(
@@ -91,6 +92,7 @@ struct InspectionSummaryTests {
                 #"not decided yet: submission "s-4" of player "p" waits in PostgreSQL since 2026-11-23T02:00:00.000Z: apple_trouble, timeout; it is tried next at 2026-11-23T02:05:00.000Z"#,
                 #"granted to player "p" at 2026-11-23T02:00:00.500Z: 2 x gems of b, transaction 1; its event is acknowledged"#,
                 #"granted to player "p" at 2026-11-23T01:00:00.000Z: 1 x gems of b, transaction 2; its event is not published yet; revoked at 2026-11-23T03:00:00.000Z"#,
+                #"granted to player "p" at 2026-11-23T01:00:00.000Z: 10 x gems of b, transaction 3; its event is acknowledged; 3 of them revoked at 2026-11-23T03:00:00.000Z"#,
                 #"refused at 2026-11-23T02:00:00.000Z: submission "s-3" of player "p": foreign_app; its event is not published yet"#,
             ])
     }

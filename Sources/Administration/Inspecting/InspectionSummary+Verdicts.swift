@@ -47,8 +47,9 @@ extension InspectionSummary {
     private func granted(_ row: JSONValue) -> String {
         let revoked =
             switch (row["revoked_at"]?.string, row["revoked_units"]) {
+            case (_?, .number(let units)?) where units != "0" && row["quantity"] != .number(units):
+                "; \(units) of them revoked at \(Self.time(row, "revoked_at"))"
             case (_?, _): "; revoked at \(Self.time(row, "revoked_at"))"
-            case (nil, .number(let units)?) where units != "0": "; \(units) of them revoked"
             default: ""
             }
         let event =

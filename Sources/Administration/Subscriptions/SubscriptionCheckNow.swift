@@ -39,6 +39,15 @@ package struct SubscriptionCheckNow {
         case .found(let findings):
             return try await store.settle(SubscriptionCheck(leased, findings, at: WallClock.now), catalog: catalog)
                 .count
+        case .nothingToAskWith:
+            try await store.endLease(of: leased)
+            throw CommandFailure(
+                "there is nothing to ask Apple with: its app has no server_api, and no receipt of it was kept", code: 1)
+        case .blocked(let blockage, _):
+            try await store.endLease(of: leased)
+            throw CommandFailure(
+                "Apple does not take our credentials, or they are not set (\(blockage.rawValue)): `receiptd check` tells of it",
+                code: CommandFailure.wrongSettings)
         case .later:
             try await store.endLease(of: leased)
             throw CommandFailure(

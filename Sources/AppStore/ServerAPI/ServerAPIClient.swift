@@ -136,11 +136,12 @@ public final class ServerAPIClient: Sendable {
         let query: ServerAPIQuery
         let environment: StoreEnvironment
         let result: Result<HTTPResponse, HTTPFailure>
-        let elapsed: Duration
+        /// Seconds from its start to its end.
+        let seconds: Double
     }
 
     func send(_ query: ServerAPIQuery, _ token: String, in environment: StoreEnvironment) async -> Sent {
-        let start = ContinuousClock.now
+        let start = WallClock.monotonicSeconds
         let endpoint = environment == .production ? production : sandbox
         let result = await connection.send(
             HTTPExchange(
@@ -151,7 +152,8 @@ public final class ServerAPIClient: Sendable {
             observer?.reached(base + query.shownPath, noAnswer: result.noAnswer)
         }
         return Sent(
-            query: query, environment: environment, result: result, elapsed: ContinuousClock.now - start)
+            query: query, environment: environment, result: result,
+            seconds: WallClock.monotonicSeconds - start)
     }
 
     /// - Parameter label: what came of it.
@@ -161,9 +163,9 @@ public final class ServerAPIClient: Sendable {
             AppleTry(
                 at: now(), endpoint: endpoint, environment: sent.environment, result: label,
                 status: (try? sent.result.get()).map { Int64($0.status) },
-                milliseconds: Int64(sent.elapsed / .milliseconds(1))))
+                milliseconds: Int64((sent.seconds * 1000).rounded())))
         observer?.requestEnded(
-            endpoint: endpoint, environment: sent.environment, result: label, seconds: sent.elapsed / .seconds(1))
+            endpoint: endpoint, environment: sent.environment, result: label, seconds: sent.seconds)
     }
 
     func retryNotBefore(_ response: HTTPResponse) -> Timestamp? {

@@ -68,12 +68,12 @@ extension LeasedAnnouncement {
         under catalog: Catalog, _ ownership: AnnouncedOwnership, at now: Timestamp
     ) -> AnnouncedJudgement {
         if let owner = ownership.owner, owner.isPseudonym { return .erased(owner) }
-        guard let current = catalog.terms[bundleID] else { return .unclaimed(.unknownApp) }
-        let app = current.app
+        guard let appTerms = catalog.terms[bundleID] else { return .unclaimed(.unknownApp) }
+        let app = appTerms.app
         if purchase.isRenewal, ownership.isLetIn, let owner = ownership.owner {
-            return decision(for: owner, terms(isRenewal: true), under: current, now)
+            return decision(for: owner, terms(isRenewal: true), under: appTerms, now)
         }
-        if let reason = reasonAgainstAnybody(under: current, now) ?? (ownership.isRefunded ? .cancelled : nil) {
+        if let reason = reasonAgainstAnybody(under: appTerms, now) ?? (ownership.isRefunded ? .cancelled : nil) {
             return .refused(reason, nil)
         }
         switch app.announcements.missedPurchases {
@@ -89,7 +89,7 @@ extension LeasedAnnouncement {
         guard let player = named ?? ownership.owner else { return .unclaimed(.unknownPlayer) }
         var terms = terms(isRenewal: false)
         terms.disputesOwner = ownership.owner.map { $0 != player } ?? false
-        return decision(for: player, terms, under: current, now)
+        return decision(for: player, terms, under: appTerms, now)
     }
 
     private func terms(isRenewal: Bool) -> AnnouncedTerms {
@@ -99,10 +99,10 @@ extension LeasedAnnouncement {
     }
 
     private func decision(
-        for player: PlayerID, _ terms: AnnouncedTerms, under current: AppTerms, _ now: Timestamp
+        for player: PlayerID, _ terms: AnnouncedTerms, under appTerms: AppTerms, _ now: Timestamp
     ) -> AnnouncedJudgement {
-        let app = current.app
-        let judge = judge(of: player, terms, under: current, now)
+        let app = appTerms.app
+        let judge = judge(of: player, terms, under: appTerms, now)
         if let reason = judge.reasonAgainst(purchase.evidence) { return .refused(reason, player) }
         return .deliver(
             PendingDecision(
@@ -111,28 +111,28 @@ extension LeasedAnnouncement {
                 proof: Digest256(hashing: Array("announced \(purchase.purchase.transactionID.text)".utf8)),
                 verdict: .each([judge.judged(purchase.purchase, in: purchase.evidence)]),
                 environment: purchase.evidence.environment, evidence: nil, decidedAt: now,
-                catalogVersion: current.catalogVersion, traceparent: nil, risk: app.risk,
+                catalogVersion: appTerms.catalogVersion, traceparent: nil, risk: app.risk,
                 tokenUse: terms.isRenewal ? .none : app.accountTokenUse,
                 finishesGrants: app.announcements.finishesGrants,
                 subscriptions: ToldSubscriptions(announced: purchase, under: app), announced: terms))
     }
 
     /// What is refused whoever the player is.
-    private func reasonAgainstAnybody(under current: AppTerms, _ now: Timestamp) -> Reason? {
-        let judge = judge(of: Identifier(""), terms(isRenewal: false), under: current, now)
-        if purchase.evidence.environment == .sandbox, current.app.sandbox == .reject { return .sandboxNotAllowed }
+    private func reasonAgainstAnybody(under appTerms: AppTerms, _ now: Timestamp) -> Reason? {
+        let judge = judge(of: Identifier(""), terms(isRenewal: false), under: appTerms, now)
+        if purchase.evidence.environment == .sandbox, appTerms.app.sandbox == .reject { return .sandboxNotAllowed }
         let judged = judge.judged(purchase.purchase, in: purchase.evidence, but: [.bindingMismatch])
         if case .reject(let reason) = judged.verdict { return reason }
         return nil
     }
 
     private func judge(
-        of player: PlayerID, _ terms: AnnouncedTerms, under current: AppTerms, _ now: Timestamp
+        of player: PlayerID, _ terms: AnnouncedTerms, under appTerms: AppTerms, _ now: Timestamp
     ) -> Judge {
         Judge(
             submission: Submission(
                 submissionID: purchase.submissionID, playerID: player, bundleID: bundleID,
                 proof: .transactionID(purchase.purchase.transactionID), appAccountToken: token),
-            under: current, recordTimestamp: purchase.toldAt, now: now, signature: .proven, announced: terms)
+            under: appTerms, recordTimestamp: purchase.toldAt, now: now, signature: .proven, announced: terms)
     }
 }

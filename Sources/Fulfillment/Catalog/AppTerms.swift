@@ -1,11 +1,15 @@
 /// What one version of the catalog says of one app. A class, made once for each version: every step of a submission looks
 /// something up in it, and a copy of a policy costs a dozen reference counts.
-public final class AppTerms: Sendable {
+public final class AppTerms: Sendable, Equatable {
     public let app: AppPolicy
     public let catalogVersion: Int64
 
     public init(_ app: AppPolicy, catalogVersion: Int64) {
         self.app = app
         self.catalogVersion = catalogVersion
+    }
+
+    public static func == (left: AppTerms, right: AppTerms) -> Bool {
+        left === right || (left.catalogVersion == right.catalogVersion && left.app == right.app)
     }
 }

@@ -5,17 +5,13 @@ public struct Catalog: Sendable, Equatable {
     /// Counts imports. 0 is no catalog at all.
     public let version: Int64
     public let apps: [BundleID: AppPolicy]
-    /// The same, for what many submissions look up.
+    /// Each app with this version's number, in one object that all submissions share.
     public let terms: [BundleID: AppTerms]
 
     public init(version: Int64, apps: [AppPolicy]) {
         self.version = version
         self.apps = Dictionary(apps.map { ($0.bundleID, $0) }, uniquingKeysWith: { first, _ in first })
         terms = self.apps.mapValues { AppTerms($0, catalogVersion: version) }
-    }
-
-    public static func == (left: Catalog, right: Catalog) -> Bool {
-        left.version == right.version && left.apps == right.apps
     }
 
     /// Those whose purchases are delivered though nobody submitted them. Sorted.

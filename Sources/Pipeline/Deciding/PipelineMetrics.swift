@@ -3,7 +3,8 @@ import Identifiers
 import Operations
 import Timestamps
 
-/// The metrics that the pipeline moves, with the children of the hot path looked up once.
+/// The metrics that the pipeline moves, with the children of the hot path looked up once. A class, since each
+/// submission's clock holds it.
 final class PipelineMetrics: Sendable {
     let all: ReceiptdMetrics
     /// Where what runs by itself reports that it failed.

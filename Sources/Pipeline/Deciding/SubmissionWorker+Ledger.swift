@@ -90,7 +90,8 @@ extension SubmissionWorker {
 }
 
 extension Recollection {
-    /// Those of this very record's first answer, none where it waits in PostgreSQL. Nil where it is to be decided.
+    /// The events of this very record's first answer; an empty array where it waits in PostgreSQL. Nil where the record is
+    /// still to be decided.
     var eventsBefore: [OutcomeEvent]? {
         switch self {
         case .answered(let events): events
@@ -99,7 +100,7 @@ extension Recollection {
         }
     }
 
-    /// What the ledger knows by itself; nil where it does not know enough.
+    /// What takes the place of Apple's answer. Nil where Apple has to be asked, or nothing is to be decided.
     var answer: AppleAnswer? {
         @inline(never) get {
             if case .provenBefore(let receipt) = self { .genuine(receipt) } else { nil }

@@ -52,11 +52,11 @@ extension SubmissionWorker {
         var plan = plan
         plan.history.tries = item.tries
         if let leased = item.parked { return try await putBack(leased, plan) }
-        let app = catalog()?.apps[submission.bundleID]
+        let terms = catalog()?.terms[submission.bundleID]
         let parked = ParkingSubmission(
             submission: submission, position: item.position, proof: proof.digest,
-            isProven: proof.isProven(of: submission.bundleID), evidence: app == nil ? nil : proof.evidence,
-            cutover: app?.cutover, traceparent: item.traceparent, reason: plan.reason, detail: plan.detail,
+            isProven: proof.isProven(of: submission.bundleID), evidence: terms == nil ? nil : proof.evidence,
+            cutover: terms?.app.cutover, traceparent: item.traceparent, reason: plan.reason, detail: plan.detail,
             history: plan.history, dueAfterSeconds: plan.dueAfterSeconds)
         let outcome = try await withLedger(item) { () async throws(LedgerClosed) in
             try await parking.store.park(parked)

@@ -7,7 +7,7 @@ import Operations
 /// One submission's life, from admission or lease to the acknowledged event.
 ///
 /// `work` returns when the outcome is durable and published, or when it waits durably for its next try; it throws
-/// `Abandoned` when it is to come again.
+/// `Abandoned` when it is to come again. A class, for each submission's task holds it.
 public final class SubmissionWorker: Sendable {
     let catalog: @Sendable () -> Catalog?
     let verification: PipelineVerification

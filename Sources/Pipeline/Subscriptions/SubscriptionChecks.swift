@@ -64,14 +64,21 @@ final class SubscriptionChecks: DueWork {
         let asked = await question.ask(now: { WallClock.now })
         if Task.isCancelled { throw Abandoned() }
         switch asked {
-        case .found(let findings):
-            let check = SubscriptionCheck(leased, findings, at: WallClock.now)
-            let events = try await store.settle(check, catalog: catalog)
-            CrashPoint.subscriptionSettled.reached()
-            try await publication.publish(events)
-        case .later(let seconds):
+        case .found(let findings): try await settle(findings, of: leased, catalog)
+        // As if nothing were told: until something tells of it again.
+        case .nothingToAskWith: try await settle(SubscriptionFindings(), of: leased, catalog)
+        case .later(let seconds), .blocked(_, let seconds):
             try await store.reschedule(leased, dueAfterSeconds: seconds)
         }
+    }
+
+    private func settle(
+        _ findings: SubscriptionFindings, of leased: LeasedSubscription, _ catalog: Catalog
+    ) async throws {
+        let check = SubscriptionCheck(leased, findings, at: WallClock.now)
+        let events = try await store.settle(check, catalog: catalog)
+        CrashPoint.subscriptionSettled.reached()
+        try await publication.publish(events)
     }
 
     func release(_ leased: LeasedSubscription) async throws {

@@ -5,6 +5,10 @@ import Timestamps
 public struct SubscriptionQuestion: Sendable {
     public enum Answer: Sendable, Equatable {
         case found(SubscriptionFindings)
+        /// Without `server_api` and without a receipt that was kept there is nothing to ask Apple with.
+        case nothingToAskWith
+        /// The settings are the operator's to mend: again after so many seconds.
+        case blocked(AppleAnswer.Blockage, seconds: Double)
         /// Apple was not asked, or is in trouble: again after so many seconds.
         case later(seconds: Double)
     }
@@ -33,8 +37,7 @@ public struct SubscriptionQuestion: Sendable {
                 share: .subscriptions)
             return await askStatuses(context, now)
         }
-        // Nothing to ask with: until something tells of it again.
-        guard let receipt = leased.receipt else { return .found(SubscriptionFindings()) }
+        guard let receipt = leased.receipt else { return .nothingToAskWith }
         return await ask(receipt, now)
     }
 
@@ -52,11 +55,11 @@ public struct SubscriptionQuestion: Sendable {
             // What the statuses say counts. That the history is to be read stays with the row, which is due again for it.
             case .notFound, .refused: return .found(findings)
             case .trouble(let trouble): return Self.later(trouble, now())
-            case .blocked: return .later(seconds: Self.spread(PipelineLimits.blockedSubscriptionSeconds))
+            case .blocked(let blockage): return Self.blocked(blockage)
             }
         case .notFound, .refused: return .found(SubscriptionFindings())
         case .trouble(let trouble): return Self.later(trouble, now())
-        case .blocked: return .later(seconds: Self.spread(PipelineLimits.blockedSubscriptionSeconds))
+        case .blocked(let blockage): return Self.blocked(blockage)
         }
     }
 
@@ -101,13 +104,17 @@ public struct SubscriptionQuestion: Sendable {
         case .refused(.nothingTold): return Self.later(AppleAnswer.Trouble(.incomplete), now())
         case .refused: return .found(SubscriptionFindings())
         case .trouble(let trouble): return Self.later(trouble, now())
-        case .blocked: return .later(seconds: Self.spread(PipelineLimits.blockedSubscriptionSeconds))
+        case .blocked(let blockage): return Self.blocked(blockage)
         }
     }
 
     private static func later(_ trouble: AppleAnswer.Trouble, _ now: Timestamp) -> Answer {
         let held = trouble.retryNotBefore.map { Double($0.milliseconds - now.milliseconds) / 1000 } ?? 0
         return .later(seconds: max(held, 0) + spread(PipelineLimits.troubledSubscriptionSeconds))
+    }
+
+    private static func blocked(_ blockage: AppleAnswer.Blockage) -> Answer {
+        .blocked(blockage, seconds: spread(PipelineLimits.blockedSubscriptionSeconds))
     }
 
     /// So that what failed at one time is not asked for at one time.

@@ -34,6 +34,41 @@ struct RequestQueueTests {
         #expect((15...25).contains(taken[repeatedUnproven]?.count ?? 0))
     }
 
+    @Test("the count is that of the elements, whatever is added and taken")
+    func count() {
+        var random = SeededRandom(seed: 7)
+        var queue = RequestQueue<Int>()
+        var model: [(number: Int, kind: RequestKind)] = []
+        for number in 0..<20_000 {
+            let kind = RequestKind.all[Int.random(in: 0..<RequestKind.all.count, using: &random)]
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0..<5:
+                queue.append(number, kind)
+                model.append((number, kind))
+            case 5, 6:
+                let taken = queue.take(kind, newest: Bool.random(using: &random))
+                model.removeAll { $0.number == taken }
+            case 7:
+                let chosen = model.randomElement(using: &random)?.number ?? -1
+                let removed = queue.remove { $0 == chosen }
+                #expect(removed == (chosen < 0 ? nil : chosen))
+                model.removeAll { $0.number == chosen }
+            case 8:
+                let kinds = Bool.random(using: &random) ? nil : [kind, kind]
+                let bound = number - Int.random(in: 0..<30, using: &random)
+                let taken = Set(queue.takeFirst(kinds) { $0 < bound })
+                model.removeAll { taken.contains($0.number) }
+            default:
+                if Int.random(in: 0..<200, using: &random) == 0 {
+                    #expect(queue.takeAll().count == model.count)
+                    model = []
+                }
+            }
+            #expect(queue.count == model.count && queue.isEmpty == model.isEmpty)
+            if queue.count != model.count { return }
+        }
+    }
+
     @Test(
         "what receiptd asks by itself has less than a fifth of the turns, and the background none while anyone else may go"
     )

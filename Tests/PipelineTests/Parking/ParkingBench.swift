@@ -126,7 +126,7 @@ final class ParkingBench: Sendable {
             AdmittedRecord(
                 record: ConsumerRecord(
                     topicPartition: TopicPartition(topic: "receipt-submissions", partition: 0), offset: offset),
-                ticket: hasTicket ? worker.lanes.enter(submission.playerID) : nil, assignment: 1,
+                isSubmission: true, ticket: hasTicket ? worker.lanes.enter(submission.playerID) : nil, assignment: 1,
                 mayBeRedelivered: mayBeRedelivered, isIsolated: isIsolated),
             at: Self.position(offset), decoded: .submission(submission))
     }

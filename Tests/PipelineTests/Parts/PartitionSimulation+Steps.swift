@@ -13,7 +13,8 @@ extension PartitionSimulation {
         let record = Sample.record(offset: entry.offset)
         let item = SubmissionInHand(
             AdmittedRecord(
-                record: record, ticket: owner.lanes.enter(entry.player), assignment: owner.assignment,
+                record: record, isSubmission: false, ticket: owner.lanes.enter(entry.player),
+                assignment: owner.assignment,
                 epoch: owner.progress.epoch, mayBeRedelivered: true),
             at: Sample.position(record),
             decoded: .deadLetter(DeadLetter(reason: .malformedMessage, detail: "a test's")))

@@ -205,7 +205,47 @@ struct SubscriptionQuestionTests {
     @Test("without anything to ask with, nobody is asked")
     func nothing() async throws {
         let receipts = Self.verifier(.blocked(.request))
-        let findings = try found(await ask(Self.app(hasServerAPI: false), Self.leased(), receipts))
-        #expect(findings == SubscriptionFindings() && receipts.requests.isEmpty)
+        let answer = await ask(Self.app(hasServerAPI: false), Self.leased(), receipts)
+        #expect(answer == .nothingToAskWith && receipts.requests.isEmpty)
+    }
+
+    @Test("credentials that are not taken are told as such")
+    func blocked() async {
+        for hasServerAPI in [true, false] {
+            let queries = InMemoryStoreQueries()
+            queries.fail(.subscriptionStatuses, .blocked(.serverAPI))
+            let answer = await ask(
+                Self.app(hasServerAPI: hasServerAPI), Self.leased(receipt: "AAAA"),
+                Self.verifier(.blocked(.sharedSecret)), queries)
+            guard case .blocked(let blockage, let seconds) = answer else {
+                Issue.record("\(answer)")
+                continue
+            }
+            #expect(blockage == (hasServerAPI ? .serverAPI : .sharedSecret) && seconds > 0)
+        }
+    }
+
+    @Test("whatever the receipt shows as taken back counts: an older period, and what is no subscription")
+    func takenBack() async throws {
+        func cancelled(_ purchase: StorePurchase) -> StorePurchase {
+            var purchase = purchase
+            purchase.cancelledAt = Self.start.adding(milliseconds: Self.day)
+            return purchase
+        }
+        var upgraded = cancelled(Self.period("996", from: -120))
+        upgraded.isUpgraded = true
+        let coins = StorePurchase(
+            transactionID: "3000", originalTransactionID: "3000", productID: "coins", purchasedAt: Self.start)
+        let answer = GenuineReceipt(
+            bundleID: Self.bundle, environment: .production,
+            purchases: [
+                upgraded, cancelled(Self.period("997", from: -90)), Self.period("998", from: -60),
+                Self.period("1001", from: 30), cancelled(coins),
+            ], holdsAutoRenewable: true)
+        let findings = try found(
+            await ask(
+                Self.app(hasServerAPI: false), Self.leased(receipt: "AAAA"), Self.verifier(.genuine(answer))))
+        #expect(findings.revoked.map(\.purchase.transactionID) == ["997", "3000"])
+        #expect(findings.periods.map(\.purchase.transactionID) == ["1001"])
     }
 }

@@ -73,7 +73,8 @@ enum Sample {
     ) -> SubmissionInHand {
         let record = record ?? Self.record(offset: offset)
         return SubmissionInHand(
-            AdmittedRecord(record: record, assignment: assignment, epoch: epoch, mayBeRedelivered: false),
+            AdmittedRecord(
+                record: record, isSubmission: false, assignment: assignment, epoch: epoch, mayBeRedelivered: false),
             at: position(record), decoded: .deadLetter(DeadLetter(reason: .malformedMessage, detail: "a test's")))
     }
 

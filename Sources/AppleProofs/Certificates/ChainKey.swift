@@ -1,0 +1,43 @@
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// A signer's certificate and its issuer's, compared byte by byte.
+struct ChainKey: Hashable, Sendable {
+    /// Bytes at the end of the leaf's signature, which no other leaf shares by chance. Hashing both whole costs more than
+    /// comparing them, and only what was verified is ever stored: nobody else can make stored keys collide.
+    private static let hashedBytes = 32
+
+    private let leaf: ArraySlice<UInt8>
+    private let intermediate: ArraySlice<UInt8>
+
+    init(leaf: ArraySlice<UInt8>, intermediate: ArraySlice<UInt8>) {
+        self.leaf = leaf
+        self.intermediate = intermediate
+    }
+
+    /// Holds its own bytes only, and not all of the receipt that they came in.
+    var copied: ChainKey {
+        ChainKey(leaf: ArraySlice(Array(leaf)), intermediate: ArraySlice(Array(intermediate)))
+    }
+
+    static func == (left: ChainKey, right: ChainKey) -> Bool {
+        areEqual(left.leaf, right.leaf) && areEqual(left.intermediate, right.intermediate)
+    }
+
+    func hash(into hasher: inout Hasher) {
+        leaf.suffix(Self.hashedBytes).withUnsafeBytes { hasher.combine(bytes: $0) }
+    }
+
+    private static func areEqual(_ left: ArraySlice<UInt8>, _ right: ArraySlice<UInt8>) -> Bool {
+        guard left.count == right.count, left.count > 0 else { return left.count == right.count }
+        return left.withUnsafeBytes { left in
+            right.withUnsafeBytes { right in
+                guard let first = left.baseAddress, let second = right.baseAddress else { return false }
+                return memcmp(first, second, left.count) == 0
+            }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import Kafka
+
+/// What the consumer knows of a record that it admitted. A class: each step of its submission looks something up here.
+final class AdmittedRecord: Sendable {
+    /// Without its value where that was decoded: a submission holds all of it.
+    let record: ConsumerRecord
+    /// Bytes that the record took in memory as it came, about: what its partition's window was charged.
+    let byteCount: Int
+    /// Nil: its player has all the places that one may have.
+    let ticket: PlayerLanes.Ticket?
+    /// Counts assignments: what was admitted under an older one no longer moves offsets.
+    let assignment: UInt64
+    /// Counts how often offsets had fallen back under this assignment.
+    let epoch: Int
+    /// False where the record's offset lies above all that were ever decided in its partition.
+    let mayBeRedelivered: Bool
+    /// The database was put back to an earlier state, and may have lost a decision on it that was told.
+    let isDecidedAgain: Bool
+    /// Nothing else is in flight, and a death of the process counts against it.
+    let isIsolated: Bool
+
+    /// - Parameter isSubmission: its value was decoded as one. What becomes a dead letter keeps it.
+    init(
+        record: ConsumerRecord, isSubmission: Bool, ticket: PlayerLanes.Ticket? = nil, assignment: UInt64,
+        epoch: Int = 0,
+        mayBeRedelivered: Bool, isDecidedAgain: Bool = false, isIsolated: Bool = false
+    ) {
+        byteCount = record.byteCount
+        self.record = isSubmission ? record.withoutValue : record
+        self.ticket = ticket
+        self.assignment = assignment
+        self.epoch = epoch
+        self.mayBeRedelivered = mayBeRedelivered
+        self.isDecidedAgain = isDecidedAgain
+        self.isIsolated = isIsolated
+    }
+}
