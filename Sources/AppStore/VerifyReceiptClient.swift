@@ -100,9 +100,10 @@ public final class VerifyReceiptClient: ReceiptVerifier {
             HTTPExchange(environment == .production ? production : sandbox, body: body))
         let seconds = WallClock.monotonicSeconds - start
         let isBrief = (try? result.get()).map { $0.body.count <= Self.briefAnswer } ?? true
-        let finding = await withTaskExecutorPreference(isBrief ? nil : globalConcurrentExecutor) {
-            read(result, asked: environment)
-        }
+        let finding =
+            isBrief
+            ? read(result, asked: environment)
+            : await withTaskExecutorPreference(globalConcurrentExecutor) { read(result, asked: environment) }
         if !Task.isCancelled {
             observer?.reached(
                 environment == .production ? productionURL : sandboxURL, noAnswer: result.noAnswer)

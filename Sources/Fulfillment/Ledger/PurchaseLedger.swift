@@ -32,7 +32,8 @@ public struct LedgerClosed: Error, Sendable {
     public init() {}
 }
 
-public struct RecallQuery: Sendable {
+/// A class for the reason that `Submission` is one.
+public final class RecallQuery: Sendable {
     public let position: RecordPosition
     public let proof: Digest256
     /// False where this record's offset lies behind all that were ever decided: then it cannot have an answer yet.

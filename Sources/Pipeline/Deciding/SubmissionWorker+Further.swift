@@ -148,7 +148,7 @@ private struct LookUp: Sendable {
 
 extension RecallQuery {
     /// Whether the ledger has this one transaction: as of a receipt that holds no other.
-    fileprivate init(lookingFor transaction: StoreTransactionID, at position: RecordPosition) {
+    fileprivate convenience init(lookingFor transaction: StoreTransactionID, at position: RecordPosition) {
         let purchase = StorePurchase(
             transactionID: transaction, originalTransactionID: transaction, productID: ProductID(""),
             purchasedAt: position.timestamp)
