@@ -22,6 +22,7 @@ tests() {
 if [[ -n ${2:-} ]]; then
     tests --filter "^EndToEndTests\..*$2"
 else
-    tests --filter '^EndToEndTests\.' --skip '^EndToEndTests\.Chaos'
+    # What a browser sees needs no broker of its own: make test has it.
+    tests --filter '^EndToEndTests\.' --skip '^EndToEndTests\.(Chaos|(Console|WorkerPage)BrowserTests)'
     tests --filter '^EndToEndTests\.Chaos/faults'
 fi

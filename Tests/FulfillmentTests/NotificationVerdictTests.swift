@@ -78,34 +78,6 @@ struct NotificationVerdictTests {
         #expect(alone.purchase?.isRenewal == false)
     }
 
-    @Test("a running period is announced whatever tells of it, where its app has no server_api to find it with")
-    func periodsOfOtherTypes() throws {
-        func purchase(
-            _ period: NotifiedTransaction, hasServerAPI: Bool = false,
-            renewals: AnnouncementPolicy.RenewalPolicy = .follow
-        ) throws -> AnnouncedPurchase? {
-            var app = Sample.app()
-            app.announcements.renewals = renewals
-            if hasServerAPI {
-                app.serverAPI = ServerAPICredentials(issuerID: "i", keyID: "k", privateKeySetting: "s")
-            }
-            let changed = notification(
-                "DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED", .told(period), renewal: renewal())
-            let verdict = changed.verdict(under: Catalog(version: 1, apps: [app]), from: .notification)
-            guard case .taken(let notice) = verdict else { throw DeadLettered() }
-            return notice.purchase
-        }
-        let found = try #require(try purchase(told()))
-        #expect(found.isRenewal && found.purchase.transactionID == "2000" && found.graceExpiresAt == Self.end)
-        #expect(try purchase(told(), hasServerAPI: true) == nil)
-        #expect(try purchase(told(), renewals: .off) == nil)
-        #expect(try purchase(told("1000")) == nil, "a first period has no owner yet")
-        #expect(try purchase(told(expiresAt: Sample.recordTime)) == nil)
-        #expect(try purchase(told(revokedAt: Sample.recordTime)) == nil)
-    }
-
-    private struct DeadLettered: Error {}
-
     @Test("what has renewal info tells of its subscription, whatever its type")
     func facts() throws {
         for type in ["DID_FAIL_TO_RENEW", "EXPIRED", "PRICE_INCREASE", "SOMETHING_NEW", "DID_CHANGE_RENEWAL_PREF"] {

@@ -61,6 +61,42 @@ struct SubscriptionClaimTests {
         }
     }
 
+    @Test(
+        "what a receipt shows as taken back besides counts where it was granted, and leaves no trace where it was not")
+    func shown() async throws {
+        try await with { database, subject, leased in
+            try await database.run(
+                """
+                INSERT INTO claims (original_transaction_id, player_id, bundle_id)
+                VALUES ('5000', 'player-2', '\(Sample.bundle.text)');
+                INSERT INTO grants (transaction_id, original_transaction_id, player_id, bundle_id, product_id, quantity,
+                    environment, purchased_at, submission_id, granted_at)
+                VALUES ('5000', '5000', 'player-2', '\(Sample.bundle.text)', 'gold', 1, 'Production', now(), 's', now());
+                """)
+            func refunded(_ id: String) -> StorePurchase {
+                var purchase = Sample.purchase(id, product: "gold")
+                purchase.cancelledAt = FollowedSubscriptionsConformance.base
+                return purchase
+            }
+            let answer = GenuineReceipt(
+                bundleID: Sample.bundle, environment: .production, purchases: [refunded("5000"), refunded("6000")])
+            let check = SubscriptionCheck(
+                leased,
+                SubscriptionFindings(
+                    answer, of: leased.subscription, under: FollowedSubscriptionsConformance.app(hasServerAPI: false),
+                    now: FollowedSubscriptionsConformance.base), at: FollowedSubscriptionsConformance.base)
+            let events = try await subject.subscriptions.settle(
+                check, catalog: FollowedSubscriptionsConformance.catalog)
+            #expect(events.map(\.kind) == [.revoked] && events.map(\.subject) == ["5000"])
+            #expect(try await database.number("SELECT count(*) FROM grants WHERE revoked_at IS NOT NULL") == 1)
+            let traces = """
+                SELECT (SELECT count(*) FROM claims WHERE original_transaction_id = '6000')
+                    + (SELECT count(*) FROM refunds WHERE transaction_id = '6000')
+                """
+            #expect(try await database.number(traces) == 0)
+        }
+    }
+
     @Test("one whose owner is gone is asked about no more, whatever Apple answers", arguments: [true, false])
     func ownerless(isToldOf: Bool) async throws {
         try await with { database, subject, leased in

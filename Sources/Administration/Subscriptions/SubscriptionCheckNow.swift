@@ -30,7 +30,13 @@ package struct SubscriptionCheckNow {
             try await store.endLease(of: leased)
             throw CommandFailure("the catalog does not have its app", code: 1)
         }
-        let client = try client()
+        let client: AppStoreClient
+        do {
+            client = try self.client()
+        } catch {
+            try await store.endLease(of: leased)
+            throw error
+        }
         let answer = await SubscriptionQuestion(
             leased, app, verifier: client, queries: client.transactions
         ).ask(now: { WallClock.now })
@@ -43,12 +49,12 @@ package struct SubscriptionCheckNow {
             try await store.endLease(of: leased)
             throw CommandFailure(
                 "there is nothing to ask Apple with: its app has no server_api, and no receipt of it was kept", code: 1)
-        case .blocked(let blockage, _):
+        case .blocked(let blockage, _) where blockage != .request:
             try await store.endLease(of: leased)
             throw CommandFailure(
                 "Apple does not take our credentials, or they are not set (\(blockage.rawValue)): `receiptd check` tells of it",
                 code: CommandFailure.wrongSettings)
-        case .later:
+        case .blocked, .later:
             try await store.endLease(of: leased)
             throw CommandFailure(
                 "Apple gives no answer: `receiptd check` tells of it", code: CommandFailure.unavailable)

@@ -75,25 +75,9 @@ extension StoreNotification {
         switch kind {
         case .purchase: notice.purchase = purchase(told, renewal, from: source)
         case .refundRequest: notice.request = request(told)
-        case .other where isPaidPeriod(told) && !canAsk(under: catalog):
-            notice.purchase = purchase(told, renewal, from: source)
         case .refund, .seats, .reversal, .other: break
         }
         return .taken(notice)
-    }
-
-    /// A renewal that runs when Apple signs it, whatever it is told for.
-    private func isPaidPeriod(_ told: NotifiedTransaction) -> Bool {
-        told.kind == .autoRenewableSubscription && told.purchase.transactionID != told.purchase.originalTransactionID
-            && told.purchase.cancelledAt == nil && !told.purchase.isUpgraded
-            && told.purchase.expiresAt.map { $0 > signedAt } ?? false
-    }
-
-    /// Where the app's subscriptions are asked about, a period that was missed is found by that. Without `server_api` it takes a
-    /// receipt, and perhaps none was kept.
-    private func canAsk(under catalog: Catalog) -> Bool {
-        guard let app = bundleID.flatMap({ catalog.apps[$0] }), app.followsRenewals else { return true }
-        return app.serverAPI != nil
     }
 
     private struct Unusable: Error {

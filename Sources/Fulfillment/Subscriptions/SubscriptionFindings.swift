@@ -6,7 +6,9 @@ public struct SubscriptionFindings: Sendable, Equatable {
     public private(set) var facts: [SubscriptionFact] = []
     /// Paid periods that may not be granted yet.
     public private(set) var periods: [AnnouncedPurchase] = []
-    /// What Apple took back, whatever the question was about: periods, however old, and other purchases of a receipt.
+    /// What else Apple shows as taken back, older periods and other purchases: it counts where it was granted.
+    public private(set) var shown: [NotifiedTransaction] = []
+    /// Periods that Apple took back.
     public private(set) var revoked: [NotifiedTransaction] = []
     /// The newest receipt, decoded: for the next question.
     public private(set) var receipt: [UInt8]?
@@ -52,11 +54,13 @@ public struct SubscriptionFindings: Sendable, Equatable {
             let kind = app.kind(of: purchase)
             var transaction = NotifiedTransaction(
                 purchase: purchase, kind: kind, bundleID: app.bundleID, environment: answer.environment)
-            if noteRevocation(transaction) { continue }
             let isOld =
                 purchase.originalTransactionID == known.originalTransactionID
                 && purchase.purchasedAt < known.check.periodsSince ?? known.told.periodBeganAt
-            if isOld || kind != .autoRenewableSubscription { continue }
+            if isOld || kind != .autoRenewableSubscription {
+                noteShown(transaction)
+                continue
+            }
             let newest = facts.first {
                 $0.originalTransactionID == purchase.originalTransactionID && $0.expiresAt == purchase.expiresAt
             }
@@ -72,18 +76,17 @@ public struct SubscriptionFindings: Sendable, Equatable {
     ) {
         hasReadHistory = isWhole
         for transaction in history where transaction.bundleID == app.bundleID {
-            if noteRevocation(transaction) { continue }
-            guard transaction.purchase.originalTransactionID == known.originalTransactionID else { continue }
+            guard transaction.purchase.originalTransactionID == known.originalTransactionID else {
+                noteShown(transaction)
+                continue
+            }
             add(transaction, grace: nil, toldAt: transaction.signedAt ?? now, under: app)
         }
     }
 
-    /// False where it was not taken back. A plan that was given up for another was not.
-    private mutating func noteRevocation(_ transaction: NotifiedTransaction) -> Bool {
-        guard transaction.purchase.cancelledAt != nil, !transaction.purchase.isUpgraded else { return false }
-        let id = transaction.purchase.transactionID
-        if !revoked.contains(where: { $0.purchase.transactionID == id }) { revoked.append(transaction) }
-        return true
+    /// Nothing where it was not taken back. A plan that was given up for another was not.
+    private mutating func noteShown(_ transaction: NotifiedTransaction) {
+        if transaction.purchase.cancelledAt != nil, !transaction.purchase.isUpgraded { shown.append(transaction) }
     }
 
     /// A period that is paid and not over, or is goods also after its end.
@@ -95,7 +98,7 @@ public struct SubscriptionFindings: Sendable, Equatable {
         guard kind == .autoRenewableSubscription, !purchase.isUpgraded,
             !periods.contains(where: { $0.purchase.transactionID == purchase.transactionID })
         else { return }
-        if noteRevocation(transaction) { return }
+        if purchase.cancelledAt != nil { return revoked.append(transaction) }
         let end = [purchase.expiresAt, grace].compactMap(\.self).max()
         let isLate = end.map { $0 <= toldAt } ?? false
         guard !isLate || app.products[purchase.productID]?.grantsLatePeriods == true else { return }

@@ -14,8 +14,9 @@ struct SubscriptionCheckWrite: Sendable {
     func run(in session: PostgresSession) throws -> [OutcomeEvent] {
         try session.transaction { session in
             let findings = check.findings
-            let claims = try lockClaims(in: session)
-            var events = try revoke(under: claims, in: session)
+            let revoked = try findings.revoked + granted(of: findings.shown, in: session)
+            let claims = try lockClaims(with: revoked, in: session)
+            var events = try revoke(revoked, under: claims, in: session)
             events += try SubscriptionWrite.apply(
                 findings.facts, of: check, at: check.at, catalog: catalog, in: session)
             try AnnouncedWrite.enter(findings.periods, in: session)
@@ -35,14 +36,16 @@ struct SubscriptionCheckWrite: Sendable {
 
     /// Of all that is told, and of what it goes on from: a claim of nobody where there is none. Whoever grants one of them
     /// at the same time waits for us, or we for them.
-    private func lockClaims(in session: PostgresSession) throws -> [StoreTransactionID: LedgerView.Claim] {
+    private func lockClaims(
+        with revoked: [NotifiedTransaction], in session: PostgresSession
+    ) throws -> [StoreTransactionID: LedgerView.Claim] {
         let findings = check.findings
         var originals: Set = [check.leased.originalTransactionID]
         originals.formUnion(findings.facts.map(\.originalTransactionID))
         originals.formUnion(findings.facts.compactMap(\.previousOriginalTransactionID))
         originals.formUnion(findings.periods.map(\.purchase.originalTransactionID))
         originals.formUnion(findings.periods.compactMap(\.previousOriginalTransactionID))
-        originals.formUnion(findings.revoked.map(\.purchase.originalTransactionID))
+        originals.formUnion(revoked.map(\.purchase.originalTransactionID))
         let sorted = originals.sorted()
         // Whatever answers about a subscription is its app's.
         let fresh = try InsertClaims.run(
@@ -52,11 +55,22 @@ struct SubscriptionCheckWrite: Sendable {
         return try LockClaims.run(sorted.filter { !fresh.contains($0) }, in: session)
     }
 
+    /// Those that are granted and in force. What was never granted is nobody's here, and a notification of its refund or of
+    /// its reversal may still come.
+    private func granted(
+        of shown: [NotifiedTransaction], in session: PostgresSession
+    ) throws -> [NotifiedTransaction] {
+        let ids = Set(shown.map(\.purchase.transactionID)).sorted()
+        let grants = try FindGrants.run(ids, submissions: [], in: session)
+        return shown.filter { grants[$0.purchase.transactionID].map { !$0.isRevoked } ?? false }
+    }
+
     /// What Apple's answer shows to be taken back counts as its notification would, once.
     private func revoke(
-        under claims: [StoreTransactionID: LedgerView.Claim], in session: PostgresSession
+        _ revoked: [NotifiedTransaction], under claims: [StoreTransactionID: LedgerView.Claim],
+        in session: PostgresSession
     ) throws -> [OutcomeEvent] {
-        let shown = check.findings.revoked.compactMap(RefundNotice.init(shownBy:))
+        let shown = revoked.compactMap(RefundNotice.init(shownBy:))
         let refunds = shown.map { TakenRefund($0, at: check.at, topic: "", partition: 0, traceparent: nil) }
         let effects = try RefundWrite(refunds: refunds, claims: claims, catalog: catalog).run(in: session)
         return effects.compactMap { if case .published(let event) = $0 { event } else { nil } }
