@@ -25,7 +25,9 @@ SELECT wanted.number,
     CASE WHEN wanted.device_id IS NOT NULL THEN ARRAY(
         SELECT DISTINCT known.player_id
         FROM device_sightings AS known
-        WHERE known.bundle_id = wanted.bundle_id AND known.device_id = wanted.device_id AND known.day >= wanted.since
+        WHERE known.bundle_id = wanted.bundle_id AND known.device_id = wanted.device_id
+            -- Not the day by itself: while statistics call the table empty, the planner would look through all of its days.
+            AND (known.bundle_id, known.device_id, known.day) >= (wanted.bundle_id, wanted.device_id, wanted.since)
         LIMIT $6::bigint)
     END AS players,
     -- From one account to the next, one look into the index each: not through all of a player's purchases. Null where
