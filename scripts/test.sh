@@ -13,7 +13,7 @@ step() { printf '== %s (%d s)\n' "$1" "$SECONDS"; }
 step "setup"
 scripts/setup.sh promtool=prometheus python3-venv python3-jsonschema python3-yaml systemd-analyze=systemd curl \
     chromium chromedriver=chromium-driver
-# What needs no build: beside it, for they wait for one process at a time, and for the network.
+# What needs no build: beside it and the first tests, for they wait for one process at a time, and for the network.
 checks() {
     local check
     for check in format dependencies docs schemas style deploy; do
@@ -26,8 +26,6 @@ mkdir -p .build
 checks >.build/checks.log 2>&1 &
 checking=$!
 swift build --build-tests "${build_flags[@]}"
-wait "$checking" || { cat .build/checks.log && exit 1; }
-cat .build/checks.log
 # One group after another: tests that only compute would starve those that wait for other processes, and those each other.
 tests() {
     step "tests: $1"
@@ -64,6 +62,8 @@ packages() {
 packages >.build/packages.log 2>&1 &
 packing=$!
 tests "Kafka and the flow" --filter "$flow"
+wait "$checking" || { cat .build/checks.log && exit 1; }
+cat .build/checks.log
 wait "$packing" || { cat .build/packages.log && exit 1; }
 cat .build/packages.log
 tests "HTTP and Apple" --filter "$apple"
