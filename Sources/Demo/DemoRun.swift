@@ -174,7 +174,9 @@ package struct DemoRun: Sendable {
         }
         for arrangement in material.cases.flatMap(\.arrangements) { parts.apple.register(arrangement) }
         let inherited = ProcessInfo.processInfo.environment.filter { $0.key == "PATH" || $0.key == "HOME" }
-        let own = Self.workerSettings.merging(Self.settings(signing: material.signing)) { own, _ in own }
+        // A machine that is busy for a second is no Apple that is silent: the cases count requests.
+        let own = Self.workerSettings.merging(["APPLE_TIMEOUT_SECONDS": "3"]) { $1 }
+            .merging(Self.settings(signing: material.signing)) { own, _ in own }
             .merging(settings) { $1 }
         try Task.checkCancellation()
         let worker = try WorkerProcess(
