@@ -2,6 +2,8 @@ import Encodings
 import Fulfillment
 import Identifiers
 import Ledger
+import Postgres
+import TestSupport
 import Testing
 import Timestamps
 
@@ -60,6 +62,27 @@ struct RiskTests {
         #expect(report.pruned.sightings >= 1)
         #expect(try await database.number("SELECT count(*) FROM device_sightings WHERE player_id = 'a'") == 0)
         await ledger.close()
+    }
+
+    @Test("a device is found by its own index, also by a plan that was made while statistics call the table empty")
+    func plannedWhileEmpty() async throws {
+        let database = try await LedgerDatabase()
+        try await database.run("ALTER TABLE device_sightings SET (autovacuum_enabled = false)")
+        try await database.run("VACUUM (ANALYZE) device_sightings")
+        let pool = PostgresPool(
+            configuration: PostgresConfiguration(
+                uri: database.uri, applicationName: "risk", preparedSessionSettings: PostgresLedger.sessionSettings),
+            size: 2)
+        let ledger = PostgresLedger(pool: pool)
+        for id in 1...3 { _ = try await ledger.record(decision(id, player: "p-\(id)", device: "device-\(id)")) }
+        await ledger.close()
+        // A session's counts are in once it has ended.
+        await pool.close()
+        func scans(_ index: String) -> String {
+            "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'device_sightings_\(index)'"
+        }
+        try await eventually("the scans are counted") { try await database.number(scans("pkey")) > 0 }
+        #expect(try await database.number(scans("days")) == 0)
     }
 
     @Test("the Apple accounts that bought for a player are remembered with the grants, over batches")

@@ -81,8 +81,7 @@ struct RecordIntake {
         let ticket = decoded.submission.flatMap { worker.enterLane(of: $0.playerID) }
         let admitted = AdmittedRecord(
             record: record, isSubmission: decoded.submission != nil, ticket: ticket, assignment: partition.assignment,
-            epoch: partition.progress.epoch,
-            mayBeRedelivered: partition.mayBeRedelivered(record.offset),
+            epoch: partition.progress.epoch, mayBeRedelivered: partition.mayBeRedelivered(record.offset),
             isDecidedAgain: partition.isDecidedAgain(record.offset, sentAt: position.timestamp),
             isIsolated: assignment.isolation.hasSuspectInFlight)
         let item = SubmissionInHand(admitted, at: position, decoded: decoded)

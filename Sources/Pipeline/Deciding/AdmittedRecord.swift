@@ -22,8 +22,7 @@ final class AdmittedRecord: Sendable {
     /// - Parameter isSubmission: its value was decoded as one. What becomes a dead letter keeps it.
     init(
         record: ConsumerRecord, isSubmission: Bool, ticket: PlayerLanes.Ticket? = nil, assignment: UInt64,
-        epoch: Int = 0,
-        mayBeRedelivered: Bool, isDecidedAgain: Bool = false, isIsolated: Bool = false
+        epoch: Int = 0, mayBeRedelivered: Bool, isDecidedAgain: Bool = false, isIsolated: Bool = false
     ) {
         byteCount = record.byteCount
         self.record = isSubmission ? record.withoutValue : record

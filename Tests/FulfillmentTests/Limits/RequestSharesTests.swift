@@ -38,26 +38,26 @@ struct RequestQueueTests {
     func count() {
         var random = SeededRandom(seed: 7)
         var queue = RequestQueue<Int>()
-        var model: [(number: Int, kind: RequestKind)] = []
+        var model: [Int] = []
         for number in 0..<20_000 {
             let kind = RequestKind.all[Int.random(in: 0..<RequestKind.all.count, using: &random)]
             switch Int.random(in: 0..<10, using: &random) {
             case 0..<5:
                 queue.append(number, kind)
-                model.append((number, kind))
+                model.append(number)
             case 5, 6:
                 let taken = queue.take(kind, newest: Bool.random(using: &random))
-                model.removeAll { $0.number == taken }
+                model.removeAll { $0 == taken }
             case 7:
-                let chosen = model.randomElement(using: &random)?.number ?? -1
+                let chosen = model.randomElement(using: &random) ?? -1
                 let removed = queue.remove { $0 == chosen }
                 #expect(removed == (chosen < 0 ? nil : chosen))
-                model.removeAll { $0.number == chosen }
+                model.removeAll { $0 == chosen }
             case 8:
                 let kinds = Bool.random(using: &random) ? nil : [kind, kind]
                 let bound = number - Int.random(in: 0..<30, using: &random)
                 let taken = Set(queue.takeFirst(kinds) { $0 < bound })
-                model.removeAll { taken.contains($0.number) }
+                model.removeAll { taken.contains($0) }
             default:
                 if Int.random(in: 0..<200, using: &random) == 0 {
                     #expect(queue.takeAll().count == model.count)
