@@ -6,7 +6,12 @@ cd "$(dirname "$0")/.."
 source scripts/flags.sh
 
 # What is still beside, where the run ends before it.
-trap 'jobs -p | xargs --no-run-if-empty kill 2>/dev/null || true' EXIT
+databases=
+finish() {
+    jobs -p | xargs --no-run-if-empty kill 2>/dev/null || true
+    [[ -z $databases ]] || rm -rf "$databases"
+}
+trap finish EXIT
 
 step() { printf '== %s (%d s)\n' "$1" "$SECONDS"; }
 
@@ -26,6 +31,7 @@ mkdir -p .build
 checks >.build/checks.log 2>&1 &
 checking=$!
 swift build --build-tests "${build_flags[@]}"
+log=.build/tests.log
 # One group after another: tests that only compute would starve those that wait for other processes, and those each other.
 tests() {
     step "tests: $1"
@@ -34,14 +40,26 @@ tests() {
     # it would print colours, which those who look for a line of it do not expect.
     # A test that hangs ends the run: what was printed shows which tests have started and not ended.
     NO_COLOR=1 timeout --kill-after=10s 25m .build/debug/receiptdPackageTests.xctest --testing-library swift-testing "$@" 2>&1 |
-        tee .build/tests.log || failed
+        tee "$log" || failed
 }
 # Thousands of lines are behind the first failure: what failed is told once more, at the end.
 failed() {
     step "what failed"
-    grep -aE '^.{0,4}✘ Test' .build/tests.log | cut -c 1-4000 | tail -n 20
+    grep -aE '^.{0,4}✘ Test' "$log" | cut -c 1-4000 | tail -n 20
     exit 1
 }
+# Each test's database is hundreds of files that are made and removed within seconds: on a disk that costs as much as the
+# tests themselves. In memory, where there is room (KiB) and programs may be started from.
+readonly room=10485760
+in_memory() {
+    [[ $(df -k --output=avail /dev/shm 2>/dev/null | tail -n 1) -ge $room &&
+        $(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo) -ge $room ]] || return 1
+    databases=$(mktemp -d /dev/shm/receiptd-tests.XXXXXX) || return 1
+    # PostgreSQL does not run as root: another user goes through it.
+    chmod 755 "$databases"
+    install -m 755 /bin/true "$databases/try" && "$databases/try"
+}
+if in_memory; then export TMPDIR=$databases; fi
 pure='^(FulfillmentTests|AppleProofsTests)\.'
 flow='^(KafkaTests|PipelineTests)\.'
 apple='^(AppStoreTests|AppStoreSimulationTests|PooledHTTPTests|OperationsTests)\.'
@@ -82,7 +100,6 @@ tests "the whole" --filter "$whole" --skip "$stopping" --skip "$chaos" --skip "$
 printf '== check-installed\n'
 wait "$installing" || { cat .build/installed.log && exit 1; }
 cat .build/installed.log
-SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=2 tests "the whole, while it stops" --filter "$stopping"
 RECEIPTD_TEST_AXE=$(compgen -G "$PWD/.build/deploy-tools/lib/python3*/site-packages/axe_core_python/axe.min.js")
 export RECEIPTD_TEST_AXE RECEIPTD_TEST_SCREENSHOTS=$PWD/.build/console-screenshots
 # Both mostly wait for other programs.
@@ -92,7 +109,13 @@ tests "the pages in a browser" --filter "$browser"
 printf '== check-examples\n'
 wait "$trying" || { cat .build/examples.log && exit 1; }
 cat .build/examples.log
+# Both mostly wait for what was killed to come back.
+SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=2 log=.build/stopping.log \
+    tests "the whole, while it stops" --filter "$stopping" >.build/stopping-said.log 2>&1 &
+ending=$!
 tests "the whole, among faults" --filter "$chaos"
+wait "$ending" || { cat .build/stopping-said.log && exit 1; }
+cat .build/stopping-said.log
 step "events that were seen"
 scripts/check-schemas.sh --all-kinds "$RECEIPTD_TEST_EVENTS"
 step "done"

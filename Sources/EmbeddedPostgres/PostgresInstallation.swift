@@ -45,8 +45,22 @@ struct PostgresInstallation: Sendable {
         }
     }
 
-    /// Where the server may reach a temporary directory: root's own may be closed to it.
-    var temporaryParent: String { user == nil ? NSTemporaryDirectory() : "/tmp" }
+    /// Where the server may reach a temporary directory: `TMPDIR`, unless it is root's own and closed to the server.
+    var temporaryParent: String {
+        let directory = NSTemporaryDirectory()
+        return user == nil || Self.isOpenToAll(directory) ? directory : "/tmp"
+    }
+
+    /// Whether everybody may go through the directory and all that are above it.
+    static func isOpenToAll(_ directory: String) -> Bool {
+        var path = URL(fileURLWithPath: directory).resolvingSymlinksInPath()
+        while true {
+            var status = stat()
+            guard stat(path.path, &status) == 0, status.st_mode & S_IXOTH != 0 else { return false }
+            if path.path == "/" { return true }
+            path.deleteLastPathComponent()
+        }
+    }
 
     /// Debian's newest, then the PATH's.
     private static func findBinaries() throws -> String {

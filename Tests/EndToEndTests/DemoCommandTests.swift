@@ -115,7 +115,7 @@ struct DemoCommandTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["output"])
     }
 
-    @Test("a database that --database names is used, in a schema of its own that goes at the end")
+    @Test("a database that --database names is used, in a schema of its own that goes at the end", .takesLong)
     func named() async throws {
         let uri = try await SharedServer.makeDatabase(isPrepared: false)
         let ending = try await Program.run(

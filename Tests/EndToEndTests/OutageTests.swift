@@ -9,7 +9,7 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Test("ten seconds without PostgreSQL, its crash, and connections cut: every submission is answered")
+    @Test("ten seconds without PostgreSQL, its crash, and connections cut: every submission is answered", .takesLong)
     func database() async throws {
         try await load(on: .ownServer, "PostgreSQL's outage") { bed, worker, feed in
             let server = try #require(bed.parts.postgres)

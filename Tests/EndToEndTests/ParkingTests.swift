@@ -37,7 +37,8 @@ struct ParkingTests {
         }
     }
 
-    @Test("a parked submission that kills every worker is set aside, and an operator's retry has it granted")
+    @Test(
+        "a parked submission that kills every worker is set aside, and an operator's retry has it granted", .takesLong)
     func poison() async throws {
         try await ParkingBed.run { bed in
             let receipts = ["7051", "7052", "7053"].map { ParkingBed.receipt($0) }

@@ -37,7 +37,7 @@ struct PartialOutageTests {
         }
     }
 
-    @Test("120 players whose one receipt always gets 21005 keep nobody waiting, though they come first")
+    @Test("120 players whose one receipt always gets 21005 keep nobody waiting, though they come first", .takesLong)
     func stuckPlayers() async throws {
         try await ParkingBed.run(latency: .fixed(50)) { bed in
             _ = try bed.startWorker(Self.defaults)

@@ -48,7 +48,7 @@ struct PoisonNotificationTests {
         return (deaths, worker)
     }
 
-    @Test("one on the topic is set aside, and neither others nor submissions are")
+    @Test("one on the topic is set aside, and neither others nor submissions are", .takesLong)
     func topic() async throws {
         try await ParkingBed.run(options: Self.app.configure) { bed in
             try await bed.importCatalog(bed.document + Self.app.catalog)

@@ -9,7 +9,7 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Test("a record that kills every worker is set aside, and nothing beside it is")
+    @Test("a record that kills every worker is set aside, and nothing beside it is", .takesLong)
     func poison() async throws {
         var plan = Plan.genuine(count: 400, players: 60)
         plan.addGenuine(9_999, player: "poisoner")
@@ -37,7 +37,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("workers that an operator kills again and again set nothing aside")
+    @Test("workers that an operator kills again and again set nothing aside", .takesLong)
     func killedWithoutProgress() async throws {
         let plan = Plan.genuine(count: 120, players: 30)
         try await Testbed.run { bed in
@@ -61,7 +61,9 @@ extension EndToEnd {
         }
     }
 
-    @Test("a record that waits for its next try at Apple each time that its worker is killed is not blamed for it")
+    @Test(
+        "a record that waits for its next try at Apple each time that its worker is killed is not blamed for it",
+        .takesLong)
     func killedWhileItWaits() async throws {
         var plan = Plan()
         plan.addGenuine(1, player: "doubted", behaviour: [.status(21002).times(1_000_000)])

@@ -57,7 +57,8 @@ struct SimulatedMonthTests {
     private static func now() -> Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
 
     @Test(
-        "every paid purchase and period is granted once to its player, and states are the store's, workers killed throughout"
+        "every paid purchase and period is granted once to its player, and states are the store's, workers killed throughout",
+        .takesLong
     )
     func month() async throws {
         let told = Told()

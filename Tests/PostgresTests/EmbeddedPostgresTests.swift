@@ -1,7 +1,8 @@
-import EmbeddedPostgres
 import Foundation
 import Postgres
 import Testing
+
+@testable import EmbeddedPostgres
 
 @Suite("The throw-away server")
 struct EmbeddedPostgresTests {
@@ -37,5 +38,19 @@ struct EmbeddedPostgresTests {
             try EmbeddedPostgres.start(settings: ["no_such_setting": "1"])
         }
         #expect(error?.description.contains("no_such_setting") == true)
+    }
+
+    @Test("puts no database where another user than root could not reach it")
+    func closedDirectory() throws {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("closed-\(UUID().uuidString)")
+        let inside = directory.appendingPathComponent("inside")
+        try FileManager.default.createDirectory(at: inside, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: directory.path)
+        #expect(PostgresInstallation.isOpenToAll("/tmp"))
+        #expect(PostgresInstallation.isOpenToAll(inside.path + "/"))
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: directory.path)
+        #expect(!PostgresInstallation.isOpenToAll(inside.path))
+        #expect(!PostgresInstallation.isOpenToAll(directory.path + "-missing"))
     }
 }

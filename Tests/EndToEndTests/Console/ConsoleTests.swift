@@ -130,7 +130,9 @@ struct ConsoleTests {
         }
     }
 
-    @Test("a change is confirmed, done for so many as was said, and kept with who did it; a forged form does nothing")
+    @Test(
+        "a change is confirmed, done for so many as was said, and kept with who did it; a forged form does nothing",
+        .takesLong)
     func changing() async throws {
         try await ParkingBed.run { bed in
             try await Self.fill(bed)
@@ -217,7 +219,7 @@ struct ConsoleTests {
 
     @Test("without PostgreSQL every view says so, nothing changes, and whoever was signed in goes on after")
     func databaseAway() async throws {
-        try await ParkingBed.run { bed in
+        try await ParkingBed.run(stopsDatabase: true) { bed in
             try await bed.kill(Self.fill(bed))
             let port = try await Self.start(in: bed)
             let ann = try await ConsoleClient.signedIn(port: port, "ann", "a right: password")

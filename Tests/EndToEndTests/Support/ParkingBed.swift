@@ -25,6 +25,7 @@ final class ParkingBed {
     }
 
     let parts: EmbeddedParts
+    private let databaseURL: String
     let outcomes: OutcomeCollector
     /// The seeds' catalog, as it is in force.
     let document: String
@@ -36,15 +37,21 @@ final class ParkingBed {
 
     var apple: AppStoreSimulation { parts.apple }
 
+    /// - Parameter stopsDatabase: then the server is the test's own.
     static func run(
-        latency: SimulatedLatency = .fixed(0), options adjust: (inout AppStoreSimulation.Options) -> Void = { _ in },
+        stopsDatabase: Bool = false, latency: SimulatedLatency = .fixed(0),
+        options adjust: (inout AppStoreSimulation.Options) -> Void = { _ in },
         _ body: (ParkingBed) async throws -> Void
     ) async throws {
         var options = try DemoRun.appleOptions(signing: Seeds.signing)
         options.signer = try SimulatedSigner(folder: Seeds.signing.path)
         adjust(&options)
-        let bed = try await ParkingBed(
-            EmbeddedParts.start(environment: TestBroker.environment, latency: latency, appleOptions: options))
+        let uri = stopsDatabase ? nil : try await SharedServer.makeDatabase(isPrepared: true)
+        let parts = try await EmbeddedParts.start(
+            environment: TestBroker.environment.merging(uri.map { ["DATABASE_URL": $0] } ?? [:]) { _, own in own },
+            latency: latency, appleOptions: options)
+        if uri == nil { try await Seeds.prepare(parts.databaseURL) }
+        let bed = try await ParkingBed(parts, databaseURL: uri ?? parts.databaseURL)
         do {
             try await body(bed)
             await bed.close()
@@ -55,16 +62,13 @@ final class ParkingBed {
         }
     }
 
-    private init(_ parts: EmbeddedParts) async throws {
+    private init(_ parts: EmbeddedParts, databaseURL: String) async throws {
         self.parts = parts
+        self.databaseURL = databaseURL
         directory = FileManager.default.temporaryDirectory.appendingPathComponent("parking-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        try await parts.migrate()
         document = try Seeds.catalog()
-        pool = PostgresPool(
-            configuration: PostgresConfiguration(uri: parts.databaseURL, applicationName: "tests"), size: 1)
-        _ = try await CatalogStore(pool: pool).importDocument(
-            document, granting: try CatalogFile.parse(document, version: 0).appsGrantingMissedPurchases)
+        pool = PostgresPool(configuration: PostgresConfiguration(uri: databaseURL, applicationName: "tests"), size: 1)
         let properties = parts.kafkaProperties
         producer = try KafkaProducer(properties: properties, log: { _ in })
         outcomes = try await blocking { [parts] in
@@ -88,12 +92,13 @@ final class ParkingBed {
     }
 
     private func environment(_ more: [String: String] = [:]) -> [String: String] {
+        let own = ["DATABASE_URL": databaseURL]
         let short = ["RETRY_PARK_AFTER_SECONDS": "1", "RETRY_MAX_DELAY_SECONDS": "0.3", "LOG_LEVEL": "debug"]
         let broker = TestBroker.isReal ? ["KAFKA_PROPERTIES": TestBroker.workerProperties] : [:]
         return parts.workerEnvironment(
-            adding: DemoRun.workerSettings.merging(short.merging(broker) { $1 }) { _, own in own }.merging(more) {
-                _, given in given
-            })
+            adding: DemoRun.workerSettings.merging(own) { $1 }.merging(short) { $1 }.merging(broker) { $1 }.merging(
+                more
+            ) { $1 })
     }
 
     /// - Parameter command: `run`, or `intake`.

@@ -3,14 +3,14 @@ import Testing
 /// Bounds how many of the whole-system tests run at once, over all suites that have this trait. Their workers mostly wait for
 /// sessions, leases and delays: one at a time would leave the machine idle, all at once would starve each other.
 struct WholeSystem: SuiteTrait, TestTrait, TestScoping {
-    private static let places = Places(free: 8)
+    private static let places = Places(free: 10)
 
     var isRecursive: Bool { true }
 
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
-        await Self.places.take()
+        await Self.places.take(first: test.traits.contains { $0 is TakesLong })
         do {
             try await function()
             await Self.places.pass()
@@ -20,29 +20,43 @@ struct WholeSystem: SuiteTrait, TestTrait, TestScoping {
         }
     }
 
-    /// First come, first served.
+    /// First come, first served, but for those that take long: begun last, they would have the machine wait for them.
     private actor Places {
         private var free: Int
+        private var long: [CheckedContinuation<Void, Never>] = []
         private var waiting: [CheckedContinuation<Void, Never>] = []
 
         init(free: Int) {
             self.free = free
         }
 
-        func take() async {
+        func take(first: Bool) async {
             guard free == 0 else {
                 free -= 1
                 return
             }
-            await withCheckedContinuation { waiting.append($0) }
+            await withCheckedContinuation { if first { long.append($0) } else { waiting.append($0) } }
         }
 
         func pass() {
-            if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() }
+            if !long.isEmpty {
+                long.removeFirst().resume()
+            } else if !waiting.isEmpty {
+                waiting.removeFirst().resume()
+            } else {
+                free += 1
+            }
         }
     }
 }
 
+/// A test of half a minute or more, which begins before the others.
+struct TakesLong: TestTrait {}
+
 extension Trait where Self == WholeSystem {
     static var wholeSystem: Self { WholeSystem() }
+}
+
+extension Trait where Self == TakesLong {
+    static var takesLong: Self { TakesLong() }
 }
