@@ -26,17 +26,20 @@ package struct SubscriptionCheckNow {
         guard let leased = try await store.lease(original) else {
             throw CommandFailure("\(ShownText.quoted(original.text)) is no subscription that is followed", code: 1)
         }
-        guard let catalog = try await catalog(), let app = catalog.apps[leased.bundleID] else {
-            try await store.endLease(of: leased)
-            throw CommandFailure("the catalog does not have its app", code: 1)
-        }
-        let client: AppStoreClient
         do {
-            client = try self.client()
+            return try await ask(of: leased, in: store)
         } catch {
-            try await store.endLease(of: leased)
+            // Where this fails the lease ends by itself, and what was thrown says more.
+            try? await store.endLease(of: leased)
             throw error
         }
+    }
+
+    private func ask(of leased: LeasedSubscription, in store: PostgresSubscriptions) async throws -> Int {
+        guard let catalog = try await catalog(), let app = catalog.apps[leased.bundleID] else {
+            throw CommandFailure("the catalog does not have its app", code: 1)
+        }
+        let client = try client()
         let answer = await SubscriptionQuestion(
             leased, app, verifier: client, queries: client.transactions
         ).ask(now: { WallClock.now })
@@ -46,16 +49,13 @@ package struct SubscriptionCheckNow {
             return try await store.settle(SubscriptionCheck(leased, findings, at: WallClock.now), catalog: catalog)
                 .count
         case .nothingToAskWith:
-            try await store.endLease(of: leased)
             throw CommandFailure(
                 "there is nothing to ask Apple with: its app has no server_api, and no receipt of it was kept", code: 1)
         case .blocked(let blockage, _) where blockage != .request:
-            try await store.endLease(of: leased)
             throw CommandFailure(
                 "Apple does not take our credentials, or they are not set (\(blockage.rawValue)): `receiptd check` tells of it",
                 code: CommandFailure.wrongSettings)
         case .blocked, .later:
-            try await store.endLease(of: leased)
             throw CommandFailure(
                 "Apple gives no answer: `receiptd check` tells of it", code: CommandFailure.unavailable)
         }
