@@ -82,9 +82,9 @@ packing=$!
 tests "Kafka and the flow" --filter "$flow"
 wait "$checking" || { cat .build/checks.log && exit 1; }
 cat .build/checks.log
+tests "HTTP and Apple" --filter "$apple"
 wait "$packing" || { cat .build/packages.log && exit 1; }
 cat .build/packages.log
-tests "HTTP and Apple" --filter "$apple"
 # Each has a database of its own. All of them at once, as Swift Testing begins them, would wait for one another.
 SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=12 tests "the database and the commands" \
     --skip "$pure" --skip "$flow" --skip "$apple" --skip "$plans" --skip "$whole"

@@ -105,26 +105,29 @@ struct UnreadableBatchTests {
             try damaged(2).produce(to: partition, bootstrapServers: server)
         }
         _ = try await producer.send(record)
-        try await blocking {
-            producer.close()
-            let probe = BatchProbe(properties: PipelineBench.settings(cluster).consumerProperties, log: { _ in })
-            #expect(try probe.examine(partition, at: 0) == .readable)
-            #expect(try probe.examine(partition, at: 7) == .readable)
-            #expect(try probe.examine(partition, at: 1012) == .readable)
-            guard case .unreadable(let several, let words) = try probe.examine(partition, at: 8) else {
-                Issue.record("it was read")
-                return
-            }
-            // How many batches are taken together is a matter of time; each is taken whole.
-            #expect(several.lowerBound == 8 && [1007, 1008, 1010].contains(several.upperBound), "\(several)")
-            #expect(words?.contains("ecompress") == true, "\(words ?? "-")")
-            // From within.
-            guard case .unreadable(let rest, _) = try probe.examine(partition, at: 500) else {
-                Issue.record("it was read from within")
-                return
-            }
-            #expect(rest.lowerBound == 500 && [1007, 1008, 1010].contains(rest.upperBound), "\(rest)")
-            #expect(try probe.examine(partition, at: 3) == .unreadable(3...6, words: nil))
+        try await blocking { producer.close() }
+        let probe = BatchProbe(properties: PipelineBench.settings(cluster).consumerProperties, log: { _ in })
+        // At once: each takes ten seconds and more.
+        func examine(_ offset: Int64) async throws -> BatchProbe.Finding {
+            try await blocking { try probe.examine(partition, at: offset) }
         }
+        async let atReadable = [examine(0), examine(7), examine(1012)]
+        async let atSeveral = examine(8)
+        async let within = examine(500)
+        async let atSilent = examine(3)
+        #expect(try await atReadable == [.readable, .readable, .readable])
+        guard case .unreadable(let several, let words) = try await atSeveral else {
+            Issue.record("it was read")
+            return
+        }
+        // How many batches are taken together is a matter of time; each is taken whole.
+        #expect(several.lowerBound == 8 && [1007, 1008, 1010].contains(several.upperBound), "\(several)")
+        #expect(words?.contains("ecompress") == true, "\(words ?? "-")")
+        guard case .unreadable(let rest, _) = try await within else {
+            Issue.record("it was read from within")
+            return
+        }
+        #expect(rest.lowerBound == 500 && [1007, 1008, 1010].contains(rest.upperBound), "\(rest)")
+        #expect(try await atSilent == .unreadable(3...6, words: nil))
     }
 }
