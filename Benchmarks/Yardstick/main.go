@@ -126,9 +126,9 @@ const (
 	inFlight  = 2048
 	batchRows = 500
 	writers   = 2
-	// While a batch gathers, the one before it is on its way.
-	gatherTime = 4 * time.Millisecond
+	// One of several workers at a time: CREATE TABLE IF NOT EXISTS fails where another has just made it.
 	schemaText = `
+SELECT pg_advisory_xact_lock(1);
 CREATE TABLE IF NOT EXISTS yardstick_grants (
     transaction_id text PRIMARY KEY, original_transaction_id text, player_id text NOT NULL, bundle_id text NOT NULL,
     product_id text NOT NULL, quantity integer NOT NULL, environment text NOT NULL, purchased_at timestamptz,
@@ -139,7 +139,15 @@ CREATE TABLE IF NOT EXISTS yardstick_outbox (
 
 var client *http.Client
 
+// While a batch gathers, the one before it is on its way. YARDSTICK_GATHER sets another time, as in 16ms.
+var gatherTime = 4 * time.Millisecond
+
 func main() {
+	if text := os.Getenv("YARDSTICK_GATHER"); text != "" {
+		var err error
+		gatherTime, err = time.ParseDuration(text)
+		check(err)
+	}
 	concurrency, _ := strconv.Atoi(os.Getenv("APPLE_MAX_CONCURRENCY"))
 	apple := make(chan struct{}, concurrency)
 	client = &http.Client{
