@@ -7,7 +7,7 @@ import Testing
 
 @testable import Demo
 
-/// Whole workers on real parts. One at a time: each keeps the machine busy.
+/// Whole workers on real parts.
 @Suite("Purchases that nobody submitted, end to end", .wholeSystem)
 struct AnnouncedTests {
     private static let settings = [

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Demo
 
-/// Whole workers on real parts. One at a time: each keeps the machine busy.
+/// Whole workers on real parts.
 @Suite("What Apple is told by itself, end to end", .wholeSystem)
 struct AppleToldTests {
     private static let app = "com.example.castle.server"

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Demo
 
-/// The demo as a whole process. One at a time: each keeps the machine busy.
+/// The demo as a whole process.
 @Suite("The demo, as a process", .wholeSystem)
 struct DemoCommandTests {
     /// What only the environment names: an address where nobody listens, and libpq's own ways to another server.

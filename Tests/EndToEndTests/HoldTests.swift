@@ -6,7 +6,7 @@ import Testing
 
 @testable import Demo
 
-/// Whole workers on real parts. One at a time: each keeps the machine busy.
+/// Whole workers on real parts.
 @Suite("Ending holds, end to end", .wholeSystem)
 struct HoldTests {
     private static let unknown = "com.example.castle.comet.1"

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Demo
 
-/// Apple posts, a worker takes back. One at a time: each keeps the machine busy.
+/// Apple posts, a worker takes back.
 @Suite("Apple's notifications by HTTP, end to end", .wholeSystem)
 struct IntakeTests {
     private static let signing = Seeds.directory.appendingPathComponent("signing")

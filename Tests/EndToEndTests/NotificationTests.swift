@@ -9,7 +9,7 @@ import Testing
 
 @testable import Demo
 
-/// Whole workers on real parts. One at a time: each keeps the machine busy.
+/// Whole workers on real parts.
 @Suite("Refunds, end to end", .wholeSystem)
 struct NotificationTests {
     private static let roots = ["APPLE_ROOT_CERTIFICATES_FILE": Seeds.signing.appendingPathComponent("root.pem").path]

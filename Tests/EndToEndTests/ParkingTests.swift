@@ -7,7 +7,7 @@ import Testing
 
 @testable import Demo
 
-/// Whole workers on real parts. One at a time: each keeps the machine busy.
+/// Whole workers on real parts.
 @Suite("Parking, end to end", .wholeSystem)
 struct ParkingTests {
     @Test("what Apple cannot answer is parked, outlives the worker, and is granted once Apple can")

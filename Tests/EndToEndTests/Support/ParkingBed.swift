@@ -47,10 +47,7 @@ final class ParkingBed {
         options.signer = try SimulatedSigner(folder: Seeds.signing.path)
         adjust(&options)
         let uri = stopsDatabase ? nil : try await SharedServer.makeDatabase(isPrepared: true)
-        let parts = try await EmbeddedParts.start(
-            environment: TestBroker.environment.merging(uri.map { ["DATABASE_URL": $0] } ?? [:]) { _, own in own },
-            latency: latency, appleOptions: options)
-        if uri == nil { try await Seeds.prepare(parts.databaseURL) }
+        let parts = try await EmbeddedParts.start(database: uri, latency: latency, appleOptions: options)
         let bed = try await ParkingBed(parts, databaseURL: uri ?? parts.databaseURL)
         do {
             try await body(bed)
@@ -92,13 +89,13 @@ final class ParkingBed {
     }
 
     private func environment(_ more: [String: String] = [:]) -> [String: String] {
-        let own = ["DATABASE_URL": databaseURL]
-        let short = ["RETRY_PARK_AFTER_SECONDS": "1", "RETRY_MAX_DELAY_SECONDS": "0.3", "LOG_LEVEL": "debug"]
+        let own = [
+            "DATABASE_URL": databaseURL, "RETRY_PARK_AFTER_SECONDS": "1", "RETRY_MAX_DELAY_SECONDS": "0.3",
+            "LOG_LEVEL": "debug",
+        ]
         let broker = TestBroker.isReal ? ["KAFKA_PROPERTIES": TestBroker.workerProperties] : [:]
-        return parts.workerEnvironment(
-            adding: DemoRun.workerSettings.merging(own) { $1 }.merging(short) { $1 }.merging(broker) { $1 }.merging(
-                more
-            ) { $1 })
+        let settings = [own, broker, more].reduce(DemoRun.workerSettings) { $0.merging($1) { _, given in given } }
+        return parts.workerEnvironment(adding: settings)
     }
 
     /// - Parameter command: `run`, or `intake`.

@@ -1,3 +1,4 @@
+import AppStoreSimulation
 import Foundation
 import Testing
 
@@ -30,6 +31,22 @@ enum TestBroker {
 
     private static func set(_ name: String) -> String? {
         ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
+    }
+}
+
+extension EmbeddedParts {
+    /// On the tests' broker, and on the database that is given. Without one on a server of its own, with the catalog of the
+    /// seeds, which the test may stop.
+    static func start(
+        database uri: String?, brokers: Int32 = 1, partitions: Int32 = partitions, latency: SimulatedLatency,
+        appleOptions: AppStoreSimulation.Options
+    ) async throws -> EmbeddedParts {
+        let database = uri.map { ["DATABASE_URL": $0] } ?? [:]
+        let parts = try await start(
+            environment: TestBroker.environment.merging(database) { _, own in own },
+            brokers: brokers, partitions: partitions, latency: latency, appleOptions: appleOptions)
+        if uri == nil { try await Seeds.prepare(parts.databaseURL) }
+        return parts
     }
 }
 

@@ -49,9 +49,7 @@ final class Testbed: Sendable {
             case .prepared, .empty: try await SharedServer.makeDatabase(isPrepared: database == .prepared)
             }
         let parts = try await EmbeddedParts.start(
-            environment: TestBroker.environment.merging(uri.map { ["DATABASE_URL": $0] } ?? [:]) { _, own in own },
-            brokers: brokers, partitions: partitions, latency: latency, appleOptions: options)
-        if uri == nil { try await Seeds.prepare(parts.databaseURL) }
+            database: uri, brokers: brokers, partitions: partitions, latency: latency, appleOptions: options)
         let bed = try Testbed(parts, databaseURL: uri ?? parts.databaseURL, settings: settings)
         do {
             try await body(bed)

@@ -20,7 +20,7 @@ struct WholeSystem: SuiteTrait, TestTrait, TestScoping {
         }
     }
 
-    /// First come, first served, but for those that take long: begun last, they would have the machine wait for them.
+    /// First come, first served, but for tests that take long: one that began last would run by itself at the end.
     private actor Places {
         private var free: Int
         private var long: [CheckedContinuation<Void, Never>] = []
@@ -50,7 +50,7 @@ struct WholeSystem: SuiteTrait, TestTrait, TestScoping {
     }
 }
 
-/// A test of half a minute or more, which begins before the others.
+/// A test of half a minute or more: of those that wait for their turn it comes first.
 struct TakesLong: TestTrait {}
 
 extension Trait where Self == WholeSystem {
