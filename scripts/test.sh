@@ -5,11 +5,18 @@ cd "$(dirname "$0")/.."
 # shellcheck source=scripts/flags.sh
 source scripts/flags.sh
 
-# What is still beside, where the run ends before it.
+# Of the tests; empty where there is no room for it in memory.
 databases=
+# A process and what it has started: a shell that is killed leaves its programs running.
+end() {
+    local child
+    for child in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do end "$child"; done
+    [[ $1 == $$ ]] || kill "$1" 2>/dev/null || true
+}
 finish() {
-    jobs -p | xargs --no-run-if-empty kill 2>/dev/null || true
-    [[ -z $databases ]] || rm -rf "$databases"
+    end $$
+    # A server of PostgreSQL may write for a moment after what started it has ended.
+    [[ -z $databases ]] || rm -rf "$databases" 2>/dev/null || { sleep 2 && rm -rf "$databases"; }
 }
 trap finish EXIT
 
@@ -39,7 +46,8 @@ tests() {
     # The program itself: `swift test` would resolve the packages and plan the build again for each group. Into a pipe
     # it would print colours, which those who look for a line of it do not expect.
     # A test that hangs ends the run: what was printed shows which tests have started and not ended.
-    NO_COLOR=1 timeout --kill-after=10s 25m .build/debug/receiptdPackageTests.xctest --testing-library swift-testing "$@" 2>&1 |
+    TMPDIR=${databases:-${TMPDIR:-/tmp}} NO_COLOR=1 \
+        timeout --kill-after=10s 25m .build/debug/receiptdPackageTests.xctest --testing-library swift-testing "$@" 2>&1 |
         tee "$log" || failed
 }
 # Thousands of lines are behind the first failure: what failed is told once more, at the end.
@@ -49,17 +57,29 @@ failed() {
     exit 1
 }
 # Each test's database is hundreds of files that are made and removed within seconds: on a disk that costs as much as the
-# tests themselves. In memory, where there is room (KiB) and programs may be started from.
+# tests themselves. In memory, where there is room (KiB) and programs may be started from. Only the tests' own files: others
+# want device nodes, which many a /dev/shm refuses.
 readonly room=10485760
 in_memory() {
+    local old
+    # Of runs that were killed: what still runs has its lock.
+    for old in /dev/shm/receiptd-tests.*; do
+        if [[ -e $old/lock ]] && flock --nonblock "$old/lock" true 2>/dev/null; then rm -rf "$old"; fi
+    done
     [[ $(df -k --output=avail /dev/shm 2>/dev/null | tail -n 1) -ge $room &&
-        $(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo) -ge $room ]] || return 1
-    databases=$(mktemp -d /dev/shm/receiptd-tests.XXXXXX) || return 1
+        $(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo) -ge $room ]] || return 0
+    databases=$(mktemp -d /dev/shm/receiptd-tests.XXXXXX) || return 0
+    exec 9>"$databases/lock"
+    flock 9
     # PostgreSQL does not run as root: another user goes through it.
     chmod 755 "$databases"
-    install -m 755 /bin/true "$databases/try" && "$databases/try"
+    if ! install -m 755 /bin/true "$databases/try" || ! "$databases/try"; then
+        rm -rf "$databases"
+        databases=
+    fi
 }
-if in_memory; then export TMPDIR=$databases; fi
+in_memory
+printf '== databases in %s\n' "${databases:-${TMPDIR:-/tmp}}"
 pure='^(FulfillmentTests|AppleProofsTests)\.'
 flow='^(KafkaTests|PipelineTests)\.'
 apple='^(AppStoreTests|AppStoreSimulationTests|PooledHTTPTests|OperationsTests)\.'
