@@ -124,8 +124,8 @@ struct IntakeServerTests {
     func silentConnections() async throws {
         let posted = Posted()
         let metrics = ReceiptdMetrics(version: "test")
-        // More than come at once: several threads take connections, and were there fewer places than they have in hand, the one
-        // that asks could be the longest silent before its request is read.
+        // More than the 100 that connect at once. Several event loops accept connections, so that any of the 100 may be counted
+        // after the one that asks: with fewer places that one could be evicted before its request is read.
         let most = 110
         try await serve(posted, metrics: metrics, connections: most) { port in
             let silent = (0..<300).map { _ in Socket() }

@@ -147,8 +147,8 @@ struct OperationsServerTests {
 
     @Test("more silent connections than there may be keep no probe waiting, and are closed after seconds")
     func silentConnections() async throws {
-        // More than come at once: several threads take connections, and were there fewer places than they have in hand, the one
-        // that asks could be the longest silent before its request is read.
+        // More than the 100 that connect at once. Several event loops accept connections, so that any of the 100 may be counted
+        // after the one that asks: with fewer places that one could be evicted before its request is read.
         let most = 110
         let fixture = Fixture(connections: most)
         try await fixture.serve { _, port in

@@ -40,9 +40,10 @@ struct EmbeddedPostgresTests {
         #expect(error?.description.contains("no_such_setting") == true)
     }
 
-    @Test("puts no database where another user than root could not reach it")
+    @Test("a directory counts as open to the server's user only where all above it are")
     func closedDirectory() throws {
-        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("closed-\(UUID().uuidString)")
+        // Not in TMPDIR, which may be closed itself.
+        let directory = URL(fileURLWithPath: "/tmp/embedded-postgres-test-\(UUID().uuidString)")
         let inside = directory.appendingPathComponent("inside")
         try FileManager.default.createDirectory(at: inside, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: directory) }

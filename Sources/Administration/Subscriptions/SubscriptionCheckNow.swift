@@ -29,7 +29,7 @@ package struct SubscriptionCheckNow {
         do {
             return try await ask(of: leased, in: store)
         } catch {
-            // Where this fails the lease ends by itself, and what was thrown says more.
+            // Should this fail too, the lease ends by itself after two minutes; the first error says why the check failed.
             try? await store.endLease(of: leased)
             throw error
         }
