@@ -516,8 +516,13 @@ COMMENT ON TABLE partition_progress IS
 -- Since version 4.
 CREATE OR REPLACE FUNCTION database_history() RETURNS text LANGUAGE plpgsql STABLE AS $$
 DECLARE
+    history text := current_setting('receiptd.database_history', true);
     timeline text := 'standby';
 BEGIN
+    -- A server that may write has the same one until it ends, and its sessions end with it.
+    IF history <> '' THEN
+        RETURN history;
+    END IF;
     IF NOT pg_is_in_recovery() THEN
         BEGIN
             timeline := substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8);
@@ -527,8 +532,12 @@ BEGIN
         END;
     END IF;
     -- A data directory that is put back has the timeline and the database of before: but its server was started.
-    RETURN concat_ws('/', timeline, (SELECT oid FROM pg_database WHERE datname = current_database()),
+    history := concat_ws('/', timeline, (SELECT oid FROM pg_database WHERE datname = current_database()),
         extract(epoch FROM pg_postmaster_start_time()));
+    IF timeline <> 'standby' THEN
+        PERFORM set_config('receiptd.database_history', history, false);
+    END IF;
+    RETURN history;
 END
 $$;
 COMMENT ON FUNCTION database_history IS
