@@ -61,6 +61,8 @@ extension PostgresLedger {
             guard group.lookUp != .everything else { return await failed(by: .unknownGrant) }
             group.lookUp = .everything
             isolation.reschedule(group, keeping: entries)
+        case .undone(.conflict):
+            isolation.reschedule(group, keeping: entries)
         case .undone(.decidedBefore):
             // A COMMIT of ours whose answer was lost comes here too.
             let rest: Decisions

@@ -30,6 +30,7 @@ extension PostgresLedger {
         var write = DecisionBatchWrite(
             batch: batch, lookUp: lookUp, acknowledged: isStuck ? [] : acknowledged.take(), writer: writer)
         if isStuck { write.lockMilliseconds = Self.stuckLockMilliseconds }
+        write.looksForConflicts = conflicts.areLikely()
         let start = ContinuousClock.now
         do {
             let written = try await pool.run { [write] in try write.run(in: $0) }
@@ -42,7 +43,10 @@ extension PostgresLedger {
         } catch {
             let isStuck = (error as? PostgresError)?.isStuck ?? false
             (isStuck ? stuckAcknowledged : acknowledged).restore(write.acknowledged)
-            if let undone = error as? DecisionBatchWrite.Undone { return .undone(undone) }
+            if let undone = error as? DecisionBatchWrite.Undone {
+                if undone == .conflict { conflicts.met() }
+                return .undone(undone)
+            }
             #if DEBUG
                 if let planted = error as? DecisionBatchWrite.Unwritten { return .committed(planted.events, in: nil) }
             #endif

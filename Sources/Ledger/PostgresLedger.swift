@@ -46,6 +46,7 @@ public final class PostgresLedger: PurchaseLedger {
     let decisions = GroupQueue<PendingDecision, Durable<RecordedOutcome>>()
     let queries = GroupQueue<RecallQuery, Durable<Recollection>>()
     let acknowledged = AcknowledgedEvents()
+    let conflicts = ConflictWatch()
     /// Transactions of decisions so far.
     let commits = Atomic<Int>(0)
     /// What met a session that hangs, or a lock that was not let go of in time: tried again by itself, so that nobody else

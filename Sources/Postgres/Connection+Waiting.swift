@@ -32,9 +32,9 @@ extension Connection {
         }
     }
 
-    /// What `send` sends in libpq's pipeline mode, up to one point of synchronization: the first error of the answers, or the
-    /// last of them. Nil where `send` or libpq failed; the connection says why.
-    func pipelined(_ send: () -> Bool) throws(PostgresError) -> OpaquePointer? {
+    /// What `send` sends in libpq's pipeline mode, up to one point of synchronization: the answers in turn, up to the first error
+    /// among them.
+    func pipelined(_ send: () -> Bool) throws(PostgresError) -> [OpaquePointer] {
         guard PQenterPipelineMode(handle) == 1 else {
             spend()
             throw error(nil)
@@ -45,7 +45,7 @@ extension Connection {
             throw error(nil)
         }
         let deadline = ContinuousClock.now + answerLimit
-        var kept: OpaquePointer?
+        var kept: [OpaquePointer] = []
         var nothings = 0
         do throws(PostgresError) {
             try flush(until: deadline)
@@ -64,18 +64,16 @@ extension Connection {
                     if PQexitPipelineMode(handle) != 1 { spend() }
                     return kept
                 case PGRES_PIPELINE_ABORTED: PQclear(result)
-                default:
-                    PQclear(kept)
-                    kept = result
+                default: kept.append(result)
                 }
             }
         } catch {
-            PQclear(kept)
+            for result in kept { PQclear(result) }
             throw error
         }
         // Lost. What the server said before it went is the better reason.
-        guard let kept, PQresultStatus(kept) == PGRES_FATAL_ERROR else {
-            PQclear(kept)
+        guard let last = kept.last, PQresultStatus(last) == PGRES_FATAL_ERROR else {
+            for result in kept { PQclear(result) }
             throw error(nil)
         }
         return kept

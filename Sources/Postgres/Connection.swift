@@ -192,27 +192,31 @@ final class Connection {
         return try check(answer(to: wasSent, within: answerLimit))
     }
 
-    /// Whether the server has it prepared for parameters of these types.
-    func hasPrepared(_ statement: PostgresStatement, _ parameters: [PostgresParameter]) -> Bool {
-        prepared[statement.name].map { $0.types == parameters.map(\.type) } ?? false
+    /// Whether the server has all of them prepared for parameters of these types.
+    func maySendAtOnce(_ calls: [PostgresCall]) -> Bool {
+        calls.allSatisfy { call in
+            call.parameters.allSatisfy(\.isSendable)
+                && prepared[call.statement.name]?.types == call.parameters.map(\.type)
+        }
     }
 
-    /// The words that begin a transaction and its first statement, which is prepared and can be sent, in one round trip.
-    /// Returns the statement's rows.
-    func begin(
-        _ words: String, with statement: PostgresStatement, _ parameters: [PostgresParameter]
-    ) throws(PostgresError) -> PostgresRows {
-        let name = prepared[statement.name]?.name ?? statement.name
+    /// The words that begin a transaction and its first statements, which are prepared and can be sent, in one round trip.
+    /// Returns each statement's rows.
+    func begin(_ words: String, with calls: [PostgresCall]) throws(PostgresError) -> [PostgresRows] {
         let results = try pipelined {
             PQsendQueryParams(handle, words, 0, nil, nil, nil, nil, 1) == 1
-                && withPointers(parameters) { values, lengths, formats in
-                    PQsendQueryPrepared(handle, name, Int32(values.count), values, lengths, formats, 1)
-                } == 1
+                && calls.allSatisfy { call in
+                    let name = prepared[call.statement.name]?.name ?? call.statement.name
+                    return withPointers(call.parameters) { values, lengths, formats in
+                        PQsendQueryPrepared(handle, name, Int32(values.count), values, lengths, formats, 1)
+                    } == 1
+                }
         }
         do {
-            return try check(results)
+            return Array(try checkAll(results).dropFirst())
         } catch  where error.sqlState == "26000" || error.sqlState == "0A000" {
-            forget(statement, after: error)
+            // The last answer is the error's, the first is that to the words.
+            if results.count >= 2 { forget(calls[results.count - 2].statement, after: error) }
             throw error.with(kind: .retriable)
         }
     }
@@ -250,6 +254,20 @@ final class Connection {
             defer { PQclear(result) }
             throw error(result)
         }
+    }
+
+    /// Each result's rows, or the first error. Takes the results over.
+    private func checkAll(_ results: [OpaquePointer]) throws(PostgresError) -> [PostgresRows] {
+        var all: [PostgresRows] = []
+        for (index, result) in results.enumerated() {
+            do throws(PostgresError) {
+                all.append(try check(result))
+            } catch {
+                for rest in results[(index + 1)...] { PQclear(rest) }
+                throw error
+            }
+        }
+        return all
     }
 
     func error(_ result: OpaquePointer?) -> PostgresError {

@@ -35,11 +35,18 @@ public final class PostgresSession {
     public func execute(
         _ statement: PostgresStatement, _ parameters: [PostgresParameter] = []
     ) throws(PostgresError) -> PostgresRows {
-        if state == .deferred, let rows = try begin(with: statement, parameters) { return rows }
+        if state == .deferred, let rows = try begin(with: [PostgresCall(statement, parameters)]).first { return rows }
         let prepare = configuration.preparedStatements
         return try use { connection throws(PostgresError) in
             try connection.execute(statement, parameters, prepare: prepare)
         }
+    }
+
+    /// Runs statements one after another, where they begin a transaction in one round trip. The first that fails is the last.
+    public func execute(_ calls: [PostgresCall]) throws(PostgresError) -> [PostgresRows] {
+        var rows = state == .deferred && !calls.isEmpty ? try begin(with: calls) : []
+        for call in calls[rows.count...] { rows.append(try execute(call.statement, call.parameters)) }
+        return rows
     }
 
     /// Has the server prepare a statement and tell the columns that it returns, without running it.
@@ -131,29 +138,23 @@ public final class PostgresSession {
         state = .begun
     }
 
-    /// BEGIN and the transaction's first statement in one round trip. Nil where that cannot be: then only BEGIN was sent.
-    private func begin(
-        with statement: PostgresStatement, _ parameters: [PostgresParameter]
-    ) throws(PostgresError) -> PostgresRows? {
-        guard configuration.preparedStatements, parameters.allSatisfy(\.isSendable),
-            try connected().hasPrepared(statement, parameters)
-        else {
+    /// BEGIN and the transaction's first statements in one round trip. Nothing where that cannot be: then only BEGIN was sent.
+    private func begin(with calls: [PostgresCall]) throws(PostgresError) -> [PostgresRows] {
+        guard configuration.preparedStatements, try connected().maySendAtOnce(calls) else {
             try begin()
-            return nil
+            return []
         }
         let words = beginning
         return try retryingWhereEnded { session throws(PostgresError) in
-            // A new connection has nothing prepared yet.
-            guard try session.connected().hasPrepared(statement, parameters) else {
-                try session.begin()
-                return nil
-            }
             let connection = try session.connected()
-            // From here on the server may be in a transaction, whatever becomes of the statement.
-            session.state = .begun
-            return try session.use { _ throws(PostgresError) in
-                try connection.begin(words, with: statement, parameters)
+            // A new one has nothing prepared yet.
+            guard connection.maySendAtOnce(calls) else {
+                try session.begin()
+                return []
             }
+            // From here on the server may be in a transaction, whatever becomes of the statements.
+            session.state = .begun
+            return try session.use { _ throws(PostgresError) in try connection.begin(words, with: calls) }
         }
     }
 

@@ -17,3 +17,14 @@ public struct PostgresStatement: Sendable, Hashable {
     public static func == (left: PostgresStatement, right: PostgresStatement) -> Bool { left.sql == right.sql }
     public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
+
+/// A statement with what it is given.
+public struct PostgresCall: Sendable {
+    public let statement: PostgresStatement
+    public let parameters: [PostgresParameter]
+
+    public init(_ statement: PostgresStatement, _ parameters: [PostgresParameter]) {
+        self.statement = statement
+        self.parameters = parameters
+    }
+}

@@ -115,6 +115,63 @@ struct JoinedStatementTests {
         await ledger.close()
     }
 
+    @Test("fail at an event or a proof that is there already, and are written by the statement that looks for one")
+    func conflict() async throws {
+        let decision = Sample.decision(
+            [Sample.judged(Sample.purchase("1"))], player: "one", offset: 1, remembers: true)
+        let tables = ["outbox", "proofs"]
+        let database = try await LedgerDatabase()
+        let events = try await database.ledger().record(decision).events
+        let rows = try await database.pool.run { session in
+            try tables.map { table in
+                try session.execute(PostgresStatement("SELECT json_agg(\(table))::text FROM \(table)")).text(0, 0)
+            }
+        }
+        for (table, known) in zip(tables, rows) {
+            let known = try #require(known)
+            let database = try await LedgerDatabase()
+            let (ledger, pool) = Self.ledger(database)
+            try await database.run(
+                "INSERT INTO \(table) SELECT * FROM json_populate_recordset(NULL::\(table), '\(known)')")
+            #expect(try await ledger.record(decision).events == events)
+            #expect(try await Self.prepared(pool) == [2, 0], "one that does not look, and one that does")
+            for counted in ["grants", "outcomes", "outbox", "proofs"] {
+                #expect(try await database.number("SELECT count(*) FROM \(counted)") == 1, "\(counted)")
+            }
+            // Those who come next look at once.
+            _ = try await ledger.record(
+                Sample.decision([Sample.judged(Sample.purchase("2"))], player: "one", offset: 2))
+            #expect(ledger.conflicts.areLikely())
+            await ledger.close()
+        }
+    }
+
+    @Test("look for conflicts for a number of batches behind one, and no longer")
+    func watch() {
+        let watch = ConflictWatch()
+        #expect(!watch.areLikely())
+        for _ in 0..<2 {
+            watch.met()
+            for _ in 0..<ConflictWatch.batches { #expect(watch.areLikely()) }
+            #expect(!watch.areLikely())
+        }
+    }
+
+    @Test("differ in nothing but what each does where a row is there already")
+    func texts() {
+        let conflict = "ON CONFLICT DO NOTHING"
+        let (strict, looking) = (
+            InsertGrantsAndOutcomes.statement.sql, InsertGrantsAndOutcomes.lookingForConflicts.sql
+        )
+        // What Apple is to be told of may be known from before.
+        #expect(strict.ranges(of: conflict).count == 1)
+        #expect(looking.ranges(of: conflict).count == 5)
+        let lines = { (sql: String) in
+            sql.split(separator: "\n").filter { !$0.contains(conflict) }.joined(separator: "\n")
+        }
+        #expect(lines(strict) == lines(looking))
+    }
+
     @Test("are put together without comments, with the second's parameters behind the first's")
     func text() {
         let statement = StatementText(

@@ -19,8 +19,10 @@ struct StatementTests {
             returned[statement.folder, default: []].formUnion(columns)
         }
         // Put together from others.
-        returned["Statements", default: []].formUnion(
-            try await database.pool.run { try $0.columnNames(of: InsertGrantsAndOutcomes.statement) })
+        for statement in [InsertGrantsAndOutcomes.statement, InsertGrantsAndOutcomes.lookingForConflicts] {
+            returned["Statements", default: []].formUnion(
+                try await database.pool.run { try $0.columnNames(of: statement) })
+        }
         for pruning in [
             Pruning.defaults, .proofs, .sightings, .replays, .subscriptionReceipts, .unownedSubscriptions, .finishes,
             .refundRequests,

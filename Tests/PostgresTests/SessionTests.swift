@@ -97,6 +97,44 @@ struct SessionTests {
         }
     }
 
+    @Test("begins with several statements, whose rows come in turn, and undoes all where one fails")
+    func firstStatements() async throws {
+        let database = try TestDatabase()
+        let inserting = PostgresStatement("INSERT INTO t SELECT 12 / $1::int4 RETURNING n")
+        let counting = PostgresStatement("SELECT count(*) FROM t WHERE n >= $1::int4")
+        @Sendable func calls(_ divisor: Int32) -> [PostgresCall] {
+            [PostgresCall(inserting, [.int4(divisor)]), PostgresCall(counting, [.int4(0)])]
+        }
+        try await database.pool.run { session in
+            try session.run(script: "CREATE TABLE t (n int)")
+            for (number, divisor) in [Int32(1), 2, 3].enumerated() {
+                try session.transaction { session in
+                    let rows = try session.execute(calls(divisor))
+                    #expect(rows.map(\.count) == [1, 1])
+                    #expect(rows[0].int4(0, 0) == Int64(12 / divisor))
+                    #expect(rows[1].int8(0, 0) == Int64(number + 1))
+                    #expect(try session.execute([]).isEmpty)
+                }
+            }
+            for failing in [calls(0), calls(1) + calls(0), calls(0) + calls(1)] {
+                let error = #expect(throws: PostgresError.self) {
+                    try session.transaction { try $0.execute(failing) }
+                }
+                #expect(error?.sqlState == "22012")
+            }
+            // The server has lost one of them: that one is prepared again.
+            for (number, lost) in [counting, inserting].enumerated() {
+                try session.run(script: "DEALLOCATE \(lost.name)")
+                let error = #expect(throws: PostgresError.self) {
+                    try session.transaction { try $0.execute(calls(1)) }
+                }
+                #expect(error?.kind == .retriable)
+                #expect(try session.transaction { try $0.execute(calls(1))[1].int8(0, 0) } == Int64(number + 4))
+            }
+            #expect(try session.execute(calls(1))[1].int8(0, 0) == 6, "also outside of a transaction")
+        }
+    }
+
     @Test("does not call a transaction committed that a swallowed error had doomed")
     func doomedTransaction() async throws {
         let database = try TestDatabase()

@@ -3,8 +3,8 @@ import Identifiers
 import PlantedFaults
 import Postgres
 
-/// One batch in one SQL transaction (READ COMMITTED), in this order: claims are inserted or locked, what is known under
-/// them is read by later statements (a row that conflicted is invisible in the statement that met it), the decisions are
+/// One batch in one SQL transaction (READ COMMITTED), in this order: claims are inserted, devices' sightings entered, claims that
+/// were there locked, what is known under them is read by later statements (a row that conflicted is invisible in the statement that met it), the decisions are
 /// settled, and what INSERT returns decides.
 struct DecisionBatchWrite: Sendable {
     enum LookUp: Sendable {
@@ -18,6 +18,8 @@ struct DecisionBatchWrite: Sendable {
     enum Undone: Error {
         case unknownGrant
         case decidedBefore
+        /// A row is there already that none was looked for. With `looksForConflicts` it turns out which.
+        case conflict
     }
 
     /// Bytes of evidence that is remembered at most; behind a larger receipt Apple is asked again.
@@ -29,6 +31,8 @@ struct DecisionBatchWrite: Sendable {
     let writer: Int32
     /// How long it may wait for a lock; nil: as its session may.
     var lockMilliseconds: Int?
+    /// Whether PostgreSQL looks before each INSERT for a row that is there already.
+    var looksForConflicts = false
 
     /// What is in force after COMMIT.
     struct Written: Sendable {
@@ -78,17 +82,17 @@ struct DecisionBatchWrite: Sendable {
     /// Within a transaction of the caller's.
     /// - Parameter joinsGrants: whether grants may be left to one statement with the outcomes.
     func settle(in session: PostgresSession, joinsGrants: Bool = false) throws -> Settled {
-        let fresh = try InsertClaims.run(batch.claims, in: session)
+        let (fresh, risk) = try InsertClaims.run(batch.claims, with: FindRisk(for: batch.decisions), in: session)
         var view = try look(fresh: fresh, in: session)
         view.dailyCounts = try CountDays.run(batch.limitedCounts, in: session)
-        view.risk = try FindRisk.run(for: batch.decisions, in: session)
+        view.risk = risk
         view.tokens = try AccountTokens.find(for: batch.decisions, in: session)
         let tokensBefore = view.tokens
         let claimsBefore = view.claims
         let shown = batch.decisions.map { $0.revocationsShown(in: view) }
         let settlements = batch.decisions.map { $0.settle(in: &view) }
         try changeClaims(fresh: fresh, before: claimsBefore, after: view.claims, in: session)
-        let purchases = PurchaseRows(batch.decisions, settlements)
+        let purchases = PurchaseRows(batch.decisions, settlements, newClaims: fresh)
         let undelivered = UndeliveredRows(batch.decisions, settlements)
         // Only where nothing is written between the two: everybody locks rows in one order.
         let joins =
@@ -110,7 +114,8 @@ struct DecisionBatchWrite: Sendable {
         _ outcomes: InsertOutcomes, with purchases: PurchaseRows?, in session: PostgresSession
     ) throws -> (count: Int, history: DatabaseHistory?) {
         guard let purchases else { return try outcomes.run(writer: writer, in: session) }
-        let inserted = try InsertGrantsAndOutcomes.run(purchases, outcomes, writer: writer, in: session)
+        let inserted = try InsertGrantsAndOutcomes.run(
+            purchases, outcomes, writer: writer, looks: looksForConflicts, in: session)
         guard inserted.granted == purchases.grants.count else { throw Undone.unknownGrant }
         return (inserted.decided, inserted.history)
     }

@@ -8,13 +8,18 @@ struct PurchaseRows {
     let finishes: [FinishRow]
     let holds: [HoldRow]
 
-    /// - Parameter settlements: by decision.
-    init(_ decisions: [PendingDecision], _ settlements: [Settlement]) {
+    /// - Parameters:
+    ///   - settlements: by decision.
+    ///   - newClaims: originals that nobody had claimed before this transaction.
+    init(_ decisions: [PendingDecision], _ settlements: [Settlement], newClaims: Set<StoreTransactionID>) {
         var grants: [GrantRow] = []
         var holds: [HoldRow] = []
         var finishes: [FinishRow] = []
         for (decision, settlement) in zip(decisions, settlements) {
-            for grant in settlement.grants { grants.append(GrantRow(grant: grant, decision: decision)) }
+            for grant in settlement.grants {
+                let hasNewClaim = newClaims.contains(grant.purchase.originalTransactionID)
+                grants.append(GrantRow(grant: grant, decision: decision, hasNewClaim: hasNewClaim))
+            }
             for finish in settlement.finishes { finishes.append(FinishRow(finish, of: decision)) }
             for hold in settlement.holds { holds.append(HoldRow(hold: hold, decision: decision)) }
         }

@@ -3,8 +3,9 @@ import Identifiers
 import Postgres
 import Timestamps
 
-/// The facts behind signals, for a whole batch in one statement.
-enum FindRisk {
+/// The facts behind signals, for a whole batch in one statement. It enters who was seen where, and so may wait for another batch
+/// that does: everybody runs it right behind the insertion of claims.
+struct FindRisk {
     private static let statement = LedgerSQL.statement(PackageResources.insert_sightings_and_find_risk_sql)
 
     private struct Wanted: Hashable {
@@ -14,8 +15,9 @@ enum FindRisk {
         let seenOn: Int32
     }
 
-    /// Behind the claims' locks, as everything that may wait for another batch.
-    static func run(for decisions: [PendingDecision], in session: PostgresSession) throws -> RiskFacts {
+    private let given: [Wanted]
+
+    init(for decisions: [PendingDecision]) {
         var wanted: Set<Wanted> = []
         for decision in decisions where decision.risk != nil {
             guard case .each(let judged) = decision.verdict else { continue }
@@ -26,11 +28,14 @@ enum FindRisk {
                         seenOn: decision.decidedAt.daysSinceEpoch))
             }
         }
-        var facts = RiskFacts()
-        guard !wanted.isEmpty else { return facts }
-        let given = Array(wanted)
-        let rows = try session.execute(
-            statement,
+        given = Array(wanted)
+    }
+
+    /// Nil: there is nothing to ask.
+    var call: PostgresCall? {
+        guard !given.isEmpty else { return nil }
+        return PostgresCall(
+            Self.statement,
             [
                 .identifiers(given.lazy.map(\.day.bundleID)), .textArray(given.map { $0.device?.id.text }),
                 .identifiers(given.lazy.map(\.day.player)),
@@ -39,6 +44,10 @@ enum FindRisk {
                 .int8(RiskFacts.maximumCounted),
                 .dateArray(daysSinceUnixEpoch: given.map { $0.seenOn - RiskFacts.deviceDays + 1 }),
             ])
+    }
+
+    func facts(_ rows: PostgresRows) throws -> RiskFacts {
+        var facts = RiskFacts()
         let (numbers, granted) = (try rows.column("number"), try rows.column("granted"))
         let (buyers, users) = (try rows.column("accounts"), try rows.column("players"))
         for row in 0..<rows.count {

@@ -5,6 +5,14 @@ import Postgres
 struct GrantRow {
     let grant: Settlement.NewGrant
     let decision: PendingDecision
+    /// The claim above it is made in the same transaction. Who tells of a purchase claims its original first: so nobody has told
+    /// of this one.
+    var hasNewClaim = false
+
+    /// Whether something may have been told of it before, or of what goes on from it.
+    fileprivate var mayBeAwaited: Bool {
+        !hasNewClaim || grant.kind != .consumable && grant.kind != .nonConsumable || grant.purchase.expiresAt != nil
+    }
 }
 
 /// Of what Apple is to be told that it is delivered.
@@ -45,6 +53,7 @@ enum InsertGrants {
 
     static func parameters(_ rows: [GrantRow], others: [FinishRow]) -> [PostgresParameter] {
         let finishes = FinishRow.sorted(rows.compactMap(FinishRow.init) + others)
+        let awaited = rows.filter(\.mayBeAwaited)
         return [
             .identifiers(rows.lazy.map(\.grant.purchase.transactionID)),
             .identifiers(rows.lazy.map(\.grant.purchase.originalTransactionID)),
@@ -68,6 +77,8 @@ enum InsertGrants {
             .identifiers(finishes.lazy.map(\.bundleID)),
             .textArray(finishes.map(\.environment.rawValue)),
             .uuids(finishes.lazy.map(\.finish.eventID)),
+            .identifiers(awaited.lazy.map(\.grant.purchase.transactionID)),
+            .identifiers(awaited.lazy.map(\.grant.purchase.originalTransactionID)),
         ]
     }
 

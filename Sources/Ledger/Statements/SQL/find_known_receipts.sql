@@ -4,7 +4,7 @@
 -- the receipts whose transactions are all granted, or held and not refused.
 -- LIMIT and no EXISTS: of that the planner makes a hash of the whole table, small as it was when the plan was made.
 SELECT wanted.number, known.evidence
-FROM unnest($1::bytea[]) WITH ORDINALITY AS wanted (proof, number)
+FROM (SELECT unnest($1::bytea[]) AS proof, generate_subscripts($1::bytea[], 1) AS number) AS wanted
 CROSS JOIN LATERAL (SELECT evidence, transaction_ids FROM proofs WHERE proof = wanted.proof LIMIT 1) AS known
 WHERE (
     SELECT bool_and(
@@ -13,7 +13,7 @@ WHERE (
     FROM unnest(known.transaction_ids) AS purchase (id))
 UNION ALL
 SELECT wanted.number, NULL
-FROM unnest($2::int8[], $3::text[], $4::text[]) AS wanted (number, id, claimant)
+FROM (SELECT unnest($2::int8[]) AS number, unnest($3::text[]) AS id, unnest($4::text[]) AS claimant) AS wanted
 GROUP BY wanted.number
 HAVING bool_and(coalesce(
     (SELECT wanted.claimant IS NULL OR grants.player_id = wanted.claimant

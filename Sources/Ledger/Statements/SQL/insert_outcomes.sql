@@ -5,36 +5,30 @@ WITH decided AS (
     INSERT INTO outcomes (
         day, source_topic, source_partition, source_offset, content, submission_key, submission_id, player_id,
         bundle_id, proof, granted_transaction_ids, answer, decided_at, story)
-    SELECT day, source_topic, source_partition, source_offset, content, submission_key, submission_id, player_id,
-        bundle_id, proof, granted::text[], answer, decided_at, story
-    FROM unnest(
-        $1::date[], $2::text[], $3::int4[], $4::int8[], $5::bytea[], $6::uuid[], $7::text[], $8::text[],
-        $9::text[], $10::bytea[], $11::text[], $12::bytea[], $13::timestamptz[],
-        $31::text[])
-        AS outcome (
-            day, source_topic, source_partition, source_offset, content, submission_key, submission_id, player_id,
-            bundle_id, proof, granted, answer, decided_at, story)
+    SELECT unnest($1::date[]), unnest($2::text[]), unnest($3::int4[]), unnest($4::int8[]), unnest($5::bytea[]),
+        unnest($6::uuid[]), unnest($7::text[]), unnest($8::text[]), unnest($9::text[]), unnest($10::bytea[]),
+        unnest($11::text[])::text[], unnest($12::bytea[]), unnest($13::timestamptz[]), unnest($31::text[])
     ON CONFLICT DO NOTHING
     RETURNING 1
 ), queued AS (
     INSERT INTO outbox (
         event_id, source_topic, source_partition, ordinal, record_key, traceparent, transaction_id, event)
-    SELECT *
-    FROM unnest(
-        $14::uuid[], $15::text[], $16::int4[], $17::int4[], $18::text[], $19::text[], $20::text[], $21::bytea[])
+    SELECT unnest($14::uuid[]), unnest($15::text[]), unnest($16::int4[]), unnest($17::int4[]), unnest($18::text[]),
+        unnest($19::text[]), unnest($20::text[]), unnest($21::bytea[])
     ON CONFLICT DO NOTHING
 ), proven AS (
     INSERT INTO proofs (proof, evidence, transaction_ids, seen_on)
-    SELECT proof, evidence, transactions::text[], seen_on
-    FROM unnest($22::bytea[], $23::bytea[], $24::text[], $25::date[])
-        AS proven (proof, evidence, transactions, seen_on)
+    SELECT unnest($22::bytea[]), unnest($23::bytea[]), unnest($24::text[])::text[], unnest($25::date[])
     ON CONFLICT DO NOTHING
 ), progressed AS (
     -- Up to the next multiple of 4096, and only where the row does not say so yet: a row that every batch changes becomes
     -- dear while a backup keeps its old versions. Too high a mark costs look-ups, too low a one would be wrong.
     INSERT INTO partition_progress AS known (topic, partition, writer, decided_offset)
     SELECT topic, partition, writer, (decided / 4096 + 1) * 4096
-    FROM unnest($26::text[], $27::int4[], $28::int4[], $29::int8[]) AS progress (topic, partition, writer, decided)
+    FROM (
+        SELECT unnest($26::text[]) AS topic, unnest($27::int4[]) AS partition, unnest($28::int4[]) AS writer,
+            unnest($29::int8[]) AS decided
+    ) AS progress
     WHERE progress.decided > coalesce((
         SELECT before.decided_offset FROM partition_progress AS before
         WHERE before.topic = progress.topic AND before.partition = progress.partition AND before.writer = progress.writer

@@ -5,7 +5,10 @@
 WITH sighted AS (
     INSERT INTO device_sightings (bundle_id, device_id, day, player_id)
     SELECT DISTINCT bundle_id, device_id, day, player_id
-    FROM unnest($1::text[], $2::text[], $3::text[], $4::date[]) AS seen (bundle_id, device_id, player_id, day)
+    FROM (
+        SELECT unnest($1::text[]) AS bundle_id, unnest($2::text[]) AS device_id, unnest($3::text[]) AS player_id,
+            unnest($4::date[]) AS day
+    ) AS seen
     WHERE device_id IS NOT NULL
     ORDER BY bundle_id, device_id, day, player_id
     ON CONFLICT DO NOTHING
@@ -48,8 +51,10 @@ SELECT wanted.number,
         )
         SELECT account FROM known WHERE account IS NOT NULL LIMIT $6::bigint)
     END AS accounts
-FROM unnest($1::text[], $2::text[], $3::text[], $5::timestamptz[], $7::date[])
-    WITH ORDINALITY AS wanted (bundle_id, device_id, player_id, day, since, number)
+FROM (
+    SELECT unnest($1::text[]) AS bundle_id, unnest($2::text[]) AS device_id, unnest($3::text[]) AS player_id,
+        unnest($5::timestamptz[]) AS day, unnest($7::date[]) AS since, generate_subscripts($1::text[], 1) AS number
+) AS wanted
 LEFT JOIN LATERAL (
     SELECT app_transaction_id AS account
     FROM grants

@@ -1,6 +1,6 @@
 -- Locks claims that exist, in the order of $1 (original transactions, sorted).
 SELECT claim.*
-FROM unnest($1::text[]) AS wanted (id)
+FROM (SELECT unnest($1::text[]) AS id) AS wanted
 CROSS JOIN LATERAL (
     SELECT original_transaction_id, player_id, granted_transaction_id
     FROM claims
