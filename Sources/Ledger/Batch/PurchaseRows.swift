@@ -23,9 +23,12 @@ struct PurchaseRows {
             for finish in settlement.finishes { finishes.append(FinishRow(finish, of: decision)) }
             for hold in settlement.holds { holds.append(HoldRow(hold: hold, decision: decision)) }
         }
-        grants.sort { $0.grant.purchase.transactionID < $1.grant.purchase.transactionID }
+        // By their places: to move a row about copies all that it refers to.
+        let order = grants.indices.sorted {
+            grants[$0].grant.purchase.transactionID < grants[$1].grant.purchase.transactionID
+        }
         holds.sort { $0.hold.purchase.transactionID < $1.hold.purchase.transactionID }
-        self.grants = grants
+        self.grants = order.map { grants[$0] }
         self.finishes = finishes
         self.holds = holds
     }
