@@ -55,6 +55,8 @@ public enum LedgerTrouble: Sendable {
     case failed(PostgresError)
     /// A grant without its claim was there: an outside writer's. The batch looks at everything.
     case unknownGrant
+    /// A row was there already that the batch was to insert. PostgreSQL has logged it as an error.
+    case conflict
     /// Records of the batch were decided by another replica meanwhile: their first answers are taken.
     case decidedBefore(records: Int)
 }

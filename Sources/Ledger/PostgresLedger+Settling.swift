@@ -62,6 +62,7 @@ extension PostgresLedger {
             group.lookUp = .everything
             isolation.reschedule(group, keeping: entries)
         case .undone(.conflict):
+            observer.trouble(.conflict)
             isolation.reschedule(group, keeping: entries)
         case .undone(.decidedBefore):
             // A COMMIT of ours whose answer was lost comes here too.

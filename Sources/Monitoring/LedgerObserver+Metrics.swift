@@ -20,6 +20,7 @@ extension LedgerObserver {
                         "a database transaction is run again",
                         [.sqlState: "\(error.sqlState ?? "none")", .error: "\(error.message)"])
                 case .unknownGrant: logger.info("a grant was there without its claim")
+                case .conflict: logger.info("a row of a batch was there already: the batch is written again")
                 case .decidedBefore(let records):
                     logger.info(
                         "another replica decided these records first", [.count: .stringConvertible(records)])

@@ -201,7 +201,7 @@ final class Connection {
     }
 
     /// The words that begin a transaction and its first statements, which are prepared and can be sent, in one round trip.
-    /// Returns each statement's rows.
+    /// Returns each statement's rows. All of them together have the time of one answer: PostgreSQL sends theirs at the end.
     func begin(_ words: String, with calls: [PostgresCall]) throws(PostgresError) -> [PostgresRows] {
         let results = try pipelined {
             PQsendQueryParams(handle, words, 0, nil, nil, nil, nil, 1) == 1

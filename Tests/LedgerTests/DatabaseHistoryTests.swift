@@ -42,6 +42,34 @@ struct DatabaseHistoryTests {
         await ledger.close()
     }
 
+    @Test("is worked out once in a session, and again where the session has forgotten it or the transaction was undone")
+    func kept() async throws {
+        struct Stop: Error {}
+        let database = try await LedgerDatabase()
+        try await database.pool.run { session in
+            func history() throws -> String? {
+                try session.execute(PostgresStatement("SELECT database_history()")).text(0, 0)
+            }
+            func kept() throws -> String? {
+                try session.execute(
+                    PostgresStatement("SELECT nullif(current_setting('receiptd.database_history', true), '')")
+                ).text(0, 0)
+            }
+            #expect(throws: Stop.self) {
+                try session.transaction { _ in
+                    _ = try history()
+                    throw Stop()
+                }
+            }
+            #expect(try kept() == nil)
+            let first = try history()
+            #expect(try first != nil && kept() == first && history() == first)
+            try session.run(script: "RESET ALL")
+            #expect(try kept() == nil)
+            #expect(try history() == first && kept() == first)
+        }
+    }
+
     /// The session is never replaced: it could not write when it was opened.
     @Test("is that of the time of the COMMIT, also in a session that was opened before its server was promoted")
     func promotion() async throws {

@@ -1,6 +1,7 @@
 import Fulfillment
 import Identifiers
 import Postgres
+import Synchronization
 import TestSupport
 import Testing
 
@@ -8,12 +9,14 @@ import Testing
 
 @Suite("Grants and outcomes in one statement")
 struct JoinedStatementTests {
-    private static func ledger(_ database: LedgerDatabase) -> (PostgresLedger, PostgresPool) {
+    private static func ledger(
+        _ database: LedgerDatabase, observer: LedgerObserver = LedgerObserver()
+    ) -> (PostgresLedger, PostgresPool) {
         var limits = PostgresLedger.Limits()
         limits.writers = 1
         // One session: what it has prepared tells what was run.
         let pool = LedgerDatabase.pool(database.uri, size: 1)
-        return (PostgresLedger(pool: pool, limits: limits), pool)
+        return (PostgresLedger(pool: pool, limits: limits, observer: observer), pool)
     }
 
     /// How many statements a session has run that write grants, outcomes, or both.
@@ -130,7 +133,11 @@ struct JoinedStatementTests {
         for (table, known) in zip(tables, rows) {
             let known = try #require(known)
             let database = try await LedgerDatabase()
-            let (ledger, pool) = Self.ledger(database)
+            let conflicts = Atomic(0)
+            let observer = LedgerObserver(trouble: { trouble in
+                if case .conflict = trouble { conflicts.add(1, ordering: .relaxed) }
+            })
+            let (ledger, pool) = Self.ledger(database, observer: observer)
             try await database.run(
                 "INSERT INTO \(table) SELECT * FROM json_populate_recordset(NULL::\(table), '\(known)')")
             #expect(try await ledger.record(decision).events == events)
@@ -138,10 +145,11 @@ struct JoinedStatementTests {
             for counted in ["grants", "outcomes", "outbox", "proofs"] {
                 #expect(try await database.number("SELECT count(*) FROM \(counted)") == 1, "\(counted)")
             }
-            // Those who come next look at once.
+            // The batch behind it says ON CONFLICT at once.
             _ = try await ledger.record(
                 Sample.decision([Sample.judged(Sample.purchase("2"))], player: "one", offset: 2))
             #expect(ledger.conflicts.areLikely())
+            #expect(conflicts.load(ordering: .relaxed) == 1)
             await ledger.close()
         }
     }

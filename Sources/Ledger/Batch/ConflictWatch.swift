@@ -1,17 +1,17 @@
 import Synchronization
 
-/// Whether PostgreSQL is to look for rows that are there already before it inserts a batch's. It costs a tenth of a batch; a batch
-/// that meets one without having looked is written twice. Where one is met more are likely, as while somebody sends the same
-/// submission again and again.
+/// Whether a batch's INSERTs say `ON CONFLICT`. With it PostgreSQL looks for the row before it inserts, which is a tenth of a batch's
+/// cost. Without it a row that is there already fails the batch, which is then written again. Such rows come in numbers, as while a
+/// player sends one submission again and again: so the batches behind one that failed say it too.
 final class ConflictWatch: Sendable {
-    /// Batches that look after one that met a row.
+    /// How many of them, the one that is written again among them.
     static let batches = 256
 
     private let left = Atomic(0)
 
     func met() { left.store(Self.batches, ordering: .relaxed) }
 
-    /// Asked once for each batch.
+    /// Asked once for each try at a batch.
     func areLikely() -> Bool {
         guard left.load(ordering: .relaxed) > 0 else { return false }
         left.subtract(1, ordering: .relaxed)

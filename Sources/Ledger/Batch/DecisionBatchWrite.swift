@@ -3,9 +3,9 @@ import Identifiers
 import PlantedFaults
 import Postgres
 
-/// One batch in one SQL transaction (READ COMMITTED), in this order: claims are inserted, devices' sightings entered, claims that
-/// were there locked, what is known under them is read by later statements (a row that conflicted is invisible in the statement that met it), the decisions are
-/// settled, and what INSERT returns decides.
+/// One batch in one SQL transaction (READ COMMITTED), in this order: claims are inserted, sightings of devices are entered, claims
+/// that were there already are locked, what is known under them is read by later statements (a row that conflicted is invisible
+/// in the statement that met it), the decisions are settled, and what INSERT does decides.
 struct DecisionBatchWrite: Sendable {
     enum LookUp: Sendable {
         /// Only what lies under claims made before: every grant has its claim.
@@ -18,7 +18,7 @@ struct DecisionBatchWrite: Sendable {
     enum Undone: Error {
         case unknownGrant
         case decidedBefore
-        /// A row is there already that none was looked for. With `looksForConflicts` it turns out which.
+        /// An INSERT without `ON CONFLICT` met a row. Written again with `looksForConflicts`, it turns out which.
         case conflict
     }
 
@@ -31,7 +31,7 @@ struct DecisionBatchWrite: Sendable {
     let writer: Int32
     /// How long it may wait for a lock; nil: as its session may.
     var lockMilliseconds: Int?
-    /// Whether PostgreSQL looks before each INSERT for a row that is there already.
+    /// Whether grants and outcomes in one statement are inserted with `ON CONFLICT DO NOTHING`.
     var looksForConflicts = false
 
     /// What is in force after COMMIT.

@@ -3,8 +3,9 @@ import Identifiers
 import Postgres
 import Timestamps
 
-/// The facts behind signals, for a whole batch in one statement. It enters who was seen where, and so may wait for another batch
-/// that does: everybody runs it right behind the insertion of claims.
+/// The facts behind signals, for a whole batch in one statement. It enters sightings of devices, and so may wait for another batch
+/// that enters the same. Against deadlocks every batch with a device runs it right behind the insertion of claims, and locks what
+/// was there already afterwards; purchases that nobody submitted have no device.
 struct FindRisk {
     private static let statement = LedgerSQL.statement(PackageResources.insert_sightings_and_find_risk_sql)
 

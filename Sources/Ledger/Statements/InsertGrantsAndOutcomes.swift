@@ -3,8 +3,7 @@ import Postgres
 
 /// A batch's grants and its outcomes in one statement, put together from the two that write them one after another.
 ///
-/// Those let a row be that is there already, for which PostgreSQL looks before each INSERT: a tenth of a batch's cost, and hardly
-/// ever is there one. So here it fails the statement, and only who met one has the next batches look.
+/// Those say `ON CONFLICT DO NOTHING`; of the joined ones only `lookingForConflicts` does (`ConflictWatch` says when it is used).
 enum InsertGrantsAndOutcomes {
     static let statement = PostgresStatement(
         joined(
@@ -22,7 +21,7 @@ enum InsertGrantsAndOutcomes {
     }
 
     /// How many were granted now, how many records had no outcome yet, and where.
-    /// - Parameter looks: for rows that are there already. Throws `Undone.conflict` where it does not, and there is one.
+    /// - Parameter looks: with `ON CONFLICT DO NOTHING`. Without it a row that is there already throws `Undone.conflict`.
     static func run(
         _ purchases: PurchaseRows, _ outcomes: InsertOutcomes, writer: Int32, looks: Bool, in session: PostgresSession
     ) throws -> (granted: Int, decided: Int, history: DatabaseHistory?) {
