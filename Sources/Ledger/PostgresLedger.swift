@@ -18,10 +18,10 @@ public final class PostgresLedger: PurchaseLedger {
         /// Bytes in a batch, roughly.
         public var maximumBatchBytes = 4 << 20
         /// Behind a group of this size comes a short wait, so that the next one is larger: a transaction costs the
-        /// database as much as dozens of its rows. A worker with little to do never waits.
+        /// database as much as dozens of its rows. The larger the group, the longer; a worker with little to do never waits.
         public var busyGroup = 8
         public var gatheringDelay = Duration.milliseconds(4)
-        /// Behind a smaller group, where at least one more is likely to come meanwhile, at most.
+        /// Behind any group at most; behind a smaller one where at least one more is likely to come meanwhile.
         public var longestGatheringDelay = Duration.milliseconds(10)
         /// What that wait may be now, where it is less.
         public var gatheringBound: (@Sendable () -> Duration)?

@@ -30,7 +30,7 @@ struct GatheringTests {
         return delays
     }
 
-    @Test("is none for single submissions, long at everyday rates, and shorter the more comes")
+    @Test("is none for single submissions, long at everyday rates, shorter the more comes, and long behind dozens")
     func rates() throws {
         #expect(Self.delays(perSecond: 20, seconds: 5).allSatisfy { $0 == .zero })
         let everyday = try #require(Self.delays(perSecond: 250, seconds: 5).last)
@@ -38,7 +38,7 @@ struct GatheringTests {
         let busy = Self.delays(perSecond: 1_000, seconds: 5).suffix(20)
         #expect(busy.allSatisfy { $0 >= .milliseconds(4) && $0 < .milliseconds(9) }, "\(busy)")
         let flood = Self.delays(perSecond: 5_000, seconds: 5).suffix(20)
-        #expect(flood.allSatisfy { $0 == .milliseconds(4) }, "\(flood)")
+        #expect(flood.allSatisfy { $0 == .milliseconds(10) }, "\(flood)")
     }
 
     @Test("is no longer than its bound, and none where nobody is likely to come within that")
@@ -52,6 +52,19 @@ struct GatheringTests {
         #expect(gathering.delay(behind: 2, now: now, atMost: .milliseconds(5)) == .milliseconds(5))
         #expect(gathering.delay(behind: 0, now: now, atMost: .milliseconds(1)) == .zero)
         #expect(gathering.delay(behind: 0, now: now, atMost: .seconds(1)) == .milliseconds(10))
+        // Dozens are not held to what a single submission would wait.
+        #expect(gathering.delay(behind: 30, now: now, atMost: .milliseconds(1)) == .milliseconds(6))
+        #expect(gathering.delay(behind: 400, now: now, atMost: .milliseconds(1)) == .milliseconds(10))
+    }
+
+    @Test("is never any where the longest is zero", arguments: [1, 8, 400])
+    func none(count: Int) {
+        var gathering = Gathering(busyGroup: 8, busyDelay: .milliseconds(4), longestDelay: .zero)
+        var now = ContinuousClock.now
+        for _ in 0..<20 {
+            #expect(gathering.delay(behind: count, now: now) == .zero)
+            now += .milliseconds(5)
+        }
     }
 
     @Test("is none again after a pause")

@@ -154,24 +154,74 @@ struct PartitionMaintenanceTests {
 
     @Test(
         "old rows are found by their date, and not by reading the table",
-        arguments: [Pruning.proofs, .sightings, .replays, .defaults])
+        arguments: [Pruning.proofs, .replays, .defaults])
     func plans(pruning: Pruning) async throws {
         let database = try await LedgerDatabase()
         try await database.run(
             """
             INSERT INTO proofs SELECT sha256(n::text::bytea), 'e', '{1}', '2026-01-01' FROM generate_series(1, 100000) AS n;
-            INSERT INTO device_sightings SELECT 'b', n::text, '2026-01-01', 'p' FROM generate_series(1, 100000) AS n;
             INSERT INTO replays SELECT n::text, 'b', '2026-01-01', 1, now() FROM generate_series(1, 100000) AS n;
             INSERT INTO outcomes (day, source_topic, source_partition, source_offset, content, submission_key,
                 submission_id, player_id, bundle_id, proof, granted_transaction_ids, answer, decided_at)
             SELECT '2019-01-01', 't', 0, n, decode(repeat('00', 16), 'hex'), gen_random_uuid(), 's', 'p', 'b',
                 sha256('p'), '{}', 'a', '2026-01-01' FROM generate_series(1, 100000) AS n;
-            ANALYZE proofs; ANALYZE device_sightings; ANALYZE replays; ANALYZE outcomes_default
+            ANALYZE proofs; ANALYZE replays; ANALYZE outcomes_default
             """)
         let plan = try await database.plan(pruning.finding.sql, types: "date, int8", parameters: "'2025-12-01', 50000")
         #expect(plan.contains("Index Scan"), "\(plan)")
         let deletion = try await database.plan(
             pruning.deleting.sql, types: "date, text[]", parameters: "'2025-12-01', '{\"(0,1)\"}'")
         #expect(deletion.contains("Tid Scan"), "\(deletion)")
+    }
+
+    @Test("sightings that no longer count are deleted within eight days, another share of the table each day")
+    func sightings() async throws {
+        let database = try await LedgerDatabase()
+        try await database.run(
+            """
+            INSERT INTO device_sightings
+            SELECT 'com.example.game', n::text, now()::date - CASE WHEN n % 10 = 0 THEN 20 ELSE 40 END, 'player-' || n
+            FROM generate_series(1, 200000) AS n
+            """)
+        let turn = "SELECT extract(epoch FROM taken_at)::int8 FROM maintenance_turns WHERE task = 'device_sightings'"
+        let retention = OutcomeRetention(pool: database.pool, days: 30, turnSeconds: 0.001)
+        let first = try await retention.run(now: .current).pruned.sightings
+        #expect(first > 0 && first < 60_000)
+        let taken = try await database.number(turn)
+        try await Task.sleep(for: .seconds(1.1))
+        let second = try await retention.run(now: .current)
+        #expect(!second.isAnothersTurn && second.pruned.sightings == 0)
+        #expect(try await database.number(turn) == taken)
+        let today = Timestamp.current.daysSinceEpoch
+        var deleted = first
+        for day in 0..<SightingPruning.shares {
+            let some = try await SightingPruning(pool: database.pool).run(before: today - 30, today: day)
+            #expect(some < 60_000)
+            deleted += some
+        }
+        #expect(deleted == 180_000)
+        #expect(try await database.number("SELECT count(*) FROM device_sightings") == 20_000)
+    }
+
+    @Test("each part of a table of any size has its day in eight", arguments: [1, 2, 7, 8, 9, 1_000])
+    func shares(of count: Int) {
+        for number in 0..<count {
+            let days = (20_000..<20_008).filter { SightingPruning.isDue(number, of: count, today: $0) }
+            #expect(days.count == 1)
+        }
+    }
+
+    @Test("old sightings are deleted by the blocks that a statement names, and not by reading the whole table")
+    func sightingsPlan() async throws {
+        let database = try await LedgerDatabase()
+        try await database.run(
+            """
+            INSERT INTO device_sightings SELECT 'b', n::text, '2026-01-01', 'p' FROM generate_series(1, 100000) AS n;
+            ANALYZE device_sightings
+            """)
+        let plan = try await database.plan(
+            LedgerStatement.text("delete_old_sightings"), types: "date, text, text",
+            parameters: "'2025-12-01', '(0,0)', '(128,0)'")
+        #expect(plan.contains("Tid Range Scan"), "\(plan)")
     }
 }

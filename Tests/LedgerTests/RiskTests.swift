@@ -56,11 +56,52 @@ struct RiskTests {
         // The same record again gets its first bytes.
         let first = try await ledger.record(decision(3, player: "c", device: "phone"))
         #expect(risk(first) == ["shared_device"])
+        await ledger.close()
+    }
+
+    @Test("a player's sightings on a device are one a day, whatever batch they are in, and count the player once")
+    func sightings() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let nextDay = Sample.noon.adding(milliseconds: 86_400_000)
+        func isShared(_ id: Int, _ player: String, at time: Timestamp = nextDay) async throws -> Bool {
+            risk(try await ledger.record(decision(id, player: player, device: "phone", at: time)))
+                .contains("shared_device")
+        }
+        func rows(of player: String) async throws -> Int {
+            try await database.number("SELECT count(*) FROM device_sightings WHERE player_id = '\(player)'")
+        }
+        for id in 1...2 { #expect(try await !isShared(id, "a", at: Sample.noon)) }
+        #expect(try await rows(of: "a") == 1)
+        for id in 3...4 { #expect(try await !isShared(id, "a")) }
+        #expect(try await rows(of: "a") == 2)
+        #expect(try await !isShared(5, "b"))
+        // Other apps' players on the same device are not counted.
         try await database.run(
-            "UPDATE device_sightings SET day = (now() AT TIME ZONE 'UTC')::date - 30 WHERE player_id = 'a'")
-        let report = try await OutcomeRetention.look(in: database.pool, days: 400)
-        #expect(report.pruned.sightings >= 1)
-        #expect(try await database.number("SELECT count(*) FROM device_sightings WHERE player_id = 'a'") == 0)
+            """
+            INSERT INTO device_sightings
+            SELECT 'com.example.other', device_id, day, 'other-' || player_id FROM device_sightings
+            """)
+        #expect(try await !isShared(6, "a"))
+        #expect(try await rows(of: "a") == 2)
+        #expect(try await isShared(7, "c"))
+        await ledger.close()
+    }
+
+    @Test("of two batches that see the same player on the same device at once neither waits for the other")
+    func atOnce() async throws {
+        let database = try await LedgerDatabase()
+        let sighting = """
+            INSERT INTO device_sightings
+            VALUES ('com.example.game', 'phone', '\(Sample.noon.rfc3339.prefix(10))', 'a')
+            """
+        let other = try await OpenTransaction(database, sighting)
+        let ledger = database.ledger()
+        _ = try await ledger.record(decision(1, player: "a", device: "phone"))
+        try await other.finish()
+        #expect(!risk(try await ledger.record(decision(2, player: "b", device: "phone"))).contains("shared_device"))
+        #expect(risk(try await ledger.record(decision(3, player: "c", device: "phone"))).contains("shared_device"))
+        #expect(try await database.number("SELECT count(*) FROM device_sightings WHERE player_id = 'a'") == 2)
         await ledger.close()
     }
 
@@ -81,8 +122,9 @@ struct RiskTests {
         func scans(_ index: String) -> String {
             "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'device_sightings_\(index)'"
         }
-        try await eventually("the scans are counted") { try await database.number(scans("pkey")) > 0 }
-        #expect(try await database.number(scans("days")) == 0)
+        try await eventually("the scans are counted") { try await database.number(scans("devices")) > 0 }
+        let whole = "SELECT seq_scan FROM pg_stat_user_tables WHERE relname = 'device_sightings'"
+        #expect(try await database.number(whole) == 0)
     }
 
     @Test("the Apple accounts that bought for a player are remembered with the grants, over batches")

@@ -24,7 +24,7 @@ struct StatementTests {
                 try await database.pool.run { try $0.columnNames(of: statement) })
         }
         for pruning in [
-            Pruning.defaults, .proofs, .sightings, .replays, .subscriptionReceipts, .unownedSubscriptions, .finishes,
+            Pruning.defaults, .proofs, .replays, .subscriptionReceipts, .unownedSubscriptions, .finishes,
             .refundRequests,
             .consumptionReports, .trafficMinutes, .trafficHours,
         ] {
@@ -98,7 +98,7 @@ struct StatementTests {
         "inspect_grant_decisions": "receiptd inspect",
         "count_player_waiting": "receiptd players erase", "list_player_holds": "receiptd players erase",
         "lease_player_parked": "receiptd players erase", "insert_erasure": "receiptd players erase",
-        "end_erasure": "receiptd players erase", "find_table_blocks": "receiptd players erase",
+        "end_erasure": "receiptd players erase",
         "find_player_outcomes": "receiptd players erase", "find_player_default_outcomes": "receiptd players erase",
         "erase_outcomes": "receiptd players erase", "delete_player_sightings": "receiptd players erase",
         "list_player_grants": "receiptd players erase", "lock_player_grants": "receiptd players erase",

@@ -48,13 +48,13 @@ struct OutcomeErasure: Sendable {
     /// Nil: of the default partition.
     let day: OutcomeDay?
 
-    func run(_ range: PlayerErasure.BlockRange, in session: PostgresSession) throws {
+    func run(_ range: BlockRange, in session: PostgresSession) throws {
         try session.transaction { try erase(range, in: $0) }
     }
 
-    private func erase(_ range: PlayerErasure.BlockRange, in session: PostgresSession) throws {
+    private func erase(_ range: BlockRange, in session: PostgresSession) throws {
         let who = PostgresParameter.text(player.text)
-        let blocks = [PostgresParameter.text(range.first), .text(range.end)]
+        let blocks = [range.first, range.end]
         let rows =
             if let day {
                 try session.execute(Self.finding, [who, .date(daysSinceUnixEpoch: day.sinceEpoch)] + blocks)

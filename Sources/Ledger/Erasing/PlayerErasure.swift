@@ -28,7 +28,6 @@ public struct PlayerErasure: Sendable {
     private static let counting = LedgerSQL.statement(PackageResources.count_player_waiting_sql)
     private static let beginning = LedgerSQL.statement(PackageResources.insert_erasure_sql)
     private static let ending = LedgerSQL.statement(PackageResources.end_erasure_sql)
-    private static let measuring = LedgerSQL.statement(PackageResources.find_table_blocks_sql)
     private static let deletingSightings = LedgerSQL.statement(PackageResources.delete_player_sightings_sql)
     private static let listingGrants = LedgerSQL.statement(PackageResources.list_player_grants_sql)
     private static let erasingRows = LedgerSQL.statement(PackageResources.erase_player_rows_sql)
@@ -80,7 +79,7 @@ public struct PlayerErasure: Sendable {
         progress("device_sightings")
         try await walk("device_sightings") { range, session in
             try session.execute(
-                Self.deletingSightings, [.text(player.text), .text(range.first), .text(range.end)])
+                Self.deletingSightings, [.text(player.text), range.first, range.end])
         }
         for _ in 0..<Self.rounds {
             guard try await isAnythingLeft() else {
@@ -137,22 +136,11 @@ public struct PlayerErasure: Sendable {
         return days.sorted().map { ($0.table, $0) } + [("outcomes_default", nil)]
     }
 
-    /// Blocks of a table, as tuple ids: from the first on, before the end.
-    struct BlockRange: Sendable {
-        let first: String
-        let end: String
-    }
-
     /// What is added at the end meanwhile is not looked at.
     private func walk(
         _ table: String, _ body: @escaping @Sendable (BlockRange, PostgresSession) throws -> Void
     ) async throws {
-        let blocks = try await pool.run { session in
-            let rows = try session.execute(Self.measuring, [.text(table)])
-            return rows.int8(0, try rows.column("blocks")) ?? 0
-        }
-        for first in stride(from: 0, to: blocks, by: Int64.Stride(Self.blocksAtATime)) {
-            let range = BlockRange(first: "(\(first),0)", end: "(\(first + Self.blocksAtATime),0)")
+        for range in try await pool.run({ try BlockRange.all(of: table, Self.blocksAtATime, in: $0) }) {
             try await pool.run { try body(range, $0) }
         }
     }

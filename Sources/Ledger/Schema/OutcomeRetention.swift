@@ -63,7 +63,7 @@ public struct OutcomeRetention: Sendable {
     /// - Parameter now: by the worker's clock.
     public func run(now: Timestamp) async throws -> Report {
         var report = Report()
-        guard try await takeTurn() else {
+        guard try await takeTurn("outcomes", turnSeconds) else {
             report.isAnothersTurn = true
             return report
         }
@@ -80,7 +80,10 @@ public struct OutcomeRetention: Sendable {
         try await drop(old.prefix(Self.droppedAtATime), &report)
         report.pruned.outcomes = try await Pruning.defaults.run(before: today - days, in: pool)
         report.pruned.proofs = try await Pruning.proofs.run(before: today - days, in: pool)
-        report.pruned.sightings = try await Pruning.sightings.run(before: today - RiskFacts.deviceDays + 1, in: pool)
+        if try await takeTurn("device_sightings", SightingPruning.turnSeconds) {
+            report.pruned.sightings = try await SightingPruning(pool: pool).run(
+                before: today - RiskFacts.deviceDays + 1, today: today)
+        }
         report.pruned.replays = try await Pruning.replays.run(before: today - Replays.days + 1, in: pool)
         report.pruned.notifications = try await Pruning.notifications.run(
             before: today - StoreNotice.rememberedDays, in: pool)
@@ -99,10 +102,10 @@ public struct OutcomeRetention: Sendable {
         return report
     }
 
-    private func takeTurn() async throws -> Bool {
+    private func takeTurn(_ task: String, _ seconds: Double) async throws -> Bool {
         guard turnSeconds > 0 else { return true }
-        return try await pool.run { [turnSeconds] session in
-            try session.execute(Self.takingTurn, [.text("outcomes"), .float8(turnSeconds)]).count > 0
+        return try await pool.run { session in
+            try session.execute(Self.takingTurn, [.text(task), .float8(seconds)]).count > 0
         }
     }
 

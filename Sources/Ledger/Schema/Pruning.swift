@@ -5,7 +5,6 @@ import Postgres
 struct Pruning: Sendable {
     static let defaults = Pruning("outcomes_default", by: "decided_at", limit: startOfDay)
     static let proofs = Pruning("proofs", by: "seen_on")
-    static let sightings = Pruning("device_sightings", by: "day")
     static let replays = Pruning("replays", by: "day")
     static let notifications = Pruning("notifications", by: "taken_on")
     static let finishes = Pruning("finishes", by: "ended_on")

@@ -3,9 +3,8 @@ import Identifiers
 import Postgres
 import Timestamps
 
-/// The facts behind signals, for a whole batch in one statement. It enters sightings of devices, and so may wait for another batch
-/// that enters the same. Against deadlocks every batch with a device runs it right behind the insertion of claims, and locks what
-/// was there already afterwards; purchases that nobody submitted have no device.
+/// The facts behind signals, for a whole batch in one statement, which enters sightings of devices too. It waits for no other batch:
+/// sightings have no key.
 struct FindRisk {
     private static let statement = LedgerSQL.statement(PackageResources.insert_sightings_and_find_risk_sql)
 
@@ -44,6 +43,7 @@ struct FindRisk {
                 .timestamps(given.map { Timestamp(milliseconds: Int64($0.day.day) * 86_400_000) }),
                 .int8(RiskFacts.maximumCounted),
                 .dateArray(daysSinceUnixEpoch: given.map { $0.seenOn - RiskFacts.deviceDays + 1 }),
+                .int8(Int64(RiskFacts.deviceDays)),
             ])
     }
 

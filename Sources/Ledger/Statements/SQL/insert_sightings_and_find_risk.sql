@@ -1,19 +1,35 @@
 -- Enters who was seen on which device, and tells what was known before: others on it, the player's purchases of a day, and
 -- the Apple accounts that bought for the player.
 -- $1 apps; $2 devices, or null; $3 players; $4 days of sighting; $5 beginnings of UTC days of purchase; $6 counted at most;
--- $7 the first day on which a device's players count, for each
-WITH sighted AS (
-    INSERT INTO device_sightings (bundle_id, device_id, day, player_id)
-    SELECT DISTINCT bundle_id, device_id, day, player_id
+-- $7 the first day on which a device's players count, for each; $8 days on which they count
+-- A sighting is entered where the look at the device does not find it: of two batches at once both enter it, and neither waits.
+WITH seen AS MATERIALIZED (
+    SELECT wanted.number, wanted.bundle_id, wanted.device_id, wanted.player_id, wanted.seen_on, wanted.day,
+        -- Null is the player who is seen now, where this day's sighting is there already.
+        CASE WHEN wanted.device_id IS NOT NULL THEN ARRAY(
+            SELECT DISTINCT latest.player
+            FROM (
+                SELECT CASE WHEN known.day <> wanted.seen_on OR known.player_id <> wanted.player_id THEN known.player_id
+                    END AS player
+                FROM device_sightings AS known
+                WHERE known.device_id = wanted.device_id AND known.day >= wanted.since AND known.bundle_id = wanted.bundle_id
+                ORDER BY known.day DESC
+                LIMIT $6::bigint * $8::bigint
+            ) AS latest
+            LIMIT $6::bigint + 1)
+        END AS players
     FROM (
         SELECT unnest($1::text[]) AS bundle_id, unnest($2::text[]) AS device_id, unnest($3::text[]) AS player_id,
-            unnest($4::date[]) AS day
-    ) AS seen
-    WHERE device_id IS NOT NULL
-    ORDER BY bundle_id, device_id, day, player_id
-    ON CONFLICT DO NOTHING
+            unnest($4::date[]) AS seen_on, unnest($5::timestamptz[]) AS day, unnest($7::date[]) AS since,
+            generate_subscripts($1::text[], 1) AS number
+    ) AS wanted
+), sighted AS (
+    INSERT INTO device_sightings (bundle_id, device_id, day, player_id)
+    SELECT DISTINCT bundle_id, device_id, seen_on, player_id
+    FROM seen
+    WHERE array_position(players, NULL) IS NULL AND device_id IS NOT NULL
 )
-SELECT wanted.number,
+SELECT wanted.number, array_replace(wanted.players, NULL, wanted.player_id) AS players,
     (
         SELECT count(*)
         FROM (
@@ -25,14 +41,6 @@ SELECT wanted.number,
             LIMIT $6::bigint
         ) AS one
     ) AS granted,
-    CASE WHEN wanted.device_id IS NOT NULL THEN ARRAY(
-        SELECT DISTINCT known.player_id
-        FROM device_sightings AS known
-        WHERE known.bundle_id = wanted.bundle_id AND known.device_id = wanted.device_id
-            -- Not the day by itself: while statistics call the table empty, the planner would look through all of its days.
-            AND (known.bundle_id, known.device_id, known.day) >= (wanted.bundle_id, wanted.device_id, wanted.since)
-        LIMIT $6::bigint)
-    END AS players,
     -- From one account to the next, one look into the index each: not through all of a player's purchases. Null where
     -- there is none, as for most.
     CASE WHEN first.account IS NOT NULL THEN ARRAY(
@@ -51,10 +59,7 @@ SELECT wanted.number,
         )
         SELECT account FROM known WHERE account IS NOT NULL LIMIT $6::bigint)
     END AS accounts
-FROM (
-    SELECT unnest($1::text[]) AS bundle_id, unnest($2::text[]) AS device_id, unnest($3::text[]) AS player_id,
-        unnest($5::timestamptz[]) AS day, unnest($7::date[]) AS since, generate_subscripts($1::text[], 1) AS number
-) AS wanted
+FROM seen AS wanted
 LEFT JOIN LATERAL (
     SELECT app_transaction_id AS account
     FROM grants
