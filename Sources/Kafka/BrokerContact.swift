@@ -76,9 +76,12 @@ public final class BrokerContact: Sendable {
     private static func received(_ broker: UnsafePointer<CChar>?, _ request: Int16, _ opaque: UnsafeMutableRawPointer?)
     {
         guard let context = ClientContext.of(opaque) else { return }
-        let name = { KafkaTrouble.host(in: broker.map { String(cString: $0) } ?? "") }
-        guard context.contact.noteAnswer(of: name(), to: request) else { return }
-        context.log(KafkaLogLine(level: 5, facility: KafkaLogLine.answer, message: name()))
+        guard context.contact.noteAnswer(of: host(of: broker), to: request) else { return }
+        context.log(KafkaLogLine(level: 5, facility: KafkaLogLine.answer, message: host(of: broker)))
+    }
+
+    private static func host(of broker: UnsafePointer<CChar>?) -> String {
+        KafkaTrouble.host(in: broker.map { String(cString: $0) } ?? "")
     }
 }
 

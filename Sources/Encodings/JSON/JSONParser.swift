@@ -19,6 +19,7 @@ public struct JSONParser {
         guard UTF8Validation.isValid(bytes) else { throw JSONFault(message: "not valid UTF-8", offset: 0) }
         let result: Result<Document, JSONFault> = bytes.withUnsafeBufferPointer { buffer in
             var parser = JSONParser(bytes: buffer, names: names)
+            parser.openMembers.reserveCapacity(16)
             do throws(JSONFault) {
                 parser.skipWhitespace()
                 let value = try parser.value(depth: 0)
@@ -38,6 +39,10 @@ public struct JSONParser {
     /// False inside of a member that is not kept: nothing is made of what is read.
     var keeps = true
     private var exceededDepth = false
+    /// Of the objects and arrays that are open, the innermost last. Each takes its own off when it ends, in an array of just
+    /// their number.
+    private var openMembers: [JSONMember] = []
+    private var openElements: [JSONValue] = []
 
     private init(bytes: UnsafeBufferPointer<UInt8>, names: JSONNames?) {
         self.bytes = bytes
@@ -80,11 +85,11 @@ public struct JSONParser {
 
     private mutating func object(depth: Int) throws(JSONFault) -> JSONValue {
         index += 1
-        var members: [JSONMember] = []
+        let first = openMembers.count
         skipWhitespace()
         if current == UInt8(ascii: "}") {
             index += 1
-            return .object(members)
+            return .object([])
         }
         while true {
             guard current == UInt8(ascii: "\"") else { throw fault("a member's name is missing") }
@@ -94,17 +99,15 @@ public struct JSONParser {
             index += 1
             skipWhitespace()
             if let name {
-                // Only the outermost: a million small objects with room for sixteen each would take many times as
-                // much as the document.
-                if members.isEmpty, depth == 0 { members.reserveCapacity(16) }
-                members.append(JSONMember(name: name, value: try value(depth: depth + 1)))
+                let value = try value(depth: depth + 1)
+                openMembers.append(JSONMember(name: name, value: value))
             } else {
                 try skipValue(depth: depth + 1)
             }
             skipWhitespace()
             if current == UInt8(ascii: "}") {
                 index += 1
-                return .object(members)
+                return .object(openMembers.takeSuffix(from: first))
             }
             guard current == UInt8(ascii: ",") else { throw fault("an object is not closed") }
             index += 1
@@ -114,19 +117,19 @@ public struct JSONParser {
 
     private mutating func array(depth: Int) throws(JSONFault) -> JSONValue {
         index += 1
-        var elements: [JSONValue] = []
+        let first = openElements.count
         skipWhitespace()
         if current == UInt8(ascii: "]") {
             index += 1
-            return .array(elements)
+            return .array([])
         }
         while true {
             let element = try value(depth: depth + 1)
-            if keeps { elements.append(element) }
+            if keeps { openElements.append(element) }
             skipWhitespace()
             if current == UInt8(ascii: "]") {
                 index += 1
-                return .array(elements)
+                return .array(openElements.takeSuffix(from: first))
             }
             guard current == UInt8(ascii: ",") else { throw fault("an array is not closed") }
             index += 1
@@ -197,5 +200,14 @@ public struct JSONParser {
         let start = index
         while current >= 0x30, current <= 0x39 { index += 1 }
         guard index > start else { throw fault("not a JSON value") }
+    }
+}
+
+extension Array {
+    fileprivate mutating func takeSuffix(from first: Int) -> [Element] {
+        guard first < count else { return [] }
+        let suffix = Array(self[first...])
+        removeSubrange(first...)
+        return suffix
     }
 }

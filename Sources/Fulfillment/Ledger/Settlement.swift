@@ -97,48 +97,49 @@ extension PendingDecision {
     private func settle(_ judged: [JudgedPurchase], in view: inout LedgerView) -> Settlement {
         var settlement = Settlement()
         if risk != nil, let device { view.risk.playersOfDevice[device, default: []].insert(submission.playerID) }
-        var toGrant: [(JudgedPurchase, payload: String?)] = []
-        for purchase in judged {
+        // By their places: a purchase that is taken out is copied with all that it refers to.
+        var toGrant: [(index: Int, payload: String?)] = []
+        for index in judged.indices {
             let outcome: (TransactionOutcome.Outcome, Reason?)
-            switch self.settlement(of: purchase, in: view) {
+            switch self.settlement(of: judged[index], in: view) {
             case .won(let event):
-                view.enterPeriod(ofGranted: purchase)
+                view.enterPeriod(ofGranted: judged[index])
                 if let event { settlement.reissued.append(event) }
-                if let finish = finish(ofGranted: purchase, in: view) { settlement.finishes.append(finish) }
+                if let finish = finish(ofGranted: judged[index], in: view) { settlement.finishes.append(finish) }
                 outcome = (event == nil ? .alreadyGranted : .granted, event == nil ? .alreadyGranted : nil)
             case .grant(let payload):
-                toGrant.append((purchase, payload))
-                view.enterGrant(of: purchase, decision: self)
+                toGrant.append((index, payload))
+                view.enterGrant(of: judged[index], decision: self)
                 outcome = (.granted, nil)
             case .hold(let reason):
-                outcome = hold(purchase, for: reason, in: &settlement, &view)
+                outcome = hold(judged[index], for: reason, in: &settlement, &view)
             case .stillHeld(let reason):
                 outcome = (.held, reason)
             case .reject(let reason):
                 if reason == .alreadyGranted {
-                    view.enterPeriod(ofGranted: purchase)
-                    if let finish = finish(ofGranted: purchase, in: view) { settlement.finishes.append(finish) }
+                    view.enterPeriod(ofGranted: judged[index])
+                    if let finish = finish(ofGranted: judged[index], in: view) { settlement.finishes.append(finish) }
                 }
                 outcome = (reason == .alreadyGranted ? .alreadyGranted : .rejected, reason)
             case .repeatedPeriod:
-                settlement.repeated.insert(purchase.purchase.transactionID)
+                settlement.repeated.insert(judged[index].purchase.transactionID)
                 outcome = (.alreadyGranted, .alreadyGranted)
             }
             settlement.outcomes.append(
                 TransactionOutcome(
-                    transactionID: purchase.purchase.transactionID, productID: purchase.purchase.productID,
+                    transactionID: judged[index].purchase.transactionID, productID: judged[index].purchase.productID,
                     outcome: outcome.0, reason: outcome.1))
         }
-        for (judged, payload) in toGrant {
+        for (index, payload) in toGrant {
             let event = OutcomeEvent.granted(
-                judged.purchase, payload: payload, to: submission, from: source, environment: environment,
+                judged[index].purchase, payload: payload, to: submission, from: source, environment: environment,
                 at: decidedAt,
-                risk: signals(on: judged.purchase, in: view), transactions: settlement.outcomes)
-            view.grants[judged.purchase.transactionID]?.event = event.value
+                risk: signals(on: judged[index].purchase, in: view), transactions: settlement.outcomes)
+            let (transaction, product) = (judged[index].purchase.transactionID, judged[index].purchase.productID)
+            view.grants[transaction]?.event = event.value
             view.won?[identity, default: []].append(
-                LedgerView.WonTransaction(
-                    transactionID: judged.purchase.transactionID, productID: judged.purchase.productID, event: event))
-            settlement.grants.append(newGrant(of: judged, event, in: view))
+                LedgerView.WonTransaction(transactionID: transaction, productID: product, event: event))
+            settlement.grants.append(newGrant(of: judged[index], event, in: view))
         }
         for index in settlement.holds.indices {
             settlement.holds[index].risk = signals(on: settlement.holds[index].purchase, in: view)

@@ -23,6 +23,14 @@ public enum Verdict: Sendable, Equatable {
         }
     }
 
+    /// How many `purchases` are, which makes no copies of them.
+    public var purchaseCount: Int {
+        switch self {
+        case .whole(_, let purchases): purchases.count
+        case .each(let judged): judged.count
+        }
+    }
+
     /// Nothing in it is refused or held by the rules.
     public var grantsAll: Bool {
         guard case .each(let judged) = self else { return false }

@@ -3,6 +3,16 @@ import Identifiers
 
 /// Decisions on their way into one transaction, each record once, with what they touch, sorted.
 struct DecisionBatch: Sendable {
+    struct Purchase: Sendable {
+        let transactionID: StoreTransactionID
+        let originalTransactionID: StoreTransactionID
+
+        init(_ purchase: StorePurchase) {
+            transactionID = purchase.transactionID
+            originalTransactionID = purchase.originalTransactionID
+        }
+    }
+
     let decisions: [PendingDecision]
     let keys: [OutcomeKey]
     /// For each decision given, its index in `decisions`: a record can be in flight twice.
@@ -11,7 +21,7 @@ struct DecisionBatch: Sendable {
     let claims: [ClaimRow]
     /// Original transactions of every purchase, and of the subscriptions that they go on from.
     let originals: [StoreTransactionID]
-    let purchases: [StorePurchase]
+    let purchases: [Purchase]
     /// Of subscriptions.
     let periods: Set<PeriodPurchase>
     /// What has a daily limit.
@@ -42,29 +52,32 @@ struct DecisionBatch: Sendable {
         self.slots = slots
         var claims: [StoreTransactionID: ClaimRow] = [:]
         var originals: Set<StoreTransactionID> = []
-        var purchases: [StorePurchase] = []
+        var purchases: [Purchase] = []
+        purchases.reserveCapacity(decisions.count)
         var periods: Set<PeriodPurchase> = []
         for decision in decisions {
             for told in decision.shown {
-                purchases.append(told.purchase)
+                purchases.append(Purchase(told.purchase))
                 originals.insert(told.purchase.originalTransactionID)
             }
             guard case .each(let judged) = decision.verdict else {
                 // Only looked up: what this very submission won earlier stays won.
-                purchases += decision.verdict.purchases
+                purchases += decision.verdict.purchases.lazy.map { Purchase($0) }
                 continue
             }
-            for purchase in judged {
-                let original = purchase.purchase.originalTransactionID
-                purchases.append(purchase.purchase)
+            // By their places: a purchase that is taken out is copied with all that it refers to.
+            for index in judged.indices {
+                let purchase = Purchase(judged[index].purchase)
+                let original = purchase.originalTransactionID
+                purchases.append(purchase)
                 originals.insert(original)
-                if let previous = purchase.purchase.previousOriginalTransactionID { originals.insert(previous) }
-                if claims[original] == nil, let claim = ClaimRow(purchase, of: decision) { claims[original] = claim }
-                if let period = PeriodPurchase(purchase) { periods.insert(period) }
+                if let previous = judged[index].purchase.previousOriginalTransactionID { originals.insert(previous) }
+                if claims[original] == nil { claims[original] = ClaimRow(judged[index], of: decision) }
+                if let period = PeriodPurchase(judged[index]) { periods.insert(period) }
             }
         }
-        self.claims = claims.values.sorted { $0.original < $1.original }
         self.originals = originals.sorted()
+        self.claims = self.originals.compactMap { claims[$0] }
         self.purchases = purchases
         self.periods = periods
         limitedCounts = Set(decisions.lazy.flatMap(\.limitedCounts))
@@ -94,7 +107,7 @@ extension ClaimRow {
 extension PendingDecision {
     /// Bytes that it brings into a batch, roughly: each granted event lists its submission's transactions.
     var approximateSize: Int {
-        let count = verdict.purchases.count
+        let count = verdict.purchaseCount
         let listed = min(count, OutcomeEvent.maximumListedTransactions)
         return 768 + count * (768 + listed * 96) + (holdsSomething ? submission.proof.length : 0)
     }

@@ -12,23 +12,26 @@ struct PurchaseRows {
     ///   - settlements: by decision.
     ///   - newClaims: originals that nobody had claimed before this transaction.
     init(_ decisions: [PendingDecision], _ settlements: [Settlement], newClaims: Set<StoreTransactionID>) {
-        var grants: [GrantRow] = []
+        // By their places: to move a row about copies all that it refers to.
+        var grants: [(decision: Int, grant: Int)] = []
         var holds: [HoldRow] = []
         var finishes: [FinishRow] = []
-        for (decision, settlement) in zip(decisions, settlements) {
-            for grant in settlement.grants {
-                let hasNewClaim = newClaims.contains(grant.purchase.originalTransactionID)
-                grants.append(GrantRow(grant: grant, decision: decision, hasNewClaim: hasNewClaim))
-            }
-            for finish in settlement.finishes { finishes.append(FinishRow(finish, of: decision)) }
-            for hold in settlement.holds { holds.append(HoldRow(hold: hold, decision: decision)) }
+        for (index, decision) in decisions.enumerated() {
+            grants += settlements[index].grants.indices.lazy.map { (index, $0) }
+            for finish in settlements[index].finishes { finishes.append(FinishRow(finish, of: decision)) }
+            for hold in settlements[index].holds { holds.append(HoldRow(hold: hold, decision: decision)) }
         }
-        // By their places: to move a row about copies all that it refers to.
-        let order = grants.indices.sorted {
-            grants[$0].grant.purchase.transactionID < grants[$1].grant.purchase.transactionID
+        grants.sort {
+            settlements[$0.decision].grants[$0.grant].purchase.transactionID
+                < settlements[$1.decision].grants[$1.grant].purchase.transactionID
         }
         holds.sort { $0.hold.purchase.transactionID < $1.hold.purchase.transactionID }
-        self.grants = order.map { grants[$0] }
+        self.grants = grants.map { place in
+            let grant = settlements[place.decision].grants[place.grant]
+            return GrantRow(
+                grant: grant, decision: decisions[place.decision],
+                hasNewClaim: newClaims.contains(grant.purchase.originalTransactionID))
+        }
         self.finishes = finishes
         self.holds = holds
     }

@@ -18,17 +18,17 @@ struct FindRisk {
     private let given: [Wanted]
 
     init(for decisions: [PendingDecision]) {
-        var wanted: Set<Wanted> = []
+        var given: [Wanted] = []
         for decision in decisions where decision.risk != nil {
             guard case .each(let judged) = decision.verdict else { continue }
-            for purchase in judged where !purchase.verdict.isRejection {
-                wanted.insert(
-                    Wanted(
-                        device: decision.device, day: decision.playerDay(of: purchase.purchase),
-                        seenOn: decision.decidedAt.daysSinceEpoch))
+            let (device, seenOn) = (decision.device, decision.decidedAt.daysSinceEpoch)
+            let wanted = judged.lazy.filter { !$0.verdict.isRejection }.map {
+                Wanted(device: device, day: decision.playerDay(of: $0.purchase), seenOn: seenOn)
             }
+            // Each once within a receipt, whose hundreds of purchases may be of one day. Across receipts it is seldom worth the look.
+            if judged.count == 1 { given += wanted } else { given += Set(wanted) }
         }
-        given = Array(wanted)
+        self.given = given
     }
 
     /// Nil: there is nothing to ask.

@@ -20,6 +20,12 @@ struct OutcomeKey: Hashable, Comparable {
         content = Array(position.content.bytes.prefix(16))
     }
 
+    /// The rest differs only where a topic was made anew.
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(partition)
+        hasher.combine(offset)
+    }
+
     static func < (left: OutcomeKey, right: OutcomeKey) -> Bool {
         if left.day != right.day { return left.day < right.day }
         if left.partition != right.partition { return left.partition < right.partition }

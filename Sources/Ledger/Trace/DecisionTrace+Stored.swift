@@ -17,9 +17,11 @@ extension PendingDecision {
         json.member("source", trace.source.rawValue)
         json.name("catalog")
         json.number(catalogVersion)
-        if let product = submission.productID {
-            let claim = product.text.unicodeScalars.prefix(Self.maximumClaim)
-            json.member("product", String(String.UnicodeScalarView(claim)))
+        if let product = submission.productID?.text {
+            // Never more scalars than bytes.
+            let isBrief = product.utf8.count <= Self.maximumClaim
+            let claim = product.unicodeScalars.prefix(Self.maximumClaim)
+            json.member("product", isBrief ? product : String(String.UnicodeScalarView(claim)))
         }
         json.member("order", ifPresent: submission.orderID)
         json.member("device", ifPresent: submission.deviceID?.text)
