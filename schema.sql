@@ -207,7 +207,8 @@ CREATE TABLE IF NOT EXISTS device_sightings (
 -- pay for: what is old is found by reading the table, an eighth of it a day.
 ALTER TABLE device_sightings DROP CONSTRAINT IF EXISTS device_sightings_pkey, REPLICA IDENTITY FULL;
 DROP INDEX IF EXISTS device_sightings_day, device_sightings_days;
-CREATE INDEX IF NOT EXISTS device_sightings_devices ON device_sightings (device_id, day);
+-- All that a look names by its value comes before the day: with less the planner sorts every row of a device to find the newest.
+CREATE INDEX IF NOT EXISTS device_sightings_devices ON device_sightings (device_id, bundle_id, day);
 COMMENT ON TABLE device_sightings IS
     'Which players submitted from which device on which UTC day, for the shared_device signal. Read for 30 days, and deleted within eight more.';
 

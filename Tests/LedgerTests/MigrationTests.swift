@@ -85,4 +85,27 @@ struct MigrationTests {
         let limit = "SELECT setting::int8 FROM pg_settings WHERE name = 'statement_timeout'"
         #expect(try await database.number(limit) == 30_000)
     }
+
+    @Test("sightings keep their rows as they lose their key, and can be deleted where everything is replicated")
+    func sightings() async throws {
+        let database = try await LedgerDatabase()
+        try await database.run(
+            """
+            DROP INDEX device_sightings_devices;
+            ALTER TABLE device_sightings REPLICA IDENTITY DEFAULT, ADD PRIMARY KEY (bundle_id, device_id, day, player_id);
+            CREATE INDEX device_sightings_days ON device_sightings (day);
+            INSERT INTO device_sightings VALUES ('b', 'd', '2026-01-01', 'p');
+            UPDATE schema_version SET version = 9
+            """)
+        let found = try await database.pool.run { session in try Schema.migrate(session) { _ in } }
+        #expect(found == .tooOld(found: 9, needed: Schema.currentVersion))
+        let indexes = """
+            SELECT count(*) FROM pg_index WHERE indrelid = 'device_sightings'::regclass
+                AND indexrelid <> 'device_sightings_devices'::regclass
+            """
+        #expect(try await database.number(indexes) == 0)
+        #expect(try await database.number("SELECT count(*) FROM device_sightings") == 1)
+        try await database.run("CREATE PUBLICATION everything FOR ALL TABLES; DELETE FROM device_sightings")
+        #expect(try await database.number("SELECT count(*) FROM device_sightings") == 0)
+    }
 }

@@ -105,6 +105,27 @@ struct RiskTests {
         await ledger.close()
     }
 
+    @Test("of a device that is the same for everybody no more is read than the signal needs")
+    func sharedByAll() async throws {
+        let database = try await LedgerDatabase()
+        try await database.run(
+            """
+            INSERT INTO device_sightings
+            SELECT 'com.example.game', 'zero', date '\(Sample.noon.rfc3339.prefix(10))' - n % 30, 'player-' || n
+            FROM generate_series(1, 50000) AS n
+            """)
+        let pool = LedgerDatabase.pool(database.uri, size: 2)
+        let ledger = PostgresLedger(pool: pool)
+        #expect(risk(try await ledger.record(decision(1, player: "a", device: "zero"))) == ["shared_device"])
+        await ledger.close()
+        await pool.close()
+        func read(_ column: String) -> String {
+            "SELECT \(column) FROM pg_stat_user_indexes WHERE indexrelname = 'device_sightings_devices'"
+        }
+        try await eventually("the scans are counted") { try await database.number(read("idx_scan")) > 0 }
+        #expect(try await database.number(read("idx_tup_read")) <= 90)
+    }
+
     @Test("a device is found by its own index, also by a plan that was made while statistics call the table empty")
     func plannedWhileEmpty() async throws {
         let database = try await LedgerDatabase()

@@ -160,6 +160,8 @@ public struct RiskThresholds: Sendable, Equatable {
     public var manyAccounts = 5
     public var smallPurchasesPerDay = 20
 
+    public var highest: Int { max(sharedDevicePlayers, manyAccounts, smallPurchasesPerDay) }
+
     public init() {}
 }
 

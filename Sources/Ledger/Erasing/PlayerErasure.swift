@@ -140,7 +140,8 @@ public struct PlayerErasure: Sendable {
     private func walk(
         _ table: String, _ body: @escaping @Sendable (BlockRange, PostgresSession) throws -> Void
     ) async throws {
-        for range in try await pool.run({ try BlockRange.all(of: table, Self.blocksAtATime, in: $0) }) {
+        let blocks = try await pool.run { try BlockRange.count(of: table, in: $0) }
+        for range in BlockRange.each(of: 0..<blocks, Self.blocksAtATime) {
             try await pool.run { try body(range, $0) }
         }
     }

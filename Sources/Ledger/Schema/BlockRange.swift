@@ -13,10 +13,15 @@ struct BlockRange: Sendable {
         end = .text("(\(blocks.upperBound),0)")
     }
 
-    /// A table's blocks now, some at a time; none where it is gone.
-    static func all(of table: String, _ atATime: Int64, in session: PostgresSession) throws -> [BlockRange] {
+    /// How many blocks a table has now; none where it is gone.
+    static func count(of table: String, in session: PostgresSession) throws -> Int64 {
         let rows = try session.execute(measuring, [.text(table)])
-        let blocks = rows.int8(0, try rows.column("blocks")) ?? 0
-        return stride(from: 0, to: blocks, by: Int64.Stride(atATime)).map { BlockRange($0..<($0 + atATime)) }
+        return rows.int8(0, try rows.column("blocks")) ?? 0
+    }
+
+    /// Made one by one: a large table has millions.
+    static func each(of blocks: Range<Int64>, _ atATime: Int64) -> some Sequence<BlockRange> & Sendable {
+        stride(from: blocks.lowerBound, to: blocks.upperBound, by: Int64.Stride(atATime)).lazy
+            .map { BlockRange($0..<min($0 + atATime, blocks.upperBound)) }
     }
 }

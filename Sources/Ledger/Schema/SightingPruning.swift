@@ -1,7 +1,8 @@
 import Postgres
 
 /// Deletes sightings of devices that no longer count. They have no index of their days, which every sighting would pay for: the
-/// table is read, another eighth of it each day, so that a sighting goes within `shares` days of its last.
+/// table is read, another eighth of it each day, so that a sighting goes within `shares` days
+/// once it no longer counts, or a round later where a turn failed.
 struct SightingPruning: Sendable {
     static let shares: Int32 = 8
     /// Blocks that one statement reads: 1 MiB, some 9,000 sightings.
@@ -18,11 +19,9 @@ struct SightingPruning: Sendable {
     ///   - day: since the epoch; what is of that day stays.
     ///   - today: since the epoch; says which share is read.
     func run(before day: Int32, today: Int32) async throws -> Int {
-        let ranges = try await pool.run {
-            try BlockRange.all(of: "device_sightings", Self.blocksAtATime, in: $0)
-        }
+        let blocks = try await pool.run { try BlockRange.count(of: "device_sightings", in: $0) }
         var deleted = 0
-        for (number, range) in ranges.enumerated() where Self.isDue(number, of: ranges.count, today: today) {
+        for range in BlockRange.each(of: Self.share(of: blocks, today: today), Self.blocksAtATime) {
             deleted += try await pool.run { session in
                 try session.execute(
                     Self.deleting, [.date(daysSinceUnixEpoch: day), range.first, range.end]
@@ -32,8 +31,9 @@ struct SightingPruning: Sendable {
         return deleted
     }
 
-    /// - Parameter number: of some blocks, below `count`.
-    static func isDue(_ number: Int, of count: Int, today: Int32) -> Bool {
-        number * Int(shares) / count == Int(today % shares)
+    /// Which blocks of so many are read on a day.
+    static func share(of blocks: Int64, today: Int32) -> Range<Int64> {
+        let share = Int64(today % shares)
+        return blocks * share / Int64(shares)..<blocks * (share + 1) / Int64(shares)
     }
 }

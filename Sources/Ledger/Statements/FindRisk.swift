@@ -16,19 +16,26 @@ struct FindRisk {
     }
 
     private let given: [Wanted]
+    /// As far as the batch's highest threshold, and no further: on some devices, such as one whose id is the same in every
+    /// client, there are millions of players.
+    private let counted: Int64
 
     init(for decisions: [PendingDecision]) {
         var given: [Wanted] = []
-        for decision in decisions where decision.risk != nil {
-            guard case .each(let judged) = decision.verdict else { continue }
+        var highest = 1
+        for decision in decisions {
+            guard let risk = decision.risk, case .each(let judged) = decision.verdict else { continue }
+            highest = max(highest, risk.highest)
             let (device, seenOn) = (decision.device, decision.decidedAt.daysSinceEpoch)
             let wanted = judged.lazy.filter { !$0.verdict.isRejection }.map {
                 Wanted(device: device, day: decision.playerDay(of: $0.purchase), seenOn: seenOn)
             }
-            // Each once within a receipt, whose hundreds of purchases may be of one day. Across receipts it is seldom worth the look.
+            // Each once within a receipt, whose hundreds of purchases may be of one day. Of several
+            // receipts few are alike.
             if judged.count == 1 { given += wanted } else { given += Set(wanted) }
         }
         self.given = given
+        counted = min(Int64(highest), RiskFacts.maximumCounted)
     }
 
     /// Nil: there is nothing to ask.
@@ -41,7 +48,7 @@ struct FindRisk {
                 .identifiers(given.lazy.map(\.day.player)),
                 .dateArray(daysSinceUnixEpoch: given.map(\.seenOn)),
                 .timestamps(given.map { Timestamp(milliseconds: Int64($0.day.day) * 86_400_000) }),
-                .int8(RiskFacts.maximumCounted),
+                .int8(counted),
                 .dateArray(daysSinceUnixEpoch: given.map { $0.seenOn - RiskFacts.deviceDays + 1 }),
                 .int8(Int64(RiskFacts.deviceDays)),
             ])

@@ -20,7 +20,7 @@ struct OutcomeKey: Hashable, Comparable {
         content = Array(position.content.bytes.prefix(16))
     }
 
-    /// The rest differs only where a topic was made anew.
+    /// The rest is alike but where a topic was made anew, and costs more to hash.
     func hash(into hasher: inout Hasher) {
         hasher.combine(partition)
         hasher.combine(offset)
