@@ -4,8 +4,12 @@ import Synchronization
 /// A throw-away PostgreSQL server for tests and demonstrations, on 127.0.0.1 without passwords. It ends with this
 /// process, however that ends. All calls block, for a second at most when all is well.
 public final class EmbeddedPostgres: Sendable {
+    /// Of starts at which somebody else had taken the port since it was found free.
+    private static let maximumPorts = 5
+
     /// Stays the same when the server stops and starts.
-    public let port: Int
+    public var port: Int { listening.withLock { $0.port } }
+    private let listening: Mutex<Listening>
     let installation: PostgresInstallation
     let directory: String
     private let isTemporary: Bool
@@ -15,6 +19,12 @@ public final class EmbeddedPostgres: Sendable {
     private let server = Mutex<ChildProcess?>(nil)
     /// PostgreSQL copies one database at a time.
     private let creation = Mutex<Void>(())
+
+    private struct Listening {
+        var port: Int
+        /// Somebody may know the port.
+        var hasBegun = false
+    }
 
     var data: String { directory + "/data" }
     var log: String { directory + "/log" }
@@ -52,12 +62,14 @@ public final class EmbeddedPostgres: Sendable {
     ///
     /// `durable: false` is for tests: a crash of the machine, though not of the server, may destroy the databases.
     /// `settings` are PostgreSQL's, by name.
+    /// - Parameter port: tried first, for tests.
     public static func start(
-        directory: String? = nil, durable: Bool = true, settings: [String: String] = [:]
+        directory: String? = nil, durable: Bool = true, settings: [String: String] = [:], port: Int? = nil
     ) throws -> EmbeddedPostgres {
         let speed = durable ? [:] : ["fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"]
         let server = try EmbeddedPostgres(
-            directory: directory, settings: speed.merging(settings) { $1 }.map { "\($0.key)=\($0.value)" }.sorted())
+            directory: directory, settings: speed.merging(settings) { $1 }.map { "\($0.key)=\($0.value)" }.sorted(),
+            port: port)
         do {
             try server.initialize()
             try server.startServer()
@@ -68,10 +80,10 @@ public final class EmbeddedPostgres: Sendable {
         return server
     }
 
-    init(directory: String?, settings: [String]) throws {
+    init(directory: String?, settings: [String], port: Int? = nil) throws {
         installation = try PostgresInstallation()
         isTemporary = directory == nil
-        port = try FreePort.find()
+        listening = Mutex(Listening(port: try port ?? FreePort.find()))
         self.settings = settings
         if let directory {
             try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
@@ -107,14 +119,37 @@ public final class EmbeddedPostgres: Sendable {
     public func startServer() throws {
         try server.withLock { server in
             if let running = server, running.exit.current == nil { return }
-            // TCP only: the path of a socket may have 107 bytes and no more.
-            let arguments =
-                ["-D", data, "-p", "\(port)", "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="]
-                + settings.flatMap { ["-c", $0] }
-            let process = try ChildProcess(.init(installation.command("postgres", arguments), log: log))
-            server = process
-            ExitCleanup.set(.init(process: process.processID, directory: isTemporary ? directory : nil), for: data)
-            try waitUntilReady(process)
+            for attempt in 1... {
+                let process = try launch()
+                server = process
+                do {
+                    try waitUntilReady(process)
+                    return listening.withLock { $0.hasBegun = true }
+                } catch {
+                    guard attempt < Self.maximumPorts, try takesAnotherPort() else { throw error }
+                }
+            }
+        }
+    }
+
+    private func launch() throws -> ChildProcess {
+        // TCP only: the path of a socket may have 107 bytes and no more.
+        let arguments =
+            ["-D", data, "-p", "\(port)", "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="]
+            + settings.flatMap { ["-c", $0] }
+        let process = try ChildProcess(.init(installation.command("postgres", arguments), log: log))
+        ExitCleanup.set(.init(process: process.processID, directory: isTemporary ? directory : nil), for: data)
+        return process
+    }
+
+    /// Between a port's being found free and the server's listening there lie seconds, for initdb, in which somebody else may take it.
+    private func takesAnotherPort() throws -> Bool {
+        guard ChildProcess.tail(of: log).contains("Address already in use") else { return false }
+        let another = try FreePort.find()
+        return listening.withLock { listening in
+            guard !listening.hasBegun else { return false }
+            listening.port = another
+            return true
         }
     }
 

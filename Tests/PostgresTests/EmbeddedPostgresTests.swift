@@ -54,4 +54,17 @@ struct EmbeddedPostgresTests {
         #expect(!PostgresInstallation.isOpenToAll(inside.path))
         #expect(!PostgresInstallation.isOpenToAll(directory.path + "-missing"))
     }
+
+    @Test("takes another port where somebody listens on its own by the time it starts, and keeps that one")
+    func portTaken() throws {
+        let first = try EmbeddedPostgres.start(durable: false)
+        defer { first.stop() }
+        let second = try EmbeddedPostgres.start(durable: false, port: first.port)
+        defer { second.stop() }
+        let port = second.port
+        #expect(port != first.port)
+        try second.restart()
+        #expect(second.port == port)
+        try second.createDatabase("there")
+    }
 }
