@@ -86,6 +86,31 @@ extension RefundTests {
         await ledger.close()
     }
 
+    @Test(
+        "a copy of a non-consumable that was restored before the reversal takes nothing back, a later refund does",
+        arguments: ["1000", "1001"])
+    func shownByRestored(granted: String) async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        func submitted(_ id: String, cancelledAfter seconds: Int64?, offset: Int64) -> PendingDecision {
+            var purchase = Sample.purchase(id, original: "1000")
+            purchase.cancelledAt = seconds.map { Sample.noon.adding(milliseconds: 1000 * $0) }
+            let verdict: JudgedPurchase.Verdict = seconds == nil ? .grant(payload: nil) : .reject(.cancelled)
+            return Sample.decision([Sample.judged(purchase, .nonConsumable, verdict)], offset: offset)
+        }
+        _ = try await ledger.record(submitted(granted, cancelledAfter: nil, offset: 1))
+        #expect(try await apply(received(.refund, of: "1000", kind: .nonConsumable), in: database) == ["revoked"])
+        let reversal = received(.reversal, of: "1000", kind: .nonConsumable, after: 2)
+        #expect(try await apply(reversal, in: database) == ["reinstated"])
+        for (offset, copy) in ["1001", "1002"].enumerated() {
+            let old = try await ledger.record(submitted(copy, cancelledAfter: 0, offset: Int64(2 + offset)))
+            #expect(old.events.map(\.kind) == [.rejected])
+        }
+        let later = try await ledger.record(submitted("1003", cancelledAfter: 3, offset: 4))
+        #expect(later.events.map(\.kind) == [.revoked, .rejected])
+        await ledger.close()
+    }
+
     @Test("what is shown beside the purchases of the verdict counts too, of whatever original and with whatever hold")
     func shownBeside() async throws {
         let database = try await LedgerDatabase()

@@ -76,6 +76,7 @@ extension RefundNotice {
         let first = view.firstRefunds[key]
         if id != nil, refunded != nil { view.firstRefunds[key] = min(first ?? signedAt, signedAt) }
         if let last, isOutdated(by: last, after: first) { return .outdated }
+        if isReversedUnderAnotherID(in: view) { return .outdated }
         view.states[key] = state(after: last)
         guard var grant = view.target(of: self) else { return .remembered }
         let change = refunded.map { grant.revocations.revoke(byApple: $0) } ?? grant.revocations.reinstateByApple()
@@ -92,6 +93,17 @@ extension RefundNotice {
         if signedAt < last.signedAt { return true }
         guard last.revokedAt == nil, let refunded, refunded.at < last.signedAt else { return false }
         return id == nil || first.map { $0 > last.signedAt } ?? true
+    }
+
+    /// A copy of a non-consumable that was restored between its refund and the reversal shows the refund under an id of its own.
+    private func isReversedUnderAnotherID(in view: RefundView) -> Bool {
+        guard id == nil, transaction.kind == .nonConsumable, let refunded else { return false }
+        let others = [originalTransactionID, view.grantedUnder[originalTransactionID]].compactMap(\.self)
+        return others.contains { other in
+            let key = RefundKey(transactionID: other, bundleID: key.bundleID, environment: key.environment)
+            guard let last = view.states[key], last.revokedAt == nil else { return false }
+            return refunded.at < last.signedAt
+        }
     }
 
     /// A part that is not larger than what was taken back before takes nothing more.

@@ -53,7 +53,9 @@ struct RefundWrite: Sendable {
     private func look(in session: PostgresSession) throws -> RefundView {
         var view = RefundView()
         let transactions = Set(refunds.map(\.notice.transactionID)).sorted()
-        try Self.read(try session.execute(Self.findingStates, [.identifiers(transactions)]), into: &view)
+        // The claims of originals are locked.
+        let stated = Set(transactions).union(claims.keys).union(claims.values.compactMap(\.grantedTransaction)).sorted()
+        try Self.read(try session.execute(Self.findingStates, [.identifiers(stated)]), into: &view)
         let wanted = Set(transactions).union(claims.values.compactMap(\.grantedTransaction)).sorted()
         let grants = try session.execute(Self.lockingGrants, [.identifiers(wanted)])
         let columns = try GrantColumns(grants)
