@@ -7,10 +7,10 @@ extension PostgresLedger {
 
     /// A reader's life.
     func answerQueries(minimum: Int) async {
-        var gathering = gathering
+        var gathering = gathering(share: Self.recallShare)
         while let entries = await queries.next(minimum: minimum, maximum: limits.maximumBatch, bytes: .max) {
             await answer(entries)
-            await gather(&gathering, after: entries.count, share: Self.recallShare)
+            await gather(&gathering, after: entries.count)
         }
     }
 

@@ -14,7 +14,7 @@ extension PostgresLedger {
     /// A writer's life.
     func write(as given: WriterNumber) async {
         var writer = given
-        var gathering = gathering
+        var gathering = gathering()
         let minimum = writer.current == 0 ? 1 : max(1, limits.backlog)
         while let entries = await decisions.next(
             minimum: minimum, maximum: limits.maximumBatch, bytes: limits.maximumBatchBytes)

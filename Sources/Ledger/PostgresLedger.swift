@@ -120,16 +120,16 @@ public final class PostgresLedger: PurchaseLedger {
 }
 
 extension PostgresLedger {
-    var gathering: Gathering {
+    /// - Parameter share: of the wait behind a small group.
+    func gathering(share: Double = 1) -> Gathering {
         Gathering(
-            busyGroup: limits.busyGroup, busyDelay: limits.gatheringDelay, longestDelay: limits.longestGatheringDelay)
+            busyGroup: limits.busyGroup, busyDelay: limits.gatheringDelay, longestDelay: limits.longestGatheringDelay,
+            share: share)
     }
 
-    /// After a group of so many. `share` is of the longest wait behind a small group.
-    func gather(_ gathering: inout Gathering, after count: Int, share: Double = 1) async {
-        let longest = limits.longestGatheringDelay
-        let bound = min(longest, limits.gatheringBound?() ?? longest)
-        let delay = gathering.delay(behind: count, now: .now, atMost: bound * share)
+    /// After a group of so many.
+    func gather(_ gathering: inout Gathering, after count: Int) async {
+        let delay = gathering.delay(behind: count, now: .now, atMost: limits.gatheringBound?())
         if delay > .zero { try? await Task.sleep(for: delay) }
     }
 

@@ -7,8 +7,8 @@ import Testing
 
 @Suite("The wait behind a batch")
 struct GatheringTests {
-    private static func gathering() -> Gathering {
-        Gathering(busyGroup: 8, busyDelay: .milliseconds(4), longestDelay: .milliseconds(10))
+    private static func gathering(share: Double = 1) -> Gathering {
+        Gathering(busyGroup: 8, busyDelay: .milliseconds(4), longestDelay: .milliseconds(10), share: share)
     }
 
     /// Batches as an even rate makes them: each holds what came since the one before it.
@@ -30,13 +30,15 @@ struct GatheringTests {
         return delays
     }
 
-    @Test("is none for single submissions, long at everyday rates, shorter the more comes, and long behind dozens")
+    @Test(
+        "is none for single submissions, long at everyday rates, shorter where four come sooner, and long behind dozens"
+    )
     func rates() throws {
         #expect(Self.delays(perSecond: 20, seconds: 5).allSatisfy { $0 == .zero })
         let everyday = try #require(Self.delays(perSecond: 250, seconds: 5).last)
         #expect(everyday == .milliseconds(10))
         let busy = Self.delays(perSecond: 1_000, seconds: 5).suffix(20)
-        #expect(busy.allSatisfy { $0 >= .milliseconds(4) && $0 < .milliseconds(9) }, "\(busy)")
+        #expect(busy.allSatisfy { $0 >= .milliseconds(3) && $0 < .milliseconds(5) }, "\(busy)")
         let flood = Self.delays(perSecond: 5_000, seconds: 5).suffix(20)
         #expect(flood.allSatisfy { $0 == .milliseconds(10) }, "\(flood)")
     }
@@ -55,6 +57,19 @@ struct GatheringTests {
         // Dozens are not held to what a single submission would wait.
         #expect(gathering.delay(behind: 30, now: now, atMost: .milliseconds(1)) == .milliseconds(6))
         #expect(gathering.delay(behind: 400, now: now, atMost: .milliseconds(1)) == .milliseconds(10))
+    }
+
+    @Test("is half as long behind a small batch where its share is a half, and as long behind dozens")
+    func half() {
+        var (whole, half) = (Self.gathering(), Self.gathering(share: 0.5))
+        var now = ContinuousClock.now
+        for _ in 0..<200 {
+            _ = (whole.delay(behind: 4, now: now), half.delay(behind: 4, now: now))
+            now += .milliseconds(5)
+        }
+        let delays = (whole.delay(behind: 4, now: now), half.delay(behind: 4, now: now))
+        #expect(delays.1 == delays.0 * 0.5 && delays.1 > .milliseconds(1), "\(delays)")
+        #expect(half.delay(behind: 30, now: now) == .milliseconds(6))
     }
 
     @Test("is never any where the longest is zero", arguments: [1, 8, 400])

@@ -10,19 +10,25 @@ struct Gathering {
     /// less for the database.
     private static let busyDelayPerSubmission = Duration.microseconds(200)
 
-    /// A batch of this size is large enough.
+    /// So many more are worth the wait behind a small batch: each of them would wait as long as they take to come.
+    private static let enough = 4.0
+
+    /// A batch of this size is of dozens, or nearly.
     let busyGroup: Int
     /// Behind such a batch at least.
     let busyDelay: Duration
     /// Behind any.
     let longestDelay: Duration
+    /// Of the wait behind a small batch, where a submission waits elsewhere too.
+    let share: Double
     private var perSecond = 0.0
     private var last: ContinuousClock.Instant?
 
-    init(busyGroup: Int, busyDelay: Duration, longestDelay: Duration) {
+    init(busyGroup: Int, busyDelay: Duration, longestDelay: Duration, share: Double = 1) {
         self.busyGroup = max(1, busyGroup)
         self.busyDelay = busyDelay
         self.longestDelay = longestDelay
+        self.share = share
     }
 
     /// - Parameters:
@@ -36,8 +42,7 @@ struct Gathering {
         last = now
         perSecond = perSecond * exp(-elapsed / Self.memory) + Double(count) / Self.memory
         if count >= busyGroup { return min(longestDelay, max(busyDelay, Self.busyDelayPerSubmission * count)) }
-        let enough = Duration.seconds(Double(busyGroup) / perSecond)
-        let delay = min(longestDelay, bound ?? longestDelay, enough)
+        let delay = min(longestDelay, bound ?? longestDelay, .seconds(Self.enough / perSecond)) * share
         // Not worth it where nobody is likely to come.
         return perSecond * delay.inSeconds >= 1 ? delay : .zero
     }

@@ -16,7 +16,7 @@ import ServiceLifecycle
 /// The worker: waits for what it needs, consumes until it is told to stop, and leaves in order.
 struct WorkerService: Service {
     /// Of what Apple takes: how long a small batch may wait for others.
-    private static let gatheringShare = 0.1
+    private static let gatheringShare = 0.05
 
     let settings: Settings
     let secrets: SecretSource
