@@ -1,5 +1,6 @@
-/* Preloaded into a worker: counts its allocations, and writes the count as the process ends to the file that ALLOCATIONS_FILE
-   names, with the process's number behind it. glibc only. scripts/check-cost.sh builds and reads it. */
+/* Preloaded into a worker: counts its allocations, and the bytes that it holds at its peak, and writes both as the process ends to
+   the file that ALLOCATIONS_FILE names, with the process's number behind it. glibc only. scripts/check-cost.sh builds and reads it. */
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -10,34 +11,44 @@ extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);
 extern void *__libc_memalign(size_t, size_t);
+extern void __libc_free(void *);
 
 static atomic_ulong allocations;
+static atomic_long held, peak;
 
-static void count(void) { atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed); }
-
-void *malloc(size_t size) {
-    count();
-    return __libc_malloc(size);
+static void change(long bytes) {
+    long now = atomic_fetch_add_explicit(&held, bytes, memory_order_relaxed) + bytes;
+    long before = atomic_load_explicit(&peak, memory_order_relaxed);
+    while (now > before && !atomic_compare_exchange_weak(&peak, &before, now)) {
+    }
 }
 
-void *calloc(size_t members, size_t size) {
-    count();
-    return __libc_calloc(members, size);
+static void *count(void *block) {
+    atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
+    change((long)malloc_usable_size(block));
+    return block;
 }
+
+void *malloc(size_t size) { return count(__libc_malloc(size)); }
+
+void *calloc(size_t members, size_t size) { return count(__libc_calloc(members, size)); }
 
 void *realloc(void *block, size_t size) {
-    count();
-    return __libc_realloc(block, size);
+    long before = (long)malloc_usable_size(block);
+    void *other = __libc_realloc(block, size);
+    if (other != NULL || size == 0) change(-before);
+    return count(other);
 }
 
-void *aligned_alloc(size_t alignment, size_t size) {
-    count();
-    return __libc_memalign(alignment, size);
+void free(void *block) {
+    change(-(long)malloc_usable_size(block));
+    __libc_free(block);
 }
+
+void *aligned_alloc(size_t alignment, size_t size) { return count(__libc_memalign(alignment, size)); }
 
 int posix_memalign(void **block, size_t alignment, size_t size) {
-    count();
-    *block = __libc_memalign(alignment, size);
+    *block = count(__libc_memalign(alignment, size));
     return *block == NULL ? 12 /* ENOMEM */ : 0;
 }
 
@@ -47,6 +58,6 @@ __attribute__((destructor)) static void tell(void) {
     if (name == NULL || snprintf(path, sizeof path, "%s.%d", name, (int)getpid()) >= (int)sizeof path) return;
     FILE *file = fopen(path, "w");
     if (file == NULL) return;
-    fprintf(file, "%lu\n", atomic_load(&allocations));
+    fprintf(file, "%lu %ld\n", atomic_load(&allocations), atomic_load(&peak));
     fclose(file);
 }

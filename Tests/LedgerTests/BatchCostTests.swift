@@ -1,3 +1,4 @@
+import EmbeddedPostgres
 import Fulfillment
 import Identifiers
 import Postgres
@@ -30,7 +31,7 @@ struct BatchCostTests {
     }
 
     @Test(
-        "a first purchase, however many at once, is two statements and a COMMIT; five rows each, and one for each batch"
+        "first purchases, however many at once, are two statements, COMMIT and three round trips; five rows each, one for the batch"
     )
     func firstPurchases() async throws {
         let database = try await LedgerDatabase()
@@ -38,12 +39,16 @@ struct BatchCostTests {
         limits.writers = 1
         // What is acknowledged rides on later batches, also where they are slow to come.
         limits.acknowledgementDelay = .seconds(3_600)
-        let pool = LedgerDatabase.pool(database.uri, size: 1)
+        let port = try LedgerDatabase.server.get().port
+        let proxy = try DatabaseProxy(server: UInt16(port))
+        defer { proxy.close() }
+        let pool = LedgerDatabase.pool(database.uri.replacing(":\(port)/", with: ":\(proxy.port)/"), size: 1)
         let ledger = PostgresLedger(pool: pool, limits: limits)
         // Prepares the statements.
         let first = try await ledger.record(Self.purchase(1))
         ledger.published(first.events.map(\.eventID))
         let (runs, commits) = (try await Self.runs(pool), ledger.commits.load(ordering: .relaxed))
+        let roundTrips = proxy.roundTrips
         for number in 2...20 {
             let outcome = try await ledger.record(Self.purchase(number))
             ledger.published(outcome.events.map(\.eventID))
@@ -59,6 +64,7 @@ struct BatchCostTests {
         }
         let batches = ledger.commits.load(ordering: .relaxed) - commits
         #expect(batches >= 20 && batches < 60)
+        #expect(proxy.roundTrips - roundTrips == 3 * batches)
         #expect(try await Self.runs(pool) - runs == 2 * batches)
         await ledger.close()
         await pool.close()

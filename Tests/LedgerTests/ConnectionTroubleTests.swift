@@ -81,7 +81,7 @@ struct ConnectionTroubleTests {
     func lostCommitAnswers() async throws {
         let server = try EmbeddedPostgres.start(durable: false)
         let database = try await LedgerDatabase(server: server)
-        let proxy = try CommitCuttingProxy(server: UInt16(server.port))
+        let proxy = try DatabaseProxy(server: UInt16(server.port))
         let through = database.uri.replacing(":\(server.port)/", with: ":\(proxy.port)/")
         let ledger = database.ledger(uri: through)
         let decisions = load(400)

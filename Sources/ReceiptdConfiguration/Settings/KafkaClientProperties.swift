@@ -3,7 +3,7 @@ import Kafka
 /// What librdkafka's clients are given: receiptd's own properties, then the operator's.
 package struct KafkaClientProperties {
     /// Kilobytes of prefetched records; an answer of each broker may come on top.
-    static let prefetchKilobytes = 8192
+    static let prefetchKilobytes = 4096
     /// Bytes of one broker's answer to a fetch, as they come: compressed receipts take several times as much in memory.
     static let fetchBytes = 2 * 1024 * 1024
     /// Bytes of one broker's whole answer, which is more than `fetchBytes` where a single batch is; and bytes that one

@@ -13,7 +13,7 @@ struct LedgerDatabase: Sendable {
     /// The test's own session.
     let pool: PostgresPool
 
-    private static let server = Result {
+    static let server = Result {
         try EmbeddedPostgres.start(durable: false, settings: ["max_connections": "1000"])
     }
     private static let number = Atomic<Int>(0)

@@ -1,14 +1,18 @@
 import Foundation
 import Synchronization
 
-/// A TCP proxy before PostgreSQL that lets a COMMIT through and then cuts the connection instead of its answer: the
-/// client cannot know whether it happened.
-final class CommitCuttingProxy: Sendable {
+/// A TCP proxy before PostgreSQL. It counts round trips; and it can let a COMMIT through and cut the connection in place of its
+/// answer, so that the client cannot know whether it happened.
+final class DatabaseProxy: Sendable {
     let port: UInt16
     private let server: UInt16
     private let listener: Int32
     private let toCut = Atomic<Int>(0)
     private let cuts = Atomic<Int>(0)
+    private let answers = Atomic<Int>(0)
+
+    /// How often the server said that it was ready for more: ReadyForQuery ends each round trip, also one of a pipeline.
+    var roundTrips: Int { answers.load(ordering: .sequentiallyConsistent) }
 
     /// How many answers were cut off so far.
     var cutCount: Int { cuts.load(ordering: .sequentiallyConsistent) }
@@ -45,17 +49,17 @@ final class CommitCuttingProxy: Sendable {
                     connect(upstream, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
                 }
             }
-            let isCut = Cut()
-            Thread { [self] in pump(from: client, to: upstream, watching: isCut) }.start()
-            Thread { [self] in pumpBack(from: upstream, to: client, isCut) }.start()
+            let state = ConnectionState()
+            Thread { [self] in pump(from: client, to: upstream, state) }.start()
+            Thread { [self] in pumpBack(from: upstream, to: client, state) }.start()
         }
     }
 
-    private final class Cut: Sendable {
-        let isDue = Atomic<Bool>(false)
+    private final class ConnectionState: Sendable {
+        let isCutDue = Atomic<Bool>(false)
     }
 
-    private func pump(from source: Int32, to sink: Int32, watching cut: Cut) {
+    private func pump(from source: Int32, to sink: Int32, _ state: ConnectionState) {
         let commit = Array("COMMIT".utf8)
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         while true {
@@ -66,19 +70,25 @@ final class CommitCuttingProxy: Sendable {
                 toCut.load(ordering: .sequentiallyConsistent) > 0
             {
                 toCut.subtract(1, ordering: .sequentiallyConsistent)
-                cut.isDue.store(true, ordering: .sequentiallyConsistent)
+                state.isCutDue.store(true, ordering: .sequentiallyConsistent)
             }
             _ = write(sink, buffer, count)
         }
         shutdown(sink, Int32(SHUT_RDWR))
     }
 
-    private func pumpBack(from source: Int32, to sink: Int32, _ cut: Cut) {
+    private func pumpBack(from source: Int32, to sink: Int32, _ state: ConnectionState) {
+        // The type, and four bytes of length; one byte of state follows.
+        let readyForQuery = [UInt8(ascii: "Z"), 0, 0, 0, 5]
+        var tail: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         while true {
             let count = read(source, &buffer, buffer.count)
             if count <= 0 { break }
-            if cut.isDue.load(ordering: .sequentiallyConsistent) {
+            tail += buffer[..<count]
+            answers.add(tail.ranges(of: readyForQuery).count, ordering: .sequentiallyConsistent)
+            tail = Array(tail.suffix(readyForQuery.count - 1))
+            if state.isCutDue.load(ordering: .sequentiallyConsistent) {
                 cuts.add(1, ordering: .sequentiallyConsistent)
                 break
             }
