@@ -97,7 +97,14 @@ public struct PostgresConfiguration: Sendable {
         let settings = level + timeouts + preparedSessionSettings.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
         return settings.filter { !options.contains($0.0) }
             .map { "SET \($0.0) = '\($0.1)'" }
-            .joined(separator: "; ") + "; " + Self.readingTimeout
+            .joined(separator: "; ") + "; \(Self.waitingForDisk(untilEndOfTransaction: false)); \(Self.readingTimeout)"
+    }
+
+    /// What is committed is on the disk, whatever the server or the URI says: a server that loses a commit when one of its processes
+    /// crashes goes on as the same server, so that nobody would notice. A synchronous standby is waited for only where the
+    /// server says so.
+    private static func waitingForDisk(untilEndOfTransaction isLocal: Bool) -> String {
+        "SELECT set_config('synchronous_commit', 'local', \(isLocal)) WHERE current_setting('synchronous_commit') = 'off'"
     }
 
     /// Milliseconds: the URI may have another.
@@ -112,6 +119,7 @@ public struct PostgresConfiguration: Sendable {
     /// For one transaction, after BEGIN.
     var transactionStatements: String {
         timeouts.map { "SET LOCAL \($0.0) = '\($0.1)'" }.joined(separator: "; ")
+            + "; \(Self.waitingForDisk(untilEndOfTransaction: true))"
     }
 
     private var timeouts: [(String, String)] {

@@ -32,8 +32,11 @@ public struct PostgresError: Error, Sendable, Equatable, CustomStringConvertible
 
     /// The kind follows from the SQLSTATE; without one it is `.connection`.
     public init(sqlState: String?, message: String, constraint: String? = nil) {
+        // A check that has no name is a partition's: the row was on its way to the default partition while its own was attached.
+        let isOfPartition = sqlState == "23514" && constraint == nil
         self.init(
-            sqlState: sqlState, message: message, kind: sqlState.map(Kind.init(sqlState:)) ?? .connection,
+            sqlState: sqlState, message: message,
+            kind: isOfPartition ? .retriable : sqlState.map(Kind.init(sqlState:)) ?? .connection,
             constraint: constraint)
     }
 

@@ -32,6 +32,27 @@ struct ErrorTests {
         #expect(error.sqlState == "22021")
     }
 
+    @Test("a row that its partition does not take may be taken by another, which a check of the table's own is not")
+    func partitionConstraint() async throws {
+        let database = try TestDatabase()
+        for (insert, kind) in [
+            ("INSERT INTO first VALUES (2)", PostgresError.Kind.retriable), ("INSERT INTO t VALUES (-1)", .data),
+        ] {
+            let error = try await database.failure { session in
+                try session.run(
+                    script: """
+                        DROP TABLE IF EXISTS t;
+                        CREATE TABLE t (day integer CHECK (day >= 0)) PARTITION BY LIST (day);
+                        CREATE TABLE first PARTITION OF t FOR VALUES IN (1);
+                        CREATE TABLE rest PARTITION OF t DEFAULT
+                        """)
+                try session.execute(PostgresStatement(insert))
+            }
+            #expect(error.sqlState == "23514")
+            #expect(error.kind == kind)
+        }
+    }
+
     @Test("a unique violation is an error of the data that names its constraint and no value")
     func uniqueViolation() async throws {
         let database = try TestDatabase()

@@ -45,6 +45,20 @@ struct SessionTests {
         }
     }
 
+    @Test("commits to the disk, whatever the server and the URI say", arguments: [true, false], ["off", "on"])
+    func waitsForDisk(preparedStatements: Bool, given: String) async throws {
+        let database = try TestDatabase()
+        let separator = database.uri.contains("?") ? "&" : "?"
+        let uri = database.uri + separator + "options=-csynchronous_commit%3D\(given)"
+        let pool = TestDatabase.pool(uri, preparedStatements: preparedStatements)
+        let reading = PostgresStatement("SELECT current_setting('synchronous_commit')")
+        let found = try await pool.run { session in
+            try session.transaction { try $0.execute(reading).text(0, 0) }
+        }
+        #expect(found == (given == "off" ? "local" : "on"))
+        await pool.close()
+    }
+
     @Test("commits what a transaction did, and undoes it when the body throws")
     func transactions() async throws {
         struct Stop: Error {}

@@ -38,8 +38,12 @@ struct Isolation<Entry> {
     static var longestDelay: Double { 2 }
     /// Of one that fails by itself: each try may cost the others a time-out.
     static var longestDelayOfOne: Double { 30 }
+    /// Other groups that a part may be overtaken by before it has its turn, however fast they come.
+    static var mostBeforePart: Int { 4 }
 
     private var groups: [Group]
+    /// Since a part last had its turn.
+    private var othersSincePart = 0
 
     init(_ entries: [Entry]) {
         groups = [Group(entries)]
@@ -53,8 +57,12 @@ struct Isolation<Entry> {
 
     /// The first that may be tried; nil where all are to wait for now.
     mutating func next(now: Instant) -> Group? {
-        guard let index = groups.firstIndex(where: { ($0.readyAt ?? now) <= now }) else { return nil }
-        return groups.remove(at: index)
+        let ready = groups.indices.filter { (groups[$0].readyAt ?? now) <= now }
+        let part = othersSincePart >= Self.mostBeforePart ? ready.first { groups[$0].isPart } : nil
+        guard let index = part ?? ready.first else { return nil }
+        let group = groups.remove(at: index)
+        othersSincePart = group.isPart ? 0 : othersSincePart + 1
+        return group
     }
 
     /// When the next may be tried.

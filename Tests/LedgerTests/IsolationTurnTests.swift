@@ -1,0 +1,34 @@
+import Postgres
+import Testing
+
+@testable import Ledger
+
+@Suite("Turns of the parts of a batch that failed")
+struct IsolationTurnTests {
+    private static let error = PostgresError(sqlState: "P0001", message: "no")
+
+    @Test("come however fast others do")
+    func steadyStream() throws {
+        var isolation = Isolation([1, 2, 3, 4])
+        let now = ContinuousClock.now
+        for failure in 1...Isolation<Int>.failuresBeforeHalving {
+            let later = now + .seconds(failure * 60)
+            let next = isolation.next(now: later)
+            let group = try #require(next)
+            _ = isolation.failed(group, by: FailureCause(Self.error), commits: 0, now: later)
+        }
+        #expect(isolation.isIsolating)
+        // Something new before each turn.
+        var turns: [[Int]] = []
+        for turn in 1...20 {
+            isolation.add([100 + turn])
+            let next = isolation.next(now: now + .seconds(3_600))
+            let group = try #require(next)
+            turns.append(group.entries)
+        }
+        #expect(turns.contains([1, 2]) && turns.contains([3, 4]))
+        // They take no more than their share.
+        #expect(turns.first == [101])
+        #expect(turns.filter { $0[0] > 100 }.count == 18)
+    }
+}
