@@ -2,13 +2,13 @@ import CRDKafka
 
 /// What librdkafka's callbacks find through the client's opaque pointer.
 ///
-/// Not Sendable, and shared with librdkafka's threads: those read `log` and `contact` only, which are immutable and
-/// Sendable. The rest
-/// is the consumer's, which uses it on its one thread, and so do the callbacks it is for: librdkafka makes them from
-/// within `rd_kafka_consumer_poll` and `rd_kafka_consumer_close`.
+/// Not Sendable, and shared with librdkafka's threads: those read `log`, `contact` and `resets` only, which are immutable
+/// and Sendable. The rest is the consumer's, which uses it on its one thread, and so do the callbacks it is for: librdkafka
+/// makes them from within `rd_kafka_consumer_poll` and `rd_kafka_consumer_close`.
 final class ClientContext {
     let log: @Sendable (KafkaLogLine) -> Void
     let contact: BrokerContact
+    let resets: OffsetResets
     var rebalance: KafkaConsumer.Rebalance?
     var onCommit: ((Result<[TopicPartition: Int64], KafkaError>) -> Void)?
 
@@ -17,9 +17,12 @@ final class ClientContext {
 
     init(log: @escaping @Sendable (KafkaLogLine) -> Void) {
         let contact = BrokerContact()
+        let resets = OffsetResets()
         self.contact = contact
+        self.resets = resets
         self.log = { line in
             contact.note(line)
+            resets.note(line)
             log(line)
         }
     }

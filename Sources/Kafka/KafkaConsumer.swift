@@ -10,8 +10,9 @@ import Foundation
 public final class KafkaConsumer {
     public enum Polled: Sendable {
         case record(ConsumerRecord)
-        /// The end of a partition, for now. Only with `enable.partition.eof=true`.
-        case partitionEnd(TopicPartition)
+        /// The end of a partition, for now, and the offset that is read next: behind the last record, and behind what is no
+        /// record, such as a transaction's marker. Only with `enable.partition.eof=true`.
+        case partitionEnd(TopicPartition, next: Int64)
         /// An error of the consumer or of a partition; `isFatal` tells whether it can go on.
         case trouble(KafkaError)
     }
@@ -83,7 +84,8 @@ public final class KafkaConsumer {
         case (RD_KAFKA_RESP_ERR_NO_ERROR, let topic?):
             return .record(ConsumerRecord(message, topic: topic))
         case (RD_KAFKA_RESP_ERR__PARTITION_EOF, let topic?):
-            return .partitionEnd(TopicPartition(topic: topic, partition: message.pointee.partition))
+            return .partitionEnd(
+                TopicPartition(topic: topic, partition: message.pointee.partition), next: message.pointee.offset)
         default:
             let text = rd_kafka_message_errstr(message).map { String(cString: $0) }
             let place = topic.map { topic in

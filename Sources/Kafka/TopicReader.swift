@@ -52,7 +52,7 @@ public enum TopicReader {
                 guard let end = ends[record.topicPartition] else { continue }
                 if record.offset < end { body(record) }
                 if record.offset >= end - 1 { ends[record.topicPartition] = nil }
-            case .partitionEnd(let partition):
+            case .partitionEnd(let partition, _):
                 ends[partition] = nil
             case .trouble(let error) where !error.isRetriable:
                 throw error

@@ -10,11 +10,28 @@ package final class CatalogWatch: Sendable {
     /// Half of what the contract allows between an import and its effect.
     static let pollSeconds = 2.0
 
+    /// A version that this release cannot read. Only a newer release's import can bring it about.
+    private struct Unreadable {
+        let version: Int64
+        let faultCount: Int
+
+        var words: String {
+            let faults = faultCount == 1 ? "1 fault" : "\(faultCount) faults"
+            return "this release cannot read catalog version \(version): it finds \(faults)"
+        }
+    }
+
+    private struct State {
+        var catalog: Catalog?
+        /// The newest version, where it is not the catalog in force: it is parsed and logged once.
+        var unreadable: Unreadable?
+    }
+
     private let store: CatalogStore
     private let logger: Logger
     private let failures: Failures
     private let inForce: @Sendable (Catalog) -> Void
-    private let newest = Mutex<Catalog?>(nil)
+    private let state = Mutex(State())
 
     /// - Parameter inForce: told of each catalog as it comes into force.
     package init(
@@ -27,26 +44,41 @@ package final class CatalogWatch: Sendable {
         self.inForce = inForce
     }
 
-    package var catalog: Catalog? { newest.withLock { $0 } }
+    package var catalog: Catalog? { state.withLock { $0.catalog } }
+
+    /// Why there is no catalog to begin with, and what mends it; nil where there is one.
+    package var absence: String? {
+        state.withLock { state in
+            guard state.catalog == nil else { return nil }
+            guard let unreadable = state.unreadable else {
+                return "no catalog yet: run `receiptd catalog import FILE`"
+            }
+            // The import of this release cannot compare a file with it.
+            return "\(unreadable.words): run the release that imported it, or import another with that"
+        }
+    }
 
     /// Looks once. Throws where the database is out of reach; then what was known stays in force.
     package func refresh() async throws {
-        let known = catalog?.version ?? 0
-        guard let version = try await store.latestVersion(), version != known,
-            let document = try await store.load(version: version)
-        else { return }
+        let (known, unreadable) = state.withLock { ($0.catalog?.version, $0.unreadable?.version) }
+        guard let newest = try await store.latestVersion(), newest != known else {
+            // Also where the database was restored to before an import.
+            return state.withLock { $0.unreadable = nil }
+        }
+        guard newest != unreadable, let document = try await store.load(version: newest) else { return }
         do throws(CatalogFaults) {
-            let catalog = try CatalogFile.parse(document.document, version: version)
-            newest.withLock { $0 = catalog }
+            let catalog = try CatalogFile.parse(document.document, version: newest)
+            state.withLock { $0 = State(catalog: catalog) }
             inForce(catalog)
             logger.info(
                 "catalog in force",
-                [.version: .stringConvertible(version), .count: .stringConvertible(catalog.apps.count)])
+                [.version: .stringConvertible(newest), .count: .stringConvertible(catalog.apps.count)])
         } catch {
-            // Only a newer release's import can bring this about: the older catalog stays in force.
+            let count = error.faults.count
+            state.withLock { $0.unreadable = Unreadable(version: newest, faultCount: count) }
             logger.error(
-                "the newest catalog cannot be read by this version: keeping the one before",
-                [.version: .stringConvertible(version), .count: .stringConvertible(error.faults.count)])
+                "this release cannot read the newest catalog",
+                [.version: .stringConvertible(newest), .count: .stringConvertible(count)])
         }
     }
 
@@ -55,10 +87,17 @@ package final class CatalogWatch: Sendable {
             guard (try? await Task.sleep(for: .seconds(Self.pollSeconds))) != nil else { return }
             do {
                 try await refresh()
-                failures.recovered(.catalog)
+                report()
             } catch {
                 failures.failed(.catalog, error)
             }
         }
+    }
+
+    /// After PostgreSQL has answered.
+    private func report() {
+        guard let unreadable = state.withLock({ $0.unreadable }) else { return failures.recovered(.catalog) }
+        failures.recovered(.postgresql)
+        failures.failed(.catalog, "\(unreadable.words); the one before stays in force")
     }
 }

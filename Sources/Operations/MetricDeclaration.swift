@@ -93,7 +93,8 @@ extension MetricDeclaration {
         "receiptd_database_fallbacks_total",
         help: "Assignments that started below Kafka's offset, for the database lacked what had been committed.")
     static let offsetResets = Self(
-        "receiptd_offset_resets_total", help: "Times that a partition's committed offset no longer existed.")
+        "receiptd_offset_resets_total",
+        help: "Times that a partition's committed offset, or the record to be read next, no longer existed.")
     static let notifications = Self(
         "receiptd_notifications_total", help: "App Store Server Notifications taken, by type and what came of them.",
         labels: ["type", "result"])

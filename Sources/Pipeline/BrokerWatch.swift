@@ -11,6 +11,8 @@ struct BrokerWatch: Sendable {
     /// Blocks until a broker has answered, for so many milliseconds.
     let ask: @Sendable (Int32) throws(KafkaError) -> Void
     let health: Health
+    /// What an answer shows to work, or to be worth another try.
+    var recovers = FailingPart.kafka
 
     /// Until it is cancelled.
     func run() async {
@@ -21,7 +23,7 @@ struct BrokerWatch: Sendable {
                 seconds = Self.retrySeconds
             } else {
                 health.set(.brokerReached, unmet: nil)
-                health.failures.recovered(.kafka)
+                health.failures.recovered(recovers)
             }
             guard (try? await Task.sleep(for: .seconds(seconds))) != nil else { return }
         }

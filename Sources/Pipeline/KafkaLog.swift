@@ -6,8 +6,8 @@ import Operations
 import Synchronization
 
 enum KafkaLog {
-    /// librdkafka's lines at debug, but for what its own level calls an error; what it says of brokers that cannot be
-    /// used is folded with what the process' other clients say of them.
+    /// librdkafka's lines at debug, but for what its own level calls an error and for records that are gone unread; what it
+    /// says of brokers that cannot be used is folded with what the process' other clients say of them.
     static func forward(to logger: Logger, folding voice: KafkaVoice = KafkaVoice()) -> @Sendable (KafkaLogLine) -> Void
     {
         let client = voice.join()
@@ -83,7 +83,9 @@ struct KafkaFold {
         guard let heard = KafkaTrouble(line) else {
             // "1/1 brokers are down" follows what is wrong with each of them.
             let isEcho = line.code == KafkaError.Code.allBrokersDown || line.message.contains("brokers are down")
-            return [line.level <= 3 && !isEcho ? .other(line) : .debug(line)]
+            // Records that are gone unread are more than librdkafka's level makes of them.
+            let isWorthSaying = line.level <= 3 || line.offsetReset != nil
+            return [isWorthSaying && !isEcho ? .other(line) : .debug(line)]
         }
         troubled.insert(client)
         guard let known = trouble else {

@@ -29,18 +29,18 @@ struct KafkaConsumerTests {
         try await withConsumer(["enable.partition.eof": "true"]) { consumer, _ in
             try consumer.assign([Self.partition: 7, TopicPartition(topic: "t", partition: 1): -2])
             var texts: [String] = []
-            var ended: Set<TopicPartition> = []
+            var ended: [TopicPartition: Int64] = [:]
             try consumer.poll { polled in
                 switch polled {
                 case .record(let record): texts.append(record.text ?? "")
-                case .partitionEnd(let partition): ended.insert(partition)
+                case .partitionEnd(let partition, let next): ended[partition] = next
                 case .trouble(let error): throw error
                 case nil: break
                 }
                 return ended.count == 2 ? () : nil
             }
             #expect(texts == ["7", "8", "9"])
-            #expect(ended == [Self.partition, TopicPartition(topic: "t", partition: 1)])
+            #expect(ended == [Self.partition: 10, TopicPartition(topic: "t", partition: 1): 0])
         }
     }
 

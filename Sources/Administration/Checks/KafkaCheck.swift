@@ -88,7 +88,7 @@ package struct KafkaCheck: Sendable {
             guard ContinuousClock.now < deadline else { return "a fetch is not answered" }
             switch consumer.poll(timeoutMilliseconds: 100) {
             case .record(let record): left.remove(record.topicPartition)
-            case .partitionEnd(let partition): left.remove(partition)
+            case .partitionEnd(let partition, _): left.remove(partition)
             case .trouble(let error) where error.isUnreadableBatch:
                 if let place = error.place { left.remove(place.topicPartition) }
             case .trouble(let error) where Self.forbidden.contains(error.code): return "reading is not allowed"

@@ -40,7 +40,7 @@ struct RecordScan {
                     body(record)
                 }
                 if record.offset >= stretch.upperBound - 1 { open[record.topicPartition] = nil }
-            case .partitionEnd(let partition): open[partition] = nil
+            case .partitionEnd(let partition, _): open[partition] = nil
             case .trouble(let error) where !error.isRetriable: throw error
             case .trouble, nil: continue
             }

@@ -102,7 +102,7 @@ package struct OutcomeTopic: Sendable {
                 if record.offset >= end - 1, !follow { ends[record.topicPartition] = nil }
                 guard follow || record.offset < end else { continue }
                 guard try body(.record(record)) else { return }
-            case .partitionEnd(let partition):
+            case .partitionEnd(let partition, _):
                 if !follow { ends[partition] = nil }
                 guard try body(.nothing) else { return }
             case .trouble(let error) where !error.isRetriable: throw error

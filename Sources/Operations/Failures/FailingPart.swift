@@ -40,7 +40,7 @@ public enum FailingPart: String, CaseIterable, Sendable {
         case .finishes: "deliveries that Apple is to be told of cannot be taken"
         case .refundRequests: "refund requests cannot be taken"
         case .consumption: "the game's reports of consumption cannot be taken"
-        case .catalog: "the catalog cannot be looked up"
+        case .catalog: "the newest catalog cannot be taken"
         case .counts: "the fleet's backlog cannot be counted"
         case .maintenance: "the tables cannot be maintained"
         case .appleBudget: "the shared budget of requests to Apple cannot be used"

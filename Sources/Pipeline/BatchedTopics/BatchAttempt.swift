@@ -1,3 +1,4 @@
+import Clocks
 import Foundation
 import Fulfillment
 
@@ -13,6 +14,32 @@ final class BatchAttempt: @unchecked Sendable {
 
     private let condition = NSCondition()
     private var outcome: Result<Effects, any Error>?
+
+    /// Blocks until the body has ended. Where it has not at the deadline its task is cancelled: else it would keep its batch
+    /// and go on beside those that are given the batch again. What it does yet harms nothing: all of it may be done twice.
+    /// - Parameters:
+    ///   - deadline: in monotonic seconds.
+    ///   - mayWait: is asked a few times a second. Where it says no the body goes on by itself.
+    ///   - body: returns the history of the database that holds its effects, nil where it has none there.
+    static func run(
+        until deadline: Double, mayWait: () -> Bool, _ body: @escaping @Sendable () async throws -> DatabaseHistory?
+    ) -> Result<Effects, any Error> {
+        let attempt = BatchAttempt()
+        let task = Task {
+            do {
+                attempt.end(.success(Effects(history: try await body())))
+            } catch {
+                attempt.end(.failure(error))
+            }
+        }
+        while true {
+            if let result = attempt.result(waitingSeconds: 0.2) { return result }
+            guard mayWait() else { return .failure(Abandoned()) }
+            guard WallClock.monotonicSeconds >= deadline else { continue }
+            task.cancel()
+            return .failure(Abandoned())
+        }
+    }
 
     func end(_ result: Result<Effects, any Error>) {
         condition.lock()

@@ -20,8 +20,8 @@ protocol BatchedTopicWorker: Sendable {
     var metrics: PipelineMetrics { get }
 
     /// Done when everything of the batch is durable: in the database, or a dead letter that is acknowledged. Throws what
-    /// the database throws while it is out of reach, `Abandoned` where the publisher closes; the batch may be given
-    /// again then.
+    /// the database throws while it is out of reach, `Abandoned` where the publisher closes or the task is cancelled; the
+    /// batch may be given again then.
     ///
     /// Returns the history of the database that holds its effects, nil where it has none there.
     func work(on records: [ConsumerRecord]) async throws -> DatabaseHistory?

@@ -122,8 +122,9 @@ final class BatchedTopicLoop: @unchecked Sendable {
             switch polled {
             case .record(let record):
                 unreadable.progressed(record.topicPartition)
+                offsets.came(record)
                 batch.append(record)
-            case .partitionEnd: break
+            case .partitionEnd(let partition, let next): offsets.ended(partition, at: next)
             case .trouble(let error): if !unreadable.failed(error, next: offsets.next(of:)) { failed(error) }
             }
         }
@@ -255,20 +256,11 @@ final class BatchedTopicLoop: @unchecked Sendable {
     private func attempt(
         until deadline: Double, _ body: @escaping @Sendable () async throws -> DatabaseHistory?
     ) -> Result<BatchAttempt.Effects, any Error> {
-        let attempt = BatchAttempt()
-        Task {
-            do {
-                attempt.end(.success(BatchAttempt.Effects(history: try await body())))
-            } catch {
-                attempt.end(.failure(error))
-            }
+        let mayWait = {
+            self.health.beat(self.topic.part)
+            return !self.isStopped
         }
-        // Where it takes longer it goes on by itself, which harms nothing: all of it may be done twice.
-        while true {
-            if let result = attempt.result(waitingSeconds: 0.2) { return result }
-            health.beat(topic.part)
-            if isStopped || WallClock.monotonicSeconds >= deadline { return .failure(Abandoned()) }
-        }
+        return BatchAttempt.run(until: deadline, mayWait: mayWait, body)
     }
 
     /// Blocks until the dead letter is acknowledged. False where that did not come about in time: the group is left

@@ -104,7 +104,7 @@ extension BatchedTopicOffsets {
             let next = pending.first { $0.topicPartition == partition }?.offset
             let end = consumer.cachedWatermarks(partition)?.high
             return CrashIsolation.Candidate(
-                partition: partition, next: next, isAtEnd: end.map { state.progress.position ?? .min >= $0 } ?? false)
+                partition: partition, next: next, isAtEnd: end.map { state.reached ?? .min >= $0 } ?? false)
         }
     }
 

@@ -8,8 +8,12 @@ import Timestamps
 /// A partition of a batched topic while it is assigned.
 final class BatchedTopicPartition: ProgressOwner {
     var progress: PartitionProgress
+    var read = ReadPosition()
 
     init(progress: PartitionProgress) { self.progress = progress }
+
+    /// How far the log is done with, behind what is no record too. Not what may be committed.
+    var reached: Int64? { read.reached(decided: progress.position) }
 }
 
 /// Offsets of a batched topic, by the same rules as those of submissions: `PartitionProgress` decides, and whatever
@@ -41,10 +45,10 @@ final class BatchedTopicOffsets {
 
     func isAssigned(_ partition: TopicPartition) -> Bool { partitions[partition] != nil }
 
-    func next(of partition: TopicPartition) -> Int64? { partitions[partition]?.progress.position }
+    func next(of partition: TopicPartition) -> Int64? { partitions[partition]?.reached }
 
     var readings: [TopicPartition: UnreadableBatchWatch.Reading] {
-        partitions.mapValues { UnreadableBatchWatch.Reading(next: $0.progress.position, mayCome: true) }
+        partitions.mapValues { UnreadableBatchWatch.Reading(next: $0.reached, mayCome: true) }
     }
 
     /// A new consumer.
@@ -145,6 +149,12 @@ extension BatchedTopicOffsets {
 // MARK: - Progress
 
 extension BatchedTopicOffsets {
+    /// It is not done yet.
+    func came(_ record: ConsumerRecord) { partitions[record.topicPartition]?.read.came(to: record.offset + 1) }
+
+    /// librdkafka tells that the log ends there, for now.
+    func ended(_ partition: TopicPartition, at offset: Int64) { partitions[partition]?.read.ended(at: offset) }
+
     /// The batch is durable. Records come in the order of their offsets, and one batch is done before the next.
     func finished(_ batch: [ConsumerRecord], decidedIn history: DatabaseHistory?) {
         for record in batch {
@@ -163,6 +173,7 @@ extension BatchedTopicOffsets {
         guard let state = partitions[partition] else { return }
         state.progress.admit(batch.first)
         state.progress.stepOver(to: batch.last)
+        state.read.came(to: batch.last + 1)
         let epoch = state.progress.epoch
         if let restart = state.progress.finish(batch.first, epoch: epoch, decidedIn: nil) { rejoin(restart) }
     }
@@ -206,7 +217,7 @@ extension BatchedTopicOffsets {
     func reportLag(_ consumer: KafkaConsumer) {
         for (partition, state) in partitions {
             guard let marks = consumer.cachedWatermarks(partition), marks.high >= 0 else { continue }
-            let next = state.progress.position ?? max(marks.low, 0)
+            let next = state.reached ?? max(marks.low, 0)
             gauges.set(
                 lag: marks.high - next, end: marks.high, topic: partition.topic, partition: partition.partition,
                 now: WallClock.now.milliseconds)

@@ -166,9 +166,13 @@ final class ConsumerLoop {
             CrashPoint.polled.reached()
             unreadable.progressed(record.topicPartition)
             refused.fetched(record.topicPartition)
+            intake.lookForDeleted(before: record.offset, in: record.topicPartition, consumer)
             let taken = intake.take(record)
             fetching.took(taken, from: record.topicPartition, consumer)
-        case .partitionEnd(let partition): refused.fetched(partition)
+        case .partitionEnd(let partition, let next):
+            intake.lookForDeleted(before: next, in: partition, consumer)
+            assignment.gate.ended(partition, at: next)
+            refused.fetched(partition)
         case .trouble(let error):
             guard !unreadable.failed(error, next: { assignment.next(of: $0) }) else { return }
             if error.isFatal { fatal = error }

@@ -94,8 +94,16 @@ extension IntakeGate {
     /// The consumer is gone, and with it all pauses.
     mutating func reopen() { state = .open }
 
-    /// Behind the last record that came under this assignment; nil where none did.
+    /// The offset that is read next; nil where neither a record nor the log's end came under this assignment.
     func next(of partition: TopicPartition) -> Int64? { partitions[partition]?.next }
+
+    /// librdkafka tells that the log ends there, for now.
+    mutating func ended(_ partition: TopicPartition, at offset: Int64) { partitions[partition]?.ended(at: offset) }
+
+    /// How far the log is done with, where all before `position` is decided. Not what may be committed.
+    func reached(in partition: TopicPartition, decided position: Int64?) -> Int64? {
+        partitions[partition].map { $0.reached(decided: position) } ?? position
+    }
 
     /// Nothing of ours keeps records of it from coming.
     func mayCome(from partition: TopicPartition) -> Bool {

@@ -79,12 +79,12 @@ struct IsolatedIntake {
     }
 
     private func candidates(_ consumer: KafkaConsumer) -> [CrashIsolation.Candidate] {
-        assignment.partitions.compactMap { partition, state in
+        assignment.all.compactMap { partition in
             guard assignment.gate.isOpen(partition) else { return nil }
             let end = consumer.cachedWatermarks(partition)?.high
             return CrashIsolation.Candidate(
                 partition: partition, next: assignment.gate.firstPending(of: partition),
-                isAtEnd: end.map { state.progress.position ?? .min >= $0 } ?? false)
+                isAtEnd: end.map { assignment.reached(in: partition) ?? .min >= $0 } ?? false)
         }
     }
 

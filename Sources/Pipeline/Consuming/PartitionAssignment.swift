@@ -80,6 +80,11 @@ final class PartitionAssignment {
         isolation.admission(to: partition, awaitsProgress: partitions[partition]?.progress.awaitsProgress ?? false)
     }
 
+    /// How far the partition's log is done with, behind what is no record too. Not what may be committed.
+    func reached(in partition: TopicPartition) -> Int64? {
+        gate.reached(in: partition, decided: partitions[partition]?.progress.position)
+    }
+
     /// Where the next record is expected.
     func next(of partition: TopicPartition) -> Int64? {
         gate.next(of: partition) ?? partitions[partition]?.progress.start
@@ -110,7 +115,7 @@ final class PartitionAssignment {
     func reportLag(_ consumer: KafkaConsumer) {
         for (partition, state) in partitions {
             guard let marks = consumer.cachedWatermarks(partition), marks.high >= 0 else { continue }
-            let next = state.progress.position ?? state.progress.committed?.offset ?? max(marks.low, 0)
+            let next = reached(in: partition) ?? state.progress.committed?.offset ?? max(marks.low, 0)
             gauges.set(
                 lag: marks.high - next, end: marks.high, topic: partition.topic, partition: partition.partition,
                 now: WallClock.now.milliseconds)

@@ -24,8 +24,7 @@ struct PartitionIntake: Sendable {
 
     private var phase: Phase
     var fetching = Fetching.starting
-    /// Behind the last record that came.
-    private(set) var next: Int64?
+    private var read = ReadPosition()
     /// In the window, and not begun.
     var pending: ArraySlice<ConsumerRecord> = []
     /// Not in the window yet.
@@ -36,6 +35,9 @@ struct PartitionIntake: Sendable {
     init(waitingFor prerequisites: Set<IntakeGate.Prerequisite>) {
         phase = prerequisites.isEmpty ? .open : .waiting(for: prerequisites)
     }
+
+    /// The offset that is read next.
+    var next: Int64? { read.next }
 
     var isOpen: Bool { if case .open = phase { true } else { false } }
     var isClosed: Bool { if case .closed = phase { true } else { false } }
@@ -50,9 +52,15 @@ struct PartitionIntake: Sendable {
     mutating func close() { phase = .closed }
 
     mutating func came(to next: Int64) {
-        self.next = next
+        read.came(to: next)
         if fetching == .starting { fetching = .running }
     }
+
+    /// The log ends there, for now.
+    mutating func ended(at offset: Int64) { read.ended(at: offset) }
+
+    /// How far the log is done with, where all before `position` is decided.
+    func reached(decided position: Int64?) -> Int64? { read.reached(decided: position) }
 
     /// True where the record begins at once.
     mutating func take(_ record: ConsumerRecord, _ admission: CrashIsolation.Admission) -> Bool {

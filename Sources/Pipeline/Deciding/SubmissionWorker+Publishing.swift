@@ -49,7 +49,7 @@ extension SubmissionWorker {
     func publishDeadLetter(
         _ letter: DeadLetter, of record: ConsumerRecord, _ item: SubmissionInHand
     ) async throws(Abandoned) {
-        try await publisher.publish(letter, of: record, position: item.position)
+        try await publisher.publish(letter, of: record, position: item.position, evenIfCancelled: true)
         metrics.deadLetter(letter.reason)
         guard let sender = letter.sender else { return }
         try await publish([.malformed(sender, position: item.position)], of: item, .local)

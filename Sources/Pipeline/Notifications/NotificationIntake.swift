@@ -8,41 +8,43 @@ import Synchronization
 /// Puts notifications that Apple posts on their topic, once their signatures are proven. It decides nothing else, and
 /// keeps nothing: where it says no, Apple sends again.
 public final class NotificationIntake: Sendable {
-    /// For the broker to acknowledge one: Apple waits for some seconds.
-    static let acknowledgementSeconds = 8.0
     /// Handed to librdkafka and not acknowledged.
     static let maximumOutstanding = 1_000
 
     private let topic: String
     private let parser: any NotificationParser
     private let bundleIDs: Set<BundleID>?
-    private let producer: KafkaProducer
+    private let acknowledgementSeconds: Double
+    private let producer: ReplaceableProducer
     private let health: Health
     private let counts: CounterFamily
     private let logger: Logger
 
-    /// - Parameter bundleIDs: whose notifications are taken; nil: all.
+    /// - Parameters:
+    ///   - bundleIDs: whose notifications are taken; nil: all.
+    ///   - acknowledgementSeconds: for the broker to acknowledge one: Apple waits for some seconds.
     public init(
         topic: String, producerProperties: KafkaProperties, parser: any NotificationParser, bundleIDs: Set<BundleID>?,
-        metrics: ReceiptdMetrics, health: Health, logger: Logger
+        acknowledgementSeconds: Double = 8, metrics: ReceiptdMetrics, health: Health, logger: Logger
     ) throws(KafkaError) {
         self.topic = topic
         self.parser = parser
         self.bundleIDs = bundleIDs
+        self.acknowledgementSeconds = acknowledgementSeconds
         self.health = health
         self.logger = logger
         counts = metrics.notifications
-        producer = try KafkaProducer(
-            properties: producerProperties, topics: [topic], log: KafkaLog.forward(to: logger, folding: KafkaVoice()),
-            progress: { health.beat(.outcomePublisher) })
+        producer = try ReplaceableProducer(
+            properties: producerProperties, topic: topic, health: health, voice: KafkaVoice(), logger: logger)
     }
 
-    /// Says whether Kafka is there, until it is cancelled.
+    /// Says whether Kafka is there, until it is cancelled. An answer ends the failures of posts too: who goes by `/readyz`
+    /// posts nothing to a process that is not ready, and only a post shows whether the topic takes them again.
     public func watch() async {
         await BrokerWatch(
             ask: { [producer, topic] (milliseconds) throws(KafkaError) in
-                _ = try producer.metadata(topic: topic, timeoutMilliseconds: milliseconds)
-            }, health: health
+                _ = try producer.current.metadata(topic: topic, timeoutMilliseconds: milliseconds)
+            }, health: health, recovers: .publisher
         ).run()
     }
 
@@ -55,7 +57,6 @@ public final class NotificationIntake: Sendable {
                 continuation.resume()
             }
         }
-        health.retire(.outcomePublisher)
     }
 
     /// Returns when the broker has acknowledged it, or after `acknowledgementSeconds`.
@@ -87,7 +88,6 @@ public final class NotificationIntake: Sendable {
             }
             return unavailable(type, "not stored: to be sent again", "unavailable")
         }
-        health.failures.recovered(.publisher)
         counts.with(type, "taken").increment()
         return .taken
     }
@@ -111,13 +111,17 @@ public final class NotificationIntake: Sendable {
 
     /// Nil once it is acknowledged.
     private func failure(of record: ProducerRecord) async -> Failure? {
+        let producer = producer.current
         guard producer.outstandingCount < Self.maximumOutstanding else { return .noAcknowledgement }
         return await withCheckedContinuation { continuation in
             let waiting = Waiting(continuation)
             do throws(KafkaError) {
-                try producer.produce(record) { result in
+                try producer.produce(record) { [failures = health.failures] result in
                     switch result {
-                    case .success: waiting.end(nil)
+                    case .success:
+                        // Also where nobody waits any more.
+                        failures.recovered(.publisher)
+                        waiting.end(nil)
                     case .failure(let error): waiting.end(.kafka(error))
                     }
                 }
@@ -125,7 +129,7 @@ public final class NotificationIntake: Sendable {
                 return waiting.end(.kafka(error))
             }
             // What is acknowledged later is on the topic twice once Apple sends it again, and counts once.
-            waiting.giveUp(afterSeconds: Self.acknowledgementSeconds)
+            waiting.giveUp(afterSeconds: acknowledgementSeconds)
         }
     }
 

@@ -13,16 +13,13 @@ import Synchronization
 /// `max.message.bytes`. No submission can bring it about: what an event repeats of one has limits, and what it takes
 /// from Apple and the catalog is bounded by `OutcomeEvent.maximumListedTransactions` and the catalog's limits.
 public final class OutcomePublisher: Sendable {
-    private let properties: KafkaProperties
     private let outcomesTopic: String
     private let deadLettersTopic: String
-    private let pulse: Pulse
     let failures: Failures
     private let trouble: PublicationTrouble
     let voice: KafkaVoice
     private let logger: Logger
-    private let producer: Mutex<KafkaProducer>
-    private let isClosed = Atomic(false)
+    private let producer: ReplaceableProducer
     /// In monotonic seconds.
     private let now: @Sendable () -> Double
     /// By topic and error: when it was last said.
@@ -36,40 +33,14 @@ public final class OutcomePublisher: Sendable {
         settings: PipelineSettings, health: Health, logger: Logger, now: @escaping @Sendable () -> Double
     ) throws(KafkaError) {
         self.now = now
-        pulse = Pulse(health)
         failures = health.failures
         trouble = PublicationTrouble(health)
         voice = settings.kafkaVoice
-        properties = settings.producerProperties
         outcomesTopic = settings.outcomesTopic
         deadLettersTopic = settings.deadLettersTopic
         self.logger = logger
-        producer = Mutex(try Self.producer(properties, for: outcomesTopic, pulse, logger, voice))
-    }
-
-    private static func producer(
-        _ properties: KafkaProperties, for topic: String, _ pulse: Pulse, _ logger: Logger, _ voice: KafkaVoice
-    ) throws(KafkaError) -> KafkaProducer {
-        try KafkaProducer(
-            properties: properties, topics: [topic], log: KafkaLog.forward(to: logger, folding: voice),
-            progress: { pulse.beat() })
-    }
-
-    /// The beats of all its producers: one that is replaced ends by itself, perhaps after the publisher.
-    private final class Pulse: Sendable {
-        private let health: Health
-        private let isOver = Mutex(false)
-
-        init(_ health: Health) { self.health = health }
-
-        func beat() { isOver.withLock { if !$0 { health.beat(.outcomePublisher) } } }
-
-        func end() {
-            isOver.withLock { isOver in
-                isOver = true
-                health.retire(.outcomePublisher)
-            }
-        }
+        producer = try ReplaceableProducer(
+            properties: settings.producerProperties, topic: outcomesTopic, health: health, voice: voice, logger: logger)
     }
 
     /// Publishes in order. All are under way at once: one producer keeps the order of one key.
@@ -96,7 +67,7 @@ public final class OutcomePublisher: Sendable {
         var owed: PublicationTrouble.Owed?
         while true {
             do {
-                _ = try await current.send(record)
+                _ = try await producer.current.send(record)
                 return failures.recovered(.publisher)
             } catch {
                 owed = report(error, record, owed)
@@ -132,14 +103,19 @@ public final class OutcomePublisher: Sendable {
     }
 
     /// Sends the record to the dead-letter topic as it came, or an excerpt where the topic does not take it.
-    func publish(_ letter: DeadLetter, of record: ConsumerRecord, position: RecordPosition) async throws(Abandoned) {
+    /// - Parameter evenIfCancelled: it goes on when its task is cancelled. Otherwise it is given up then: the record's offset
+    ///   is not committed, so whoever is given the record next owes the letter.
+    func publish(
+        _ letter: DeadLetter, of record: ConsumerRecord, position: RecordPosition, evenIfCancelled: Bool = false
+    ) async throws(Abandoned) {
         var outgoing = DeadLetterRecord.make(letter, of: record, position: position, topic: deadLettersTopic)
         var isExcerpt = false
         var backoff = PublishBackoff()
         var owed: PublicationTrouble.Owed?
         while true {
+            if !evenIfCancelled, Task.isCancelled { throw Abandoned() }
             do {
-                _ = try await current.send(outgoing)
+                _ = try await producer.current.send(outgoing)
                 return failures.recovered(.publisher)
             } catch {
                 if error.isMessageTooLarge, !isExcerpt {
@@ -156,35 +132,16 @@ public final class OutcomePublisher: Sendable {
 
     /// Blocking: returns when a broker has answered.
     func askBroker(timeoutMilliseconds: Int32) throws(KafkaError) {
-        _ = try current.metadata(topic: outcomesTopic, timeoutMilliseconds: timeoutMilliseconds)
+        _ = try producer.current.metadata(topic: outcomesTopic, timeoutMilliseconds: timeoutMilliseconds)
     }
 
     /// Blocking: delivers what is under way, then ends the producer's thread.
-    public func close() {
-        isClosed.store(true, ordering: .sequentiallyConsistent)
-        current.close()
-        pulse.end()
-    }
-
-    private var current: KafkaProducer {
-        // An idempotent producer that lost its sequence is dead for good: a new one takes its place.
-        producer.withLock { producer in
-            guard producer.fatalError != nil, !isClosed.load(ordering: .sequentiallyConsistent) else { return producer }
-            let fresh = try? Self.producer(properties, for: outcomesTopic, pulse, logger, voice)
-            if let fresh {
-                let dead = producer
-                producer = fresh
-                // Ending it joins its thread: never on the cooperative pool.
-                BlockingWork.run { dead.close() }
-            }
-            return producer
-        }
-    }
+    public func close() { producer.close() }
 
     /// By the records' own indices.
     private func sendAll(_ records: ArraySlice<ProducerRecord>) async -> DeliveryCount.Failures {
         guard !records.isEmpty else { return [:] }
-        let producer = current
+        let producer = producer.current
         let count = DeliveryCount(expected: records.count)
         for index in records.indices {
             do throws(KafkaError) {
@@ -216,14 +173,14 @@ public final class OutcomePublisher: Sendable {
     private func report(
         _ error: KafkaError, _ record: ProducerRecord, _ owed: PublicationTrouble.Owed?
     ) -> PublicationTrouble.Owed? {
-        guard !isClosed.load(ordering: .sequentiallyConsistent) else { return owed }
+        guard !producer.isClosed else { return owed }
         failures.report(error, of: .publisher)
         say(error, record)
         return trouble.failed(error, topic: record.topic, owed: owed)
     }
 
     private func say(_ error: KafkaError, _ record: ProducerRecord) {
-        guard !isClosed.load(ordering: .sequentiallyConsistent) else { return }
+        guard !producer.isClosed else { return }
         let now = now()
         let isNews = warned.withLock { warned in
             let key = "\(record.topic) \(error.name)"
@@ -246,10 +203,10 @@ public final class OutcomePublisher: Sendable {
     }
 
     private func pause(_ backoff: inout PublishBackoff) async throws(Abandoned) {
-        if isClosed.load(ordering: .sequentiallyConsistent) { throw Abandoned() }
+        if producer.isClosed { throw Abandoned() }
         // Not cancellable on purpose: the outcome may be durable already, and its event is owed.
         await BlockingWork.pause(seconds: backoff.next())
-        if isClosed.load(ordering: .sequentiallyConsistent) { throw Abandoned() }
+        if producer.isClosed { throw Abandoned() }
     }
 }
 

@@ -250,7 +250,7 @@ struct WorkerService: Service {
             health.set(.databaseReachable, unmet: reason)
             return reason
         }
-        let reason = catalog.catalog == nil ? "no catalog yet: run `receiptd catalog import FILE`" : nil
+        let reason = catalog.absence
         health.set(.catalogImported, unmet: reason)
         return reason
     }

@@ -3,6 +3,7 @@ import Identifiers
 import Kafka
 import Logging
 import Operations
+import Synchronization
 import TestSupport
 import Testing
 import Timestamps
@@ -45,14 +46,27 @@ struct NotificationIntakeTests {
 
     private func intake(
         _ cluster: MockCluster, _ metrics: ReceiptdMetrics = ReceiptdMetrics(version: "test"),
-        bundles: Set<BundleID>? = [Sample.bundle]
+        bundles: Set<BundleID>? = [Sample.bundle], health: Health = Health(),
+        properties more: KeyValuePairs<String, String> = [:], acknowledgementSeconds: Double = 8
     ) throws -> NotificationIntake {
         var properties = PipelineBench.properties(cluster)
         properties["message.timeout.ms"] = "1000"
+        for (name, value) in more { properties[name] = value }
         return try NotificationIntake(
             topic: Self.topic, producerProperties: properties, parser: Self.parser, bundleIDs: bundles,
-            metrics: metrics,
-            health: Health(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            acknowledgementSeconds: acknowledgementSeconds, metrics: metrics, health: health,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    private static let notStored = IntakeAnswer.unavailable("not stored: to be sent again")
+
+    /// Time passes only where a test says so.
+    private final class ManualClock: Sendable {
+        let seconds = Mutex(0.0)
+
+        func health() -> Health {
+            Health(failures: Failures(now: { self.seconds.withLock { $0 } }), needing: [])
+        }
     }
 
     private func take(_ body: String, _ intake: NotificationIntake) async -> IntakeAnswer {
@@ -101,6 +115,57 @@ struct NotificationIntakeTests {
         cluster.setBrokerUp(1)
         // The client finds out by itself when the broker is back.
         try await eventually("the broker is reached again") { await take("test", intake) == .taken }
+        await intake.close()
+    }
+
+    @Test("the intake is not ready while Kafka is away, and is again with Kafka, though nobody posts meanwhile")
+    func readyAgain() async throws {
+        let cluster = try MockCluster(topics: [Self.topic: 1])
+        let clock = ManualClock()
+        let health = clock.health()
+        let intake = try intake(cluster, health: health)
+        #expect(await take("test", intake) == .taken)
+        cluster.setBrokerDown(1)
+        #expect(await take("test", intake) == Self.notStored)
+        let watch = Task { await intake.watch() }
+        try await eventually("it is told that Kafka is away") {
+            health.notes.contains { $0.contains("Kafka is out of reach") }
+        }
+        clock.seconds.withLock { $0 += 6 }
+        #expect(health.unmet.contains { $0.contains("events cannot be published") })
+        #expect(health.unmet.contains { $0.contains("Kafka is out of reach") })
+        cluster.setBrokerUp(1)
+        try await eventually("it is ready again") { health.unmet.isEmpty }
+        watch.cancel()
+        await watch.value
+        await intake.close()
+    }
+
+    @Test("one that is acknowledged after Apple was answered makes the intake ready")
+    func acknowledgedLate() async throws {
+        let cluster = try MockCluster(topics: [Self.topic: 1])
+        let clock = ManualClock()
+        let health = clock.health()
+        let intake = try intake(
+            cluster, health: health, properties: ["message.timeout.ms": "60000"], acknowledgementSeconds: 0.2)
+        cluster.setBrokerDown(1)
+        #expect(await take("test", intake) == Self.notStored)
+        clock.seconds.withLock { $0 += 6 }
+        #expect(health.unmet.contains { $0.contains("the broker does not acknowledge in time") })
+        cluster.setBrokerUp(1)
+        try await eventually("the record is acknowledged") { health.unmet.isEmpty }
+        await intake.close()
+    }
+
+    @Test("an idempotent producer that can never go on is replaced")
+    func replaced() async throws {
+        let cluster = try MockCluster(topics: [Self.topic: 1])
+        let intake = try intake(cluster, properties: ["enable.idempotence": "true"])
+        #expect(await take("test", intake) == .taken)
+        // OUT_OF_ORDER_SEQUENCE_NUMBER for what was never acknowledged: fatal.
+        cluster.pushRequestErrors(apiKey: 0, [45])
+        #expect(await take("test", intake) == Self.notStored)
+        try await eventually("a new producer takes its place") { await take("test", intake) == .taken }
         await intake.close()
     }
 }

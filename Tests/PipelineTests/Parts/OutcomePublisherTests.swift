@@ -175,6 +175,37 @@ struct OutcomePublisherTests {
         try await close(publisher)
     }
 
+    @Test(
+        "a dead letter is given up when its task is cancelled, but for one that is owed even then",
+        .timeLimit(.minutes(1)))
+    func cancelledLetter() async throws {
+        let publisher = try publisher()
+        let letter = DeadLetter(reason: .malformedMessage, detail: "no use")
+        func publish(key: UInt8, evenIfCancelled: Bool) -> Task<Bool, Never> {
+            let record = Sample.record(key: [key], value: [1])
+            return Task {
+                do throws(Abandoned) {
+                    try await publisher.publish(
+                        letter, of: record, position: Sample.position(record), evenIfCancelled: evenIfCancelled)
+                } catch {
+                    return false
+                }
+                return true
+            }
+        }
+        cluster.pushRequestErrors(apiKey: Self.produce, Array(repeating: 29, count: 1000))
+        let givenUp = publish(key: 1, evenIfCancelled: false)
+        try await changes.until("publishing fails") { log.holds("warning publishing failed, trying again") }
+        givenUp.cancel()
+        #expect(await !givenUp.value)
+        let owed = publish(key: 2, evenIfCancelled: true)
+        owed.cancel()
+        cluster.clearRequestErrors(apiKey: Self.produce)
+        #expect(await owed.value)
+        #expect(try await read(Sample.deadLetters).map(\.key) == [[2]])
+        try await close(publisher)
+    }
+
     @Test("closing gives up what still cannot be published")
     func closing() async throws {
         let publisher = try publisher()

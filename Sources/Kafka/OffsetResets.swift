@@ -1,0 +1,47 @@
+import Synchronization
+
+/// Where librdkafka found that what it was to read next had been deleted, and went on at the earliest record there is. It
+/// tells of that in its log only. A client's; any thread.
+final class OffsetResets: Sendable {
+    private let places = Mutex<[TopicPartition: [Int64]]>([:])
+
+    func note(_ line: KafkaLogLine) {
+        guard let place = line.offsetReset else { return }
+        places.withLock { $0[place.topicPartition, default: []].append(place.offset) }
+    }
+
+    func take(of partition: TopicPartition, below offset: Int64) -> [Int64] {
+        places.withLock { places in
+            guard let known = places[partition] else { return [] }
+            let left = known.filter { $0 >= offset }
+            places[partition] = left.isEmpty ? nil : left
+            return known.filter { $0 < offset }
+        }
+    }
+}
+
+extension KafkaLogLine {
+    /// The offset of which librdkafka found nothing, and read on elsewhere. Nil where the line tells of something else.
+    public var offsetReset: KafkaError.Place? {
+        guard facility == "OFFSET", level <= 4 else { return nil }
+        // "[thrd:main]: submissions [3]: offset reset (at offset 500, broker 1) to …"; what follows the number varies with
+        // librdkafka's version.
+        let words = message.split(separator: " ")
+        let phrase: [Substring] = ["offset", "reset", "(at", "offset"]
+        guard let start = words.indices.first(where: { words[$0...].starts(with: phrase) }), start >= 2,
+            start + phrase.count < words.count,
+            let partition = Int32(words[start - 1].drop { $0 == "[" }.prefix { $0.isNumber }),
+            let offset = Int64(words[start + phrase.count].prefix { $0.isNumber })
+        else { return nil }
+        return KafkaError.Place(
+            topicPartition: TopicPartition(topic: String(words[start - 2]), partition: partition), offset: offset)
+    }
+}
+
+extension KafkaConsumer {
+    /// The offsets below that one at which librdkafka found the partition's next records deleted, and went on at the
+    /// earliest. They are told once. What it fetched before comes before what it fetched after.
+    public func takeResets(of partition: TopicPartition, below offset: Int64) -> [Int64] {
+        context.resets.take(of: partition, below: offset)
+    }
+}

@@ -1,0 +1,36 @@
+import Clocks
+import Testing
+
+@testable import Pipeline
+
+@Suite("Attempt at a batch")
+struct BatchAttemptTests {
+    @Test("what has not ended at its deadline is cancelled, and ends", .timeLimit(.minutes(1)))
+    func cancelled() async throws {
+        let ended = AsyncStream<Bool>.makeStream()
+        let isDone = try await blocking {
+            let result = BatchAttempt.run(until: WallClock.monotonicSeconds, mayWait: { true }) {
+                // As one that publishes: it ends only where it is told to.
+                while !Task.isCancelled { try? await Task.sleep(for: .seconds(60)) }
+                ended.continuation.yield(Task.isCancelled)
+                throw Abandoned()
+            }
+            if case .success = result { return true }
+            return false
+        }
+        #expect(!isDone)
+        var iterator = ended.stream.makeAsyncIterator()
+        let wasCancelled = await iterator.next()
+        #expect(wasCancelled == true)
+    }
+
+    @Test("what ends in time is told")
+    func inTime() async throws {
+        let isDone = try await blocking {
+            let result = BatchAttempt.run(until: WallClock.monotonicSeconds + 60, mayWait: { true }) { nil }
+            if case .success = result { return true }
+            return false
+        }
+        #expect(isDone)
+    }
+}

@@ -1,0 +1,48 @@
+import Kafka
+import Testing
+
+@testable import Pipeline
+
+@Suite("Records that were deleted before they were read")
+struct DeletedUnreadTests {
+    private func line(_ message: String, level: Int32 = 4, facility: String = "OFFSET") -> KafkaLogLine {
+        KafkaLogLine(level: level, facility: facility, message: message)
+    }
+
+    @Test("a gap counts where librdkafka found nothing within it and went on at the earliest record")
+    func reset() {
+        #expect(DeletedUnread.count(from: 10, to: 50, resets: [10], earliest: nil) == 40)
+        // Markers before what was deleted.
+        #expect(DeletedUnread.count(from: 10, to: 50, resets: [12], earliest: -1) == 38)
+        // Of an earlier gap, and of a later one.
+        #expect(DeletedUnread.count(from: 10, to: 50, resets: [9], earliest: -1) == nil)
+        #expect(DeletedUnread.count(from: 10, to: 12, resets: [20], earliest: -1) == nil)
+    }
+
+    @Test("or where the log is known to begin within it; compaction and the markers of transactions do not count")
+    func earliest() {
+        #expect(DeletedUnread.count(from: 10, to: 50, resets: [], earliest: 50) == 40)
+        #expect(DeletedUnread.count(from: 10, to: 50, resets: [], earliest: 48) == 38)
+        #expect(DeletedUnread.count(from: 10, to: 50, resets: [], earliest: 10) == nil)
+        #expect(DeletedUnread.count(from: 10, to: 11, resets: [], earliest: 0) == nil)
+        #expect(DeletedUnread.count(from: 10, to: 11, resets: [], earliest: nil) == nil)
+        // It was fetched before the log was cut off.
+        #expect(DeletedUnread.count(from: 10, to: 11, resets: [], earliest: 30) == nil)
+    }
+
+    @Test("librdkafka's line names the partition and the offset, and is said")
+    func lines() {
+        let place = KafkaError.Place(
+            topicPartition: TopicPartition(topic: "receipt-submissions", partition: 3), offset: 500)
+        let old = line(
+            "[thrd:main]: receipt-submissions [3]: offset reset (at offset 500, broker 1) to offset BEGINNING: x")
+        let new = line(
+            "[thrd:main]: receipt-submissions [3]: offset reset (at offset 500 (leader epoch 2), broker 1) to END: x")
+        #expect(old.offsetReset == place && new.offsetReset == place)
+        #expect(line(old.message, level: 7).offsetReset == nil)
+        #expect(line(old.message, facility: "FETCH").offsetReset == nil)
+        #expect(line("[thrd:main]: t [0]: offset commit failed").offsetReset == nil)
+        var fold = KafkaFold()
+        #expect(fold.hear(old, from: 1, now: 0) == [.other(old)])
+    }
+}

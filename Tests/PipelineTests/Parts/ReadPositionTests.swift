@@ -1,0 +1,58 @@
+import Kafka
+import Testing
+
+@testable import Pipeline
+
+@Suite("How far a partition is read")
+struct ReadPositionTests {
+    private let partition = TopicPartition(topic: "t", partition: 1)
+
+    @Test("a log that ends in a transaction's marker is read to its end, and its position is not moved by it")
+    func marker() {
+        var gate = IntakeGate(maximumRecords: 4)
+        gate.assign(partition, waitingFor: [])
+        // 9 is the last record, 10 the marker.
+        _ = gate.take(ConsumerRecord(topicPartition: partition, offset: 9), .unlimited)
+        #expect(gate.next(of: partition) == 10)
+        gate.ended(partition, at: 11)
+        #expect(gate.next(of: partition) == 11)
+        // While it is not decided it counts.
+        #expect(gate.reached(in: partition, decided: 9) == 9)
+        #expect(gate.reached(in: partition, decided: nil) == nil)
+        #expect(gate.reached(in: partition, decided: 10) == 11)
+        var batches = UnreadableBatches()
+        for now in stride(from: 0.0, to: 300, by: 1) {
+            let next = gate.next(of: partition)
+            #expect(batches.look(at: partition, next: next, end: 11, mayCome: true, now: now) == nil)
+        }
+        _ = gate.take(ConsumerRecord(topicPartition: partition, offset: 11), .unlimited)
+        #expect(gate.next(of: partition) == 12 && gate.reached(in: partition, decided: 10) == 10)
+    }
+
+    @Test("so is one that starts at the marker, of which no record comes")
+    func start() {
+        let owner = BatchedTopicPartition(
+            progress: PartitionProgress(start: 10, committed: CommitMark(offset: 10), row: nil, writer: 1))
+        #expect(owner.reached == 10)
+        owner.read.ended(at: 11)
+        #expect(owner.reached == 11)
+        #expect(owner.progress.position == 10 && owner.progress.committable == 10)
+        // What came in the same batch as the end, and is not done.
+        owner.read.came(to: 13)
+        owner.read.ended(at: 14)
+        #expect(owner.reached == 10)
+        owner.progress.admit(12)
+        _ = owner.progress.finish(12, epoch: 0, decidedIn: nil)
+        #expect(owner.reached == 14 && owner.progress.position == 13)
+    }
+
+    @Test("a topic made anew is read from its beginning, and of one that is not ours nothing is known")
+    func anew() {
+        var position = ReadPosition()
+        #expect(position.reached(decided: nil) == nil && position.reached(decided: 3) == 3)
+        position.came(to: 11)
+        position.ended(at: 0)
+        #expect(position.next == 0 && position.reached(decided: 11) == 0)
+        #expect(IntakeGate(maximumRecords: 1).reached(in: partition, decided: 5) == 5)
+    }
+}
