@@ -43,7 +43,8 @@ extension ProofContent {
         self.init(
             bundleID: receipt.bundleID, appAppleID: receipt.appAppleID, environment: receipt.environment,
             purchases: receipt.purchases,
-            isComplete: receipt.unreadablePurchases == 0 && !receipt.hasUnreadableFields && isUnambiguous,
+            isComplete: receipt.unreadablePurchases == 0 && !receipt.hasUnreadableFields && isUnambiguous
+                && !receipt.hasCancelledPeriod,
             holdsAutoRenewable: receipt.holdsAutoRenewable, signedAt: receipt.creationDate)
     }
 

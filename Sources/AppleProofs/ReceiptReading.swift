@@ -35,4 +35,12 @@ public struct LocalReceipt: Sendable, Equatable {
     public var hasUnreadableFields = false
     public var holdsAutoRenewable: Bool
     public var signature: LocalSignature
+
+    /// Whether a period of a subscription has a cancellation date: a receipt dates a refund and an upgrade to another plan
+    /// alike, and only Apple tells which of the two it was.
+    public var hasCancelledPeriod: Bool {
+        zip(purchases, kinds).contains { purchase, kind in
+            purchase.cancelledAt != nil && (kind == .autoRenewableSubscription || purchase.expiresAt != nil)
+        }
+    }
 }

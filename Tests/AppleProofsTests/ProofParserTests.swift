@@ -53,6 +53,31 @@ struct ProofParserTests {
         }
     }
 
+    @Test("a cancelled period leaves a receipt incomplete, as it may be an upgrade; what else is cancelled does not")
+    func cancelledPeriod() throws {
+        let (end, cancelled) = ("2024-06-01T08:00:00Z", "2024-05-01T08:00:03Z")
+        let table: [(purchase: TestReceipt.Purchase, isEnough: Bool)] = [
+            (.init(kind: 3, expiryDate: end, cancellationDate: cancelled), false),
+            (.init(kind: 9, expiryDate: end, cancellationDate: cancelled), false),
+            (.init(kind: 3, cancellationDate: cancelled), false), (.init(kind: 3, expiryDate: end), true),
+            (.init(kind: 0, cancellationDate: cancelled), true), (.init(kind: 2, cancellationDate: cancelled), true),
+        ]
+        var app = AppPolicy(bundleID: "com.example.castle")
+        app.verification = .local
+        for (purchase, isEnough) in table {
+            guard case .read(let content?, .proven) = try parse(TestReceipt(purchases: [purchase])) else {
+                Issue.record("it is not proven")
+                continue
+            }
+            let proof = ParsedProof(
+                digest: Digest256(hashing: [1]), material: .receipt("MIIB"), signature: .proven, content: content)
+            let evidence = proof.sufficientEvidence(for: app, now: Timestamp(milliseconds: 1_714_550_405_000))
+            #expect(evidence?.purchases == (isEnough ? content.purchases : nil), "\(purchase)")
+            let isCancelled = content.purchases.first?.cancelledAt != nil
+            #expect(isCancelled == !purchase.cancellationDate.isEmpty)
+        }
+    }
+
     @Test("a forged receipt tells whose app it is all the same")
     func forged() throws {
         let receipt = TestReceipt(bundleID: "com.example.other")

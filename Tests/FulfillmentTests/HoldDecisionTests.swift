@@ -93,6 +93,19 @@ struct HoldDecisionTests {
         #expect(view.grants.isEmpty)
     }
 
+    @Test("what Apple tells under another original by now is settled by that one's claim, and granted under it")
+    func anotherOriginal() {
+        let verdict = Verdict.each([Sample.judged(Sample.purchase(original: "900"), .autoRenewableSubscription)])
+        let own = LedgerView.Claim(player: "player-1")
+        var free = LedgerView(claims: ["1000": own, "900": LedgerView.Claim(player: nil)])
+        let settled = settle(verdict, hold(waived: [.unknownProduct]), in: &free)
+        guard case .granted(let grant) = settled else { return #expect(Bool(false), "\(settled)") }
+        #expect(grant.purchase.originalTransactionID == "900")
+        #expect(free.claims["900"] == own && free.grants["1000"]?.player == "player-1")
+        var theirs = LedgerView(claims: ["1000": own, "900": LedgerView.Claim(player: "player-2")])
+        #expect(settle(verdict, hold(waived: [.unknownProduct]), in: &theirs).reason == .ownedByOtherPlayer)
+    }
+
     @Test("a dispute waits for its operator, and released finds the transaction granted once for all")
     func dispute() {
         var purchase = Sample.purchase()

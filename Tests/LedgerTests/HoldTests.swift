@@ -130,6 +130,37 @@ struct HoldTests {
         await ledger.close()
     }
 
+    @Test("what Apple tells under another original by now is granted under that one, and the first is free again")
+    func anotherOriginal() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let kind = ProductKind.autoRenewableSubscription
+        _ = try await ledger.record(
+            Sample.decision([held("2", original: "1", kind: kind), held("4", original: "1", kind: kind)], offset: 1))
+        let theirs = Sample.judged(Sample.purchase("5", original: "6"), kind)
+        _ = try await ledger.record(Sample.decision([theirs], player: "player-2", offset: 2))
+        let store = HoldAdministration(pool: database.pool)
+        #expect(try await store.release(HoldFilter(transactionID: "2"), by: "ann") == 1)
+        let first = try #require(try await take(database).first)
+        let holds = PostgresHolds(pool: database.pool)
+        let granted = try await holds.settle(decision(first, Sample.judged(Sample.purchase("2", original: "0"), kind)))
+        #expect(granted?.kind == .granted)
+        let claims = "SELECT count(*) FROM claims WHERE original_transaction_id = "
+        #expect(try await database.number(claims + "'0' AND player_id = 'player-1'") == 1)
+        // The other hold lies under it.
+        #expect(try await database.number(claims + "'1' AND player_id = 'player-1'") == 1)
+        let later = Sample.judged(Sample.purchase("3", original: "0"), kind)
+        let other = try await ledger.record(Sample.decision([later], player: "player-2", offset: 3))
+        #expect(other.reason == .ownedByOtherPlayer)
+        #expect(try await store.release(HoldFilter(transactionID: "4"), by: "ann") == 1)
+        let second = try #require(try await take(database).first)
+        let refused = try await holds.settle(decision(second, Sample.judged(Sample.purchase("4", original: "6"), kind)))
+        #expect(refused?.reason == .ownedByOtherPlayer)
+        #expect(try await database.number(claims + "'1' AND player_id IS NULL") == 1)
+        #expect(try await database.number(claims + "'6' AND player_id = 'player-2'") == 1)
+        await ledger.close()
+    }
+
     @Test("two transactions that one record left held are refused under two event ids")
     func twoOfOneRecord() async throws {
         let database = try await LedgerDatabase()

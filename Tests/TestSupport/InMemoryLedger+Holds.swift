@@ -178,6 +178,12 @@ extension InMemoryLedger.State {
         holds[hold.transactionID] = row
     }
 
+    /// Of the original that it was held under, unless something was granted under that.
+    private mutating func freeClaim(of hold: LeasedHold) {
+        let isGranted = refunds.grants.values.contains { $0.originalTransactionID == hold.originalTransactionID }
+        if !isGranted { view.claims[hold.originalTransactionID]?.player = nil }
+    }
+
     fileprivate mutating func settle(_ decision: HoldDecision) -> OutcomeEvent? {
         let hold = decision.hold
         guard let row = holds[hold.transactionID], row.lease == hold.lease else { return nil }
@@ -188,14 +194,14 @@ extension InMemoryLedger.State {
             holds[hold.transactionID] = nil
             view.grants[hold.transactionID]?.event = grant.event.value
             enter(grant, of: decision.decision)
+            if grant.purchase.originalTransactionID != hold.originalTransactionID { freeClaim(of: hold) }
             announced.claim([grant.purchase], isGrant: true)
             outbox.append(OutboxRow(grant.event, traceparent: hold.traceparent, of: partition))
             _ = hear(decision.decision, [decision.outcome(ofGranted: grant.purchase)])
             return grant.event
         case .rejected(let event):
             holds[hold.transactionID] = nil
-            let isGranted = refunds.grants.values.contains { $0.originalTransactionID == hold.originalTransactionID }
-            if !isGranted { view.claims[hold.originalTransactionID]?.player = nil }
+            freeClaim(of: hold)
             if view.grants[hold.transactionID] == nil {
                 announced.reopen(
                     hold.transactionID, refusedFor: decision.reasonAgainstAnybody(after: event.reason))

@@ -57,7 +57,8 @@ public enum TransactionAnswer: Sendable, Equatable {
             return .answer(.genuine(receipt))
         }
         switch document.value["errorCode"]?.wholeNumber {
-        case 4_000_006: return .answer(.refused(.invalidTransaction))
+        // 4000048: it is the id of an app transaction, which is no purchase.
+        case 4_000_006, 4_000_048: return .answer(.refused(.invalidTransaction))
         case 4_040_010: return .notFound
         case 4_290_000: return trouble(.rateLimited)
         case 5_000_000, 5_000_001: return trouble(.serverError)

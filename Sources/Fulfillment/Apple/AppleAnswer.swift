@@ -23,7 +23,7 @@ public enum AppleAnswer: Sendable, Equatable {
         case refusedForGood
         /// 4040010 from both environments: perhaps not known yet.
         case unknownTransaction
-        /// 4000006: an id that no transaction can have.
+        /// 4000006: an id that no transaction can have. 4000048: an app transaction's.
         case invalidTransaction
     }
 

@@ -35,13 +35,11 @@ public struct HoldDecision: Sendable {
         case notTold
     }
 
-    /// What Apple now says of the transaction, nil where it is decided with its submission or not told.
+    /// What Apple now says of the transaction, nil where it is decided with its submission or not told. Apple may tell it
+    /// under another original than the one that it was held under: then that one decides.
     public var judged: JudgedPurchase? {
         guard case .each(let all) = decision.verdict else { return nil }
-        return all.first {
-            $0.purchase.transactionID == hold.transactionID
-                && $0.purchase.originalTransactionID == hold.originalTransactionID
-        }
+        return all.first { $0.purchase.transactionID == hold.transactionID }
     }
 
     /// Settles against `view` and enters there what it changes. `view` may have the hold itself or not.

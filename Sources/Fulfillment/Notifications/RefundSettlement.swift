@@ -100,8 +100,8 @@ extension RefundNotice {
         guard id == nil, transaction.kind == .nonConsumable, let refunded else { return false }
         let others = [originalTransactionID, view.grantedUnder[originalTransactionID]].compactMap(\.self)
         return others.contains { other in
-            let key = RefundKey(transactionID: other, bundleID: key.bundleID, environment: key.environment)
-            guard let last = view.states[key], last.revokedAt == nil else { return false }
+            let otherKey = RefundKey(transactionID: other, bundleID: key.bundleID, environment: key.environment)
+            guard let last = view.states[otherKey], last.revokedAt == nil else { return false }
             return refunded.at < last.signedAt
         }
     }

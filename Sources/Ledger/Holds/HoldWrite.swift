@@ -30,14 +30,18 @@ struct HoldWrite: Sendable {
 
     private var hold: LeasedHold { decision.hold }
     private var player: PlayerID { hold.submission.playerID }
+    /// The original that Apple now tells of it: not always the one that it was held under.
+    private var toldOriginal: StoreTransactionID {
+        decision.judged?.purchase.originalTransactionID ?? hold.originalTransactionID
+    }
 
     func run(in session: PostgresSession) throws -> Ending {
         try session.transaction { session in
-            let claims = try LockClaims.run(originals, in: session)
+            var claims = try lockClaims(in: session)
             guard try lockHold(in: session) else { return .gone }
             let claim = try claims[hold.originalTransactionID] ?? makeClaim(in: session)
+            claims[hold.originalTransactionID] = claim
             var view = LedgerView(claims: claims)
-            view.claims[hold.originalTransactionID] = claim
             try look(into: &view, in: session)
             try revokeShown(in: view, session)
             let tokens = view.tokens
@@ -46,7 +50,8 @@ struct HoldWrite: Sendable {
                 try delete(in: session)
                 let row = GrantRow(grant: grant, decision: decision.decision)
                 guard try InsertGrants.run([row], in: session) == 1 else { throw Undone() }
-                try change(claim, to: view, in: session)
+                try change(claims, to: view, in: session)
+                if toldOriginal != hold.originalTransactionID { try freeClaim(in: session) }
                 _ = try AccountTokens.write(before: tokens, after: view.tokens, in: session)
                 try publish(grant.event, in: session)
                 if let revocation = grant.revocation {
@@ -65,7 +70,7 @@ struct HoldWrite: Sendable {
                         [.text(hold.transactionID.text), .text(operatorName), .uuid(event.eventID.stored)])
                 }
                 try delete(in: session)
-                try session.execute(Self.freeingClaim, [.text(hold.originalTransactionID.text), .text(player.text)])
+                try freeClaim(in: session)
                 let ending = decision.reasonAgainstAnybody(after: event.reason)
                 try session.execute(Self.reopening, [.text(hold.transactionID.text), .text(ending?.rawValue)])
                 if operatorName == nil, let refused = decision.undelivered(refusedFor: event.reason) {
@@ -79,7 +84,7 @@ struct HoldWrite: Sendable {
                 if reason != .ownershipDisputed, claim.player == nil {
                     // A dispute claims nothing; what it turned into does.
                     view.claims[hold.originalTransactionID]?.player = player
-                    try change(claim, to: view, in: session)
+                    try change(claims, to: view, in: session)
                 }
                 try UpdateHolds.run(
                     [UpdateHolds.Row(hold: hold, reason: reason)], catalogVersion: decision.decision.catalogVersion,
@@ -94,11 +99,29 @@ struct HoldWrite: Sendable {
         }
     }
 
-    /// Of the hold, of the subscription that it goes on from, and of what Apple shows as taken back.
+    /// Of the hold, as it was held and as it is told, of the subscription that it goes on from, and of what Apple shows as
+    /// taken back.
     private var originals: [StoreTransactionID] {
-        let own = [hold.originalTransactionID, decision.judged?.purchase.previousOriginalTransactionID]
+        let own = [hold.originalTransactionID, toldOriginal, decision.judged?.purchase.previousOriginalTransactionID]
         return Set(decision.decision.revocationsShown.map(\.purchase.originalTransactionID))
             .union(own.compactMap(\.self)).sorted()
+    }
+
+    /// An original that it was not held under has a claim made first, as batches make theirs before they lock others. It is
+    /// nobody's unless the grant comes about.
+    private func lockClaims(in session: PostgresSession) throws -> [StoreTransactionID: LedgerView.Claim] {
+        guard toldOriginal != hold.originalTransactionID else { return try LockClaims.run(originals, in: session) }
+        let row = ClaimRow(
+            original: toldOriginal, player: nil, bundleID: hold.submission.bundleID, grantedTransaction: nil)
+        _ = try InsertClaims.run([row], in: session)
+        let claims = try LockClaims.run(originals, in: session)
+        guard claims[toldOriginal] != nil else { throw Undone() }
+        return claims
+    }
+
+    /// Of the original that it was held under: for others, unless something else of the player lies under it.
+    private func freeClaim(in session: PostgresSession) throws {
+        try session.execute(Self.freeingClaim, [.text(hold.originalTransactionID.text), .text(player.text)])
     }
 
     /// What Apple's answer shows to be taken back of grants in force counts as a notification would. From the outbox.
@@ -132,17 +155,20 @@ struct HoldWrite: Sendable {
     }
 
     private func look(into view: inout LedgerView, in session: PostgresSession) throws {
-        let original = hold.originalTransactionID
         let shown = decision.decision.revocationsShown.map(\.purchase.transactionID)
         let wanted = Set([hold.transactionID] + view.claims.values.compactMap(\.grantedTransaction) + shown)
         view.grants = try FindGrants.run(wanted.sorted(), submissions: [hold.identity], in: session)
         for original in view.claims.keys { view.freeRevoked(original) }
-        try FindRefunds.run(Set([hold.transactionID, original]).sorted(), into: &view, in: session)
+        let refundable = Set([hold.transactionID, hold.originalTransactionID, toldOriginal])
+        try FindRefunds.run(refundable.sorted(), into: &view, in: session)
+        if let judged = decision.judged {
+            try FindGrantedPeriods.run(of: [PeriodPurchase(judged)].compactMap(\.self), into: &view, in: session)
+            if judged.dailyLimit != nil {
+                view.dailyCounts = try CountDays.run([decision.decision.dailyCount(of: judged.purchase)], in: session)
+            }
+        }
+        // Behind the days, as a batch has it: both lock.
         view.tokens = try AccountTokens.find(for: [decision.decision], in: session)
-        guard let judged = decision.judged else { return }
-        try FindGrantedPeriods.run(of: [PeriodPurchase(judged)].compactMap(\.self), into: &view, in: session)
-        guard judged.dailyLimit != nil else { return }
-        view.dailyCounts = try CountDays.run([decision.decision.dailyCount(of: judged.purchase)], in: session)
     }
 
     private func delete(in session: PostgresSession) throws {
@@ -151,10 +177,15 @@ struct HoldWrite: Sendable {
         try session.execute(Self.deletingSubmission, [.uuid(hold.identity.stored)])
     }
 
-    private func change(_ claim: LedgerView.Claim, to view: LedgerView, in session: PostgresSession) throws {
-        let original = hold.originalTransactionID
-        guard let now = view.claims[original], now != claim else { return }
-        try ChangeClaims.run(update: [(original, now)], delete: [], in: session)
+    /// - Parameter claims: as they were before the settlement.
+    private func change(
+        _ claims: [StoreTransactionID: LedgerView.Claim], to view: LedgerView, in session: PostgresSession
+    ) throws {
+        var changed: [(original: StoreTransactionID, claim: LedgerView.Claim)] = []
+        for original in Set([hold.originalTransactionID, toldOriginal]).sorted() {
+            if let now = view.claims[original], now != claims[original] { changed.append((original, now)) }
+        }
+        try ChangeClaims.run(update: changed, delete: [], in: session)
     }
 
     private func publish(_ event: OutcomeEvent, in session: PostgresSession) throws {

@@ -43,6 +43,12 @@ struct TransactionAnswerTests {
         #expect(try parse(body(), asked: "01000") == .answer(.trouble(of: .unproven)))
     }
 
+    @Test("an id that can be no purchase's is refused for good", arguments: [4_000_006, 4_000_048])
+    func noPurchase(code: Int) throws {
+        let body = Array(#"{"errorCode":\#(code),"errorMessage":"why"}"#.utf8)
+        #expect(try parse(body, status: 400) == .answer(.refused(.invalidTransaction)))
+    }
+
     @Test("a status outranks the body, and a code may be a number in a string")
     func statuses() throws {
         let notFound = Array(#"{"errorCode":"4040010"}"#.utf8)

@@ -1,0 +1,78 @@
+import Identifiers
+import Testing
+import Timestamps
+
+@testable import Fulfillment
+
+@Suite("A refund that was reversed under another id")
+struct ReversedRefundTests {
+    private static let reversedAt = RefundTests.day.adding(milliseconds: 5000)
+    private static let beforeReversal = RefundTests.refundedAt
+    private static let afterReversal = RefundTests.day.adding(milliseconds: 7000)
+
+    /// Transaction 1001 is granted, a copy of 1000, and the refund of `reversed` was reversed.
+    private func view(
+        reversed: StoreTransactionID = "1000", kind: ProductKind = .nonConsumable
+    ) -> RefundView {
+        let grantedUnder: [StoreTransactionID: StoreTransactionID] = kind == .nonConsumable ? ["1000": "1001"] : [:]
+        var view = RefundView(
+            grants: ["1001": RefundTests.grant("1001", original: "1000")], grantedUnder: grantedUnder)
+        let told = RefundTests.told(reversed, original: "1000", kind: kind, revokedAt: nil)
+        let reversal = RefundNotice(id: "n-1", change: .reversed, signedAt: Self.reversedAt, transaction: told)
+        let effect = settle(reversal, in: &view)
+        #expect(effect == .remembered)
+        return view
+    }
+
+    private func settle(_ notice: RefundNotice, in view: inout RefundView) -> RefundEffect {
+        notice.settle(in: &view, at: RefundTests.day, catalog: RefundTests.catalog)
+    }
+
+    /// - Parameter id: a notification's; nil: another answer of Apple's shows the refund.
+    private func refund(
+        of transaction: StoreTransactionID = "1001", at time: Timestamp = Self.beforeReversal, id: Identifier? = nil,
+        kind: ProductKind = .nonConsumable
+    ) -> RefundNotice {
+        RefundNotice(
+            id: id, change: .revoked(.refund, at: time), signedAt: time,
+            transaction: RefundTests.told(transaction, original: "1000", kind: kind, revokedAt: time))
+    }
+
+    @Test("a restored copy that shows the refund of before the reversal takes nothing back")
+    func restoredCopy() {
+        var view = view()
+        let effect = settle(refund(), in: &view)
+        #expect(effect == .outdated)
+        #expect(view.grants["1001"]?.revokedAt == nil && view.grants["1001"]?.revision == 1)
+    }
+
+    @Test("so it is where the reversal was told of the copy that is granted, and another copy shows the refund")
+    func otherCopy() {
+        var view = view(reversed: "1001")
+        let effect = settle(refund(of: "1002"), in: &view)
+        #expect(effect == .outdated)
+        #expect(view.grants["1001"]?.revokedAt == nil)
+    }
+
+    @Test("a refund of after the reversal is another one, and counts")
+    func later() {
+        var view = view()
+        let effect = settle(refund(at: Self.afterReversal), in: &view)
+        #expect(effect.name == "revoked")
+        #expect(view.grants["1001"]?.revokedAt == Self.afterReversal)
+    }
+
+    @Test("two consumables under one original are two purchases: the refund of one counts")
+    func consumable() {
+        var view = view(kind: .consumable)
+        let effect = settle(refund(kind: .consumable), in: &view)
+        #expect(effect.name == "revoked")
+    }
+
+    @Test("a notification names the transaction that it is about, and counts")
+    func notification() {
+        var view = view()
+        let effect = settle(refund(id: "n-2"), in: &view)
+        #expect(effect.name == "revoked")
+    }
+}
