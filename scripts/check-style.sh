@@ -1,25 +1,15 @@
 #!/usr/bin/env bash
-# Fails where a file, a function or a type is too large, where a word is used that docs/glossary.md replaces, and where a protocol
-# with several implementations has no suite that runs on all of them.
+# Fails where a file, a function or a type is too large, and where a protocol with several implementations has no suite that
+# runs on all of them.
 # scripts/style-allowed.txt lists what may still break a rule; an entry that nothing needs is a fault too. --all ignores it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 readonly longest_median=80 longest_file=300 longest_function=70 most_variables=12 longest_executable=2500
-readonly glossary=docs/glossary.md
 allowed=scripts/style-allowed.txt
 [[ ${1-} != --all ]] || allowed=/dev/null
 
 swift_files() { find Sources Tests Plugins Benchmarks Fuzzing -name '*.swift' -not -path '*/.build*/*' | sort; }
-
-# What people read: code, statements, the names of tests, documents, deploy files, sample cases. CHANGELOG.md tells of what was
-# called otherwise.
-read_files() {
-    find Sources Tests -type f \( -name '*.swift' -o -name '*.sql' \)
-    find docs seeds deploy scripts -type f \( -name '*.md' -o -name '*.yaml' -o -name '*.sh' -o -name '*.py' \)
-    find docs/schemas examples -type f \( -name '*.json' -o -name '*.md' -o -name '*.py' -o -name '*.go' -o -name '*.sql' \)
-    ls README.md CONTRIBUTING.md schema.sql
-}
 
 # Every check prints CHECK, PATH, LINE and what is wrong, with tabs between.
 check_files() {
@@ -90,58 +80,6 @@ check_variables() {
             }
             depth--
         }'
-}
-
-# The first column of the table under "Words that are not used": regular expressions on words in lower case.
-# shellcheck disable=SC2016  # the backquotes are Markdown's
-unused_words() {
-    # Within the column a | is written \|, without blanks around it.
-    awk -F ' [|] ' '/^## / { inside = ($0 == "## Words that are not used") } inside && /^\| `/ { print $1 }' "$glossary" |
-        grep -oE '`[^`]+`' | tr -d '`'
-}
-
-# Prints FILE, LINE and what is to be read there, with tabs between: of statements the comments and texts, of tests their
-# names, of Markdown all but code spans, of everything else all but names that are stored or sent ("is_alone"), which cannot
-# change. Paths are line 0.
-prose() {
-    read_files | sort | awk '{ print $0 "\t0\t" $0 }'
-    read_files | sort | xargs awk -v glossary="$glossary" '
-        FNR == 1 { is_table = 0 }
-        FILENAME == glossary && /^## / { is_table = ($0 == "## Words that are not used") }
-        is_table { next }
-        FILENAME ~ /^Tests\// {
-            is_name = /@(Test|Suite)\(/ || is_continued
-            is_continued = /@(Test|Suite)\($/
-            if (!is_name) next
-        }
-        FILENAME ~ /\.sql$/ {
-            comment = $0
-            text = ""
-            if (sub(/^.*--/, "", comment)) text = comment
-            else while (match($0, /\x27[^\x27]* [^\x27]*\x27/)) {
-                text = text " " substr($0, RSTART, RLENGTH)
-                $0 = substr($0, RSTART + RLENGTH)
-            }
-            $0 = text
-        }
-        FILENAME ~ /\.md$/ { gsub(/`[^`]*`/, "") }
-        { gsub(/"[a-z0-9_]+"/, ""); gsub(/\t/, " "); print FILENAME "\t" FNR "\t" $0 }'
-}
-
-# An identifier counts as the words it is made of, whether they are joined by capitals or by underscores.
-check_words() {
-    local words lines
-    words=$(unused_words | paste -sd '|' | sed 's/\\|/|/g')
-    [[ -n $words ]] || { printf 'words\t%s\t0\tno table of words that are not used\n' "$glossary"; return; }
-    lines=$(prose)
-    paste <(cut -f 1,2 <<<"$lines") \
-        <(cut -f 3 <<<"$lines" | sed -E 's/([a-z0-9])([A-Z])/\1 \2/g; s/_/ /g' | tr '[:upper:]' '[:lower:]') |
-        awk -F '\t' -v words="(^|[^a-z])($words)([^a-z]|$)" -v glossary="$glossary" '
-            match($3, words) {
-                found = substr($3, RSTART, RLENGTH)
-                gsub(/^[^a-z]+|[^a-z]+$/, "", found)
-                printf "words\t%s\t%d\t\"%s\": %s says what to write\n", $1, $2, found, glossary
-            }'
 }
 
 # A protocol that more than one type conforms to, doubles included, says in a suite what it promises, which runs on all of them.
@@ -228,7 +166,7 @@ faults() {
         }'
 }
 
-found=$({ check_files; check_executable; check_functions; check_variables; check_words; check_conformance; } | faults)
+found=$({ check_files; check_executable; check_functions; check_variables; check_conformance; } | faults)
 if [[ -n $found ]]; then
     printf '%s\n' "$found" >&2
     printf 'check-style: %d faults\n' "$(wc -l <<<"$found")" >&2
