@@ -54,11 +54,11 @@ public struct Pipeline: Sendable {
             notificationWorker,
             PlayerAccountWorker(
                 source: accounts,
-                decoder: PlayerAccountDecoder(signature: SubmissionSignature(keys: settings.signingKeys)),
+                decoder: PlayerAccountDecoder(signingKeys: settings.signingKeys),
                 publisher: publisher, metrics: pipelineMetrics, logger: logger),
             ConsumptionWorker(
                 source: consumption,
-                decoder: ConsumptionReportDecoder(signature: SubmissionSignature(keys: settings.signingKeys)),
+                decoder: ConsumptionReportDecoder(signingKeys: settings.signingKeys),
                 store: stores.refundRequests, publisher: publisher, metrics: pipelineMetrics, logger: logger),
         ]
         topics = workers.map { [turn] in

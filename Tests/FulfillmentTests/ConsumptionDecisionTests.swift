@@ -163,9 +163,12 @@ struct ConsumptionReportTests {
     private func decode(_ text: String?, headers: [String] = [], keys: [String] = [])
         -> ConsumptionReportDecoder.Decoded
     {
-        ConsumptionReportDecoder(signature: SubmissionSignature(keys: keys))
-            .decode(text.map { Array($0.utf8) }, signatureHeaders: headers.map { Array($0.utf8) })
+        ConsumptionReportDecoder(signingKeys: keys)
+            .decode(
+                key: Self.key, text.map { Array($0.utf8) }, signatureHeaders: headers.map { Array($0.utf8) })
     }
+
+    private static let key = Array("1000".utf8)
 
     private func content(_ members: String) -> ConsumptionReport.Content? {
         let text = #"{"transaction_id":"1000","bundle_id":"com.example.game"\#(members)}"#
@@ -173,10 +176,10 @@ struct ConsumptionReportTests {
         return report.content
     }
 
-    @Test("is read as it is written; what is absent or null is left to the catalog, what is unknown ignored")
+    @Test("is read as it is written; what is absent or null is left to the catalog")
     func read() {
         #expect(content("") == ConsumptionReport.Content())
-        #expect(content(#","consumption_percentage":null,"more":[1]"#) == ConsumptionReport.Content())
+        #expect(content(#","consumption_percentage":null"#) == ConsumptionReport.Content())
         #expect(
             content(#","consumption_percentage":100000,"refund_preference":"grant_full","customer_consented":false"#)
                 == ConsumptionReport.Content(
@@ -189,6 +192,8 @@ struct ConsumptionReportTests {
             #","consumption_percentage":100001"#, #","consumption_percentage":-1"#, #","consumption_percentage":0.5"#,
             #","consumption_percentage":"50""#, #","refund_preference":"GRANT_FULL""#, #","refund_preference":1"#,
             #","customer_consented":"true""#,
+            // These do not belong in this topic, or come twice.
+            #","more":[1]"#, #","player_id":"p""#, #","bundle_id":"com.example.game""#,
         ])
     func wrong(_ members: String) {
         #expect(content(members) == nil)
@@ -211,10 +216,15 @@ struct ConsumptionReportTests {
     @Test("is taken with a valid signature only, where keys are set")
     func signed() throws {
         let text = #"{"transaction_id":"1000","bundle_id":"com.example.game"}"#
-        let header = try #require(SubmissionSignature(keys: ["secret"]).header(for: Array(text.utf8)))
+        let signature = RecordSignature(keys: ["secret"], of: .consumption)
+        let header = try #require(signature.header(ofKey: Self.key, value: Array(text.utf8)))
+        let another = try #require(signature.header(ofKey: [], value: Array(text.utf8)))
+        let alone = try #require(
+            RecordSignature(keys: ["secret"], of: .submissions).header(ofKey: Self.key, value: Array(text.utf8)))
         guard case .report = decode(text, headers: [String(decoding: header, as: UTF8.self)], keys: ["old", "secret"])
         else { return #expect(Bool(false), "it is refused") }
-        for headers in [[], ["v1=00"]] {
+        let refused = [another, alone].map { [String(decoding: $0, as: UTF8.self)] }
+        for headers in [[], ["v1=00"]] + refused {
             guard case .deadLetter(let letter) = decode(text, headers: headers, keys: ["secret"]) else {
                 return #expect(Bool(false), "it is taken with \(headers)")
             }

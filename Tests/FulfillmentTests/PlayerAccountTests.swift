@@ -10,7 +10,7 @@ struct PlayerAccountTests {
     private func decode(
         _ key: String?, _ value: String?, keys: [String] = [], headers: [[UInt8]] = []
     ) -> PlayerAccountDecoder.Decoded {
-        PlayerAccountDecoder(signature: SubmissionSignature(keys: keys)).decode(
+        PlayerAccountDecoder(signingKeys: keys).decode(
             key: key.map { Array($0.utf8) }, value: value.map { Array($0.utf8) }, signatureHeaders: headers)
     }
 
@@ -21,7 +21,7 @@ struct PlayerAccountTests {
     @Test("one says whose a token is, or forgets it")
     func sound() {
         let token = AccountTokenKey(bundleID: "com.example.game", token: Self.token)
-        #expect(decode(Self.key, #"{"player_id":"p","more":1}"#) == .account(PlayerAccount(token: token, player: "p")))
+        #expect(decode(Self.key, #"{"player_id":"p"}"#) == .account(PlayerAccount(token: token, player: "p")))
         #expect(decode(Self.key, nil) == .account(PlayerAccount(token: token, player: nil)))
         // What is in front of the last slash is the app's.
         let odd = AccountTokenKey(bundleID: "a/b", token: Self.token)
@@ -43,7 +43,8 @@ struct PlayerAccountTests {
         "a value that names no player is a dead letter",
         arguments: [
             "", "null", "[]", "{}", #"{"player_id":null}"#, #"{"player_id":""}"#, #"{"player_id":7}"#,
-            #"{"player_id":"a\u0000"}"#, #"{"player_id":"a","player_id":"b"}"#,
+            #"{"player_id":"a\u0000"}"#, #"{"player_id":"a","player_id":"b"}"#, #"{"player_id":"a","more":1}"#,
+            #"{"submission_id":"s","player_id":"a","bundle_id":"com.example.game","transaction_id":"1"}"#,
             #"{"player_id":"\#(String(repeating: "a", count: 129))"}"#,
         ])
     func badValue(value: String) {
@@ -53,7 +54,9 @@ struct PlayerAccountTests {
     @Test("where there are keys a value is signed, and a null needs no signature")
     func signed() throws {
         let value = #"{"player_id":"p"}"#
-        let header = try #require(SubmissionSignature(keys: ["secret"]).header(for: Array(value.utf8)))
+        let header = try #require(
+            RecordSignature(keys: ["secret"], of: .accounts).header(
+                ofKey: Array(Self.key.utf8), value: Array(value.utf8)))
         guard case .account = decode(Self.key, value, keys: ["secret"], headers: [header]) else {
             Issue.record("a signed one is refused")
             return
@@ -71,9 +74,34 @@ struct PlayerAccountTests {
         }
     }
 
+    @Test("a signed record of another key, of another kind or over its value only binds nobody's token")
+    func forged() throws {
+        let (value, key) = (Array(#"{"player_id":"mallory"}"#.utf8), Array(Self.key.utf8))
+        let own = Array("com.example.game/00000000-0000-4000-8000-000000000001".utf8)
+        let headers = try [
+            #require(RecordSignature(keys: ["secret"], of: .submissions).header(ofKey: key, value: value)),
+            #require(RecordSignature(keys: ["secret"], of: .consumption).header(ofKey: key, value: value)),
+            #require(RecordSignature(keys: ["secret"], of: .accounts).header(ofKey: own, value: value)),
+            // The same bytes in all, cut in another place.
+            #require(
+                RecordSignature(keys: ["secret"], of: .accounts).header(
+                    ofKey: key + value.prefix(1), value: Array(value.dropFirst()))),
+        ]
+        for header in headers {
+            guard
+                case .deadLetter(let letter) = decode(
+                    Self.key, String(decoding: value, as: UTF8.self), keys: ["secret"], headers: [header])
+            else {
+                Issue.record("\(String(decoding: header, as: UTF8.self)) is taken")
+                continue
+            }
+            #expect(letter.reason == .badSignature)
+        }
+    }
+
     @Test("one that is too large is a dead letter")
     func large() {
-        let value = #"{"player_id":"p","x":"\#(String(repeating: "a", count: PlayerAccountDecoder.maximumBytes))"}"#
+        let value = #"{"player_id":"\#(String(repeating: "a", count: PlayerAccountDecoder.maximumBytes))"}"#
         #expect(reason(Self.key, value) == .tooLarge)
     }
 }

@@ -13,28 +13,53 @@ struct SubmissionSignatureTests {
         return Array("\(prefix)\(hex)".utf8)
     }
 
-    private func decode(_ keys: [String], _ headers: [[UInt8]], value: [UInt8]? = nil) -> SubmissionDecoder.Decoded {
-        SubmissionDecoder(signature: SubmissionSignature(keys: keys))
-            .decode(value ?? record.bytes, signatureHeaders: headers)
+    private func decode(
+        _ keys: [String], _ headers: [[UInt8]], key: String = "player-1", value: [UInt8]? = nil
+    ) -> SubmissionDecoder.Decoded {
+        SubmissionDecoder(signingKeys: keys).decode(
+            key: Array(key.utf8), value ?? record.bytes, signatureHeaders: headers)
     }
 
     @Test("a published code is accepted")
     func publishedCode() {
         // RFC 4231, test case 2.
         let code = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
-        let signature = SubmissionSignature(keys: ["Jefe"])
+        let signature = RecordSignature(keys: ["Jefe"], of: .submissions)
         let value = Array("what do ya want for nothing?".utf8)
-        #expect(signature.accepts(value, headers: [Array("v1=\(code)".utf8)]))
-        #expect(!signature.accepts(value + [0], headers: [Array("v1=\(code)".utf8)]))
+        #expect(signature.accepts(key: nil, value: value, headers: [Array("v1=\(code)".utf8)]))
+        #expect(!signature.accepts(key: nil, value: value + [0], headers: [Array("v1=\(code)".utf8)]))
     }
 
     @Test("a sender's header is under the first key, and accepted")
     func signing() {
         let value = Array("what do ya want for nothing?".utf8)
-        let signed = SubmissionSignature(keys: ["Jefe", "other"]).header(for: value)
+        let signed = RecordSignature(keys: ["Jefe", "other"], of: .submissions).header(ofKey: [1], value: value)
         #expect(signed == Array("v1=5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843".utf8))
-        #expect(SubmissionSignature(keys: ["new", "Jefe"]).accepts(value, headers: [signed ?? []]))
-        #expect(SubmissionSignature(keys: []).header(for: value) == nil)
+        let receiver = RecordSignature(keys: ["new", "Jefe"], of: .submissions)
+        #expect(receiver.accepts(key: [2], value: value, headers: [signed ?? []]))
+        #expect(RecordSignature(keys: [], of: .submissions).header(ofKey: [1], value: value) == nil)
+    }
+
+    @Test("a v2 code covers the kind, the key and the value, as a sender in another language makes it")
+    func publishedCodeOfARecord() throws {
+        let signature = RecordSignature(keys: ["Jefe"], of: .accounts)
+        let key = Array("com.example.game/1a2b3c4d-0000-4000-8000-00000000abcd".utf8)
+        let value = Array(#"{"player_id":"player-1"}"#.utf8)
+        let made = Array("v2=d5bc59ff52edacaa48ec404ca559a65a56a2a39d1e40a7da4c772ed00290d4b2".utf8)
+        #expect(signature.header(ofKey: key, value: value) == made)
+        #expect(signature.accepts(key: key, value: value, headers: [made]))
+        #expect(!signature.accepts(key: key + [0], value: value, headers: [made]))
+        for kind in [RecordSignature.Kind.consumption, .submissions] {
+            #expect(!RecordSignature(keys: ["Jefe"], of: kind).accepts(key: key, value: value, headers: [made]))
+        }
+    }
+
+    @Test("a submission may be signed with its key too, and then it is no submission of another key")
+    func submissionWithItsKey() {
+        let value = Array("receiptd-v2\nreceipt-submissions\n8\nplayer-1".utf8) + record.bytes
+        let signed = header("key", over: value, prefix: "v2=")
+        #expect(decode(["key"], [signed]).submission != nil)
+        #expect(decode(["key"], [signed], key: "player-2").deadLetter?.reason == .badSignature)
     }
 
     @Test("without keys nothing is checked")
@@ -88,7 +113,7 @@ struct SubmissionSignatureTests {
         let large = [UInt8](repeating: 0x20, count: 1_048_577)
         #expect(decode(["key"], [], value: large).deadLetter?.reason == .badSignature)
         #expect(decode(["key"], [header("key", over: large)], value: large).deadLetter?.reason == .tooLarge)
-        let decoder = SubmissionDecoder(signature: SubmissionSignature(keys: ["key"]))
+        let decoder = SubmissionDecoder(signingKeys: ["key"])
         #expect(decoder.decode(nil, signatureHeaders: []).deadLetter?.reason == .badSignature)
         #expect(
             decoder.decode(nil, signatureHeaders: [header("key", over: [])]).deadLetter?.reason == .malformedMessage)

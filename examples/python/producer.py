@@ -27,6 +27,12 @@ key = os.environ.get("SUBMISSION_SIGNING_KEY", "").encode()
 failures = []
 
 
+def signature(kind, record_key, value):
+    """The header receiptd-signature, v2: it covers what kind of record this is, the record's key and its value."""
+    signed = b"receiptd-v2\n%s\n%d\n%s%s" % (kind.encode(), len(record_key), record_key, value)
+    return "v2=" + hmac.new(key, signed, hashlib.sha256).hexdigest()
+
+
 def delivered(error, message):
     if error is not None:
         failures.append(f"{message.key().decode()}: {error}")
@@ -39,7 +45,7 @@ for line in sys.stdin:
     # A game server hands on the trace of the request that it serves. The events will have it too.
     headers = [("traceparent", f"00-{secrets.token_hex(16)}-{secrets.token_hex(8)}-01")]
     if key:
-        headers.append(("receiptd-signature", "v1=" + hmac.new(key, value, hashlib.sha256).hexdigest()))
+        headers.append(("receiptd-signature", signature(TOPIC, submission["player_id"].encode(), value)))
     while True:
         try:
             producer.produce(TOPIC, value, submission["player_id"], headers=headers, on_delivery=delivered)

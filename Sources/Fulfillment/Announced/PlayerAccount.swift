@@ -25,10 +25,11 @@ public struct PlayerAccountDecoder: Sendable {
     public static let maximumBytes = 16_384
     private static let playerID = "player_id"
 
-    private let signature: SubmissionSignature
+    private let signature: RecordSignature
 
-    public init(signature: SubmissionSignature = SubmissionSignature(keys: [])) {
-        self.signature = signature
+    /// - Parameter signingKeys: secrets, any of which may sign a record. Empty: nothing is checked.
+    public init(signingKeys: [String] = []) {
+        signature = RecordSignature(keys: signingKeys, of: .accounts)
     }
 
     /// - Parameters:
@@ -38,9 +39,8 @@ public struct PlayerAccountDecoder: Sendable {
         func unreadable(_ detail: String) -> Decoded {
             .deadLetter(DeadLetter(reason: .malformedMessage, detail: detail))
         }
-        if let value, signature.isRequired, !signature.accepts(value, headers: signatureHeaders) {
-            let detail = signatureHeaders.isEmpty ? "the signature header is missing" : "no key gives this signature"
-            return .deadLetter(DeadLetter(reason: .badSignature, detail: detail))
+        if let value, let refusal = signature.refusal(ofKey: key, value: value, headers: signatureHeaders) {
+            return .deadLetter(refusal)
         }
         guard let token = key.flatMap(Self.token) else {
             return unreadable("the key is no bundle id, a slash and an account token in lower case")
@@ -53,8 +53,11 @@ public struct PlayerAccountDecoder: Sendable {
         guard let document = try? JSONParser.parse(value), case .object(let members) = document.value else {
             return unreadable("not a JSON object")
         }
-        guard members.count(where: { $0.name == Self.playerID }) == 1,
-            let player = document.value[Self.playerID]?.string, Self.isSound(player)
+        // A record of another kind, which may be signed, says more.
+        guard members.allSatisfy({ $0.name == Self.playerID }) else {
+            return unreadable("a member other than player_id does not belong in this topic")
+        }
+        guard members.count == 1, let player = document.value[Self.playerID]?.string, Self.isSound(player)
         else {
             return unreadable("player_id is not one name of 1 to \(SubmissionLimits.maximumNameScalars) characters")
         }

@@ -42,29 +42,37 @@ public struct ConsumptionReportDecoder: Sendable {
         case deadLetter(DeadLetter)
     }
 
-    private let signature: SubmissionSignature
+    private let signature: RecordSignature
 
-    /// - Parameter signature: what a record must be signed with, where anything is required.
-    public init(signature: SubmissionSignature = SubmissionSignature(keys: [])) {
-        self.signature = signature
+    /// - Parameter signingKeys: secrets, any of which may sign a record. Empty: nothing is checked.
+    public init(signingKeys: [String] = []) {
+        signature = RecordSignature(keys: signingKeys, of: .consumption)
     }
 
-    /// - Parameter signatureHeaders: the values of every header `receiptd-signature`.
-    public func decode(_ value: [UInt8]?, signatureHeaders: [[UInt8]]) -> Decoded {
+    /// - Parameters:
+    ///   - key: the record's.
+    ///   - signatureHeaders: the values of every header `receiptd-signature`.
+    public func decode(key: [UInt8]?, _ value: [UInt8]?, signatureHeaders: [[UInt8]]) -> Decoded {
         guard let value else { return Self.malformed("the value is null") }
-        if signature.isRequired, !signature.accepts(value, headers: signatureHeaders) {
-            let detail = signatureHeaders.isEmpty ? "the signature header is missing" : "no key gives this signature"
-            return .deadLetter(DeadLetter(reason: .badSignature, detail: detail))
+        if let refusal = signature.refusal(ofKey: key, value: value, headers: signatureHeaders) {
+            return .deadLetter(refusal)
         }
         guard value.count <= SubmissionLimits.maximumBytes else {
             let detail = "the record holds more than \(SubmissionLimits.maximumBytes) bytes"
             return .deadLetter(DeadLetter(reason: .tooLarge, detail: detail))
         }
-        guard let json = try? JSONParser.parse(value).value, case .object = json else {
+        guard let json = try? JSONParser.parse(value).value, case .object(let members) = json else {
             return Self.malformed("the value is no JSON object")
         }
+        // A record of another kind, which may be signed, says other things.
+        guard members.allSatisfy({ Self.members.contains($0.name) }), Set(members.map(\.name)).count == members.count
+        else { return Self.malformed("it has a member that does not belong in this topic, or one twice") }
         do throws(Fault) { return .report(try Self.report(json)) } catch { return Self.malformed(error.detail) }
     }
+
+    private static let members: Set<String> = [
+        "transaction_id", "bundle_id", "consumption_percentage", "refund_preference", "customer_consented",
+    ]
 
     private struct Fault: Error {
         let detail: String

@@ -11,19 +11,20 @@ public struct SubmissionDecoder: Sendable {
         }
     }
 
-    private let signature: SubmissionSignature
+    private let signature: RecordSignature
 
-    public init(signature: SubmissionSignature = SubmissionSignature(keys: [])) {
-        self.signature = signature
+    /// - Parameter signingKeys: secrets, any of which may sign a record. Empty: nothing is checked.
+    public init(signingKeys: [String] = []) {
+        signature = RecordSignature(keys: signingKeys, of: .submissions)
     }
 
     /// - Parameters:
+    ///   - key: the record's.
     ///   - value: the record's value; nil is a tombstone, which is no submission.
     ///   - signatureHeaders: the values of the record's `receiptd-signature` headers.
-    public func decode(_ value: [UInt8]?, signatureHeaders: [[UInt8]]) -> Decoded {
-        if signature.isRequired, !signature.accepts(value ?? [], headers: signatureHeaders) {
-            let detail = signatureHeaders.isEmpty ? "the signature header is missing" : "no key gives this signature"
-            return .deadLetter(DeadLetter(reason: .badSignature, detail: detail))
+    public func decode(key: [UInt8]? = nil, _ value: [UInt8]?, signatureHeaders: [[UInt8]]) -> Decoded {
+        if let refusal = signature.refusal(ofKey: key, value: value ?? [], headers: signatureHeaders) {
+            return .deadLetter(refusal)
         }
         guard let value else {
             return .deadLetter(DeadLetter(reason: .malformedMessage, detail: "the record has no value"))

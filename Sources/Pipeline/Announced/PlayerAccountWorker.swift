@@ -37,7 +37,7 @@ struct PlayerAccountWorker: BatchedTopicWorker {
         for record in records {
             switch decoder.decode(
                 key: record.key, value: record.value,
-                signatureHeaders: record.values(of: SubmissionSignature.headerName))
+                signatureHeaders: record.values(of: RecordSignature.headerName))
             {
             case .deadLetter(let letter): try await bury(record, letter)
             case .account(let account):

@@ -21,7 +21,7 @@ struct RecordIntake {
         self.worker = worker
         self.inbox = inbox
         self.logger = logger
-        decoder = SubmissionDecoder(signature: SubmissionSignature(keys: signingKeys))
+        decoder = SubmissionDecoder(signingKeys: signingKeys)
         isSigned = !signingKeys.isEmpty
     }
 
@@ -75,7 +75,7 @@ struct RecordIntake {
         let unread = partition.unreadable[record.offset]
         let decoded =
             (known ?? unread?.letter).map { .deadLetter($0) }
-            ?? decoder.decode(record.value, signatureHeaders: signatureHeaders(of: record))
+            ?? decoder.decode(key: record.key, record.value, signatureHeaders: signatureHeaders(of: record))
         CrashPoint.passed(decoded)
         CrashPoint.decoded.reached()
         let ticket = decoded.submission.flatMap { worker.enterLane(of: $0.playerID) }
@@ -113,7 +113,7 @@ struct RecordIntake {
 
     private func signatureHeaders(of record: ConsumerRecord) -> [[UInt8]] {
         guard isSigned else { return [] }
-        return record.headers.filter { $0.name == SubmissionSignature.headerName }.compactMap(\.value)
+        return record.values(of: RecordSignature.headerName)
     }
 
     private func warnOfReset(_ record: ConsumerRecord) {

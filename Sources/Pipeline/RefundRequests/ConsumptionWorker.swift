@@ -34,9 +34,8 @@ struct ConsumptionWorker: BatchedTopicWorker {
     func work(on records: [ConsumerRecord]) async throws -> DatabaseHistory? {
         var read: [(record: ConsumerRecord, report: ConsumptionReport)] = []
         for record in records {
-            let signatures = record.headers.filter { $0.name == SubmissionSignature.headerName }
-                .map { $0.value ?? [] }
-            switch decoder.decode(record.value, signatureHeaders: signatures) {
+            let signatures = record.values(of: RecordSignature.headerName)
+            switch decoder.decode(key: record.key, record.value, signatureHeaders: signatures) {
             case .report(let report): read.append((record, report))
             case .deadLetter(let letter): try await bury(record, letter)
             }

@@ -29,7 +29,7 @@ struct SubmitCommand: OperatorCommand {
     private static let window = 1000
 
     func run(_ settings: Settings) async throws {
-        let signature = SubmissionSignature(keys: settings.submissionSigningKeys.map(\.value))
+        let signature = RecordSignature(keys: settings.submissionSigningKeys.map(\.value), of: .submissions)
         let lines = try readLines()
         let outcomes = OutcomeTopic(settings: settings.kafka)
         let ends = wait ? try await outcomes.ends() : [:]
@@ -96,16 +96,17 @@ struct SubmitCommand: OperatorCommand {
 
     /// Hands records over in the order of the lines, which is the order that a player's submissions are decided in.
     private func publish(
-        _ lines: [Line], to topic: String, signed signature: SubmissionSignature,
+        _ lines: [Line], to topic: String, signed signature: RecordSignature,
         with producer: KafkaProducer
     ) async throws {
         var progress = ProgressBar("submitting")
         let acknowledged = Acknowledged()
         for line in lines {
+            let key = Array(line.key.utf8)
             let record = ProducerRecord(
-                topic: topic, partition: nil, key: Array(line.key.utf8), value: line.value,
-                headers: signature.header(for: line.value).map {
-                    [KafkaHeader(name: SubmissionSignature.headerName, value: $0)]
+                topic: topic, partition: nil, key: key, value: line.value,
+                headers: signature.header(ofKey: key, value: line.value).map {
+                    [KafkaHeader(name: RecordSignature.headerName, value: $0)]
                 } ?? [], timestampMilliseconds: nil)
             try producer.produce(record) { acknowledged.note($0) }
             while producer.outstandingCount >= Self.window { try await rest(acknowledged, lines.count, &progress) }

@@ -79,7 +79,7 @@ struct AnnouncedFlowTests {
                 worker: PlayerAccountWorker(
                     source: PlayerAccountSource(
                         topic: Self.topic, consumerProperties: properties, accounts: ledger),
-                    decoder: PlayerAccountDecoder(signature: SubmissionSignature(keys: keys)), publisher: publisher,
+                    decoder: PlayerAccountDecoder(signingKeys: keys), publisher: publisher,
                     metrics: PipelineMetrics(ReceiptdMetrics(version: "test")), logger: logger),
                 checkpoints: InMemoryCheckpoints(), turn: IsolationTurn(), health: health, logger: logger)
             ended.enter()
@@ -106,14 +106,14 @@ struct AnnouncedFlowTests {
         let changes = ChangeSignal()
         let collector = Collector(cluster, topics: [Sample.deadLetters: 1], changes: changes)
         let producer = try KafkaProducer(properties: PipelineBench.properties(cluster), log: { _ in })
-        let signature = SubmissionSignature(keys: ["secret"])
+        let signature = RecordSignature(keys: ["secret"], of: .accounts)
         func send(_ key: String, _ value: String?, isSigned: Bool = true) async throws {
             let bytes = value.map { Array($0.utf8) }
-            let header = bytes.flatMap { isSigned ? signature.header(for: $0) : nil }
+            let header = bytes.flatMap { isSigned ? signature.header(ofKey: Array(key.utf8), value: $0) : nil }
             _ = try await producer.send(
                 ProducerRecord(
                     topic: Accounts.topic, partition: 0, key: Array(key.utf8), value: bytes,
-                    headers: header.map { [KafkaHeader(name: SubmissionSignature.headerName, value: $0)] } ?? [],
+                    headers: header.map { [KafkaHeader(name: RecordSignature.headerName, value: $0)] } ?? [],
                     timestampMilliseconds: nil))
         }
         let key = "\(Sample.bundle.text)/\(Self.token)"

@@ -110,7 +110,7 @@ struct BatchedTopicWorkerConformance {
         case .consumption:
             let worker = ConsumptionWorker(
                 source: ConsumptionSource(topic: Self.topic, consumerProperties: KafkaProperties([])),
-                decoder: ConsumptionReportDecoder(signature: SubmissionSignature(keys: [])), store: ledger,
+                decoder: ConsumptionReportDecoder(), store: ledger,
                 publisher: publisher, metrics: metrics, logger: Self.logger)
             let report =
                 #"{"transaction_id":"1000","bundle_id":"\#(Sample.bundle)","consumption_percentage":40000}"#

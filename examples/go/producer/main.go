@@ -55,7 +55,7 @@ func main() {
 			TopicPartition: kafka.TopicPartition{Topic: &topic, Partition: kafka.PartitionAny},
 			Key:            []byte(submission.PlayerID),
 			Value:          value,
-			Headers:        headers(value),
+			Headers:        headers([]byte(submission.PlayerID), value),
 		}
 	}
 	check(lines.Err())
@@ -67,7 +67,7 @@ func main() {
 	}
 }
 
-func headers(value []byte) []kafka.Header {
+func headers(recordKey, value []byte) []kafka.Header {
 	// A game server hands on the trace of the request that it serves. The events will have it too.
 	trace := make([]byte, 24)
 	_, err := rand.Read(trace)
@@ -75,12 +75,19 @@ func headers(value []byte) []kafka.Header {
 	headers := []kafka.Header{
 		{Key: "traceparent", Value: []byte(fmt.Sprintf("00-%x-%x-01", trace[:16], trace[16:]))}}
 	if key := os.Getenv("SUBMISSION_SIGNING_KEY"); key != "" {
-		code := hmac.New(sha256.New, []byte(key))
-		code.Write(value)
 		headers = append(headers, kafka.Header{
-			Key: "receiptd-signature", Value: []byte(fmt.Sprintf("v1=%x", code.Sum(nil)))})
+			Key: "receiptd-signature", Value: []byte(signature(key, "receipt-submissions", recordKey, value))})
 	}
 	return headers
+}
+
+// The header receiptd-signature, v2: it covers what kind of record this is, the record's key and its value.
+func signature(key, kind string, recordKey, value []byte) string {
+	code := hmac.New(sha256.New, []byte(key))
+	fmt.Fprintf(code, "receiptd-v2\n%s\n%d\n", kind, len(recordKey))
+	code.Write(recordKey)
+	code.Write(value)
+	return fmt.Sprintf("v2=%x", code.Sum(nil))
 }
 
 func check(err error) {

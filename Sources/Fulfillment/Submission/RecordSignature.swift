@@ -1,0 +1,99 @@
+import Crypto
+import Encodings
+
+/// The optional record header `receiptd-signature`: an HMAC-SHA-256 under any of the keys.
+///
+/// `v1` covers only a record's value, and is taken for submissions only: their value says all that they mean. `v2` covers the
+/// kind of the topic and the record's key too, so that a signed record of one kind is no record of another.
+public struct RecordSignature: Sendable {
+    public static let headerName = "receiptd-signature"
+
+    /// What a topic holds, as `v2` names it whatever the topic is called.
+    public enum Kind: String, Sendable, CaseIterable {
+        case submissions = "receipt-submissions"
+        case accounts = "player-accounts"
+        case consumption = "receipt-consumption"
+
+        /// A code over no more than the value is enough.
+        var takesValueOnly: Bool { self == .submissions }
+    }
+
+    private enum Version: String, CaseIterable {
+        case one = "v1="
+        case two = "v2="
+    }
+
+    private let keys: [SymmetricKey]
+    private let kind: Kind
+
+    /// - Parameters:
+    ///   - keys: the secrets' UTF-8 bytes. Empty: nothing is checked.
+    ///   - kind: what the topic holds.
+    public init(keys: [String], of kind: Kind) {
+        self.keys = keys.map { SymmetricKey(data: Array($0.utf8)) }
+        self.kind = kind
+    }
+
+    public var isRequired: Bool { !keys.isEmpty }
+
+    /// Nil where the record may be read: no signature is required, or one of `headers` is a valid one.
+    /// - Parameters:
+    ///   - key: the record's; nil counts as empty.
+    ///   - headers: the values of every header `receiptd-signature` of the record.
+    public func refusal(ofKey key: [UInt8]?, value: [UInt8], headers: [[UInt8]]) -> DeadLetter? {
+        guard isRequired, !accepts(key: key, value: value, headers: headers) else { return nil }
+        let detail =
+            if headers.isEmpty {
+                "the signature header is missing"
+            } else if !kind.takesValueOnly, headers.allSatisfy({ $0.starts(with: Array(Version.one.rawValue.utf8)) }) {
+                "a v1 signature does not cover the record's key: this topic takes v2 only"
+            } else {
+                "no key gives this signature"
+            }
+        return DeadLetter(reason: .badSignature, detail: detail)
+    }
+
+    /// Whether one of `headers` is a valid code. Each code is compared in constant time, with every key.
+    public func accepts(key: [UInt8]?, value: [UInt8], headers: [[UInt8]]) -> Bool {
+        var accepted = false
+        for header in headers {
+            for version in Version.allCases where version == .two || kind.takesValueOnly {
+                guard let code = Self.code(in: header, version) else { continue }
+                let input = input(version, key: key, value: value)
+                for secret in keys
+                where HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: input, using: secret) {
+                    accepted = true
+                }
+            }
+        }
+        return accepted
+    }
+
+    /// What a sender puts into the header: under the first secret. Nil where there is none.
+    /// - Parameter key: the record's; nil counts as empty.
+    public func header(ofKey key: [UInt8]?, value: [UInt8]) -> [UInt8]? {
+        guard let secret = keys.first else { return nil }
+        let version = kind.takesValueOnly ? Version.one : .two
+        let digits = Array("0123456789abcdef".utf8)
+        let code = HMAC<SHA256>.authenticationCode(for: input(version, key: key, value: value), using: secret)
+        return Array(version.rawValue.utf8) + code.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 0xF)]] }
+    }
+
+    /// The key's length keeps a key that ends in the value's first bytes from passing for a shorter key.
+    private func input(_ version: Version, key: [UInt8]?, value: [UInt8]) -> [UInt8] {
+        switch version {
+        case .one: return value
+        case .two:
+            let key = key ?? []
+            return Array("receiptd-v2\n\(kind.rawValue)\n\(key.count)\n".utf8) + key + value
+        }
+    }
+
+    private static func code(in header: [UInt8], _ version: Version) -> [UInt8]? {
+        let prefix = Array(version.rawValue.utf8)
+        guard header.starts(with: prefix), header.count == prefix.count + 64 else { return nil }
+        let digits = header.dropFirst(prefix.count).compactMap(HexDigit.value(of:))
+        guard digits.count == 64 else { return nil }
+        return stride(from: 0, to: 64, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+    }
+}
