@@ -117,6 +117,17 @@ struct AppReceiptProofTests {
         }
     }
 
+    @Test("a chain of leaf and root is a forgery: what is self-issued is nobody's intermediate")
+    func rootAsIntermediate() throws {
+        let authority = try TestAuthority.receipts(.init(leafIsSignedByRoot: true, leafNamesRoot: true))
+        for certificates in [
+            [authority.leaf, authority.root], [authority.root, authority.leaf, authority.intermediate],
+        ] {
+            let bytes = try TestReceipt().signed(by: authority, certificates: certificates)
+            #expect(authority.reader.readReceipt(bytes).signature == .forged(.intermediateMissing))
+        }
+    }
+
     @Test("what is past the limits here is not provable, and not forged")
     func notProvable() throws {
         let authority = try TestAuthority.receipts()

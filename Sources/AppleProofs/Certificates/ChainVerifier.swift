@@ -16,10 +16,11 @@ struct ChainVerifier: Sendable {
         self.cache = cache
     }
 
-    /// The chain of `leaf` over one of `candidates`, whenever it was valid.
+    /// The chain of `leaf` over one of `candidates`, whenever it was valid. What is self-issued is a root, and no intermediate:
+    /// a chain of only leaf and root is none of Apple's.
     func verify(_ leaf: CertificateOutline, candidates: [CertificateOutline]) throws(ProofFailure) -> VerifiedChain {
         var failure = ProofFailure.forged(.intermediateMissing)
-        for intermediate in candidates where intermediate.subject == leaf.issuer {
+        for intermediate in candidates where intermediate.subject == leaf.issuer && !intermediate.isSelfIssued {
             do {
                 return try verify(leaf, intermediate)
             } catch {

@@ -22,6 +22,8 @@ struct TestAuthority {
         var leafSerial = 3
         /// Signs the leaf with the root's key while naming the intermediate.
         var leafIsSignedByRoot = false
+        /// Names the root as the leaf's issuer.
+        var leafNamesRoot = false
     }
 
     static let rootName = "Test Root"
@@ -51,7 +53,8 @@ struct TestAuthority {
                 Self.usage(KeyUsage(keyCertSign: traits.intermediateIsAuthority, cRLSign: true)),
             ] + (traits.intermediateMarker ? [Self.marker(Certificate.intermediateMarker)] : []))
         leaf = try Self.certificate(
-            "Test Signing", serial: traits.leafSerial, key: leafKey, issuer: Self.intermediateName,
+            "Test Signing", serial: traits.leafSerial, key: leafKey,
+            issuer: traits.leafNamesRoot ? Self.rootName : Self.intermediateName,
             issuerKey: .init(traits.leafIsSignedByRoot ? TestKeys.root : TestKeys.intermediate),
             from: traits.leafFrom, until: traits.leafUntil,
             extensions: [
