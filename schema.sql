@@ -591,9 +591,45 @@ ALTER TABLE offsets_decided_again ADD COLUMN IF NOT EXISTS revisions_above integ
 CREATE INDEX IF NOT EXISTS offsets_decided_again_times ON offsets_decided_again (fell_back_at);
 COMMENT ON COLUMN offsets_decided_again.fell_back_at IS 'The last time.';
 COMMENT ON COLUMN offsets_decided_again.revisions_above IS
-    'Subscriptions go on above it, which may have told of revisions that are lost. The seconds since 2026: no subscription changes once a second, so that it is above all that was told of before, however often the database was put back.';
+    'Revisions of grants and subscriptions go on above it: what is lost may have told of some. The seconds since 2026: nothing changes once a second, so that it is above all that was told of before, however often the database was put back.';
 COMMENT ON TABLE offsets_decided_again IS
     'Where the database was put back to an earlier state: records before below_offset may have been decided and told of in the state that is lost. What of them is decided again and was refunded meanwhile is granted and revoked at once, for its grant may be in the game.';
+
+-- Since version 10.
+CREATE TABLE IF NOT EXISTS database_lives (
+    life text COLLATE "C" NOT NULL PRIMARY KEY,
+    begun_at timestamptz NOT NULL DEFAULT now(),
+    revisions_above integer NOT NULL DEFAULT 0
+);
+COMMENT ON TABLE database_lives IS
+    'The lives of this database that revision_floor has seen. A promoted replica and a backup that was recovered have another life than their row here, and may lack what was told of before. revisions_above is as in offsets_decided_again, and 0 for the first life.';
+
+CREATE OR REPLACE FUNCTION revision_floor() RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+    current_life text := current_setting('receiptd.database_life', true);
+BEGIN
+    -- The same until the server ends. Other than database_history it says nothing of a start, which loses nothing.
+    IF coalesce(current_life, '') = '' THEN
+        current_life := split_part(database_history(), '/', 1);
+        BEGIN
+            current_life := current_life || '/' || (SELECT system_identifier FROM pg_control_system());
+        EXCEPTION WHEN OTHERS THEN
+            NULL; -- Some services let nobody look.
+        END;
+        PERFORM set_config('receiptd.database_life', current_life, false);
+    END IF;
+    INSERT INTO database_lives (life, revisions_above)
+    SELECT current_life, CASE WHEN EXISTS (SELECT FROM database_lives)
+        THEN extract(epoch FROM now() - timestamptz '2026-01-01 00:00:00+00')::integer ELSE 0 END
+    WHERE NOT EXISTS (SELECT FROM database_lives WHERE life = current_life)
+    ON CONFLICT DO NOTHING;
+    RETURN greatest(
+        (SELECT max(revisions_above) FROM database_lives), (SELECT max(revisions_above) FROM offsets_decided_again));
+END
+$$;
+COMMENT ON FUNCTION revision_floor IS
+    'A number that no revision told of before the database was last put back is above; 0 where it never was. The next revision of a grant or a subscription is above both this and its own.';
+DO $$ BEGIN PERFORM revision_floor(); END $$;
 
 CREATE TABLE IF NOT EXISTS catalogs (
     version bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

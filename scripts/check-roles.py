@@ -38,6 +38,7 @@ WORKERS_CALLS = [
     "SELECT * FROM kinds_of_parked(NULL, NULL)",
     "SELECT * FROM refund_owner('1', '1', 'b', 'Production')",
     "SELECT database_history()",
+    "SELECT revision_floor()",
     "SELECT make_outcomes_day(current_date)",
     "SELECT drop_outcomes_day('2020-01-01')",
     "INSERT INTO refunds SELECT (jsonb_populate_record(NULL::refunds, '{}')).* WHERE false",

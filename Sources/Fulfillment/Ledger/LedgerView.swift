@@ -74,6 +74,8 @@ public struct LedgerView: Sendable {
     public var won: [NameBasedUUID: [WonTransaction]]?
     /// What Apple took back, whether it was granted or not.
     public var refunds: [RefundKey: GrantRevocations.Revocation] = [:]
+    /// Revisions are above it: a state of the database that is lost may have told of those up to it. 0: none is lost.
+    public var revisionFloor: Int32 = 0
     /// Granted and not wholly taken back, for each product with a limit: complete for what the decisions may grant.
     public var dailyCounts: [DailyCount: Int]
     public var risk = RiskFacts()

@@ -170,7 +170,7 @@ extension PendingDecision {
             player: submission.playerID, bundleID: submission.bundleID, productID: purchase.productID,
             quantity: purchase.quantity, environment: environment, purchasedAt: purchase.purchasedAt,
             expiresAt: purchase.expiresAt, submissionID: submission.submissionID,
-            revocations: GrantRevocations(apple: refunded), event: event.value)
+            revision: max(1, view.revisionFloor), revocations: GrantRevocations(apple: refunded), event: event.value)
         let told = grant.tell(.revoked(refunded), at: decidedAt, catalog: Catalog(version: 0, apps: []))
         new.revocation = Settlement.Revocation(grant: grant, event: told)
         return new

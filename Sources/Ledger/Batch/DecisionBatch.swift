@@ -22,6 +22,8 @@ struct DecisionBatch: Sendable {
     /// Original transactions of every purchase, and of the subscriptions that they go on from.
     let originals: [StoreTransactionID]
     let purchases: [Purchase]
+    /// Whether Apple shows any of them as taken back.
+    let showsRevocations: Bool
     /// Of subscriptions.
     let periods: Set<PeriodPurchase>
     /// What has a daily limit.
@@ -54,6 +56,7 @@ struct DecisionBatch: Sendable {
         var originals: Set<StoreTransactionID> = []
         var purchases: [Purchase] = []
         purchases.reserveCapacity(decisions.count)
+        var showsRevocations = false
         var periods: Set<PeriodPurchase> = []
         for decision in decisions {
             for told in decision.shown {
@@ -73,12 +76,14 @@ struct DecisionBatch: Sendable {
                 originals.insert(original)
                 if let previous = judged[index].purchase.previousOriginalTransactionID { originals.insert(previous) }
                 if claims[original] == nil { claims[original] = ClaimRow(judged[index], of: decision) }
+                if judged[index].purchase.cancelledAt != nil { showsRevocations = true }
                 if let period = PeriodPurchase(judged[index]) { periods.insert(period) }
             }
         }
         self.originals = originals.sorted()
         self.claims = self.originals.compactMap { claims[$0] }
         self.purchases = purchases
+        self.showsRevocations = showsRevocations
         self.periods = periods
         limitedCounts = Set(decisions.lazy.flatMap(\.limitedCounts))
         players = Set(decisions.lazy.map(\.submission.playerID))

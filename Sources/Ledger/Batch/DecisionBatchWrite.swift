@@ -84,6 +84,7 @@ struct DecisionBatchWrite: Sendable {
     func settle(in session: PostgresSession, joinsGrants: Bool = false) throws -> Settled {
         let (fresh, risk) = try InsertClaims.run(batch.claims, with: FindRisk(for: batch.decisions), in: session)
         var view = try look(fresh: fresh, in: session)
+        try RevisionFloor.find(for: &view, ifShown: batch.showsRevocations, in: session)
         view.dailyCounts = try CountDays.run(batch.limitedCounts, in: session)
         view.risk = risk
         view.tokens = try AccountTokens.find(for: batch.decisions, in: session)

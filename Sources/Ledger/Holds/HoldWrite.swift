@@ -162,6 +162,7 @@ struct HoldWrite: Sendable {
         let refundable = Set([hold.transactionID, hold.originalTransactionID, toldOriginal])
         try FindRefunds.run(refundable.sorted(), into: &view, in: session)
         if let judged = decision.judged {
+            try RevisionFloor.find(for: &view, ifShown: judged.purchase.cancelledAt != nil, in: session)
             try FindGrantedPeriods.run(of: [PeriodPurchase(judged)].compactMap(\.self), into: &view, in: session)
             if judged.dailyLimit != nil {
                 view.dailyCounts = try CountDays.run([decision.decision.dailyCount(of: judged.purchase)], in: session)

@@ -119,6 +119,7 @@ extension LedgerRehearsal {
                 PackageResources.release_notification_history_sql,
                 PackageResources.find_refund_states_sql,
                 PackageResources.lock_grants_sql,
+                PackageResources.find_revision_floor_sql,
                 PackageResources.upsert_refunds_sql,
                 PackageResources.revoke_grants_sql,
                 PackageResources.insert_refund_events_sql,

@@ -54,16 +54,10 @@ enum UnownedSubscriptions {
         let previous = Dictionary(facts.map { ($0.originalTransactionID, $0.previousOriginalTransactionID) }) {
             $0 ?? $1
         }
-        let began = Dictionary(
-            facts.map { ($0.originalTransactionID, $0.periodBeganAt ?? $0.toldAt) }, uniquingKeysWith: min)
         let originals = previous.keys.sorted()
         guard !originals.isEmpty else { return LetIn() }
         let rows = try session.execute(
-            taking,
-            [
-                .identifiers(originals), .textArray(originals.map { previous[$0]??.text }),
-                .timestamps(originals.map { began[$0] }),
-            ])
+            taking, [.identifiers(originals), .textArray(originals.map { previous[$0]??.text })])
         var letIn = try read(rows)
         let (original, first) = (try rows.column("original_transaction_id"), try rows.column("first_revision"))
         for row in 0..<rows.count {

@@ -1,10 +1,10 @@
 -- Which of originals without a row in subscriptions get one: those under which something is granted, or under what they go
 -- on from. With what was told of them before, which is gone from here. Their claims are locked.
--- Of one that began before the database was last put back a lost state may have told: see find_subscriptions.
--- $1 originals, sorted; $2 those that they go on from, or null; $3 when what is told of them began
+-- The first revision is above all that a lost state may have told of, as in find_subscriptions.
+-- $1 originals, sorted; $2 those that they go on from, or null
 WITH let_in AS (
-    SELECT wanted.original_transaction_id, wanted.began_at
-    FROM unnest($1::text[], $2::text[], $3::timestamptz[]) AS wanted (original_transaction_id, previous_id, began_at)
+    SELECT wanted.original_transaction_id
+    FROM unnest($1::text[], $2::text[]) AS wanted (original_transaction_id, previous_id)
     WHERE EXISTS (SELECT FROM grants WHERE transaction_id IN (wanted.original_transaction_id, wanted.previous_id))
         OR EXISTS (
             SELECT FROM grants
@@ -18,12 +18,7 @@ WITH let_in AS (
 )
 SELECT original_transaction_id, '' AS player_id, bundle_id, product_id, subscription_group_id, state, expires_at,
     grace_expires_at, will_renew, renewal_product_id, environment,
-    coalesce((
-        SELECT revisions_above FROM (
-            SELECT fell_back_at, revisions_above FROM offsets_decided_again ORDER BY fell_back_at DESC LIMIT 1
-        ) AS last
-        WHERE fell_back_at > began_at
-    ), 0) + 1 AS first_revision, 1 AS revision, period_began_at, state_told_at,
+    (SELECT revision_floor()) + 1 AS first_revision, 1 AS revision, period_began_at, state_told_at,
     will_renew_told_at, renewal_product_told_at, NULL::timestamptz AS due_at, 0 AS tries,
     NULL::timestamptz AS history_since, NULL::timestamptz AS periods_since
 FROM let_in

@@ -1,0 +1,82 @@
+import Fulfillment
+import Identifiers
+import Postgres
+import Testing
+import Timestamps
+
+@testable import Ledger
+
+/// An event whose id was told before counts for nothing, and a consumer ignores a revision that is not newer.
+@Suite("Revisions of grants after the database was put back")
+struct RevisionFloorTests {
+    private let refunds = RefundTests()
+
+    private func events(in database: LedgerDatabase) async throws -> [OutcomeEvent] {
+        try await OutboxSweeper(pool: database.pool)
+            .leaseUnpublished(topic: "app-store-notifications", partition: 2, limit: 10).map(\.event)
+    }
+
+    private func fallBack(_ database: LedgerDatabase) async throws -> Int32 {
+        let checkpoints = PostgresCheckpoints(pool: database.pool, group: "receiptd")
+        try await checkpoints.keepDecidedAgain([0: 1], topic: Sample.topic)
+        return Int32(try await database.number("SELECT max(revisions_above) FROM offsets_decided_again"))
+    }
+
+    @Test("Apple's and an operator's next words about a grant are numbered above all that a lost state may have told of")
+    func nextRevisions() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        for offset in [1, 2] as [Int64] { _ = try await ledger.record(refunds.decision("100\(offset)", offset: offset)) }
+        let floor = try await fallBack(database)
+        #expect(floor > 1_000_000)
+        #expect(try await refunds.apply(refunds.received(.refund, of: "1001"), in: database) == ["revoked"])
+        #expect(try await refunds.apply(refunds.received(.reversal, of: "1001", after: 5), in: database) == ["reinstated"])
+        #expect(
+            try await events(in: database).map(\.eventID) == [
+                OutcomeEvent.eventID(.revoked, transaction: "1001", revision: floor + 1),
+                OutcomeEvent.eventID(.reinstated, transaction: "1001", revision: floor + 2),
+            ])
+        let word = GrantDecision(.revoke, "1002", by: "ann", note: nil, at: Sample.noon)
+        let ending = try await GrantAdministration(pool: database.pool).apply(word, catalog: RefundTests.catalog)
+        guard case .published(let event) = ending else {
+            Issue.record("\(ending)")
+            return
+        }
+        #expect(event.eventID == OutcomeEvent.eventID(.revoked, transaction: "1002", revision: floor + 1))
+        await ledger.close()
+    }
+
+    @Test("what is granted again has its first revision again, and what is revoked of it at once one above them")
+    func revokedAtOnce() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let floor = try await fallBack(database)
+        #expect(try await refunds.apply(refunds.received(.refund, of: "1000"), in: database) == ["remembered"])
+        let judged = Sample.judged(Sample.purchase("1000"))
+        let decision = Sample.decision(.each([judged]), offset: 0, isDecidedAgain: true)
+        let told = try await ledger.record(decision).events
+        #expect(
+            told.map(\.eventID) == [
+                OutcomeEvent.eventID(.granted, transaction: "1000", revision: 1),
+                OutcomeEvent.eventID(.revoked, transaction: "1000", revision: floor + 1),
+            ])
+        await ledger.close()
+    }
+
+    @Test("a promoted replica and a recovered backup are known by themselves, before any partition is read")
+    func anotherLife() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        for offset in [1, 2] as [Int64] { _ = try await ledger.record(refunds.decision("100\(offset)", offset: offset)) }
+        #expect(try await database.number("SELECT revision_floor()") == 0)
+        // As in the copy of a primary whose timeline, or whose cluster, is another one.
+        try await database.run("UPDATE database_lives SET life = 'the primary that it was copied from'")
+        #expect(try await refunds.apply(refunds.received(.refund, of: "1001"), in: database) == ["revoked"])
+        let floor = try await database.number("SELECT max(revisions_above) FROM database_lives")
+        #expect(floor > 1_000_000)
+        #expect(try await database.number("SELECT revision FROM grants WHERE transaction_id = '1001'") == floor + 1)
+        #expect(try await database.number("SELECT count(*) FROM database_lives") == 2)
+        #expect(try await database.number("SELECT revision_floor()") == floor)
+        await ledger.close()
+    }
+}
