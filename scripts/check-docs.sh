@@ -116,6 +116,14 @@ check_threats() {
     done < <(awk -F ' *[|] *' 'NF == 6 && $2 !~ /^(attack|-)/ { print $5 }' "$model" | sed -E 's/^`([^`]+)`: */\1\t/')
 }
 
+# Each detail_code that events may have is in the contract page's table of causes.
+check_causes() {
+    local code
+    while read -r code; do
+        grep -qF "\`$code\`" docs/contract.md || fault "docs/contract.md: the cause $code is not listed"
+    done < <(grep -rhoE 'code: "[a-z0-9_]+"' Sources/Fulfillment | cut -d'"' -f2 | sort -u)
+}
+
 # What a table of docs/contract.md promises as a metric is registered by the sources, unless its row is marked (not yet): then it
 # must not be. And what is marked, README.md names as not there.
 check_not_yet() {
@@ -153,6 +161,7 @@ check_version() {
 check_readme
 check_version
 check_settings
+check_causes
 check_not_yet
 check_threats
 check_links

@@ -10,17 +10,46 @@ extension ProofReader: ProofParser {
             content = told
             return matters(told)
         }
-        guard case .read(let receipt) = reading else { return .malformed }
-        return .read(content ?? ProofContent(receipt), ParsedProof.Signature(receipt.signature))
+        switch reading {
+        case .malformed(let why): return .unreadable(.notAReceipt(why))
+        case .read(let receipt):
+            return .read(
+                content ?? ProofContent(receipt), ParsedProof.Signature(receipt.signature),
+                cause: receipt.isLocal ? .xcode : receipt.signature.cause)
+        }
     }
 
     public func parse(signedTransaction text: String) -> ProofReading {
         switch readSignedTransaction(text) {
         // Without a transaction in it there is nothing that Apple could be asked for, whatever its signature is worth.
-        case .malformed, .notATransaction, .unreadable(.notProvable), .unreadable(.proven): .malformed
-        case .unreadable(.forged): .read(nil, .forged)
+        case .malformed(let why): .unreadable(.notAJWS(why))
+        case .notATransaction: .unreadable(.notATransaction)
+        case .unreadable(.notProvable), .unreadable(.proven): .unreadable(.notAJWS("it names no transaction"))
+        case .unreadable(.forged(let forgery)): .read(nil, .forged, cause: forgery.cause)
         case .read(let transaction):
-            .read(ProofContent(transaction), ParsedProof.Signature(transaction.signature))
+            .read(
+                ProofContent(transaction), ParsedProof.Signature(transaction.signature),
+                cause: transaction.signature.cause)
+        }
+    }
+}
+
+extension LocalSignature {
+    /// Why it is forged; nil where it is not.
+    fileprivate var cause: Cause? {
+        if case .forged(let forgery) = self { forgery.cause } else { nil }
+    }
+}
+
+extension Forgery {
+    var cause: Cause {
+        switch self {
+        case .localEnvironment: .xcode
+        case .signerCertificateMissing, .intermediateMissing, .chainLength, .unreadableCertificate, .unknownRoot,
+            .brokenChain, .leafMarker, .intermediateMarker, .leafUsage, .intermediateUsage, .notValidThen,
+            .chainMissing:
+            .chainNotApples(rawValue)
+        case .contentDigest, .signature, .algorithm, .criticalHeader, .signedDateMissing: .signatureBroken(rawValue)
         }
     }
 }

@@ -39,6 +39,7 @@ public struct ProofReader: Sendable {
             kinds: payload.kinds, unreadablePurchases: payload.unreadablePurchases,
             holdsAutoRenewable: payload.holdsAutoRenewable, signature: .notProvable(.notLookedAt))
         receipt.hasUnreadableFields = payload.hasUnreadableFields
+        receipt.isLocal = payload.isLocal
         if matters(receipt) { receipt.signature = message.signature(signer, at: creationDate, chains: chains) }
         return .read(receipt)
     }

@@ -34,6 +34,8 @@ public struct LocalReceipt: Sendable, Equatable {
     /// Something else in it that decides is there and cannot be read.
     public var hasUnreadableFields = false
     public var holdsAutoRenewable: Bool
+    /// Issued by Xcode or its test server, which Apple does not sign.
+    public var isLocal = false
     public var signature: LocalSignature
 
     /// Whether a period of a subscription has a cancellation date: a receipt dates a refund and an upgrade to another plan

@@ -124,6 +124,10 @@ extension MetricDeclaration {
         "receiptd_local_refusals_disputed_total",
         help: "Receipts that were refused here and that Apple calls genuine, by the reason of the refusal.",
         labels: ["reason"])
+    static let proofsRepaired = Self(
+        "receiptd_proofs_repaired_total",
+        help: "Submissions whose proof had to be repaired before it was proven, by what was repaired.",
+        labels: ["repair"])
     static let oldestInFlightSeconds = Self(
         "receiptd_oldest_in_flight_seconds", help: "For how long the oldest submission in memory has been there.")
     static let inFlightBytes = Self("receiptd_in_flight_bytes", help: "Bytes of the submissions in memory.")

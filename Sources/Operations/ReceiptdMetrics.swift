@@ -72,6 +72,8 @@ public struct ReceiptdMetrics: Sendable {
     public let consumptionAnswers: CounterFamily
     /// `reason`.
     public let localRefusalsDisputed: CounterFamily
+    /// `repair`.
+    public let proofsRepaired: CounterFamily
     public let databaseFallbacks: Counter
     public let oldestInFlightSeconds: Gauge
     public let inFlightBytes: Gauge
@@ -139,6 +141,7 @@ public struct ReceiptdMetrics: Sendable {
         finishes = registry.counter(.finishes)
         consumptionAnswers = registry.counter(.consumptionAnswers)
         localRefusalsDisputed = registry.counter(.localRefusalsDisputed)
+        proofsRepaired = registry.counter(.proofsRepaired)
         oldestInFlightSeconds = registry.gauge(.oldestInFlightSeconds).with()
         inFlightBytes = registry.gauge(.inFlightBytes).with()
         databaseBatchRows = registry.histogram(.databaseBatchRows).with()

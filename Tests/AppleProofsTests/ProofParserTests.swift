@@ -30,7 +30,7 @@ struct ProofParserTests {
         receipt.purchases = [
             .init(), .init(transactionID: "470000000000002", kind: 3, expiryDate: "2024-06-01T08:00:00Z"),
         ]
-        guard case .read(let content?, .proven) = try parse(receipt) else {
+        guard case .read(let content?, .proven, _) = try parse(receipt) else {
             Issue.record("it is not proven")
             return
         }
@@ -45,7 +45,7 @@ struct ProofParserTests {
     @Test("a row that cannot be read, or two of one transaction, leave the receipt incomplete")
     func incomplete() throws {
         for purchases: [TestReceipt.Purchase] in [[.init(), .init(quantity: 0)], [.init(), .init(quantity: 2)]] {
-            guard case .read(let content?, .proven) = try parse(TestReceipt(purchases: purchases)) else {
+            guard case .read(let content?, .proven, _) = try parse(TestReceipt(purchases: purchases)) else {
                 Issue.record("it is not proven")
                 continue
             }
@@ -65,7 +65,7 @@ struct ProofParserTests {
         var app = AppPolicy(bundleID: "com.example.castle")
         app.verification = .local
         for (purchase, isEnough) in table {
-            guard case .read(let content?, .proven) = try parse(TestReceipt(purchases: [purchase])) else {
+            guard case .read(let content?, .proven, _) = try parse(TestReceipt(purchases: [purchase])) else {
                 Issue.record("it is not proven")
                 continue
             }
@@ -81,19 +81,19 @@ struct ProofParserTests {
     @Test("a forged receipt tells whose app it is all the same")
     func forged() throws {
         let receipt = TestReceipt(bundleID: "com.example.other")
-        guard case .read(let content?, .forged) = try parse(receipt, certificates: []) else {
+        guard case .read(let content?, .forged, _) = try parse(receipt, certificates: []) else {
             Issue.record("it is not forged")
             return
         }
         #expect(content.bundleID == "com.example.other")
-        #expect(receipts.reader.parse(receipt: [0x30, 0x00]) == .malformed)
-        #expect(receipts.reader.parse(receipt: Array("com.urus.iap.96657290".utf8)) == .malformed)
+        #expect(receipts.reader.parse(receipt: [0x30, 0x00]).unreadableCode == "not_a_receipt")
+        #expect(receipts.reader.parse(receipt: Array("com.urus.iap.96657290".utf8)).unreadableCode == "not_a_receipt")
     }
 
     @Test("a signature that is of no use is not looked at, and what the receipt says is read all the same")
     func unprovenWhereOfNoUse() throws {
         let bytes = try TestReceipt().signed(by: receipts)
-        guard case .read(let content, .proven) = receipts.reader.parse(receipt: bytes) else {
+        guard case .read(let content, .proven, _) = receipts.reader.parse(receipt: bytes) else {
             Issue.record("it is not proven")
             return
         }
@@ -104,12 +104,12 @@ struct ProofParserTests {
         }
         #expect(reading == .read(content, .notProvable))
         #expect(asked == [content])
-        #expect(receipts.reader.parse(receipt: [0x30, 0x00]) { _ in false } == .malformed)
+        #expect(receipts.reader.parse(receipt: [0x30, 0x00]) { _ in false }.unreadableCode == "not_a_receipt")
     }
 
     @Test("a transaction tells what it was paid in and whom it is bound to; other signed payloads are no transactions")
     func transaction() throws {
-        guard case .read(let content?, .proven) = try parse(TestTransaction()) else {
+        guard case .read(let content?, .proven, _) = try parse(TestTransaction()) else {
             Issue.record("it is not proven")
             return
         }
@@ -118,8 +118,8 @@ struct ProofParserTests {
         #expect(content.signedAt == Timestamp(milliseconds: 1_714_550_405_000))
         var notification = TestTransaction()
         notification.claims["transactionId"] = nil
-        #expect(try parse(notification) == .malformed)
-        #expect(transactions.reader.parse(signedTransaction: "a.b.c") == .malformed)
+        #expect(try parse(notification).unreadableCode == "jws_not_a_transaction")
+        #expect(transactions.reader.parse(signedTransaction: "a.b.c").unreadableCode == "not_a_jws")
     }
 
     @Test("a JWS that nobody signed is a forgery, even where no transaction can be read in it")
@@ -130,7 +130,17 @@ struct ProofParserTests {
             }.joined(separator: ".")
         }
         let reader = transactions.reader
-        #expect(reader.parse(signedTransaction: token(#"{"alg":"none"}"#, "{}")) == .read(nil, .forged))
-        #expect(reader.parse(signedTransaction: token(#"{"alg":"ES256"}"#, "{}")) == .read(nil, .forged))
+        #expect(reader.parse(signedTransaction: token(#"{"alg":"none"}"#, "{}")).forgeryCode == "signature_broken")
+        #expect(reader.parse(signedTransaction: token(#"{"alg":"ES256"}"#, "{}")).forgeryCode == "chain_not_apples")
+    }
+}
+
+extension ProofReading {
+    fileprivate var unreadableCode: String? {
+        if case .unreadable(let cause) = self { cause.code } else { nil }
+    }
+
+    fileprivate var forgeryCode: String? {
+        if case .read(nil, .forged, let cause) = self { cause?.code } else { nil }
     }
 }

@@ -219,7 +219,7 @@ struct SignedTransactionTests {
         let token = try made.signed(by: authority)
         let transaction = try #require(authority.reader.readSignedTransaction(token).transaction)
         #expect(transaction.signature == .proven && !transaction.isComplete)
-        guard case .read(let content?, .proven) = authority.reader.parse(signedTransaction: token) else {
+        guard case .read(let content?, .proven, _) = authority.reader.parse(signedTransaction: token) else {
             Issue.record("it was not read")
             return
         }
@@ -233,7 +233,7 @@ struct SignedTransactionTests {
         var made = TestTransaction()
         made.claims["environment"] = "\"Elsewhere\""
         guard
-            case .read(let content?, .proven) = authority.reader.parse(
+            case .read(let content?, .proven, _) = authority.reader.parse(
                 signedTransaction: try made.signed(by: authority))
         else {
             Issue.record("it was not read")

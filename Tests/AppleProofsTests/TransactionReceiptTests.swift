@@ -124,12 +124,13 @@ struct TransactionReceiptTests {
         var made = TestTransactionReceipt(environment: "Sandbox")
         made.info["purchase-date-ms"] = "1430467200000"
         let plain = reader(authority).parse(receipt: try made.signed(by: authority))
-        guard case .read(let content?, .proven) = plain, content.asReceipt != nil else {
+        guard case .read(let content?, .proven, _) = plain, content.asReceipt != nil else {
             Issue.record("the plain one is not complete")
             return
         }
         made.info[name] = value
-        guard case .read(let bent?, .proven) = reader(authority).parse(receipt: try made.signed(by: authority)) else {
+        guard case .read(let bent?, .proven, _) = reader(authority).parse(receipt: try made.signed(by: authority))
+        else {
             Issue.record("it was not read")
             return
         }

@@ -75,7 +75,7 @@ struct OutcomeEventTests {
         #expect(
             event.text == #"{"event_id":"\#(id)","type":"receipt.held","occurred_at":"2026-11-20T09:30:00.000Z","#
                 + #""submission_id":"submission-1","player_id":"player-1","bundle_id":"com.example.game","#
-                + #""source":"submission","reason":"retired_product","detail":"The product is no longer sold.","risk":[],"#
+                + #""source":"submission","reason":"retired_product","detail":"The product is no longer sold.","detail_code":"retired_product","risk":[],"#
                 + #""transactions":[{"transaction_id":"1000","product_id":"gold.1","outcome":"held","#
                 + #""reason":"retired_product"}],"transactions_total":1}"#)
     }
@@ -84,13 +84,13 @@ struct OutcomeEventTests {
     func rejected() {
         let submission = Sample.submission(orderID: "order-1")
         let event = OutcomeEvent.rejectedLocally(
-            .unknownApp, submission: submission, proof: nil, position: Sample.position())
+            Refusal(.unknownApp), submission: submission, proof: nil, position: Sample.position())
         let identity = submission.identity(proof: Sample.position().content)
         let id = OutcomeEvent.eventID(.rejected, submission: identity, position: Sample.position())
         #expect(
             event.text == #"{"event_id":"\#(id)","type":"receipt.rejected","occurred_at":"2026-11-20T09:30:00.000Z","#
                 + #""submission_id":"submission-1","player_id":"player-1","bundle_id":"com.example.game","#
-                + #""order_id":"order-1","source":"submission","reason":"unknown_app","detail":"The catalog does not have this bundle id.","#
+                + #""order_id":"order-1","source":"submission","reason":"unknown_app","detail":"The catalog does not have this bundle id.","detail_code":"unknown_app","#
                 + #""transactions":[],"transactions_total":0}"#)
     }
 
@@ -102,7 +102,7 @@ struct OutcomeEventTests {
             event.text == #"{"event_id":"\#(event.eventID)","type":"receipt.rejected","#
                 + #""occurred_at":"2026-11-20T09:30:00.000Z","submission_id":"s","player_id":"p","#
                 + #""source":"submission","reason":"malformed_submission","#
-                + #""detail":"The record is not a submission; the dead-letter topic has it.","#
+                + #""detail":"The record is not a submission; the dead-letter topic has it.","detail_code":"malformed_submission","#
                 + #""transactions":[],"transactions_total":0}"#)
         let full = DeadLetter.Sender(submissionID: "s", playerID: "p", bundleID: "b", orderID: "o")
         let told = OutcomeEvent.malformed(full, position: Sample.position())

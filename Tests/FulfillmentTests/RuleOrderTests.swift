@@ -78,7 +78,7 @@ struct RuleOrderTests {
             let parser = ScriptedProofs(ofEvery: reading ?? .read(content, signature))
             let screened = Screening.screen(
                 submission, catalog: Catalog(version: 1, apps: [Sample.app()]), parser: parser, now: Sample.recordTime)
-            return if case .rejected(let reason, _) = screened { reason } else { nil }
+            return if case .rejected(let refusal, _) = screened { refusal.reason } else { nil }
         }
     }
 

@@ -49,14 +49,18 @@ struct ScreeningTests {
     func digests() {
         let digest = Digest256(hashing: [0x30, 0xFB, 0xFF, 0xFE])
         for text in ["MPv//g==", "MPv__g", " MPv/\n/g== "] {
-            #expect(screen(.receipt(text), as: .malformed) == .rejected(.malformedReceipt, proof: digest))
             #expect(
-                screen(.receipt(text), as: .malformed, bundle: "x") == .rejected(.unknownApp, proof: digest))
+                screen(.receipt(text), as: .malformed)
+                    == .rejected(Refusal(.malformedReceipt, .notAReceipt()), proof: digest))
+            #expect(
+                screen(.receipt(text), as: .malformed, bundle: "x") == .rejected(Refusal(.unknownApp), proof: digest))
             #expect(
                 screen(.receipt(text), as: .read(nil, .notProvable))
                     == .admitted(ParsedProof(digest: digest, material: .receipt("MPv//g=="))))
         }
-        #expect(screen(.receipt("!"), as: .malformed) == .rejected(.malformedReceipt, proof: nil))
+        #expect(
+            screen(.receipt("!"), as: .malformed)
+                == .rejected(Refusal(.malformedReceipt, .notBase64), proof: nil))
     }
 
     @Test("with local_refusals: ask Apple has the say on what would be refused by our reading of a receipt")
@@ -199,7 +203,7 @@ struct ScreeningTests {
 
 extension Screening {
     fileprivate var reason: Reason? {
-        if case .rejected(let reason, _) = self { reason } else { nil }
+        if case .rejected(let refusal, _) = self { refusal.reason } else { nil }
     }
 }
 

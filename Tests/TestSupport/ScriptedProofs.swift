@@ -27,7 +27,7 @@ public final class ScriptedProofs: ProofParser {
 
     public func parse(receipt bytes: [UInt8], provingWhere matters: (ProofContent) -> Bool) -> ProofReading {
         let reading = parse(receipt: bytes)
-        guard case .read(let content?, _) = reading, !matters(content) else { return reading }
+        guard case .read(let content?, _, _) = reading, !matters(content) else { return reading }
         spared.add(1, ordering: .relaxed)
         return .read(content, .notProvable)
     }

@@ -45,18 +45,11 @@ package struct SearchedID: Sendable {
     }
 
     private func isOf(_ proof: Submission.Proof) -> Bool {
-        let reading: ProofReading
-        switch proof {
-        case .transactionID(let id): return id.text == text
-        case .signedTransaction(let text): reading = proofs.parse(signedTransaction: text)
-        case .receipt(let text):
-            guard let bytes = Base64.decode(text.utf8) else { return false }
-            // Whoever signed it: this is no decision.
-            reading = proofs.parse(receipt: bytes, provingWhere: { _ in false })
-        }
-        guard case .read(let content?, _) = reading else { return false }
         let id = Identifier(text)
-        return content.purchases.contains { $0.transactionID == id || $0.originalTransactionID == id }
+        if case .transactionID(let told) = proof { return told == id }
+        // Whoever signed it: this is no decision.
+        let parsed = try? DecodedProof(proof)?.parsed(by: proofs, provingWhere: { _ in false })
+        return (parsed?.content?.purchases ?? []).contains { $0.transactionID == id || $0.originalTransactionID == id }
     }
 
     /// The rejection in a record of the outcomes topic that has to do with it.

@@ -49,7 +49,7 @@ public enum TransactionAnswer: Sendable, Equatable {
             guard !document.exceededDepth, let text = document.value["signedTransactionInfo"]?.string else {
                 return trouble(.incomplete)
             }
-            guard case .read(let content?, .proven) = proofs.parse(signedTransaction: text),
+            guard case .read(let content?, .proven, _) = proofs.parse(signedTransaction: text),
                 content.purchases.map(\.transactionID) == [asked]
             else { return trouble(.unproven) }
             // Signed by Apple, but not all of it can be read.

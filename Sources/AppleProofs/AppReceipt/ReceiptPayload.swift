@@ -7,6 +7,8 @@ struct ReceiptPayload {
     private(set) var bundleID: BundleID?
     private(set) var appAppleID: Int64?
     private(set) var environment: StoreEnvironment?
+    /// The environment is a development machine's.
+    private(set) var isLocal = false
     private(set) var creationDate: Timestamp?
     private(set) var purchases: [StorePurchase] = []
     private(set) var kinds: [ProductKind?] = []
@@ -21,7 +23,9 @@ struct ReceiptPayload {
         while let (type, value) = try attributes.next() {
             switch type {
             case ReceiptAttribute.environment where environment == nil:
-                environment = attributes.text(value).flatMap(StoreEnvironment.init(receiptType:))
+                let type = attributes.text(value)
+                environment = type.flatMap(StoreEnvironment.init(receiptType:))
+                isLocal = type.map { ["Xcode", "LocalTesting"].contains($0) } ?? false
             case ReceiptAttribute.appAppleID where appAppleID == nil:
                 appAppleID = attributes.integer(value)
                 if appAppleID == nil, !value.isEmpty { hasUnreadableFields = true }

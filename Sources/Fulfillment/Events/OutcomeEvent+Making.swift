@@ -10,7 +10,8 @@ extension OutcomeEvent {
     static func granted(
         _ purchase: StorePurchase, payload: String?, to submission: Submission,
         from source: PurchaseSource = .submission,
-        environment: StoreEnvironment, at now: Timestamp, risk: [RiskSignal] = [], transactions: [TransactionOutcome]
+        environment: StoreEnvironment, at now: Timestamp, risk: [RiskSignal] = [], repair: Cause? = nil,
+        transactions: [TransactionOutcome]
     ) -> OutcomeEvent {
         let kind = Kind.granted
         let id = eventID(kind, transaction: purchase.transactionID, revision: 1)
@@ -34,6 +35,7 @@ extension OutcomeEvent {
             json.raw(payload)
         }
         json.write(risk)
+        json.member("detail_code", ifPresent: repair?.code)
         json.write(transactions, first: purchase.transactionID)
         json.endObject()
         return OutcomeEvent(
@@ -53,7 +55,8 @@ extension OutcomeEvent {
                 eventID(kind, submission: decision.identity, position: decision.position)
             }
         return answer(
-            kind, id: id, reason: reason, to: decision.submission, from: decision.source, at: decision.decidedAt,
+            kind, id: id, decision.refusal(for: reason, of: transactions), to: decision.submission,
+            from: decision.source, at: decision.decidedAt,
             risk: risk, transactions: transactions)
     }
 
@@ -67,21 +70,22 @@ extension OutcomeEvent {
             ? eventID(endOfHold: hold.transactionID, submission: hold.identity, position: hold.position)
             : eventID(.rejected, transaction: hold.transactionID, timesHeld: hold.position.offset)
         return answer(
-            .rejected, id: id, reason: reason, to: hold.submission, from: source, at: now, transactions: [transaction])
+            .rejected, id: id, Refusal(reason), to: hold.submission, from: source, at: now, transactions: [transaction])
     }
 
     private static func answer(
-        _ kind: Kind, id: NameBasedUUID, reason: Reason, to submission: Submission,
+        _ kind: Kind, id: NameBasedUUID, _ refusal: Refusal, to submission: Submission,
         from source: PurchaseSource = .submission, at now: Timestamp, risk: [RiskSignal] = [],
         transactions: [TransactionOutcome]
     ) -> OutcomeEvent {
+        let reason = refusal.reason
         let first = transactions.last { $0.reason == reason && ($0.outcome == .held) == (kind == .held) }?.transactionID
         var json = JSONWriter()
         json.beginObject()
         json.begin(kind, id: id, at: now)
         json.write(submission, from: source)
         json.member("reason", reason.rawValue)
-        json.member("detail", reason.detail)
+        json.write(refusal.cause)
         if kind == .held { json.write(risk) }
         json.write(transactions, first: first)
         json.endObject()
@@ -92,16 +96,19 @@ extension OutcomeEvent {
 
     /// What is decided locally occurs at the record's own time, so that deciding it again gives the same bytes.
     public static func rejectedLocally(
-        _ reason: Reason, submission: Submission, proof: Digest256?, position: RecordPosition
+        _ refusal: Refusal, submission: Submission, proof: Digest256?, position: RecordPosition
     ) -> OutcomeEvent {
         let identity = submission.identity(proof: proof ?? position.content)
         return answer(
-            .rejected, id: eventID(.rejected, submission: identity, position: position), reason: reason, to: submission,
+            .rejected, id: eventID(.rejected, submission: identity, position: position), refusal, to: submission,
             at: position.timestamp, transactions: [])
     }
 
     /// The answer to a record that is a dead letter, for a sender that could be read.
-    public static func malformed(_ sender: DeadLetter.Sender, position: RecordPosition) -> OutcomeEvent {
+    /// - Parameter cause: what is wrong with the record.
+    public static func malformed(
+        _ sender: DeadLetter.Sender, _ cause: Cause = Reason.malformedSubmission.cause, position: RecordPosition
+    ) -> OutcomeEvent {
         let id = eventID(.rejected, submission: sender.identity, position: position)
         var json = JSONWriter()
         json.beginObject()
@@ -112,7 +119,7 @@ extension OutcomeEvent {
         json.member("order_id", ifPresent: sender.orderID)
         json.member("source", PurchaseSource.submission.rawValue)
         json.member("reason", Reason.malformedSubmission.rawValue)
-        json.member("detail", Reason.malformedSubmission.detail)
+        json.write(cause)
         json.write([], first: nil)
         json.endObject()
         return OutcomeEvent(
@@ -134,6 +141,11 @@ extension JSONWriter {
         member("bundle_id", submission.bundleID.text)
         member("order_id", ifPresent: submission.orderID)
         member("source", source.rawValue)
+    }
+
+    fileprivate mutating func write(_ cause: Cause) {
+        member("detail", cause.sentence)
+        member("detail_code", cause.code)
     }
 
     fileprivate mutating func write(_ risk: [RiskSignal]) {

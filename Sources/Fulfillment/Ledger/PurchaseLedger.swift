@@ -104,6 +104,8 @@ public final class PendingDecision: Sendable {
     public let isDecidedAgain: Bool
     /// What Apple's answers show as taken back besides the purchases of the verdict, where that is by purchase.
     public let shown: [NotifiedTransaction]
+    /// What had to be done to the proof; nil where it was sent as it is.
+    public let repair: Cause?
 
     /// - Parameter identity: nil: the submission's with this proof.
     public init(
@@ -112,7 +114,8 @@ public final class PendingDecision: Sendable {
         catalogVersion: Int64, traceparent: String?, parkedID: NameBasedUUID? = nil, risk: RiskThresholds? = nil,
         tokenUse: AccountTokenUse = .none, finishesGrants: Bool = false, subscriptions: ToldSubscriptions = .none,
         undeliveredTerms: UndeliveredTerms? = nil, trace: DecisionTrace? = nil, announced: AnnouncedTerms? = nil,
-        isSecond: Bool = false, isDecidedAgain: Bool = false, shown: [NotifiedTransaction] = []
+        isSecond: Bool = false, isDecidedAgain: Bool = false, shown: [NotifiedTransaction] = [],
+        repair: Cause? = nil
     ) {
         self.submission = submission
         self.position = position
@@ -135,6 +138,7 @@ public final class PendingDecision: Sendable {
         self.isSecond = isSecond
         self.isDecidedAgain = isDecidedAgain
         self.shown = shown
+        self.repair = repair
     }
 
     public var source: PurchaseSource { announced?.source ?? .submission }

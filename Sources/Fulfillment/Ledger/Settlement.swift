@@ -134,7 +134,7 @@ extension PendingDecision {
             let event = OutcomeEvent.granted(
                 judged[index].purchase, payload: payload, to: submission, from: source, environment: environment,
                 at: decidedAt,
-                risk: signals(on: judged[index].purchase, in: view), transactions: settlement.outcomes)
+                risk: signals(on: judged[index].purchase, in: view), repair: repair, transactions: settlement.outcomes)
             let (transaction, product) = (judged[index].purchase.transactionID, judged[index].purchase.productID)
             view.grants[transaction]?.event = event.value
             view.won?[identity, default: []].append(

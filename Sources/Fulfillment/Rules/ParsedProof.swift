@@ -9,6 +9,10 @@ public final class ParsedProof: Sendable, Equatable {
     public let signature: Signature
     /// What it says of itself; nil where it says nothing that can be read, as a bare transaction id.
     public let content: ProofContent?
+    /// Why its signature is forged; nil where it is not, or where nothing more is known.
+    public let forgery: Cause?
+    /// What had to be done to its text; nil where it was sent as it is.
+    public let repair: Cause?
 
     public enum Material: Sendable, Equatable {
         /// Standard base64, as Apple takes it.
@@ -26,17 +30,20 @@ public final class ParsedProof: Sendable, Equatable {
     }
 
     public init(
-        digest: Digest256, material: Material, signature: Signature = .notProvable, content: ProofContent? = nil
+        digest: Digest256, material: Material, signature: Signature = .notProvable, content: ProofContent? = nil,
+        forgery: Cause? = nil, repair: Cause? = nil
     ) {
         self.digest = digest
         self.material = material
         self.signature = signature
         self.content = content
+        self.forgery = forgery
+        self.repair = repair
     }
 
     public static func == (left: ParsedProof, right: ParsedProof) -> Bool {
         left.digest == right.digest && left.material == right.material && left.signature == right.signature
-            && left.content == right.content
+            && left.content == right.content && left.forgery == right.forgery && left.repair == right.repair
     }
 }
 

@@ -13,9 +13,12 @@ public protocol ProofParser: Sendable {
 
 public enum ProofReading: Sendable, Equatable {
     /// Not what it is said to be: `malformed_receipt`.
-    case malformed
-    /// Content is nil where the signature is forged and nothing else can be read.
-    case read(ProofContent?, ParsedProof.Signature)
+    case unreadable(Cause)
+    /// Content is nil where the signature is forged and nothing else can be read. The cause says why it is forged.
+    case read(ProofContent?, ParsedProof.Signature, cause: Cause? = nil)
+
+    /// Unreadable, and nothing more is known.
+    public static let malformed = Self.unreadable(.notAReceipt())
 }
 
 /// A proof's octets, before anybody has looked at what is in them.
@@ -51,25 +54,39 @@ public struct DecodedProof: Sendable {
     }
 
     /// By its first octets: an ASN.1 sequence, or one of the forms of a property list.
-    private var hasReceiptForm: Bool {
+    private var hasReceiptForm: Bool { Self.hasReceiptForm(bytes) }
+
+    static func hasReceiptForm(_ bytes: [UInt8]) -> Bool {
         let starts: [[UInt8]] = [[0x30], Array("{".utf8), Array("<".utf8), Array("bplist".utf8)]
         let body = bytes.drop { $0 == 0x20 || $0 == 0x09 || $0 == 0x0A || $0 == 0x0D }
         return starts.contains { body.starts(with: $0) }
     }
 
-    /// Nil where it is malformed.
-    /// - Parameter matters: whether the signature of a receipt that says this of itself is of any use.
+    /// Throws why it is malformed.
+    /// - Parameters:
+    ///   - matters: whether the signature of a receipt that says this of itself is of any use.
+    ///   - repair: what had to be done to the text before it was decoded.
     public func parsed(
-        by parser: any ProofParser, provingWhere matters: (ProofContent) -> Bool = { _ in true }
-    ) -> ParsedProof? {
+        by parser: any ProofParser, provingWhere matters: (ProofContent) -> Bool = { _ in true }, repair: Cause? = nil
+    ) throws(Malformed) -> ParsedProof {
         let reading: ProofReading
         switch material {
         case .receipt: reading = parser.parse(receipt: bytes, provingWhere: matters)
         case .signedTransaction(let text): reading = parser.parse(signedTransaction: text)
         case .transactionID: reading = .read(nil, .notProvable)
         }
-        guard case .read(let content, let signature) = reading else { return nil }
-        return ParsedProof(digest: digest, material: material, signature: signature, content: content)
+        switch reading {
+        case .unreadable(let cause): throw Malformed(cause: cause)
+        case .read(let content, let signature, let cause):
+            return ParsedProof(
+                digest: digest, material: material, signature: signature, content: content, forgery: cause,
+                repair: repair)
+        }
+    }
+
+    /// It is none of the proofs that are known.
+    public struct Malformed: Error {
+        public let cause: Cause
     }
 }
 

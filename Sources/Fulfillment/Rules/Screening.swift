@@ -4,7 +4,7 @@ import Timestamps
 public enum Screening: Sendable, Equatable {
     /// Decided here and now. It costs no request and touches no table.
     /// `proof` is the digest of the decoded proof, nil where it cannot be decoded.
-    case rejected(Reason, proof: Digest256?)
+    case rejected(Refusal, proof: Digest256?)
     /// For the ledger to settle: by the proof where that is enough by itself, else by what Apple says of it.
     case admitted(ParsedProof)
     /// The proof needs credentials that the app does not have: it waits for the operator.
@@ -16,20 +16,22 @@ public enum Screening: Sendable, Equatable {
     ) -> Screening {
         let decoded = DecodedProof(submission.proof)
         guard let terms = catalog.terms[submission.bundleID] else {
-            return .rejected(.unknownApp, proof: decoded?.digest)
+            return .rejected(Refusal(.unknownApp), proof: decoded?.digest)
         }
-        // Most of the traffic is other apps' receipts, whose signatures change nothing.
-        guard let proof = decoded?.parsed(by: parser, provingWhere: { !terms.app.isForeign($0) }) else {
+        let proof: ParsedProof
+        do throws(DecodedProof.Malformed) {
+            proof = try parsed(submission, decoded, by: parser, for: terms.app)
+        } catch {
             if terms.app.announcements.asksBeforeRefusing, let doubted = decoded?.doubted() {
                 return .admitted(doubted)
             }
-            return .rejected(.malformedReceipt, proof: decoded?.digest)
+            return .rejected(Refusal(.malformedReceipt, error.cause), proof: decoded?.digest)
         }
-        if let reason = reason(against: proof, terms, player: submission.playerID) {
-            guard reason == .unauthenticReceipt, terms.app.announcements.asksBeforeRefusing,
+        if let refusal = refusal(of: proof, terms, player: submission.playerID) {
+            guard refusal.reason == .unauthenticReceipt, terms.app.announcements.asksBeforeRefusing,
                 let doubted = decoded?.doubted(proof.content)
-            else { return .rejected(reason, proof: proof.digest) }
-            if let other = self.reason(against: doubted, terms, player: submission.playerID) {
+            else { return .rejected(refusal, proof: proof.digest) }
+            if let other = self.refusal(of: doubted, terms, player: submission.playerID) {
                 return .rejected(other, proof: proof.digest)
             }
             return .admitted(doubted)
@@ -51,14 +53,51 @@ public enum Screening: Sendable, Equatable {
         }
     }
 
+    /// Most of the traffic is other apps' receipts, whose signatures change nothing.
+    private static func parsed(
+        _ submission: Submission, _ decoded: DecodedProof?, by parser: any ProofParser, for app: AppPolicy
+    ) throws(DecodedProof.Malformed) -> ParsedProof {
+        var reading: Cause?
+        if let decoded {
+            do throws(DecodedProof.Malformed) {
+                let proof = try decoded.parsed(by: parser, provingWhere: { !app.isForeign($0) })
+                return try proof.checked(against: submission.envelope)
+            } catch {
+                guard error.cause != .envelopeMismatch else { throw error }
+                reading = error.cause
+            }
+        }
+        for repair in ProofRepair.candidates(for: submission.proof) {
+            guard
+                let proof = try? DecodedProof(repair.proof)?
+                    .parsed(by: parser, provingWhere: { !app.isForeign($0) }, repair: repair.cause),
+                proof.signature == .proven || proof.content.map(app.isForeign) ?? false
+            else { continue }
+            return try proof.checked(against: submission.envelope)
+        }
+        if let cause = submission.envelope?.causeAgainstStore { throw DecodedProof.Malformed(cause: cause) }
+        throw DecodedProof.Malformed(cause: MalformedProof.cause(of: submission.proof, reading: reading))
+    }
+
     /// What the proof says against itself counts whatever its signature is worth: no sender gains by a lie about the
     /// app or the sandbox. What it says in its own favour is never looked at here.
-    private static func reason(against proof: ParsedProof, _ terms: AppTerms, player: PlayerID) -> Reason? {
+    private static func refusal(of proof: ParsedProof, _ terms: AppTerms, player: PlayerID) -> Refusal? {
         let content = proof.content
-        if let content, terms.app.isForeign(content) { return .foreignApp }
-        if proof.signature == .forged { return .unauthenticReceipt }
-        if content?.environment == .sandbox, !terms.app.sandbox.admits(player) { return .sandboxNotAllowed }
+        if let content, terms.app.isForeign(content) {
+            let isOtherBundle = content.bundleID.map { $0 != terms.app.bundleID } ?? false
+            return Refusal(.foreignApp, isOtherBundle ? .otherBundle : .otherApp)
+        }
+        if proof.signature == .forged { return Refusal(.unauthenticReceipt, proof.forgery) }
+        if content?.environment == .sandbox, !terms.app.sandbox.admits(player) { return Refusal(.sandboxNotAllowed) }
         return nil
+    }
+}
+
+extension ParsedProof {
+    /// Throws where an envelope names another store, or a transaction that is none of the proof's.
+    fileprivate func checked(against envelope: UnityEnvelope?) throws(DecodedProof.Malformed) -> ParsedProof {
+        if let cause = envelope?.cause(against: content?.purchases ?? []) { throw DecodedProof.Malformed(cause: cause) }
+        return self
     }
 }
 

@@ -13,15 +13,21 @@ public struct DeadLetter: Sendable, Equatable {
     public let reason: Reason
     /// One sentence for people. Never holds the record's content.
     public let detail: String
+    /// What its answer says; its sentence holds none of the record's content.
+    public let cause: Cause
     /// Who can be told, where player and submission could be read and no signature is wrong.
     public let sender: Sender?
 
     /// Where it replaces several records: the offset of the last one.
     public let lastOffset: Int64?
 
-    public init(reason: Reason, detail: String, sender: Sender? = nil, lastOffset: Int64? = nil) {
+    /// - Parameter code: of the cause; nil where nothing more is known than the reason.
+    public init(reason: Reason, detail: String, code: String? = nil, sender: Sender? = nil, lastOffset: Int64? = nil) {
         self.reason = reason
         self.detail = detail
+        cause = Cause(
+            code: code ?? Fulfillment.Reason.malformedSubmission.rawValue,
+            sentence: "The record is not a submission: \(detail). The dead-letter topic has it.")
         self.sender = sender
         self.lastOffset = lastOffset
     }

@@ -10,6 +10,8 @@ public final class Submission: Sendable, Equatable {
     public let playerID: PlayerID
     public let bundleID: BundleID
     public let proof: Proof
+    /// What came around the proof; nil where it was sent as it is.
+    public let envelope: UnityEnvelope?
     /// What the client says it bought: compared, never trusted.
     public let productID: ProductID?
     public let orderID: String?
@@ -21,14 +23,16 @@ public final class Submission: Sendable, Equatable {
     public let submittedAt: Timestamp?
 
     public init(
-        submissionID: Identifier, playerID: PlayerID, bundleID: BundleID, proof: Proof, productID: ProductID? = nil,
-        orderID: String? = nil, appAccountToken: String? = nil, deviceID: Identifier? = nil, currency: String? = nil,
+        submissionID: Identifier, playerID: PlayerID, bundleID: BundleID, proof: Proof,
+        envelope: UnityEnvelope? = nil, productID: ProductID? = nil, orderID: String? = nil,
+        appAccountToken: String? = nil, deviceID: Identifier? = nil, currency: String? = nil,
         submittedAt: Timestamp? = nil
     ) {
         self.submissionID = submissionID
         self.playerID = playerID
         self.bundleID = bundleID
         self.proof = proof
+        self.envelope = envelope
         self.productID = productID
         self.orderID = orderID
         self.appAccountToken = appAccountToken
@@ -39,8 +43,9 @@ public final class Submission: Sendable, Equatable {
 
     public static func == (left: Submission, right: Submission) -> Bool {
         left.submissionID == right.submissionID && left.playerID == right.playerID && left.bundleID == right.bundleID
-            && left.proof == right.proof && left.productID == right.productID && left.orderID == right.orderID
-            && left.appAccountToken == right.appAccountToken && left.deviceID == right.deviceID
+            && left.proof == right.proof && left.envelope == right.envelope && left.productID == right.productID
+            && left.orderID == right.orderID && left.appAccountToken == right.appAccountToken
+            && left.deviceID == right.deviceID
             && left.currency == right.currency && left.submittedAt == right.submittedAt
     }
 

@@ -41,19 +41,20 @@ public struct SubmissionDecoder: Sendable {
         }
         guard case .object(let members) = document.value else { return unreadable("not a JSON object") }
         let fields = SubmissionFields(members)
-        func deadLetter(_ reason: DeadLetter.Reason, _ detail: String) -> Decoded {
-            .deadLetter(DeadLetter(reason: reason, detail: detail, sender: fields.sender))
+        func deadLetter(_ reason: DeadLetter.Reason, _ code: String, _ detail: String) -> Decoded {
+            .deadLetter(DeadLetter(reason: reason, detail: detail, code: code, sender: fields.sender))
         }
         if isTooLarge {
-            return deadLetter(.tooLarge, "the record holds more than \(SubmissionLimits.maximumBytes) bytes")
+            return deadLetter(
+                .tooLarge, "record_too_large", "the record holds more than \(SubmissionLimits.maximumBytes) bytes")
         }
         if document.exceededDepth {
-            return deadLetter(.malformedMessage, "nested deeper than \(JSONParser.maximumDepth)")
+            return deadLetter(.malformedMessage, "nested_too_deep", "nested deeper than \(JSONParser.maximumDepth)")
         }
         do {
             return .submission(try fields.submission())
         } catch {
-            return deadLetter(.malformedMessage, error.message)
+            return deadLetter(.malformedMessage, error.code, error.message)
         }
     }
 }

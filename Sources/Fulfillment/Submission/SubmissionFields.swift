@@ -5,6 +5,8 @@ import Timestamps
 /// The known members of a submission's object, each under its rule.
 struct SubmissionFields {
     struct Fault: Error {
+        /// The `detail_code` of the answer.
+        let code: String
         let message: String
     }
 
@@ -29,7 +31,7 @@ struct SubmissionFields {
     }
 
     /// What is not among them means nothing.
-    static let names = JSONNames(Name.allCases.map(\.rawValue))
+    static let names = JSONNames(Name.allCases.map(\.rawValue) + UnityEnvelope.members)
     private static let nameCount = Name.allCases.count
 
     init(_ members: [JSONMember]) {
@@ -59,33 +61,43 @@ struct SubmissionFields {
 
     func submission() throws(Fault) -> Submission {
         if let name = Name.allCases.first(where: repeated.contains) {
-            throw Fault(message: "\(name.rawValue) appears twice")
+            throw Fault(code: "field_repeated", message: "\(name.rawValue) appears twice")
         }
-        guard let bundleID = try bundleID() else { throw Fault(message: "bundle_id is missing") }
+        guard let bundleID = try bundleID() else { throw Fault(code: "field_missing", message: "bundle_id is missing") }
+        let proof = try proof()
         return Submission(
             submissionID: try name(.submissionID), playerID: try name(.playerID), bundleID: bundleID,
-            proof: try proof(), productID: try text(.productID).map { ProductID($0) },
+            proof: proof.proof, envelope: proof.envelope, productID: try text(.productID).map { ProductID($0) },
             orderID: try optionalName(.orderID)?.text, appAccountToken: try appAccountToken(),
             deviceID: try optionalName(.deviceID), currency: try currency(), submittedAt: try submittedAt())
     }
 
-    private func proof() throws(Fault) -> Submission.Proof {
-        let receipt = try text(.receiptData)
-        let signed = try text(.signedTransaction)
+    private func proof() throws(Fault) -> (proof: Submission.Proof, envelope: UnityEnvelope?) {
+        let receipt = try proof(.receiptData, .receiptData)
+        let signed = try proof(.signedTransaction, .signedTransaction)
         let transactionID = try text(.transactionID)
         switch (receipt, signed, transactionID) {
-        case (let receipt?, nil, nil): return .receipt(receipt)
-        case (nil, let signed?, nil): return .signedTransaction(signed)
+        case (let shape?, nil, nil), (nil, let shape?, nil): return (shape.proof, shape.envelope)
         case (nil, nil, let id?):
             guard TransactionIDText.isSound(id) else {
-                throw Fault(message: "transaction_id is not \(TransactionIDText.requirement)")
+                throw Fault(
+                    code: "transaction_id_not_digits", message: "transaction_id is not \(TransactionIDText.requirement)"
+                )
             }
-            return .transactionID(StoreTransactionID(id))
+            return (.transactionID(StoreTransactionID(id)), nil)
         case (nil, nil, nil):
-            throw Fault(message: "none of receipt_data, signed_transaction and transaction_id is there")
+            throw Fault(
+                code: "proof_missing", message: "none of receipt_data, signed_transaction and transaction_id is there")
         default:
-            throw Fault(message: "more than one of receipt_data, signed_transaction and transaction_id is there")
+            throw Fault(
+                code: "several_proofs",
+                message: "more than one of receipt_data, signed_transaction and transaction_id is there")
         }
+    }
+
+    private func proof(_ name: Name, _ field: ProofShape.Field) throws(Fault) -> ProofShape? {
+        if let told = self[name].flatMap(UnityEnvelope.read) { return ProofShape(told, in: field) }
+        return try text(name).map { ProofShape($0, in: field) }
     }
 
     /// A string that is neither empty nor holds NUL; null counts as absent.
@@ -93,10 +105,10 @@ struct SubmissionFields {
         switch self[name] {
         case nil, .null: return nil
         case .string(let text):
-            guard !text.isEmpty else { throw Fault(message: "\(name.rawValue) is empty") }
-            guard !holdsNUL(text) else { throw Fault(message: "\(name.rawValue) holds NUL") }
+            guard !text.isEmpty else { throw Fault(code: "field_empty", message: "\(name.rawValue) is empty") }
+            guard !holdsNUL(text) else { throw Fault(code: "field_holds_nul", message: "\(name.rawValue) holds NUL") }
             return text
-        default: throw Fault(message: "\(name.rawValue) is not a string")
+        default: throw Fault(code: "field_wrong_type", message: "\(name.rawValue) is not a string")
         }
     }
 
@@ -120,13 +132,15 @@ struct SubmissionFields {
     private func bounded(_ name: Name, by limit: Int) throws(Fault) -> Identifier? {
         guard let text = try text(name) else { return nil }
         guard text.utf8.count <= limit || text.unicodeScalars.count <= limit else {
-            throw Fault(message: "\(name.rawValue) is longer than \(limit) characters")
+            throw Fault(code: "field_too_long", message: "\(name.rawValue) is longer than \(limit) characters")
         }
         return Identifier(text)
     }
 
     private func name(_ name: Name) throws(Fault) -> Identifier {
-        guard let value = try optionalName(name) else { throw Fault(message: "\(name.rawValue) is missing") }
+        guard let value = try optionalName(name) else {
+            throw Fault(code: "field_missing", message: "\(name.rawValue) is missing")
+        }
         return value
     }
 
@@ -134,7 +148,9 @@ struct SubmissionFields {
     private func appAccountToken() throws(Fault) -> String? {
         guard let text = try text(.appAccountToken) else { return nil }
         let token = AccountToken(told: text)
-        guard token != .malformed else { throw Fault(message: "app_account_token is not a UUID") }
+        guard token != .malformed else {
+            throw Fault(code: "token_not_uuid", message: "app_account_token is not a UUID")
+        }
         return token.text
     }
 
@@ -154,7 +170,7 @@ struct SubmissionFields {
         switch self[name] {
         case nil, .null: return nil
         case .string(let text): return text
-        default: throw Fault(message: "\(name.rawValue) is not a string")
+        default: throw Fault(code: "field_wrong_type", message: "\(name.rawValue) is not a string")
         }
     }
 }

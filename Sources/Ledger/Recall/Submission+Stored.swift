@@ -12,8 +12,8 @@ extension Submission {
         json.member("player_id", playerID.text)
         json.member("bundle_id", bundleID.text)
         switch proof {
-        case .receipt(let text): json.member("receipt_data", text)
-        case .signedTransaction(let text): json.member("signed_transaction", text)
+        case .receipt(let text): json.proof(text, in: envelope, as: "receipt_data")
+        case .signedTransaction(let text): json.proof(text, in: envelope, as: "signed_transaction")
         case .transactionID(let id): json.member("transaction_id", id.text)
         }
         json.member("product_id", ifPresent: productID?.text)
@@ -24,6 +24,18 @@ extension Submission {
         json.member("submitted_at", ifPresent: submittedAt?.rfc3339)
         json.endObject()
         return json.bytes
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func proof(_ text: String, in envelope: UnityEnvelope?, as name: StaticString) {
+        guard let envelope else { return member(name, text) }
+        self.name(name)
+        beginObject()
+        member("Store", ifPresent: envelope.store)
+        member("TransactionID", ifPresent: envelope.transactionID)
+        member("Payload", text)
+        endObject()
     }
 }
 

@@ -5,7 +5,7 @@ import Operations
 final class EarlyExit: Sendable {
     enum Way: Sendable {
         case deadLetter(DeadLetter)
-        case rejected(Submission, Reason, proof: Digest256?, under: Catalog)
+        case rejected(Submission, Refusal, proof: Digest256?, under: Catalog)
         case blocked(AppleAnswer.Blockage, ScreenedSubmission, under: Catalog)
     }
 
@@ -24,12 +24,12 @@ extension SubmissionWorker {
                 throw Abandoned()
             }
             try await publishDeadLetter(letter, of: admitted.record, item)
-        case .rejected(let submission, let reason, let proof, let catalog):
+        case .rejected(let submission, let refusal, let proof, let catalog):
             if case .held(let hold) = item.origin {
-                return try await endHold(hold, rejectedFor: reason, item, catalogVersion: catalog.version)
+                return try await endHold(hold, rejectedFor: refusal.reason, item, catalogVersion: catalog.version)
             }
-            try await rejectLocally(submission, for: reason, proof: proof, item)
-            checkLater(submission, of: item, refusedFor: reason)
+            try await rejectLocally(submission, for: refusal, proof: proof, item)
+            checkLater(submission, of: item, refusedFor: refusal.reason)
         case .blocked(let blockage, let screened, let catalog):
             noteMissingCredentials(blockage, of: screened, in: catalog)
             if item.isHeld {

@@ -72,7 +72,8 @@ extension SubmissionWorker {
                 answer.receipt, besides: answer.subscriptions, submitted: screened.proof.receipt, under: terms.app,
                 now: now),
             undeliveredTerms: UndeliveredTerms(of: screened, under: terms.app), trace: trace,
-            isDecidedAgain: item.isDecidedAgain, shown: answer.revocations(besides: verdict))
+            isDecidedAgain: item.isDecidedAgain, shown: answer.revocations(besides: verdict),
+            repair: screened.proof.repair)
     }
 
     /// What the ledger answers, after recording which history of the database says so.

@@ -30,7 +30,7 @@ extension SubmissionWorker {
 
     /// Touches no table, but where the record may have been answered before the catalog changed: its first answer holds.
     func rejectLocally(
-        _ submission: Submission, for reason: Reason, proof: Digest256?, _ item: SubmissionInHand
+        _ submission: Submission, for refusal: Refusal, proof: Digest256?, _ item: SubmissionInHand
     ) async throws(Abandoned) {
         if item.mayBeRedelivered {
             let query = RecallQuery(
@@ -42,7 +42,7 @@ extension SubmissionWorker {
             if case .answered(let events) = recalled { return try await publish(events, of: item, .recalled) }
             if case .parked = recalled { return }
         }
-        let event = OutcomeEvent.rejectedLocally(reason, submission: submission, proof: proof, position: item.position)
+        let event = OutcomeEvent.rejectedLocally(refusal, submission: submission, proof: proof, position: item.position)
         try await publish([event], of: item, .local)
     }
 
@@ -52,6 +52,6 @@ extension SubmissionWorker {
         try await publisher.publish(letter, of: record, position: item.position, evenIfCancelled: true)
         metrics.deadLetter(letter.reason)
         guard let sender = letter.sender else { return }
-        try await publish([.malformed(sender, position: item.position)], of: item, .local)
+        try await publish([.malformed(sender, letter.cause, position: item.position)], of: item, .local)
     }
 }

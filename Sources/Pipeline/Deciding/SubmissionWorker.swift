@@ -69,13 +69,14 @@ public final class SubmissionWorker: Sendable {
         switch Screening.screen(submission, catalog: catalog, parser: verification.parser, now: WallClock.now) {
         case .admitted(let proof):
             CrashPoint.screened.reached()
+            if let repair = proof.repair { metrics.all.proofsRepaired.with(repair.code).increment() }
             return .admitted(ScreenedSubmission(item: item, submission: submission, proof: proof))
-        case .rejected(let reason, let proof):
+        case .rejected(let refusal, let proof):
             // It was called genuine once: our reading of it does not end its wait.
-            if item.isHeld, let doubted = Screening.disputable(submission, refusedFor: reason) {
+            if item.isHeld, let doubted = Screening.disputable(submission, refusedFor: refusal.reason) {
                 return .admitted(ScreenedSubmission(item: item, submission: submission, proof: doubted))
             }
-            return .leavesEarly(EarlyExit(.rejected(submission, reason, proof: proof, under: catalog)))
+            return .leavesEarly(EarlyExit(.rejected(submission, refusal, proof: proof, under: catalog)))
         case .blocked(let blockage, let proof):
             let screened = ScreenedSubmission(item: item, submission: submission, proof: proof)
             return .leavesEarly(EarlyExit(.blocked(blockage, screened, under: catalog)))
@@ -220,7 +221,7 @@ public final class SubmissionWorker: Sendable {
     func rejected(_ screened: ScreenedSubmission, for reason: Reason) -> [OutcomeEvent] {
         [
             .rejectedLocally(
-                reason, submission: screened.submission, proof: screened.proof.digest,
+                Refusal(reason), submission: screened.submission, proof: screened.proof.digest,
                 position: screened.item.position)
         ]
     }

@@ -196,7 +196,8 @@ extension ParkingBench {
             state.update { $0.decisions.append(decision) }
             let events = RecordedOutcome.events([
                 .rejectedLocally(
-                    .noPurchase, submission: decision.submission, proof: decision.proof, position: decision.position)
+                    Refusal(.noPurchase), submission: decision.submission, proof: decision.proof,
+                    position: decision.position)
             ])
             return Durable(events, in: nil)
         }

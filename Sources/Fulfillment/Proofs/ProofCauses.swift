@@ -1,0 +1,127 @@
+/// Why a proof is no proof: the causes of `malformed_receipt` that its text shows.
+extension Cause {
+    public static let notBase64 = Cause(
+        code: "not_base64",
+        sentence:
+            "The proof has characters that base64 does not have: send the receipt's bytes as base64, once encoded.")
+    public static let truncated = Cause(
+        code: "truncated",
+        sentence:
+            "The proof ends before its own length says: send all of it, and check for a column or buffer that cuts it.")
+    public static let googlePlay = Cause(
+        code: "google_play", sentence: "The proof is a Google Play purchase: only purchases of the App Store are taken."
+    )
+    public static let otherStore = Cause(
+        code: "envelope_store",
+        sentence: "Unity's envelope names another store: send envelopes of AppleAppStore or MacAppStore.")
+    public static let envelopeMismatch = Cause(
+        code: "envelope_mismatch",
+        sentence:
+            "The TransactionID of Unity's envelope is none of the proof's transactions: send both of one purchase.")
+    public static let jsonText = Cause(
+        code: "json_text",
+        sentence: "The proof is JSON: send the receipt or the JWS itself, or Unity's envelope with its Payload.")
+    public static let dataURL = Cause(
+        code: "data_url", sentence: "The proof is a data: URL: send only the base64 behind the comma.")
+    public static let hex = Cause(
+        code: "hex", sentence: "The proof is written in hexadecimal digits: send the receipt's bytes as base64.")
+    public static let percentEncoded = Cause(
+        code: "percent_encoded",
+        sentence: "The proof is percent-encoded, as in a form or URL: decode it before you send it.")
+    public static let escapedLineEnds = Cause(
+        code: "escaped_line_ends",
+        sentence: "The proof has escaped line ends (a backslash and a letter): remove them before you send it.")
+    public static let blanksForPlus = Cause(
+        code: "blanks_for_plus",
+        sentence: "The proof has blanks where base64 has '+': encode '+' as %2B where the client posts a form.")
+    public static let base64Twice = Cause(
+        code: "base64_twice", sentence: "The proof is base64 of base64: encode the receipt's bytes once.")
+    public static let jwsParts = Cause(
+        code: "jws_parts",
+        sentence: "The proof begins as a JWS and does not have its three parts: send jwsRepresentation whole.")
+    public static let notATransaction = Cause(
+        code: "jws_not_a_transaction",
+        sentence: "Apple signed this JWS, but it is no transaction: send the transaction's jwsRepresentation.")
+
+    /// - Parameter why: what cannot be read; holds nothing of the proof.
+    public static func notAReceipt(_ why: String = "its structure is another") -> Cause {
+        Cause(
+            code: "not_a_receipt",
+            sentence: "The proof cannot be read as a receipt (\(why)): send the app receipt's bytes as base64.")
+    }
+
+    /// - Parameter why: what cannot be read; holds nothing of the proof.
+    public static func notAJWS(_ why: String = "its structure is another") -> Cause {
+        Cause(
+            code: "not_a_jws",
+            sentence:
+                "The proof cannot be read as a signed transaction (\(why)): send the transaction's jwsRepresentation.")
+    }
+}
+
+/// Why a proof is not Apple's: causes of `unauthentic_receipt`.
+extension Cause {
+    public static let xcode = Cause(
+        code: "xcode_receipt",
+        sentence: "Xcode signed the proof, not Apple: test with the sandbox or TestFlight in place of a StoreKit file.")
+
+    /// - Parameter why: which certificate, and what is wrong with it.
+    public static func chainNotApples(_ why: String) -> Cause {
+        Cause(code: "chain_not_apples", sentence: "Apple did not sign the proof: \(why).")
+    }
+
+    /// - Parameter why: what does not fit.
+    public static func signatureBroken(_ why: String) -> Cause {
+        Cause(
+            code: "signature_broken", sentence: "The proof was changed after Apple signed it, or never signed: \(why).")
+    }
+}
+
+/// Whose proof it is, and what Apple said of it.
+extension Cause {
+    public static let otherBundle = Cause(
+        code: "other_bundle_id",
+        sentence: "The receipt was issued for another app: its bundle id is not the submission's bundle_id.")
+    public static let otherApp = Cause(
+        code: "other_app_apple_id",
+        sentence: "The receipt was issued for another app: Apple's number of the app is not the catalog's app_apple_id."
+    )
+    public static let malformedAtApple = Cause(
+        code: "apple_cannot_read",
+        sentence:
+            "Apple answered three times that it cannot read the receipt (21002): send the receipt as the device has it."
+    )
+    public static let unauthenticAtApple = Cause(
+        code: "apple_cannot_authenticate", sentence: "Apple answered that it cannot authenticate the receipt (21003).")
+}
+
+/// How a proof was repaired: its event says so, and the game mends its client.
+extension Cause {
+    public static let repairedBlanks = Cause(
+        code: "repaired_blanks",
+        sentence:
+            "The proof had blanks in place of '+' and was repaired: encode '+' as %2B where the client posts a form.")
+    public static let repairedPercentEncoding = Cause(
+        code: "repaired_percent_encoding",
+        sentence: "The proof was percent-encoded and was repaired: decode it before you send it.")
+    public static let repairedLineEnds = Cause(
+        code: "repaired_line_ends",
+        sentence: "The proof had escaped line ends and was repaired: remove them before you send it.")
+    public static let repairedBase64Twice = Cause(
+        code: "repaired_base64_twice",
+        sentence: "The proof was base64 of base64 and was repaired: encode the receipt's bytes once.")
+
+    /// Why the tokens do not bind the purchase to the player: causes of `binding_mismatch`.
+    static let tokenMissing = Cause(
+        code: "token_missing",
+        sentence:
+            "The submission has no app_account_token and needs one (the nil UUID counts as none): send the purchase's.")
+    static let tokenNotOnPurchase = Cause(
+        code: "token_not_on_purchase",
+        sentence: "The purchase has no appAccountToken: only a signed proof of it can show who bought it.")
+    static let tokenDiffers = Cause(
+        code: "token_differs",
+        sentence: "The submission's app_account_token is not the purchase's: it was bought for another game account.")
+    static let tokenOfOtherPlayer = Cause(
+        code: "token_of_other_player", sentence: "The purchase's account token belongs to another player of the game.")
+}

@@ -1,0 +1,48 @@
+import Encodings
+import Identifiers
+
+/// What Unity IAP hands to a game in place of a receipt: `Product.receipt`, an object with `Store`, `TransactionID` and
+/// `Payload` (source: Unity's manual, "Purchase receipts").
+public struct UnityEnvelope: Sendable, Equatable {
+    /// Nil where it names none.
+    public let store: String?
+    /// Nil where it names none.
+    public let transactionID: String?
+
+    static let members = ["Store", "TransactionID", "Payload"]
+    /// As Unity names Apple's two.
+    private static let appleStores = ["appleappstore", "macappstore"]
+
+    /// Nil where it may be the envelope of a proof that lists these purchases.
+    /// - Parameter purchases: empty where the proof lists none, as a receipt whose purchases cannot be read.
+    public func cause(against purchases: [StorePurchase]) -> Cause? {
+        if let causeAgainstStore { return causeAgainstStore }
+        guard let named = transactionID.map({ StoreTransactionID($0) }), !purchases.isEmpty else { return nil }
+        let isListed = purchases.contains { $0.transactionID == named || $0.originalTransactionID == named }
+        return isListed ? nil : .envelopeMismatch
+    }
+
+    /// Nil where it may be a purchase of Apple's.
+    var causeAgainstStore: Cause? {
+        guard let store else { return nil }
+        if Self.appleStores.contains(store.lowercased()) { return nil }
+        return store == "GooglePlay" ? .googlePlay : .otherStore
+    }
+
+    /// Nil where `value` is no such envelope: an object without a text `Payload`, or with a member that is no text.
+    /// - Parameter value: an object of JSON.
+    static func read(_ value: JSONValue) -> (envelope: UnityEnvelope, payload: String)? {
+        guard case .object(let members) = value else { return nil }
+        var texts: [String: String] = [:]
+        for member in members where Self.members.contains(member.name) {
+            switch member.value {
+            case .null: continue
+            case .string(let text) where texts[member.name] == nil && !text.utf8.contains(0): texts[member.name] = text
+            default: return nil
+            }
+        }
+        guard let payload = texts["Payload"], !payload.isEmpty else { return nil }
+        func named(_ member: String) -> String? { texts[member].flatMap { $0.isEmpty ? nil : $0 } }
+        return (UnityEnvelope(store: named("Store"), transactionID: named("TransactionID")), payload)
+    }
+}

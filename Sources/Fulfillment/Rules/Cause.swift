@@ -1,0 +1,30 @@
+/// Which mistake or finding stands behind a reason: events repeat its code as `detail_code`, and its sentence as `detail`.
+///
+/// Codes are lower-case words with underscores and never change their meaning; the contract page lists each. A sentence says
+/// what the thing looks like, what was expected and what to change. It holds nothing of a submission, so no secret.
+public struct Cause: Sendable, Hashable {
+    public let code: String
+    public let sentence: String
+
+    public init(code: String, sentence: String) {
+        self.code = code
+        self.sentence = sentence
+    }
+}
+
+extension Reason {
+    /// The cause where the reason has only one, or where nothing more is known.
+    public var cause: Cause { Cause(code: rawValue, sentence: detail) }
+}
+
+/// A reason with its cause.
+public struct Refusal: Sendable, Hashable {
+    public let reason: Reason
+    public let cause: Cause
+
+    /// - Parameter cause: nil: the reason's own.
+    public init(_ reason: Reason, _ cause: Cause? = nil) {
+        self.reason = reason
+        self.cause = cause ?? reason.cause
+    }
+}

@@ -1,0 +1,136 @@
+import Encodings
+import Fulfillment
+import Identifiers
+import Testing
+import Timestamps
+
+@testable import AppleProofs
+
+/// Proofs with real signatures, as careless ways to the topic leave them.
+@Suite("Proofs that clients spoil")
+struct MistakenProofTests {
+    private let authority: TestAuthority
+    private let catalog = Catalog(version: 1, apps: [AppPolicy(bundleID: "com.example.castle")])
+
+    init() throws { authority = try TestAuthority.receipts() }
+
+    private func screen(_ members: String) -> Screening? {
+        let record = #"{"submission_id":"s","player_id":"p","bundle_id":"com.example.castle",\#(members)}"#
+        let decoded = SubmissionDecoder().decode(Array(record.utf8), signatureHeaders: [])
+        return decoded.submission.map { submission in
+            Screening.screen(
+                submission, catalog: catalog, parser: authority.reader, now: Timestamp(milliseconds: 1_800_000_000_000))
+        }
+    }
+
+    private func screen(receipt text: String) -> Screening? {
+        var json = JSONWriter()
+        json.string(text)
+        return screen(#""receipt_data":\#(String(decoding: json.bytes, as: UTF8.self))"#)
+    }
+
+    /// Base64 with at least one `+` in it.
+    private func receipt(certificates: [[UInt8]]? = nil) throws -> String {
+        for number in 1...200 {
+            var receipt = TestReceipt()
+            receipt.purchases = [.init(transactionID: "47000000000\(1000 + number)")]
+            let text = Base64.encode(try receipt.signed(by: authority, certificates: certificates))
+            if text.contains("+") { return text }
+        }
+        throw Missing()
+    }
+
+    private struct Missing: Error {}
+
+    private static let spoiled: [(code: String, @Sendable (String) -> String)] = [
+        ("repaired_blanks", { $0.replacing("+", with: " ") }),
+        ("repaired_percent_encoding", { $0.replacing("+", with: "%2B").replacing("=", with: "%3D") }),
+        ("repaired_line_ends", { $0.prefix(76) + #"\r\n"# + $0.dropFirst(76) }),
+        ("repaired_base64_twice", { Base64.encode(Array($0.utf8)) }),
+    ]
+
+    @Test("what a repair brings out is taken where its signature is proven, under the digest of the sound one")
+    func repaired() throws {
+        let text = try receipt()
+        guard case .admitted(let sound)? = screen(receipt: text) else {
+            Issue.record("the sound one is refused")
+            return
+        }
+        #expect(sound.repair == nil)
+        for (code, spoil) in Self.spoiled {
+            guard case .admitted(let proof)? = screen(receipt: spoil(text)) else {
+                Issue.record("\(code) is refused")
+                continue
+            }
+            #expect(proof.repair?.code == code)
+            #expect(proof.signature == .proven)
+            #expect(proof.digest == sound.digest)
+            #expect(proof.material == sound.material)
+        }
+    }
+
+    @Test("what a repair brings out is refused where its signature is not proven, and the mistake is named")
+    func unproven() throws {
+        let text = try receipt(certificates: [])
+        let codes = ["blanks_for_plus", "percent_encoded", "escaped_line_ends", "base64_twice"]
+        for ((_, spoil), code) in zip(Self.spoiled, codes) {
+            guard case .rejected(let refusal, _)? = screen(receipt: spoil(text)) else {
+                Issue.record("\(code) is taken")
+                continue
+            }
+            #expect(refusal.reason == .malformedReceipt)
+            #expect(refusal.cause.code == code)
+        }
+    }
+
+    @Test("Unity's envelope has to name one of the proof's transactions, and a store of Apple's")
+    func envelopes() throws {
+        let text = try receipt()
+        let listed = try #require(authority.reader.examine(Array(text.utf8)).purchases.first).transactionID.text
+        func screened(_ store: String, _ transaction: String) -> Screening? {
+            screen(#""receipt_data":{"Store":"\#(store)","TransactionID":"\#(transaction)","Payload":"\#(text)"}"#)
+        }
+        for (store, transaction, code): (String, String, String?) in [
+            ("AppleAppStore", listed, nil), ("MacAppStore", listed, nil), ("AppleAppStore", "", nil),
+            ("AppleAppStore", "1", "envelope_mismatch"), ("GooglePlay", listed, "google_play"),
+            ("fake", listed, "envelope_store"),
+        ] {
+            switch screened(store, transaction) {
+            case .admitted?: #expect(code == nil)
+            case .rejected(let refusal, _)?:
+                #expect(refusal.reason == .malformedReceipt)
+                #expect(refusal.cause.code == code)
+            default: Issue.record("it is no submission")
+            }
+        }
+    }
+
+    @Test("what Xcode signed is said to be Xcode's")
+    func xcode() throws {
+        let stranger = try TestAuthority.receipts()
+        let bytes = try TestReceipt(environment: "Xcode").signed(by: stranger, certificates: [])
+        guard case .rejected(let refusal, _)? = screen(receipt: Base64.encode(bytes)) else {
+            Issue.record("it is taken")
+            return
+        }
+        #expect(refusal.reason == .unauthenticReceipt)
+        #expect(refusal.cause.code == "xcode_receipt")
+    }
+
+    @Test("a person is told what a text is")
+    func examined() throws {
+        let text = try receipt()
+        let reader = authority.reader
+        for spelled in [text, "\"\(text)\"\n", #"{"Store":"AppleAppStore","Payload":"\#(text)"}"#] {
+            let examined = reader.examine(Array(spelled.utf8))
+            #expect(examined.kind == .receipt)
+            #expect(examined.signature == .proven)
+            #expect(examined.bundleID == "com.example.castle")
+            #expect(examined.isSound)
+        }
+        #expect(reader.examine(try #require(Base64.decode(text.utf8))).kind == .receipt)
+        let junk = reader.examine(Array("junk".utf8))
+        #expect(junk.kind == .unknown && !junk.isSound)
+        #expect(!reader.examine(Array(try receipt(certificates: []).utf8)).isSound)
+    }
+}
