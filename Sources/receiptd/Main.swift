@@ -9,7 +9,7 @@ struct Main: CommandGroup {
         subcommands: [
             RunCommand.self, IntakeCommand.self, ConsoleCommand.self, MigrateCommand.self, CatalogCommand.self,
             CheckCommand.self,
-            SubmitCommand.self, OutcomesCommand.self,
+            SubmitCommand.self, OutcomesCommand.self, ProofCommand.self,
             ParkedCommand.self, HoldsCommand.self, UnclaimedCommand.self, SubscriptionsCommand.self,
             DeadLettersCommand.self, RewindCommand.self,
             GrantsCommand.self, PlayersCommand.self,

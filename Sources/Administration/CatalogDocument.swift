@@ -1,0 +1,44 @@
+import Fulfillment
+import Identifiers
+import Ledger
+import ReceiptdConfiguration
+
+/// A catalog file without a fault.
+package struct CatalogDocument {
+    package let text: String
+    package let catalog: Catalog
+
+    /// Throws a `CommandFailure` that names every fault.
+    package init(file: String) throws {
+        do throws(CatalogFaults) {
+            text = try CatalogFile.load(file)
+            catalog = try CatalogFile.parse(text, version: 0)
+        } catch {
+            throw CommandFailure(error.lines(of: file).joined(separator: "\n"), code: CatalogFaults.exitCode)
+        }
+    }
+
+    /// Not inlined: the optimizer of Swift 6.3 crashes on a typed throw inlined into an asynchronous function.
+    @inline(never)
+    package func difference(from stored: CatalogStore.Stored?) throws -> CatalogDifference {
+        CatalogDifference(
+            old: try stored.map { try CatalogFile.parse($0.document, version: $0.version) }, new: catalog)
+    }
+}
+
+extension CatalogDifference {
+    package var text: String { isEmpty ? "nothing changes" : lines.joined(separator: "\n") }
+
+    /// Of the apps that would vanish; nil where none would.
+    package var removedNames: String? {
+        removedApps.isEmpty ? nil : removedApps.map { ShownText.plain($0.text) }.joined(separator: ", ")
+    }
+}
+
+extension CatalogStore {
+    /// Nil before the first import.
+    package func newest() async throws -> Stored? {
+        guard let version = try await latestVersion() else { return nil }
+        return try await load(version: version)
+    }
+}

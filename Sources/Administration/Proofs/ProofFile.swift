@@ -1,0 +1,21 @@
+import Foundation
+import ReceiptdConfiguration
+
+/// The file that `receiptd proof` is given.
+package enum ProofFile {
+    /// Bytes: a receipt of 1 MiB, its base64, and an envelope around it.
+    package static let maximumSize = 4 * 1024 * 1024
+
+    /// - Parameter path: "-" is standard input.
+    /// - Throws: `CommandFailure` where it cannot be read or is larger than `maximumSize`.
+    package static func read(_ path: String) throws -> [UInt8] {
+        let handle = path == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: path)
+        guard let handle, let data = try? handle.read(upToCount: maximumSize + 1) else {
+            throw CommandFailure("cannot read \(ShownText.plain(path))", code: 1)
+        }
+        guard data.count <= maximumSize else {
+            throw CommandFailure("\(ShownText.plain(path)) holds more than \(maximumSize) bytes", code: 1)
+        }
+        return Array(data)
+    }
+}

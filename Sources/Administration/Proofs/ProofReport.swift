@@ -1,0 +1,158 @@
+import AppleProofs
+import Encodings
+import Fulfillment
+import Identifiers
+import ReceiptdConfiguration
+import Timestamps
+
+/// What `receiptd proof` prints. Never the proof itself, and account tokens only where they are asked for.
+package struct ProofReport: Sendable {
+    private static let columns = [
+        "TRANSACTION", "ORIGINAL", "PRODUCT", "QUANTITY", "BOUGHT", "EXPIRES", "OWNERSHIP", "REFUNDED",
+    ]
+
+    private let examined: ExaminedProof
+    private let verdict: ProofVerdict?
+    private let showsTokens: Bool
+
+    /// - Parameter verdict: nil where no catalog was given.
+    package init(_ examined: ExaminedProof, verdict: ProofVerdict?, showingTokens: Bool) {
+        self.examined = examined
+        self.verdict = verdict
+        showsTokens = showingTokens
+    }
+
+    /// 0 where it can be read and is not forged, else 1.
+    package var exitCode: Int32 { examined.isSound ? 0 : 1 }
+
+    // MARK: - Text
+
+    /// - Parameter width: characters of a line of the terminal; nil where it is none.
+    package func text(width: Int? = nil) -> String {
+        var lines = facts.map { name, value in
+            name + String(repeating: " ", count: max(1, 14 - name.count)) + ShownText.plain(value, limit: 200)
+        }
+        if !examined.purchases.isEmpty {
+            lines += [""] + TextTable.lines(headings, examined.purchases.map(cells), width: width)
+        }
+        if let verdict { lines += [""] + Self.lines(of: verdict) }
+        return lines.joined(separator: "\n")
+    }
+
+    private var facts: [(String, String)] {
+        var facts: [(String, String)] = [("kind", examined.kind.rawValue)]
+        func add(_ name: String, _ value: String?) { if let value { facts.append((name, value)) } }
+        add(
+            "notification",
+            examined.notification.map { [$0.type, $0.subtype].compactMap(\.self).joined(separator: " ") })
+        add("app", examined.bundleID?.text)
+        add("environment", examined.environment)
+        add("signed", examined.signedAt?.rfc3339)
+        add("signature", examined.signature.map { "\($0.name): \($0.sentence)" })
+        add(
+            "envelope",
+            examined.envelope.map { "Unity's, store \($0.store ?? "-"), transaction \($0.transactionID ?? "-")" })
+        add("repaired", examined.repair?.sentence)
+        add("fault", examined.cause.map { "\($0.code): \($0.sentence)" })
+        return facts
+    }
+
+    private var headings: [String] { Self.columns + (showsTokens ? ["TOKEN"] : []) }
+
+    private func cells(_ purchase: StorePurchase) -> [String] {
+        var cells = [
+            ShownText.plain(purchase.transactionID.text), ShownText.plain(purchase.originalTransactionID.text),
+            ShownText.plain(purchase.productID.text), String(purchase.quantity), purchase.purchasedAt.rfc3339,
+            purchase.expiresAt?.rfc3339 ?? "-", purchase.ownership.rawValue, purchase.cancelledAt?.rfc3339 ?? "-",
+        ]
+        if showsTokens { cells.append(purchase.appAccountToken ?? "-") }
+        return cells
+    }
+
+    private static func lines(of verdict: ProofVerdict) -> [String] {
+        let summary = verdict.refusal.map { ": \($0.reason.rawValue). \($0.cause.sentence)" } ?? ""
+        return ["receiptd would say: \(verdict.outcome)\(summary)"]
+            + verdict.purchases.map { one in
+                "  \(ShownText.plain(one.transactionID.text))  \(one.outcome)\(one.reason.map { "  \($0.rawValue)" } ?? "")"
+            }
+    }
+
+    // MARK: - JSON
+
+    package var json: String {
+        var json = JSONWriter(capacity: 512 + 512 * examined.purchases.count)
+        json.beginObject()
+        json.member("kind", examined.kind.rawValue)
+        json.member("bundle_id", ifPresent: examined.bundleID?.text)
+        json.member("environment", ifPresent: examined.environment)
+        json.member("signature", ifPresent: examined.signature?.name)
+        json.member("signed_at", ifPresent: examined.signedAt?.rfc3339)
+        json.member("notification_type", ifPresent: examined.notification?.type)
+        json.member("subtype", ifPresent: examined.notification?.subtype)
+        json.member("detail_code", ifPresent: examined.cause?.code)
+        json.member("detail", ifPresent: examined.cause?.sentence)
+        json.member("repaired", ifPresent: examined.repair?.code)
+        json.name("transactions")
+        json.beginArray()
+        for purchase in examined.purchases { write(purchase, to: &json) }
+        json.endArray()
+        if let verdict { Self.write(verdict, to: &json) }
+        json.endObject()
+        return String(decoding: json.bytes, as: UTF8.self)
+    }
+
+    /// By the names of the contract's events.
+    private func write(_ purchase: StorePurchase, to json: inout JSONWriter) {
+        json.beginObject()
+        json.member("transaction_id", purchase.transactionID.text)
+        json.member("original_transaction_id", purchase.originalTransactionID.text)
+        json.member("product_id", purchase.productID.text)
+        json.name("quantity")
+        json.number(purchase.quantity)
+        json.member("environment", ifPresent: examined.environment)
+        json.member("purchased_at", purchase.purchasedAt.rfc3339)
+        json.member("expires_at", ifPresent: purchase.expiresAt?.rfc3339)
+        json.member("revoked_at", ifPresent: purchase.cancelledAt?.rfc3339)
+        json.member("ownership", purchase.ownership.rawValue)
+        if showsTokens { json.member("app_account_token", ifPresent: purchase.appAccountToken) }
+        json.endObject()
+    }
+
+    private static func write(_ verdict: ProofVerdict, to json: inout JSONWriter) {
+        json.name("verdict")
+        json.beginObject()
+        json.member("outcome", verdict.outcome)
+        json.member("reason", ifPresent: verdict.refusal?.reason.rawValue)
+        json.member("detail_code", ifPresent: verdict.refusal?.cause.code)
+        json.member("detail", ifPresent: verdict.refusal?.cause.sentence)
+        json.name("transactions")
+        json.beginArray()
+        for one in verdict.purchases {
+            json.beginObject()
+            json.member("transaction_id", one.transactionID.text)
+            json.member("outcome", one.outcome)
+            json.member("reason", ifPresent: one.reason?.rawValue)
+            json.endObject()
+        }
+        json.endArray()
+        json.endObject()
+    }
+}
+
+extension LocalSignature {
+    fileprivate var name: String {
+        switch self {
+        case .proven: "apple"
+        case .notProvable: "not_proven"
+        case .forged: "forged"
+        }
+    }
+
+    fileprivate var sentence: String {
+        switch self {
+        case .proven: "Apple signed it"
+        case .notProvable(let doubt): doubt.rawValue
+        case .forged(let forgery): forgery.rawValue
+        }
+    }
+}

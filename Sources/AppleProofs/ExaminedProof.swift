@@ -1,0 +1,158 @@
+import Encodings
+import Fulfillment
+import Identifiers
+import Timestamps
+
+/// What a text from anywhere is and says, for a person who asks. It decides nothing.
+public struct ExaminedProof: Sendable {
+    public enum Kind: String, Sendable, CaseIterable {
+        case receipt
+        case ios6Receipt = "ios6_receipt"
+        case signedTransaction = "signed_transaction"
+        case notification
+        case renewalInfo = "renewal_info"
+        case appTransaction = "app_transaction"
+        case unknown
+    }
+
+    public var kind = Kind.unknown
+    public var bundleID: BundleID?
+    /// As it is told, `Xcode` too; nil where it is not.
+    public var environment: String?
+    /// Nil where nothing is there that could be signed.
+    public var signature: LocalSignature?
+    /// The receipt's creation date, or the JWS's `signedDate`.
+    public var signedAt: Timestamp?
+    public var purchases: [StorePurchase] = []
+    /// `notificationType` and `subtype` of a notification; nil for the others.
+    public var notification: (type: String, subtype: String?)?
+    /// Why it is forged, or what it looks like where it is unknown; nil where nothing is wrong.
+    public var cause: Cause?
+    /// What had to be done to the text before it could be read.
+    public var repair: Cause?
+    /// What came around it.
+    public var envelope: UnityEnvelope?
+    /// The proof as a submission would hold it; nil where it is none of a purchase's.
+    public var proof: Submission.Proof?
+
+    /// It can be read, and nothing in it is forged.
+    public var isSound: Bool {
+        if case .forged? = signature { return false }
+        return kind != .unknown && cause == nil
+    }
+}
+
+extension ProofReader {
+    /// Reads whatever it is: a receipt in base64 or as its bytes, a JWS of any kind, Unity's envelope, or a notification's
+    /// body.
+    public func examine(_ bytes: [UInt8]) -> ExaminedProof {
+        if bytes.first == BERTag.sequence, String(validating: bytes, as: UTF8.self) == nil {
+            return examine(Submission.Proof.receipt(Base64.encode(bytes)))
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else { return unknown(.notAReceipt("it is no text")) }
+        if let json = try? JSONParser.parse(bytes).value, let payload = json["signedPayload"]?.string {
+            return examine(jws: payload)
+        }
+        let shape = ProofShape(text, in: .receiptData)
+        var examined = examine(shape.proof)
+        if examined.kind == .unknown, let (repair, other) = repaired(shape.proof) {
+            examined = other
+            examined.repair = repair
+        }
+        examined.envelope = shape.envelope
+        if let cause = shape.envelope?.cause(against: examined.purchases) { examined.cause = cause }
+        return examined
+    }
+
+    /// Only what is proven: a guess that proves nothing is none.
+    private func repaired(_ proof: Submission.Proof) -> (Cause, ExaminedProof)? {
+        for candidate in ProofRepair.candidates(for: proof) {
+            let examined = examine(candidate.proof)
+            if examined.signature == .proven { return (candidate.cause, examined) }
+        }
+        return nil
+    }
+
+    private func examine(_ proof: Submission.Proof) -> ExaminedProof {
+        switch proof {
+        case .transactionID: return unknown(.notAReceipt("it is a bare id"))
+        case .signedTransaction(let text): return examine(jws: text)
+        case .receipt(let text):
+            guard let bytes = Base64.decode(text.utf8) else { return unknown(MalformedProof.cause(of: proof)) }
+            switch readReceipt(bytes) {
+            case .malformed(let why): return unknown(MalformedProof.cause(of: proof, reading: .notAReceipt(why)))
+            case .read(let receipt): return ExaminedProof(receipt, proof)
+            }
+        }
+    }
+
+    private func examine(jws text: String) -> ExaminedProof {
+        let token: CompactJWS
+        do throws(CompactJWS.Fault) {
+            token = try CompactJWS(text)
+        } catch {
+            return unknown(MalformedProof.cause(of: .signedTransaction(text), reading: .notAJWS(error.rawValue)))
+        }
+        var examined = ExaminedProof(token.payload)
+        examined.signature = token.signature(at: examined.signedAt, chains: chains)
+        switch examined.kind {
+        case .signedTransaction:
+            examined.proof = .signedTransaction(text)
+            if case .read(let transaction) = readSignedTransaction(text) {
+                examined.signature = transaction.signature
+                examined.purchases = [transaction.purchase]
+            }
+        case .notification:
+            examined.add(token.payload["data"]?["signedTransactionInfo"]?.string.map(readSignedTransaction))
+        default: break
+        }
+        if case .forged(let forgery)? = examined.signature { examined.cause = forgery.cause }
+        return examined
+    }
+
+    private func unknown(_ cause: Cause) -> ExaminedProof {
+        var examined = ExaminedProof()
+        examined.cause = cause
+        return examined
+    }
+}
+
+extension ExaminedProof {
+    fileprivate init(_ receipt: LocalReceipt, _ proof: Submission.Proof) {
+        kind = receipt.style == .appReceipt ? .receipt : .ios6Receipt
+        bundleID = receipt.bundleID
+        environment = receipt.isLocal ? "Xcode" : receipt.environment?.rawValue
+        signature = receipt.signature
+        signedAt = receipt.creationDate
+        purchases = receipt.purchases
+        if case .forged(let forgery) = receipt.signature { cause = receipt.isLocal ? .xcode : forgery.cause }
+        self.proof = proof
+    }
+
+    /// The members by which one kind is told from the others; the first that is there counts.
+    private static let marks: [(member: String, kind: Kind)] = [
+        ("notificationType", .notification), ("transactionId", .signedTransaction), ("autoRenewStatus", .renewalInfo),
+        ("autoRenewProductId", .renewalInfo), ("originalApplicationVersion", .appTransaction),
+        ("receiptType", .appTransaction),
+    ]
+
+    /// By its claims alone, whoever signed them (source: Apple's decoded payloads of transactions, renewal information,
+    /// app transactions and notifications).
+    fileprivate init(_ payload: JSONValue) {
+        kind = Self.marks.first { payload[$0.member] != nil }?.kind ?? .unknown
+        let data = payload["data"] ?? payload["summary"] ?? payload["appData"]
+        bundleID = (payload.identifier("bundleId").told ?? data?.identifier("bundleId").told)
+        environment =
+            payload["environment"]?.string ?? payload["receiptType"]?.string ?? data?["environment"]?.string
+        signedAt = payload.date("signedDate").told ?? payload.date("receiptCreationDate").told
+        if let type = payload["notificationType"]?.string { notification = (type, payload["subtype"]?.string) }
+        if kind == .unknown { cause = .notATransaction }
+    }
+
+    /// The transaction inside of a notification: it has a signature of its own.
+    fileprivate mutating func add(_ reading: SignedTransactionReading?) {
+        guard case .read(let transaction)? = reading else { return }
+        purchases = [transaction.purchase]
+        if signature == .proven { signature = transaction.signature }
+    }
+}

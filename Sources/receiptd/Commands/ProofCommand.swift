@@ -1,0 +1,42 @@
+import Administration
+import AppleProofs
+import ArgumentParser
+import Clocks
+import Fulfillment
+import Identifiers
+import ReceiptdConfiguration
+
+/// For whoever has a proof in hand and wants to know what it is.
+struct ProofCommand: OperatorCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "proof",
+        abstract: "Tells what a receipt, JWS, Unity envelope or notification is, and whether Apple signed it.",
+        discussion: """
+            Reads a file, or standard input for "-". Asks nobody: no Kafka, no database, no Apple. Exits with 0 where the proof \
+            can be read and is not forged, else with 1.
+            """)
+
+    static let requirements: Set<Settings.Requirement> = []
+
+    @Argument(help: "A file, or - for standard input.") var file: String
+    @Option(help: ArgumentHelp("A YAML file: what receiptd would say of the proof by this catalog.", valueName: "file"))
+    var catalog: String?
+    @Option(help: "The bundle_id that the game server would send; the catalog's only app where it has one.")
+    var bundle: String?
+    @Flag(help: "One JSON document.") var json = false
+    @Flag(help: "Print account tokens too.") var showTokens = false
+    @OptionGroup var options: SettingsOptions
+
+    func run(_ settings: Settings) async throws {
+        let reader = ProofReader(roots: settings.apple.roots)
+        let examined = reader.examine(try ProofFile.read(file))
+        let verdict = try catalog.map { path in
+            ProofVerdict(
+                on: examined, by: reader, catalog: try CatalogDocument(file: path).catalog,
+                bundleID: bundle.map { BundleID($0) }, now: WallClock.now)
+        }
+        let report = ProofReport(examined, verdict: verdict, showingTokens: showTokens)
+        print(json ? report.json : report.text(width: Terminal.outputWidth))
+        if report.exitCode != 0 { throw ExitCode(report.exitCode) }
+    }
+}
