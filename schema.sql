@@ -371,12 +371,18 @@ CREATE TABLE IF NOT EXISTS outcomes (
 ALTER TABLE outcomes ADD COLUMN IF NOT EXISTS story text COLLATE "C";
 COMMENT ON COLUMN outcomes.story IS 'What was submitted, whether it was proven here, and the last tries at Apple, as JSON.';
 COMMENT ON TABLE outcomes IS
-    'What each record was answered: the grants whose events belong to it in publishing order, then its own event. day is the UTC day of the record''s timestamp; content is the first half of the SHA-256 of its value, which tells a topic made anew from the one before it. Partitions outcomes_YYYYMMDD are dropped whole.';
+    'What each record was answered: the grants whose events belong to it in publishing order, then its own event. day is the UTC day of the record''s timestamp, but in outcomes_apart; content is the first half of the SHA-256 of its value, which tells a topic made anew from the one before it. Partitions outcomes_YYYYMMDD are dropped whole.';
 
 CREATE TABLE IF NOT EXISTS outcomes_default PARTITION OF outcomes DEFAULT;
-COMMENT ON TABLE outcomes_default IS 'Records of days that have no partition: long ago, or ahead of our clock.';
+COMMENT ON TABLE outcomes_default IS
+    'Records of days that had no partition when they came. Maintenance moves them to outcomes_apart: PostgreSQL reads all that lies here whenever a day is made.';
 -- Since version 4. What is pruned, without a walk through the rest.
 CREATE INDEX IF NOT EXISTS outcomes_default_decided ON outcomes_default (decided_at);
+-- Since version 10.
+CREATE TABLE IF NOT EXISTS outcomes_apart PARTITION OF outcomes FOR VALUES FROM ('0001-01-01') TO ('0001-01-02');
+CREATE INDEX IF NOT EXISTS outcomes_apart_decided ON outcomes_apart (decided_at);
+COMMENT ON TABLE outcomes_apart IS
+    'Records of days that get no partition, long ago or ahead of our clock, and what was moved from the default one. Their day is 0001-01-01, whatever their record''s was: who looks for a record looks here too. Pruned by rows.';
 
 -- Since version 4. Partitions are made and dropped with the rights of the tables' owner: a worker need not own them. Each
 -- function looks itself whether its caller has the like right on outcomes, and waits for a lock no longer than 0.1 s:
@@ -421,7 +427,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION make_outcomes_day IS
-    'Makes the partition of outcomes for a UTC day, for roles that may insert there: made, exists, default_has_rows (the day stays in the default partition) or default_is_large (attaching would read too much of it).';
+    'Makes the partition of outcomes for a UTC day, for roles that may insert there: made, exists, default_has_rows (the day waits until they are moved) or default_is_large (attaching would read too much of it).';
 
 CREATE OR REPLACE FUNCTION drop_outcomes_day(old date) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER
 SET lock_timeout = '100ms' AS $$

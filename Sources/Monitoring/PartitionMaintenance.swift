@@ -8,7 +8,8 @@ import Operations
 /// nobody's but its own.
 package struct PartitionMaintenance: Sendable {
     private static let secondsBetweenLooks = 900.0
-    /// After a look that was blocked or failed: often enough for tomorrow, and seldom enough for the writers.
+    /// After a look that was blocked, failed, or left something to be moved: often enough for tomorrow, and seldom enough for the
+    /// writers.
     private static let secondsAfterTrouble = 60.0
 
     let retention: OutcomeRetention
@@ -21,36 +22,42 @@ package struct PartitionMaintenance: Sendable {
 
     package func run() async {
         while !Task.isCancelled {
-            let trouble = await look()
+            let (trouble, isUnfinished) = await look()
             if let trouble {
                 failures.failed(.maintenance, trouble)
             } else {
                 failures.recovered(.maintenance)
             }
-            let seconds = trouble == nil ? Self.secondsBetweenLooks : Self.secondsAfterTrouble
+            let seconds = trouble == nil && !isUnfinished ? Self.secondsBetweenLooks : Self.secondsAfterTrouble
             guard (try? await Task.sleep(for: .seconds(seconds))) != nil else { return }
         }
     }
 
-    /// What was in the way, if anything.
-    private func look() async -> String? {
+    /// What was in the way, if anything, and whether the default partition has more to be moved.
+    private func look() async -> (trouble: String?, isUnfinished: Bool) {
         do {
-            let now = WallClock.now
-            let report = try await retention.run(now: now)
-            for table in report.made { logger.info("a day of outcomes was made", [.detail: "\(table)"]) }
-            for table in report.dropped { logger.notice("a day of outcomes was dropped", [.detail: "\(table)"]) }
-            if let difference = report.clockDifference {
-                let seconds = Int(difference.rounded())
-                return
-                    "PostgreSQL's clock is \(abs(seconds)) s \(seconds > 0 ? "ahead of" : "behind") ours: nothing is forgotten"
-            }
-            if let blockers = report.blockers { return blockers.inWords }
-            if !report.skipped.isEmpty {
-                return "rows lie in the default partition: \(report.skipped.joined(separator: ", "))"
-            }
-            return nil
+            let report = try await retention.run(now: WallClock.now)
+            return (tell(of: report), report.isMoreToMove)
         } catch {
-            return "\(error)"
+            return ("\(error)", false)
         }
+    }
+
+    private func tell(of report: OutcomeRetention.Report) -> String? {
+        if report.moved > 0 {
+            logger.info("outcomes have left the default partition", [.count: "\(report.moved)"])
+        }
+        for table in report.made { logger.info("a day of outcomes was made", [.detail: "\(table)"]) }
+        for table in report.dropped { logger.notice("a day of outcomes was dropped", [.detail: "\(table)"]) }
+        if let difference = report.clockDifference {
+            let seconds = Int(difference.rounded())
+            return
+                "PostgreSQL's clock is \(abs(seconds)) s \(seconds > 0 ? "ahead of" : "behind") ours: nothing is forgotten"
+        }
+        if let blockers = report.blockers { return blockers.inWords }
+        if !report.skipped.isEmpty {
+            return "rows lie in the default partition: \(report.skipped.joined(separator: ", "))"
+        }
+        return nil
     }
 }

@@ -22,15 +22,19 @@ struct RevisionFloorTests {
         return Int32(try await database.number("SELECT max(revisions_above) FROM offsets_decided_again"))
     }
 
-    @Test("Apple's and an operator's next words about a grant are numbered above all that a lost state may have told of")
+    @Test(
+        "Apple's and an operator's next words about a grant are numbered above all that a lost state may have told of")
     func nextRevisions() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
-        for offset in [1, 2] as [Int64] { _ = try await ledger.record(refunds.decision("100\(offset)", offset: offset)) }
+        for offset in [1, 2] as [Int64] {
+            _ = try await ledger.record(refunds.decision("100\(offset)", offset: offset))
+        }
         let floor = try await fallBack(database)
         #expect(floor > 1_000_000)
         #expect(try await refunds.apply(refunds.received(.refund, of: "1001"), in: database) == ["revoked"])
-        #expect(try await refunds.apply(refunds.received(.reversal, of: "1001", after: 5), in: database) == ["reinstated"])
+        #expect(
+            try await refunds.apply(refunds.received(.reversal, of: "1001", after: 5), in: database) == ["reinstated"])
         #expect(
             try await events(in: database).map(\.eventID) == [
                 OutcomeEvent.eventID(.revoked, transaction: "1001", revision: floor + 1),
@@ -67,7 +71,9 @@ struct RevisionFloorTests {
     func anotherLife() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
-        for offset in [1, 2] as [Int64] { _ = try await ledger.record(refunds.decision("100\(offset)", offset: offset)) }
+        for offset in [1, 2] as [Int64] {
+            _ = try await ledger.record(refunds.decision("100\(offset)", offset: offset))
+        }
         #expect(try await database.number("SELECT revision_floor()") == 0)
         // As in the copy of a primary whose timeline, or whose cluster, is another one.
         try await database.run("UPDATE database_lives SET life = 'the primary that it was copied from'")

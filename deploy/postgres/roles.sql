@@ -78,7 +78,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
     TO receiptd_worker;
 -- DELETE is what drop_outcomes_day asks for: days go whole, by a function with the owner's rights.
 GRANT SELECT, INSERT, DELETE ON outcomes TO receiptd_worker;
-GRANT SELECT, DELETE ON outcomes_default TO receiptd_worker;
+GRANT SELECT, DELETE ON outcomes_apart, outcomes_default TO receiptd_worker;
 
 -- What commands need besides.
 GRANT INSERT ON catalogs TO receiptd_operator;

@@ -133,7 +133,8 @@ public struct PlayerErasure: Sendable {
 
     private func outcomeTables() async throws -> [(table: String, day: OutcomeDay?)] {
         let days = try await pool.run { try OutcomePartitions.list(in: $0).days }
-        return days.sorted().map { ($0.table, $0) } + [("outcomes_default", nil)]
+        // What leaves the default one meanwhile goes apart, where it is found then.
+        return days.sorted().map { ($0.table, $0) } + [("outcomes_default", nil), (OutcomeDay.apart.table, .apart)]
     }
 
     /// What is added at the end meanwhile is not looked at.

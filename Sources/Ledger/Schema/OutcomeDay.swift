@@ -5,6 +5,22 @@ import Timestamps
 struct OutcomeDay: Hashable, Comparable {
     let sinceEpoch: Int32
 
+    /// In place of days that have no partition of their own: 1 January of the year 1.
+    static let apart = OutcomeDay(sinceEpoch: -719_162)
+    /// Days before and after today that have a partition of their own, as far as the outcomes are kept so long. A backup
+    /// that reads for days must not keep tomorrow from having one, and a topic's old records need theirs.
+    static let daysBehind: Int32 = 30
+    static let daysAhead: Int32 = 7
+
+    /// Where the outcome of a record is kept.
+    /// - Parameters:
+    ///   - day: the record's.
+    ///   - today: when it is decided. Other days, the absurd ones too, have no partition.
+    init(of day: Int32, decidedOn today: Int32) {
+        let isNear = (today - Self.daysBehind...today + Self.daysAhead).contains(day)
+        sinceEpoch = isNear ? day : Self.apart.sinceEpoch
+    }
+
     init(sinceEpoch: Int32) {
         self.sinceEpoch = sinceEpoch
     }
@@ -23,6 +39,7 @@ struct OutcomeDay: Hashable, Comparable {
     }
 
     var table: String {
+        if self == .apart { return "outcomes_apart" }
         let date = Timestamp(milliseconds: Int64(sinceEpoch) * 86_400_000).rfc3339.prefix(10)
         return "outcomes_" + date.replacing("-", with: "")
     }

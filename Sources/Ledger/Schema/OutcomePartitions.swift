@@ -2,13 +2,9 @@ import Fulfillment
 import Postgres
 import Timestamps
 
-/// The outcomes' partitions, one for each UTC day. Nobody waits for them: records of a day without one are in the default
-/// partition, and no step here holds up a writer for longer than the functions' `lock_timeout`.
+/// The outcomes' partitions, one for each UTC day. Nobody waits for them: records of a day that should have one and does not
+/// are in the default partition, and no step here holds up a writer for longer than the functions' `lock_timeout`.
 enum OutcomePartitions {
-    /// Days before and after today that have a partition of their own.
-    static let daysBehind: Int32 = 1
-    /// A backup that reads for days must not keep tomorrow from having one.
-    static let daysAhead: Int32 = 7
     /// A transaction this old is no batch: what it holds is not waited for. Seconds.
     static let oldTransaction = 1.0
 
@@ -37,10 +33,12 @@ enum OutcomePartitions {
     }
 
     /// Days that should have a partition at any of these times.
-    static func wanted(at times: [Timestamp]) -> Set<OutcomeDay> {
+    /// - Parameter kept: days after which outcomes are dropped, at least 1.
+    static func wanted(at times: [Timestamp], kept: Int32) -> Set<OutcomeDay> {
         Set(
             times.lazy.map(\.daysSinceEpoch).flatMap { today in
-                ((today - daysBehind)...(today + daysAhead)).map(OutcomeDay.init(sinceEpoch:))
+                ((today - min(kept, OutcomeDay.daysBehind))...(today + OutcomeDay.daysAhead))
+                    .map(OutcomeDay.init(sinceEpoch:))
             })
     }
 
@@ -64,10 +62,10 @@ enum OutcomePartitions {
         }
     }
 
-    /// For `migrate`: makes what is missing, as far as nobody is in the way.
-    static func makeAhead(in session: PostgresSession) throws {
+    /// For `migrate`: makes what is missing, as far as nobody is in the way, before any row goes in.
+    static func makeMissing(in session: PostgresSession) throws {
         let (now, days) = try list(in: session)
-        for day in wanted(at: [now]).subtracting(days).sorted() {
+        for day in wanted(at: [now], kept: OutcomeDay.daysBehind).subtracting(days).sorted() {
             if case .blocked = try make(day, in: session) { return }
         }
     }

@@ -34,7 +34,11 @@ public struct OutcomeRetention: Sendable {
         /// Another replica took its turn a moment ago: nothing was looked at.
         public var isAnothersTurn = false
         public var made: [String] = []
-        /// Days that stay in the default partition, with rows of them in it, until they are pruned.
+        /// Rows that left the default partition.
+        public var moved = 0
+        /// More is left there for the next look.
+        public var isMoreToMove = false
+        /// Days that cannot be made yet: rows of them lie in the default partition, or much else does.
         public var skipped: [String] = []
         public var dropped: [String] = []
         /// Who was in the way. What is missing is made next time.
@@ -69,7 +73,9 @@ public struct OutcomeRetention: Sendable {
         }
         let (theirs, existing) = try await pool.run { try OutcomePartitions.list(in: $0) }
         let difference = Double(theirs.milliseconds - now.milliseconds) / 1000
-        try await make(OutcomePartitions.wanted(at: [now, theirs]).subtracting(existing), &report)
+        report.moved = try await DefaultOutcomes.move(in: pool)
+        report.isMoreToMove = report.moved >= DefaultOutcomes.movedInALook
+        try await make(OutcomePartitions.wanted(at: [now, theirs], kept: days).subtracting(existing), &report)
         guard abs(difference) <= Self.clockTolerance else {
             report.clockDifference = difference
             return report
@@ -79,6 +85,7 @@ public struct OutcomeRetention: Sendable {
         let old = existing.filter { $0.sinceEpoch < today - days }.sorted()
         try await drop(old.prefix(Self.droppedAtATime), &report)
         report.pruned.outcomes = try await Pruning.defaults.run(before: today - days, in: pool)
+        report.pruned.outcomes += try await Pruning.apart.run(before: today - days, in: pool)
         report.pruned.proofs = try await Pruning.proofs.run(before: today - days, in: pool)
         if try await takeTurn("device_sightings", SightingPruning.turnSeconds) {
             report.pruned.sightings = try await SightingPruning(pool: pool).run(

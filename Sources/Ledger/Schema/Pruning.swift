@@ -4,6 +4,7 @@ import Postgres
 /// by each statement.
 struct Pruning: Sendable {
     static let defaults = Pruning("outcomes_default", by: "decided_at", limit: startOfDay)
+    static let apart = Pruning("outcomes_apart", by: "decided_at", limit: startOfDay)
     static let proofs = Pruning("proofs", by: "seen_on")
     static let replays = Pruning("replays", by: "day")
     static let notifications = Pruning("notifications", by: "taken_on")

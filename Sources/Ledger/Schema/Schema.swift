@@ -63,7 +63,10 @@ public enum Schema {
                 }
             }
         }
-        try OutcomePartitions.makeAhead(in: session)
+        try DefaultOutcomes.moveAll(in: session) {
+            tell("\($0) rows of the default partition of the outcomes are moved")
+        }
+        try OutcomePartitions.makeMissing(in: session)
         return found
     }
 }

@@ -41,6 +41,9 @@ struct OutcomeRow {
     /// In publishing order.
     let granted: [StoreTransactionID]
     let answer: [UInt8]?
+
+    /// Whose partition it goes to.
+    var day: OutcomeDay { OutcomeDay(of: key.day, decidedOn: decision.decidedAt.daysSinceEpoch) }
 }
 
 struct OutboxRow {
@@ -91,7 +94,7 @@ struct InsertOutcomes {
 
     private var outcomeColumns: [PostgresParameter] {
         [
-            .dateArray(daysSinceUnixEpoch: outcomes.map(\.key.day)),
+            .dateArray(daysSinceUnixEpoch: outcomes.map(\.day.sinceEpoch)),
             .identifiers(outcomes.lazy.map(\.key.topic)),
             .int4Array(outcomes.map(\.key.partition)),
             .int8Array(outcomes.map(\.key.offset)),

@@ -50,12 +50,12 @@ enum Sample {
     static func decision(
         _ verdict: Verdict, player: String = "player-1", offset: Int64, submission: String? = nil,
         proof: String? = nil, partition: Int32 = 0, remembers: Bool = false, at time: Timestamp = noon,
-        trace: DecisionTrace? = nil, order: String? = nil, isDecidedAgain: Bool = false,
+        sentAt: Timestamp? = nil, trace: DecisionTrace? = nil, order: String? = nil, isDecidedAgain: Bool = false,
         shown: [NotifiedTransaction] = []
     ) -> PendingDecision {
         PendingDecision(
             submission: self.submission(submission ?? "s-\(partition)-\(offset)", player: player, order: order),
-            position: position(offset, partition: partition, at: time),
+            position: position(offset, partition: partition, at: sentAt ?? time),
             proof: digest(proof ?? "proof \(player) \(partition) \(offset)"), verdict: verdict,
             environment: .production,
             evidence: remembers ? receipt(verdict.purchases) : nil, decidedAt: time, catalogVersion: 1,

@@ -7,7 +7,7 @@ FROM (
         SELECT submission_id AS name
         FROM outcomes
         CROSS JOIN LATERAL (SELECT convert_from(answer, 'UTF8')::json AS event) AS read
-        WHERE day >= (now() AT TIME ZONE 'UTC')::date - $2::int4
+        WHERE (day >= (now() AT TIME ZONE 'UTC')::date - $2::int4 OR day = '0001-01-01')
             AND position(convert_to($1, 'UTF8') IN answer) > 0
             AND $1 IN (read.event ->> 'order_id', read.event ->> 'event_id')
         LIMIT $3

@@ -8,7 +8,7 @@ FROM (
         EXISTS (SELECT FROM outbox WHERE outbox.event_id = (told.event ->> 'event_id')::uuid) AS is_pending
     FROM outcomes
     CROSS JOIN LATERAL (SELECT convert_from(answer, 'UTF8')::json AS event) AS told
-    WHERE day >= (now() AT TIME ZONE 'UTC')::date - $2::int4
+    WHERE (day >= (now() AT TIME ZONE 'UTC')::date - $2::int4 OR day = '0001-01-01')
         AND (submission_id = $1 OR player_id = $1 OR $1 = ANY (granted_transaction_ids)
             OR submission_key IN (
                 SELECT submission_key FROM holds WHERE transaction_id = $1

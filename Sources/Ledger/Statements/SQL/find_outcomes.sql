@@ -1,5 +1,5 @@
 -- The answers to records that were decided before: a row for each granted event in order, or one with only the answer.
--- $1–$5 the outcomes' key; day comes along so that only its partition is searched.
+-- $1–$5 the outcomes' key; day comes along so that only its partition is searched, then what lies apart.
 -- The history is read once, where there is a row at all.
 SELECT wanted.number, outcome.answer, known.event, (SELECT database_history()) AS history
 FROM unnest($1::date[], $2::int4[], $3::int8[], $4::text[], $5::bytea[])
@@ -8,6 +8,11 @@ CROSS JOIN LATERAL (
     SELECT granted_transaction_ids, answer
     FROM outcomes
     WHERE day = wanted.day AND source_partition = wanted.partition AND source_offset = wanted.position
+        AND source_topic = wanted.topic AND content = wanted.content
+    UNION ALL
+    SELECT granted_transaction_ids, answer
+    FROM outcomes
+    WHERE day = '0001-01-01' AND source_partition = wanted.partition AND source_offset = wanted.position
         AND source_topic = wanted.topic AND content = wanted.content
     LIMIT 1
 ) AS outcome

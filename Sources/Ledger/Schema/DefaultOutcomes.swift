@@ -1,0 +1,63 @@
+import Postgres
+
+/// Moves what lies in the default partition of the outcomes, a slice in each SQL transaction. Nobody waits for it, and what is not
+/// moved is moved next time. PostgreSQL reads the whole default partition to make a day, so that none is made while much
+/// lies there.
+enum DefaultOutcomes {
+    /// Rows that one statement moves at most.
+    static let movedAtATime = 2_000
+    /// Rows that are looked for at a time: what is gone stays in the index for as long as a backup reads.
+    static let foundAtATime = 50_000
+    /// Rows that one look of a worker's moves at most.
+    static let movedInALook = 200_000
+
+    private static let finding = LedgerSQL.statement(PackageResources.find_default_outcomes_sql)
+    private static let moving = LedgerSQL.statement(PackageResources.move_default_outcomes_sql)
+
+    /// How many were moved. Throws a `PostgresError`; slices before it stay moved.
+    /// - Parameter limit: of rows, more or less.
+    static func move(in pool: PostgresPool, limit: Int = movedInALook) async throws -> Int {
+        var moved = 0
+        while moved < limit {
+            let most = min(foundAtATime, limit - moved)
+            let places = try await pool.run { try find(most, in: $0) }
+            let before = moved
+            for slice in slices(of: places) { moved += try await pool.run { try move(slice, in: $0) } }
+            // None moved: somebody else did it.
+            if places.count < foundAtATime || moved == before { break }
+        }
+        return moved
+    }
+
+    /// All of them, for `migrate`, and then the room that they left.
+    /// - Parameter tell: how many are moved so far, after each slice.
+    static func moveAll(in session: PostgresSession, tell: (Int) -> Void) throws {
+        var moved = 0
+        while true {
+            let places = try find(foundAtATime, in: session)
+            let before = moved
+            for slice in slices(of: places) {
+                moved += try move(slice, in: session)
+                tell(moved)
+            }
+            if places.count < foundAtATime || moved == before { break }
+        }
+        // Of the table's owner only, and not behind another one.
+        if moved > 0 { try session.run(script: "VACUUM (SKIP_LOCKED) outcomes_default") }
+    }
+
+    private static func find(_ limit: Int, in session: PostgresSession) throws -> [String] {
+        let rows = try session.execute(finding, [.int8(Int64(limit))])
+        let place = try rows.column("place")
+        return (0..<rows.count).compactMap { rows.text($0, place) }
+    }
+
+    private static func slices(of places: [String]) -> [[String]] {
+        stride(from: 0, to: places.count, by: movedAtATime).map { Array(places[$0...].prefix(movedAtATime)) }
+    }
+
+    private static func move(_ places: [String], in session: PostgresSession) throws -> Int {
+        let rows = try session.execute(moving, [.textArray(places)])
+        return Int(rows.int8(0, try rows.column("moved")) ?? 0)
+    }
+}
