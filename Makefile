@@ -1,6 +1,6 @@
 # `make` alone prints what there is to make.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-live test test-kafka check format release package bench bench-parts chaos chaos-faults fuzz tsan clean
+.PHONY: help demo demo-live test test-kafka check format release package bench bench-parts chaos chaos-faults histories fuzz tsan clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -42,6 +42,9 @@ chaos: ## minutes of faults over a running load, judged from outside
 
 chaos-faults: ## plant known bugs in the worker: the judge of make chaos must find each
 	@scripts/chaos.sh --planted
+
+histories: ## histories that are drawn, judged by the contract: COUNT=100 SEED=n WIDTH=8
+	@scripts/histories.sh $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED)) $(if $(WIDTH),--width $(WIDTH))
 
 fuzz: ## try the parsers with hostile bytes, a minute each
 	@scripts/fuzz.sh

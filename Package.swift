@@ -258,6 +258,17 @@ let package = Package(
             name: "TestSupport",
             dependencies: ["Clocks", "Encodings", "Fulfillment", "Identifiers", "Timestamps"],
             path: "Tests/TestSupport", swiftSettings: strict),
+        // Judges histories by the contract; knows nothing of the worker.
+        .target(
+            name: "HistoryModel", dependencies: ["Encodings"], path: "Tests/HistoryModel", swiftSettings: strict),
+        // Draws histories and plays them on the worker that was built.
+        .executableTarget(
+            name: "Histories",
+            dependencies: [
+                "AppStoreSimulation", "EmbeddedPostgres", "Encodings", "HistoryModel", "Kafka", "Postgres",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Tests/Histories", exclude: ["Kept"], swiftSettings: strict),
         // Shows librdkafka's threads to the thread sanitizer; empty in every other build.
         .target(name: "CThreadShim"),
         .testTarget(

@@ -12,15 +12,17 @@ extension AppStoreSimulation {
     }
 
     /// The JWS of a transaction as StoreKit hands it to the client. Throws where the store does not know it.
-    public func signedTransaction(_ id: String) throws -> String {
-        let signedAt = service.now()
+    /// - Parameter time: when Apple signs it, in milliseconds since 1970; nil: now.
+    public func signedTransaction(_ id: String, signedAt time: Int64? = nil) throws -> String {
+        let signedAt = time ?? service.now()
         let claims = try service.store.read { try $0.transaction(id).claims(signedAt: signedAt) }
         return try service.store.sign(claims)
     }
 
     /// The app receipt that is on the account's device now, as base64.
-    public func receiptData(of account: SimulatedAccount) -> String {
-        let createdAt = service.now()
+    /// - Parameter time: when Apple made it, in milliseconds since 1970; nil: now.
+    public func receiptData(of account: SimulatedAccount, createdAt time: Int64? = nil) -> String {
+        let createdAt = time ?? service.now()
         return service.store.encoded(service.store.read { $0.receipt(of: account, createdAt: createdAt) })
     }
 

@@ -79,6 +79,16 @@ extension SimulatedStore {
             isRenewal: after.renewedAt != nil, number: number)
     }
 
+    /// What was bought already, under an id and an original of its own.
+    func makeCopy(of bought: StoreTransaction, number: Int64, _ terms: SimulatedTerms) -> StoreTransaction {
+        let first = bought.account.environment == .sandbox ? Self.firstSandboxID : Self.firstProductionID
+        let id = String(first + number)
+        return StoreTransaction(
+            id: id, originalID: id, account: bought.account, product: bought.product, terms: terms,
+            purchasedAt: bought.purchasedAt, originallyPurchasedAt: bought.purchasedAt, expiresAt: bought.expiresAt,
+            isRenewal: false, number: bought.number)
+    }
+
     private mutating func makeTransaction(
         _ product: SimulatedProduct, by account: SimulatedAccount, _ terms: SimulatedTerms,
         original: StoreTransaction? = nil

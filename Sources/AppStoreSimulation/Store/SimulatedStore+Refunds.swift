@@ -48,6 +48,14 @@ extension SimulatedStore {
 
     private mutating func takeBack(_ transaction: StoreTransaction, isRevoked: Bool) {
         keep(transaction)
+        if transaction.product.plan != nil {
+            // The same period under another original.
+            for var copy in transactions.values
+            where copy.number == transaction.number && copy.id != transaction.id && copy.product.plan != nil {
+                copy.revocation = transaction.revocation
+                keep(copy)
+            }
+        }
         guard var subscription = subscriptions[transaction.originalID], subscription.periods.last == transaction.id
         else {
             return

@@ -100,6 +100,29 @@ extension SimulatedStore {
         try change(id, "RENEWAL_EXTENDED", nil) { $0.expiresAt = expiresAt }
     }
 
+    /// The newest period is told under another original from now on, as after a conversion between plans or to Family Sharing:
+    /// another transaction id, and the same order, purchase and expiry. Apple tells of it as of a subscription that begins.
+    /// - Parameter namesPrevious: whether the copy says which original it goes on from.
+    @discardableResult
+    public mutating func convert(_ id: String, namesPrevious: Bool) throws(Fault) -> StoreTransaction {
+        var earlier = try subscription(id)
+        let last = try transaction(earlier.periods.last ?? id)
+        var terms = last.terms
+        terms.previousOriginalTransactionID = namesPrevious ? last.originalID : nil
+        let copy = makeCopy(of: last, number: nextNumber(), terms)
+        var subscription = StoreSubscription(
+            originalID: copy.originalID, account: earlier.account, startedAt: now, product: copy.product, expiresAt: 0,
+            renewal: .init(product: copy.product))
+        subscription.begin(copy)
+        subscriptions[subscription.originalID] = subscription
+        earlier.hasEnded = true
+        earlier.renewal.isOn = false
+        subscriptions[earlier.originalID] = earlier
+        keep(copy)
+        notify("SUBSCRIBED", "RESUBSCRIBE", of: copy)
+        return copy
+    }
+
     private mutating func change(
         _ id: String, _ type: String, _ subtype: String?, _ change: (inout StoreSubscription) -> Void
     ) throws(Fault) {

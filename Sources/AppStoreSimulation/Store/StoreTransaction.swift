@@ -35,6 +35,8 @@ public struct StoreTransaction: Sendable, Hashable {
     /// What customers find in Apple's e-mail.
     public var orderID: String { "M\(account.environment == .sandbox ? "S" : "K")\(number)" }
     var webOrderLineItemID: Int64 { 500_000_000_000_000 + number }
+    /// `webOrderLineItemId` of a period, as it is told.
+    public var line: String { String(webOrderLineItemID) }
     public var isPurchased: Bool { terms.ownership == SimulatedPurchase.OwnershipType.purchased.rawValue }
 }
 

@@ -1,0 +1,37 @@
+/// What may occur in a history. Each history has a random half of them switched off: what is always on hides what needs it
+/// off (swarm testing).
+enum Feature: String, CaseIterable, Sendable {
+    // What is bought.
+    case quantities, nonConsumables, subscriptions, familySharing
+    case restores, renewals, upgrades, conversions, endings
+    // What Apple takes back, and how it tells of anything.
+    case refunds, parts, reversals
+    case lostNews, doubledNews, lateNews
+    // Who submits what.
+    case thieves, forgeries, foreignProofs, signedTransactions, bareIDs, oldReceipts, oddFacts, staleProofs
+    case hints, tokens, wrongTimes, repeats, unsubmitted, unknownProducts
+    // The surroundings.
+    case kills, freezes, secondWorker, stops
+    case slowApple, failingApple, emptyAnswers, unknownAtApple, hopelessReceipts
+    case putBacks, cuts, brokerTrouble
+    case operators, catalogChanges
+    // How the time passes.
+    case longWaits, shortWaits
+}
+
+/// Two features that were in one history.
+struct FeaturePair: Hashable, Sendable {
+    let first: Feature
+    let second: Feature
+
+    static func all(of features: Set<Feature>) -> Set<FeaturePair> {
+        let sorted = features.sorted { $0.rawValue < $1.rawValue }
+        var pairs: Set<FeaturePair> = []
+        for (index, first) in sorted.enumerated() {
+            for second in sorted.dropFirst(index + 1) { pairs.insert(FeaturePair(first: first, second: second)) }
+        }
+        return pairs
+    }
+
+    static let count = Feature.allCases.count * (Feature.allCases.count - 1) / 2
+}

@@ -1,0 +1,116 @@
+/// Draws histories. What it draws depends on the seed and on the histories before, by the pairs of features that they had.
+struct Generator {
+    let seed: UInt64
+    private(set) var number = 0
+    private(set) var met: [FeaturePair: Int] = [:]
+
+    init(seed: UInt64) { self.seed = seed }
+
+    /// The next history. Of several sets of features the one is taken that has the most pairs not yet met.
+    mutating func next() -> History {
+        var chance = Chance(seed: seed, number: number)
+        number += 1
+        var best: (features: Set<Feature>, score: Double) = ([], -1)
+        for _ in 0..<8 {
+            let features = Set(Feature.allCases.filter { _ in chance.one(in: 2) })
+            let score = FeaturePair.all(of: features).reduce(0) { $0 + 1 / Double(1 + met[$1, default: 0]) }
+            if score > best.score { best = (features, score) }
+        }
+        var drawing = Drawing(features: best.features, chance: chance)
+        let history = drawing.draw()
+        for pair in FeaturePair.all(of: history.features) { met[pair, default: 0] += 1 }
+        return history
+    }
+}
+
+/// One history as it is drawn: what is known so far is what a later step can refer to.
+struct Drawing {
+    struct Bought {
+        let number: Int
+        let app: Int
+        let account: Int
+        let product: Int
+        var isRefunded = false
+        var token: Int
+    }
+
+    let features: Set<Feature>
+    var chance: Chance
+    var steps: [Step] = []
+    var used: Set<Feature> = []
+    var bought: [Bought] = []
+    var taken: [(number: Int, bought: Bought, form: Int)] = []
+    var submitted: [Int] = []
+    var hasKept = false
+    var hopeless: Int?
+    /// A history is about few apps: what meets in one app matters.
+    var apps: [Int] = []
+
+    init(features: Set<Feature>, chance: Chance) {
+        self.features = features
+        self.chance = chance
+    }
+
+    mutating func has(_ feature: Feature) -> Bool {
+        guard features.contains(feature) else { return false }
+        return true
+    }
+
+    /// True with a chance in a hundred, where the feature is on: then the history has it.
+    mutating func may(_ feature: Feature, _ share: Int) -> Bool {
+        guard features.contains(feature), chance.percent(share) else { return false }
+        used.insert(feature)
+        return true
+    }
+
+    @discardableResult
+    mutating func add(_ kind: Step.Kind, _ choices: [String: Int] = [:]) -> Int {
+        steps.append(Step(steps.count + 1, kind, choices))
+        return steps.count
+    }
+
+    mutating func draw() -> History {
+        var history = History()
+        apps = (0..<Int.random(in: 1...2, using: &chance)).map { _ in chance.below(Scenery.apps.count) }
+        history.world["startDays"] = features.contains(.longWaits) ? chance.pick([100, 400]) : 2
+        if features.contains(.slowApple) { history.world["slow"] = 1 }
+        if features.contains(.hopelessReceipts) { history.world["window"] = 8 }
+        add(.worker)
+        let length = chance.pick([12, 20, 30, 45])
+        while steps.count < length { step() }
+        finish()
+        history.steps = steps
+        history.features = used
+        return history
+    }
+
+    /// What is left open is closed, so that a history ends in a state that the model can judge.
+    private mutating func finish() {
+        if hasKept, may(.putBacks, 80) { add(.putBack) }
+        if let hopeless { add(.demand, ["of": hopeless]) }
+    }
+
+    private mutating func step() {
+        if bought.isEmpty { return buy() }
+        switch chance.below(100) {
+        case ..<14: buy()
+        case ..<34: take()
+        case ..<52: submit()
+        case ..<68: trade()
+        case ..<90: surround()
+        default: pass()
+        }
+    }
+
+    // MARK: Time
+
+    mutating func pass() {
+        if may(.longWaits, 40) { _ = add(.wait, ["hours": chance.pick([24, 24 * 20, 24 * 31, 24 * 40, 24 * 7])]) }
+        if may(.shortWaits, 40) { _ = add(.wait, ["hours": chance.pick([1, 2, 5])]) }
+        if chance.one(in: 2) {
+            _ = add(.settle)
+        } else {
+            _ = add(.pause, ["milliseconds": chance.pick([50, 300, 1000])])
+        }
+    }
+}

@@ -1,0 +1,111 @@
+/// One thing that happens, with the choices that drew it. Those that refer to another name its number: where that one is left
+/// out, they do nothing.
+struct Step: Sendable, Hashable {
+    enum Kind: String, Sendable, CaseIterable {
+        // At Apple.
+        case buy, restore, renew, fail, upgrade, convert, extend, expire, refund, reverse
+        // On a device, and at the game server.
+        case take, submit, again
+        // At Apple's and the broker's post.
+        case deliver
+        // Time: by the calendar of the history, and by the clock.
+        case wait, pause, settle
+        // The surroundings.
+        case kill, freeze, worker, stop, apple, spoil, hide, keep, putBack, cut, broker, hopeless, demand
+        // Operators.
+        case release, refuse, revoke, reinstate, rewind, catalog
+    }
+
+    let number: Int
+    let kind: Kind
+    var choices: [String: Int]
+
+    subscript(name: String) -> Int { choices[name] ?? 0 }
+
+    /// `7 buy account=2 product=1`.
+    var text: String {
+        let named = choices.sorted { $0.key < $1.key }.filter { $0.value != 0 }.map { "\($0.key)=\($0.value)" }
+        return (["\(number)", kind.rawValue] + named).joined(separator: " ")
+    }
+
+    init(_ number: Int, _ kind: Kind, _ choices: [String: Int] = [:]) {
+        self.number = number
+        self.kind = kind
+        self.choices = choices
+    }
+
+    /// Nil where the line is none.
+    init?(line: some StringProtocol) {
+        let words = line.split(separator: " ")
+        guard words.count >= 2, let number = Int(words[0]), let kind = Kind(rawValue: String(words[1])) else {
+            return nil
+        }
+        var choices: [String: Int] = [:]
+        for word in words.dropFirst(2) {
+            let parts = word.split(separator: "=")
+            guard parts.count == 2, let value = Int(parts[1]) else { return nil }
+            choices[String(parts[0])] = value
+        }
+        self.init(number, kind, choices)
+    }
+}
+
+/// The list of choices that a world plays. What is read from a file is played exactly as what was drawn.
+struct History: Sendable {
+    /// Beside the steps: what the world is like. `startDays`: how long ago it begins; `slow`: Apple's timeout is 10 s.
+    var world: [String: Int] = [:]
+    var steps: [Step] = []
+    /// What may occur in it, where it was drawn.
+    var features: Set<Feature> = []
+
+    /// Lines that begin with `#` are for people.
+    var text: String {
+        let world = self.world.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: " ")
+        return (["world \(world)"] + steps.map(\.text)).joined(separator: "\n") + "\n"
+    }
+
+    struct Fault: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    init() {}
+
+    init(text: String) throws {
+        for line in text.split(separator: "\n") where !line.hasPrefix("#") {
+            if line.hasPrefix("world") {
+                for word in line.split(separator: " ").dropFirst() {
+                    let parts = word.split(separator: "=")
+                    guard parts.count == 2, let value = Int(parts[1]) else {
+                        throw Fault(description: "no choice: \(word)")
+                    }
+                    world[String(parts[0])] = value
+                }
+            } else {
+                guard let step = Step(line: line) else { throw Fault(description: "no step: \(line)") }
+                steps.append(step)
+            }
+        }
+    }
+}
+
+/// SplitMix64 (https://prng.di.unimi.it/splitmix64.c): a history is drawn again by its seed and number.
+struct Chance: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64, number: Int) {
+        state = seed &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(number) &* 0xD1B5_4A32_D192_ED03
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
+        return value ^ value >> 31
+    }
+
+    mutating func one(in count: Int) -> Bool { Int.random(in: 0..<count, using: &self) == 0 }
+    mutating func below(_ count: Int) -> Int { Int.random(in: 0..<max(1, count), using: &self) }
+    mutating func percent(_ share: Int) -> Bool { below(100) < share }
+    mutating func pick<Value>(_ values: [Value]) -> Value { values[below(values.count)] }
+}

@@ -1,0 +1,63 @@
+import ArgumentParser
+import Foundation
+import HistoryModel
+
+/// Plays histories on the real worker and judges them by the contract.
+@main
+struct Histories: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "histories", abstract: "Plays drawn histories, and kept ones, on the real worker.")
+
+    @Option(help: "How many are drawn.")
+    var count = 100
+    @Option(help: "Of the draw; none: a new one.")
+    var seed: UInt64?
+    @Option(help: "Begin at this number of the draw.")
+    var from = 0
+    @Option(help: "Histories side by side.")
+    var width = 8
+    @Option(help: "The receiptd to play them on; none: the one that was built beside this program.")
+    var program: String?
+    @Option(help: "A folder of kept histories, or one file, to be played first.")
+    var kept: String?
+    @Option(help: "Where those that fail are written; none: they are only printed.")
+    var keep: String?
+    @Option(help: "Brokers; none: librdkafka's in-process broker.")
+    var kafka: String?
+    @Option(help: "How many of those that fail are shrunk.")
+    var shrink = 3
+    @Flag(help: "Keep the workers' logs.")
+    var logs = false
+    @Flag(help: "Print what is drawn, and play nothing.")
+    var dry = false
+    @Option(help: "Seconds after which nothing more is drawn.")
+    var seconds = 86_400.0
+
+    mutating func run() async throws {
+        let seed = seed ?? UInt64.random(in: 1...999_999)
+        if dry {
+            var generator = Generator(seed: seed)
+            for number in 0..<(from + count) {
+                let history = generator.next()
+                if number >= from { say("# \(seed)/\(number)\n\(history.text)") }
+            }
+            return
+        }
+        let beside = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+        let path = program ?? beside.appendingPathComponent("receiptd").path
+        let ground = try await Ground(program: path, bootstrapServers: kafka)
+        let session = Session(ground: ground, seed: seed, options: self)
+        let failed: Int
+        do {
+            failed = try await session.run()
+        } catch {
+            await ground.close()
+            throw error
+        }
+        await ground.close()
+        if failed > 0 { throw ExitCode(1) }
+    }
+}
+
+/// Writes a line that is seen at once, also in a file.
+func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }

@@ -1,0 +1,163 @@
+import AppStoreSimulation
+import Encodings
+import Foundation
+import HistoryModel
+
+/// What devices have and game servers send.
+extension Performance {
+    /// A device takes a proof of what it has now: form 0 a receipt, 1 a signed transaction, 2 an id, 3 a receipt of iOS 6.
+    func take(_ step: Step) {
+        guard let id = bought[step["of"]], let purchase = facts.purchases[id] else { return }
+        var proof = Proof(
+            field: "receipt_data", text: "", form: .receipt, quality: .proven, bundleID: purchase.bundleID, holds: [id],
+            signedAt: now, bought: step["of"])
+        let account = SimulatedAccount(purchase.account, bundleID: purchase.bundleID)
+        switch step["form"] {
+        case 1:
+            proof.field = "signed_transaction"
+            proof.form = .signedTransaction
+            guard let signed = try? world.apple.signedTransaction(id, signedAt: now),
+                let text = try? spoiled(signed, step, &proof)
+            else { return }
+            proof.text = text
+        case 2:
+            proof.field = "transaction_id"
+            proof.form = .transactionID
+            proof.text = id
+        case 3:
+            proof.quality = .unproven
+            proof.text = SimulatedTransactionReceipt(
+                bundleID: purchase.bundleID, appAppleID: appleID(purchase.bundleID),
+                purchase: SimulatedPurchase(
+                    transactionID: id, originalTransactionID: purchase.originalID, productID: purchase.productID,
+                    quantity: purchase.quantity, purchaseDateMilliseconds: purchase.purchasedAt)
+            ).base64Encoded()
+        default:
+            let now = now
+            let receipt = world.apple.inStore { $0.receipt(of: account, createdAt: now) }
+            proof.holds = receipt.purchases.map(\.transactionID)
+            // The date of creation has whole seconds.
+            proof.signedAt = now / 1000 * 1000
+            let isForged = step["forged"] == 1
+            proof.quality = isForged ? .forged : .proven
+            let encoded = try? receipt.base64Encoded { payload in
+                var signature = try signer.sign(payload)
+                if isForged { signature.signature[7] ^= 1 }
+                return signature
+            }
+            guard let encoded else { return }
+            proof.text = encoded
+        }
+        proofs[step.number] = proof
+        let names = ["a receipt", "the signed transaction", "the id", "a receipt of iOS 6"]
+        say(
+            step,
+            "a device of \(Scenery.name(purchase.payer)) takes \(names[step["form"] % 4]) of \(id), with "
+                + "\(proof.holds.count) transactions\(proof.quality == .forged ? ", and forges it" : "")"
+                + (proof.oddity == nil ? "" : ", which is odd (\(step["odd"]))"))
+    }
+
+    private func appleID(_ bundleID: String) -> Int64 {
+        Scenery.apps.first { $0.bundleID == bundleID }?.appleID ?? 0
+    }
+
+    /// A signed transaction as Apple signed it, forged, or signed by Apple with one odd fact.
+    private func spoiled(_ signed: String, _ step: Step, _ proof: inout Proof) throws -> String {
+        let parts = signed.split(separator: ".").map(String.init)
+        guard parts.count == 3, let bytes = Base64.decode(parts[1].utf8) else { return signed }
+        let claims = String(decoding: bytes, as: UTF8.self)
+        if step["forged"] == 1 {
+            proof.quality = .forged
+            let richer = claims.replacing(#""quantity":1"#, with: #""quantity":9"#).replacing("USD", with: "EUR")
+            return "\(parts[0]).\(Base64.encodeURL(Array(richer.utf8))).\(parts[2])"
+        }
+        let quantity = /"quantity":\d+/
+        var odd = claims
+        switch step["odd"] {
+        case 1: odd.replace(quantity, with: #""quantity":0"#)
+        case 2: odd.replace(quantity, with: #""quantity":-3"#)
+        case 3: odd.replace(quantity, with: #""quantity":"3""#)
+        case 4: odd.replace(quantity, with: #""quantity":2147483648"#)
+        case 5: odd.replace(quantity, with: #""quantity":1.5"#)
+        case 6: odd.replace(#""environment":"Production""#, with: #""environment":"PRODUCTION""#)
+        case 7: odd.replace(#""transactionId":""#, with: #""transactionId":"0"#)
+        default: return signed
+        }
+        proof.oddity = step["odd"] == 7 ? .identity : .decidingFact
+        return try signer.signedTransaction(claims: odd)
+    }
+
+    func submit(_ step: Step) async throws {
+        guard let proof = proofs[step["of"]] else { return }
+        let player = Scenery.player(step["player"])
+        let id = "s\(step.number)"
+        var bundleID = proof.bundleID
+        var text = proof.text
+        var quality = proof.quality
+        switch step["alter"] {
+        case 1: bundleID = "com.histories.nowhere"
+        case 2: bundleID = Scenery.apps.first { $0.bundleID != proof.bundleID }?.bundleID ?? bundleID
+        case 3:
+            (text, quality) = proof.form == .transactionID ? (text, quality) : ("??? no receipt at all", .unreadable)
+        default: break
+        }
+        // An id tells nothing of its app.
+        if proof.form == .transactionID { bundleID = proof.bundleID }
+        var submission = Submission(
+            id: id, player: player, bundleID: bundleID, form: proof.form, quality: quality, holds: proof.holds,
+            signedAt: proof.signedAt)
+        submission.proofBundleID = proof.bundleID
+        submission.oddity = proof.oddity
+        let purchase = bought[proof.bought].flatMap { facts.purchases[$0] }
+        switch step["token"] {
+        case 1: submission.token = player
+        case 2: submission.token = Scenery.player(step["player"] + 1)
+        default: break
+        }
+        if step["hint"] == 1 { submission.hint = purchase?.productID }
+        if step["hint"] == 2 {
+            submission.hint = "\(proof.bundleID).\(Scenery.products[step["product"] % Scenery.products.count])"
+        }
+        let time: Int64? =
+            switch step["stamp"] {
+            case 1: 1
+            case 2: Self.clock + 40 * Scenery.day
+            default: now
+            }
+        // Ahead, and before the purchase, count as the present.
+        submission.judgedAt = step["stamp"] == 0 ? now : nil
+        var json = JSONWriter()
+        json.beginObject()
+        json.member("submission_id", id)
+        json.member("player_id", player)
+        json.member("bundle_id", bundleID)
+        json.name(proof.field)
+        json.string(text)
+        json.member("product_id", ifPresent: submission.hint)
+        json.member("app_account_token", ifPresent: submission.token)
+        json.endObject()
+        let record = Sent(submission: submission, value: json.bytes, time: time)
+        sent[step.number] = record
+        try await publish(record)
+        say(
+            step,
+            "\(Scenery.name(player)) submits it (\(id), proof \(step["of"])) to \(bundleID)"
+                + (submission.hint.map { ", as \($0)" } ?? "")
+                + (submission.token.map { ", with \(Scenery.name($0))'s token" } ?? "")
+                + (["", ", with a time of 1970", ", with a time ahead"][min(2, step["stamp"])])
+                + (quality == .unreadable ? ", unreadable" : ""))
+    }
+
+    func sendAgain(_ step: Step) async throws {
+        guard let record = sent[step["of"]] else { return }
+        try await publish(record)
+        say(step, "the game server sends \(record.submission.id) again")
+    }
+
+    private func publish(_ record: Sent) async throws {
+        var submission = record.submission
+        submission.place = try await world.send(
+            world.submissions, key: submission.player, value: record.value, time: record.time)
+        facts.submissions.append(submission)
+    }
+}

@@ -1,0 +1,191 @@
+import AppStoreSimulation
+import EmbeddedPostgres
+import Foundation
+import HistoryModel
+import Kafka
+import Synchronization
+
+/// What is done to the worker and to what it needs, and what operators do.
+extension Performance {
+    func disturb(_ step: Step) async throws {
+        facts.conditions.isCalm = false
+        switch step.kind {
+        case .kill: try await kill(step)
+        case .freeze:
+            let all = world.workers.withLock { $0 }
+            guard let victim = all.first else { return }
+            say(step, "a worker is frozen for \(step["milliseconds"]) ms")
+            victim.send(SIGSTOP)
+            try await Task.sleep(for: .milliseconds(step["milliseconds"]))
+            victim.send(SIGCONT)
+        case .worker:
+            say(step, "another worker joins")
+            try world.startWorker()
+        case .stop:
+            let victim = world.workers.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+            say(step, "a worker is told to stop, and another starts")
+            victim?.send(SIGTERM)
+            try world.startWorker()
+        case .apple: try await changeApple(step)
+        case .spoil:
+            guard let proof = proofs[step["of"]], proof.form == .receipt else { return }
+            troubles.purchases.formUnion(proof.holds)
+            say(step, "Apple will answer proof \(step["of"]) \(step["times"]) times without any purchase")
+            world.apple.register(
+                receiptData: proof.text,
+                behaviour: SimulatedBehaviour([SimulatedStep(.emptyInApp, times: max(1, step["times"])), .genuine]))
+        case .hide:
+            guard let id = bought[step["of"]] else { return }
+            troubles.purchases.insert(id)
+            say(step, "Apple will not know \(id) for \(step["times"]) requests")
+            world.apple.setBehaviour(
+                SimulatedBehaviour([SimulatedStep.status(4_040_010).times(max(1, step["times"])), .genuine]),
+                of: .transactions, id: id)
+        case .hopeless: try await fillWindow(step)
+        case .demand: try await demand(step)
+        case .keep:
+            say(step, "the database is backed up")
+            try await world.ground.replace(world.name + "_kept", byCopyOf: world.name)
+            backup = Backup(operators: facts.operators.count, catalogs: catalogs)
+        case .putBack:
+            guard let backup else { return }
+            say(step, "the database is put back to its backup")
+            try await world.ground.replace(world.name, byCopyOf: world.name + "_kept")
+            facts.conditions.wasPutBack = true
+            for lost in facts.operators.dropFirst(backup.operators) {
+                facts.conditions.lostOrders.insert(lost.transactionID)
+            }
+            facts.operators.removeLast(facts.operators.count - backup.operators)
+            if backup.catalogs != catalogs {
+                let comets = facts.purchases.values.filter { $0.productID.hasSuffix("comet") }
+                facts.conditions.lostOrders.formUnion(comets.map(\.id))
+            }
+        case .cut:
+            say(step, "the database ends all sessions")
+            _ = try? await world.ground.query(
+                world.ground.server.uri,
+                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = '\(world.name)'")
+        default:
+            say(step, "the broker is away for \(step["milliseconds"]) ms")
+            world.broker?.setBrokerDown(1)
+            try await Task.sleep(for: .milliseconds(step["milliseconds"]))
+            world.broker?.setBrokerUp(1)
+        }
+    }
+
+    /// When 1: while Apple is asked. When 2: behind an event.
+    private func kill(_ step: Step) async throws {
+        for _ in 0..<max(1, step["times"]) {
+            let (requests, events) = (world.apple.counters.requests, world.outcomes.count)
+            let end = Date.now.addingTimeInterval(7)
+            while Date.now < end, step["when"] != 0 {
+                if step["when"] == 1, world.apple.counters.requests > requests { break }
+                if step["when"] == 2, world.outcomes.count > events { break }
+                try await Task.sleep(for: .milliseconds(20))
+            }
+            try await Task.sleep(for: .milliseconds(step["milliseconds"]))
+            try await world.kill(step["victim"])
+        }
+        let when = ["at any time", "while Apple is asked", "behind an event"][min(2, step["when"])]
+        say(step, "a worker is killed \(when), \(max(1, step["times"])) times")
+    }
+
+    /// 0 well, 1 slow, 2 away, 3 in trouble now and then, 4 silent.
+    private func changeApple(_ step: Step) async throws {
+        let modes = ["well", "slow (8 s)", "away (503)", "in trouble with a third of the requests", "silent"]
+        say(step, "Apple is \(modes[step["mode"] % modes.count])")
+        try await world.apple.setOutage(nil)
+        world.apple.setErrorRate(0)
+        world.apple.setLatency(.fixed(0))
+        switch step["mode"] {
+        case 1: world.apple.setLatency(.fixed(8000))
+        case 2: try await world.apple.setOutage(.http503)
+        case 3: world.apple.setErrorRate(0.33)
+        case 4: try await world.apple.setOutage(.hang)
+        default: break
+        }
+    }
+
+    /// More players than the window has places send receipts that Apple always fails on; then an honest purchase comes.
+    private func fillWindow(_ step: Step) async throws {
+        await makeWell()
+        let app = Scenery.apps[0]
+        let count = 3 * (history.world["window"] ?? 8)
+        for number in 0..<count {
+            let id = "99\(step.number)00\(number)"
+            let receipt = SimulatedTransactionReceipt(
+                bundleID: app.bundleID, appAppleID: app.appleID,
+                purchase: SimulatedPurchase(
+                    transactionID: id, productID: app.product("gems"), purchaseDateMilliseconds: now - 5000))
+            let text = receipt.base64Encoded()
+            world.apple.register(
+                receiptData: text, behaviour: SimulatedBehaviour([SimulatedStep.status(21005)]))
+            let player = "hopeless-\(number)"
+            let value =
+                #"{"submission_id":"h\#(step.number)-\#(number)","player_id":"\#(player)","bundle_id":"\#(app.bundleID)","receipt_data":"\#(text)"}"#
+            var submission = Submission(
+                id: "h\(step.number)-\(number)", player: player, bundleID: app.bundleID, form: .receipt,
+                quality: .unproven, holds: [id], signedAt: now)
+            submission.refusal = "account_not_found"
+            submission.place = try await world.send(
+                world.submissions, key: player, value: Array(value.utf8), time: now)
+            facts.submissions.append(submission)
+            troubles.hopeless.append(text)
+        }
+        say(step, "\(count) players send receipts that Apple always answers 21005")
+        troubles.firstHonest = facts.submissions.count
+    }
+
+    /// What was sent behind hopeless receipts is decided while those still fail.
+    private func demand(_ step: Step) async throws {
+        guard let first = troubles.firstHonest else { return }
+        let hopeless = troubles.hopeless
+        troubles.hopeless = []
+        await makeWell()
+        troubles.hopeless = hopeless
+        let honest = facts.submissions.dropFirst(first).filter { submission in
+            submission.quality == .proven && submission.form != .transactionID && submission.oddity == nil
+                && submission.hint == nil && troubles.purchases.isDisjoint(with: submission.holds)
+        }
+        let end = Date.now.addingTimeInterval(20)
+        while Date.now < end {
+            let answered = Set(world.outcomes.seen.events.map(\.submission))
+            if honest.allSatisfy({ answered.contains($0.id) }) { return say(step, "(what is honest is answered)") }
+            try await Task.sleep(for: .milliseconds(200))
+        }
+        let answered = Set(world.outcomes.seen.events.map(\.submission))
+        troubles.late += honest.map(\.id).filter { !answered.contains($0) }
+        say(step, "(\(troubles.late.count) honest submissions are not answered in 20 s)")
+    }
+
+    func operate(_ step: Step) async throws {
+        facts.conditions.isCalm = false
+        if step.kind == .catalog {
+            let file = world.ground.directory.appendingPathComponent("comet.yaml").path
+            say(step, "an operator imports a catalog that knows the comet")
+            catalogs += 1
+            for app in Scenery.apps {
+                facts.apps[app.bundleID]?.products[app.product("comet")] = .active
+                facts.apps[app.bundleID]?.changed.insert(app.product("comet"))
+            }
+            _ = try await world.command(["catalog", "import", file])
+            return
+        }
+        if step.kind == .rewind {
+            let time = ISO8601DateFormatter().string(from: Date(timeIntervalSince1970: 1_000_000_000))
+            let ending = try await world.command(["rewind", "--to", time, "--yes"])
+            return say(step, "an operator rewinds the group to its beginning (exit \(ending.code))")
+        }
+        guard let id = bought[step["of"]] else { return }
+        let (arguments, order): ([String], OperatorAct.Order) =
+            switch step.kind {
+            case .release: (["holds", "release", id], .release)
+            case .refuse: (["holds", "reject", id, "--yes"], .refuse)
+            case .revoke: (["grants", "revoke", id, "--yes", "--note", "history"], .revoke)
+            default: (["grants", "reinstate", id, "--note", "history"], .reinstate)
+            }
+        let ending = try await world.command(arguments)
+        say(step, "an operator: \(arguments.joined(separator: " ")) (exit \(ending.code))")
+        if ending.code == 0 { facts.operators.append(OperatorAct(order, id)) }
+    }
+}

@@ -1,0 +1,151 @@
+import AppStoreSimulation
+import Foundation
+import HistoryModel
+
+/// What happens at Apple, and how it tells of it.
+extension Performance {
+    func app(_ choice: Int) -> Scenery.SoldApp { Scenery.apps[choice % Scenery.apps.count] }
+
+    func trade(_ step: Step) async throws {
+        let before = Set(facts.purchases.keys)
+        guard let id = try? change(step) else { return }
+        refresh()
+        if !before.contains(id) || step.kind == .buy { bought[step.number] = id }
+        for notification in world.mail.take() {
+            note(notification, of: id)
+            switch step["told"] {
+            case 1: say(step, "(Apple's notification \(notification.type) is lost)")
+            case 2:
+                try await deliver(notification)
+                try await deliver(notification)
+            case 3: post.held.append(notification)
+            default: try await deliver(notification)
+            }
+        }
+    }
+
+    /// - Returns: the transaction that it is about. Throws where the store does not allow it.
+    private func change(_ step: Step) throws -> String? {
+        let now = now
+        let of = bought[step["of"]]
+        if step.kind != .buy, of == nil { return nil }
+        let id = of ?? ""
+        let name = facts.purchases[id].map { $0.productID } ?? ""
+        let result: String? = try world.apple.inStore { store -> String? in
+            store.now = now
+            switch step.kind {
+            case .buy: return try self.buy(step, in: &store)
+            case .restore: return try store.restore(id).id
+            case .renew: return try store.renew(id).id
+            case .fail:
+                try store.failToRenew(id)
+                return id
+            case .upgrade:
+                let bundle = self.facts.purchases[id]?.bundleID ?? ""
+                return try store.upgrade(id, to: "\(bundle).\(step["product"] == 1 ? "month" : "year")").id
+            case .convert: return try store.convert(id, namesPrevious: step["previous"] == 1).id
+            case .extend:
+                try store.extend(id, milliseconds: Int64(1 + step["days"]) * Scenery.day)
+                return id
+            case .expire:
+                try store.expire(id)
+                return id
+            case .refund:
+                try store.refund(id, milliPercent: step["share"] == 0 ? nil : step["share"])
+                return id
+            default:
+                try store.reverseRefund(of: id)
+                return id
+            }
+        }
+        switch step.kind {
+        case .refund, .reverse:
+            let share = step.kind == .reverse ? 0 : step["share"] == 0 ? 100_000 : step["share"]
+            facts.purchases[id]?.refunds.append(RefundWord(signedAt: now, thousandths: share, isDelivered: false))
+            say(step, step.kind == .reverse ? "Apple reverses the refund of \(id)" : "Apple refunds \(share) of \(id)")
+        case .buy: break
+        case .convert: say(step, "Apple tells the newest period of \(id) under another original: \(result ?? "")")
+        default: say(step, "\(step.kind.rawValue) of \(id) (\(name)): \(result ?? "")")
+        }
+        return result
+    }
+
+    private func buy(_ step: Step, in store: inout SimulatedStore) throws -> String {
+        let app = app(step["app"])
+        let account = SimulatedAccount("account-\(step["account"])", bundleID: app.bundleID)
+        let payer = Scenery.payer(step["account"])
+        var terms = SimulatedTerms(quantity: max(1, step["quantity"]))
+        switch step["token"] {
+        case 1: terms.accountToken = payer
+        case 2: terms.accountToken = Scenery.player(step["account"] + 1)
+        default: break
+        }
+        if step["family"] == 1 { terms.ownership = SimulatedPurchase.OwnershipType.familyShared.rawValue }
+        let product = Scenery.products[step["product"] % Scenery.products.count]
+        let bought = try store.buy(app.product(product), by: account, terms)
+        let token = terms.accountToken.map { " with \(Scenery.name($0))'s token" } ?? ""
+        let shared = step["family"] == 1 ? " (shared in the family)" : ""
+        say(
+            step,
+            "\(Scenery.name(payer)) buys \(terms.quantity) \(product) in \(app.bundleID)\(token)\(shared), account \(step["account"]): \(bought.id)"
+        )
+        return bought.id
+    }
+
+    /// Copies what the store has into the facts.
+    func refresh() {
+        let all = world.apple.inStore { Array($0.transactions.values) }
+        for one in all {
+            let number = Int(one.account.name.split(separator: "-").last ?? "") ?? 0
+            var purchase =
+                facts.purchases[one.id]
+                ?? Purchase(
+                    id: one.id, originalID: one.originalID, bundleID: one.account.bundleID, productID: one.product.id,
+                    kind: Self.kind(one.product), quantity: one.product.plan == nil ? one.terms.quantity : 1,
+                    purchasedAt: one.purchasedAt, account: one.account.name, payer: Scenery.payer(number))
+            purchase.expiresAt = one.expiresAt
+            purchase.token = one.terms.accountToken
+            purchase.isFamilyShared = !one.isPurchased
+            purchase.isUpgraded = one.upgradedAt != nil
+            purchase.previousOriginalID = one.terms.previousOriginalTransactionID
+            purchase.line = one.product.plan == nil ? nil : one.line
+            facts.purchases[one.id] = purchase
+        }
+    }
+
+    private static func kind(_ product: SimulatedProduct) -> Purchase.Kind {
+        switch product.kind {
+        case .nonConsumable: .nonConsumable
+        case .consumable: .consumable
+        case .nonRenewingSubscription: .nonRenewing
+        case .autoRenewableSubscription: .autoRenewable
+        }
+    }
+
+    /// Which word of which purchase a notification carries.
+    private func note(_ notification: SignedNotification, of id: String) {
+        let isRefund = ["REFUND", "REVOKE", "REFUND_REVERSED"].contains(notification.type)
+        let subject = notification.transactionID ?? id
+        post.words[notification.id] = (
+            subject, isRefund ? (facts.purchases[subject]?.refunds.count ?? 0) - 1 : nil, now
+        )
+    }
+
+    /// Puts a notification on its topic, as the intake does.
+    func deliver(_ notification: SignedNotification) async throws {
+        let place = try? await world.send(
+            world.notifications, key: notification.transactionID ?? notification.id,
+            value: Array(notification.body.utf8),
+            time: nil)
+        guard place != nil, let (id, word, signedAt) = post.words[notification.id] else { return }
+        if let word {
+            if facts.purchases[id]?.refunds.indices.contains(word) ?? false {
+                facts.purchases[id]?.refunds[word].isDelivered = true
+            }
+        } else if ["ONE_TIME_CHARGE", "SUBSCRIBED", "OFFER_REDEEMED", "DID_RENEW"].contains(notification.type)
+            || notification.subtype == "UPGRADE"
+        {
+            facts.purchases[id]?.toldAt.append(signedAt)
+        }
+    }
+}

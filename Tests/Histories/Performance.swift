@@ -1,0 +1,158 @@
+import AppStoreSimulation
+import EmbeddedPostgres
+import Foundation
+import HistoryModel
+import Kafka
+import Synchronization
+
+/// Plays a history in a world: it keeps the facts for the model and the trace for people.
+final class Performance {
+    /// What a device sends of what it has.
+    struct Proof {
+        var field: String
+        var text: String
+        var form: Submission.Form
+        var quality: Submission.Quality
+        var bundleID: String
+        var holds: [String]
+        var signedAt: Int64
+        var oddity: Oddity?
+        /// The step that bought what it is about.
+        var bought: Int
+    }
+
+    struct Sent {
+        var submission: Submission
+        var value: [UInt8]
+        var time: Int64?
+    }
+
+    /// Apple's notifications on their way.
+    struct Post {
+        /// What comes late.
+        var held: [SignedNotification] = []
+        /// By the id of a notification: its purchase, which refund of it, and when it was signed.
+        var words: [String: (purchase: String, refund: Int?, signedAt: Int64)] = [:]
+    }
+
+    /// What a database that was kept knows of operators: all later orders are lost with it.
+    struct Backup {
+        let operators: Int
+        let catalogs: Int
+    }
+
+    struct Troubles {
+        /// Receipts on which Apple always fails.
+        var hopeless: [String] = []
+        /// Purchases of which Apple says another thing than it should.
+        var purchases: Set<String> = []
+        /// How many were submitted before the honest ones.
+        var firstHonest: Int?
+        /// Honest submissions that were not decided while others failed.
+        var late: [String] = []
+    }
+
+    let world: World
+    let history: History
+    let signer: SimulatedSigner
+    var facts = Facts()
+    var trace: [String] = []
+    /// By the number of the step.
+    var bought: [Int: String] = [:]
+    var proofs: [Int: Proof] = [:]
+    var sent: [Int: Sent] = [:]
+    var post = Post()
+    /// The calendar of the history, milliseconds since 1970.
+    private(set) var now: Int64
+    var backup: Backup?
+    var catalogs = 0
+    var troubles = Troubles()
+
+    init(_ world: World, _ history: History) throws {
+        self.world = world
+        self.history = history
+        signer = try SimulatedSigner(folder: Scenery.signing.path)
+        now = Self.clock - Int64(history.world["startDays"] ?? 0) * Scenery.day - 60_000
+        for app in Scenery.apps { facts.apps[app.bundleID] = Scenery.rules(app) }
+        world.apple.inStore { store in
+            for app in Scenery.apps { store.add(Scenery.simulated(app)) }
+        }
+        passTime(0)
+    }
+
+    static var clock: Int64 { Int64(Date.now.timeIntervalSince1970 * 1000) }
+
+    /// Never past the present, never still.
+    func passTime(_ milliseconds: Int64) {
+        now = max(now + 1, min(now + milliseconds, Self.clock - 1))
+        let now = now
+        world.apple.inStore { $0.livedUntil = now }
+    }
+
+    func say(_ step: Step, _ text: String) {
+        let date = ISO8601DateFormatter().string(from: Date(timeIntervalSince1970: Double(now) / 1000))
+        trace.append("\(step.number). \(date) \(text)")
+    }
+
+    func play() async throws {
+        for step in history.steps {
+            passTime(1000)
+            try await perform(step)
+        }
+        await makeWell()
+        // What was only late comes.
+        for notification in post.held { try await deliver(notification) }
+        post.held = []
+        // And then the present has come, for Apple too.
+        now = Self.clock
+        world.apple.inStore { $0.livedUntil = nil }
+        facts.conditions.now = now
+    }
+
+    /// Faults end before a history is judged.
+    func makeWell() async {
+        try? await world.apple.setOutage(nil)
+        world.apple.setErrorRate(0)
+        world.apple.setLatency(.fixed(0))
+        for text in troubles.hopeless { world.apple.register(receiptData: text, behaviour: [.status(21010)]) }
+        world.broker?.setBrokerUp(1)
+        for worker in world.workers.withLock({ $0 }) { worker.send(SIGCONT) }
+    }
+
+    private func perform(_ step: Step) async throws {
+        switch step.kind {
+        case .buy, .restore, .renew, .fail, .upgrade, .convert, .extend, .expire, .refund, .reverse:
+            try await trade(step)
+        case .take: take(step)
+        case .submit: try await submit(step)
+        case .again: try await sendAgain(step)
+        case .deliver:
+            let mail = step["order"] == 1 ? post.held.reversed() : post.held
+            post.held = []
+            say(step, "Apple's \(mail.count) late notifications come\(step["order"] == 1 ? ", the newest first" : "")")
+            for notification in mail { try await deliver(notification) }
+        case .wait:
+            passTime(Int64(step["hours"]) * 3_600_000)
+            say(step, "\(step["hours"]) hours pass")
+        case .pause: try await Task.sleep(for: .milliseconds(step["milliseconds"]))
+        case .settle:
+            say(step, "(what was sent is worked on)")
+            await settle(seconds: 6)
+        case .kill, .freeze, .worker, .stop, .apple, .spoil, .hide, .keep, .putBack, .cut, .broker, .hopeless,
+            .demand:
+            try await disturb(step)
+        case .release, .refuse, .revoke, .reinstate, .rewind, .catalog: try await operate(step)
+        }
+    }
+
+    /// Returns when everything sent is committed and nothing is owed, or the time is over.
+    @discardableResult
+    func settle(seconds: Double) async -> Bool {
+        let end = Date.now.addingTimeInterval(seconds)
+        while Date.now < end {
+            if await world.lag() == 0, await world.owed() == "" { return true }
+            try? await Task.sleep(for: .milliseconds(150))
+        }
+        return false
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import HistoryModel
+
+/// What came of a history.
+struct Outcome: Sendable {
+    var differences: [Difference] = []
+    var trace: [String] = []
+    var submissions = 0
+    var seconds = 0.0
+    /// What else than the worker failed: the history says nothing.
+    var trouble: String?
+
+    var failed: Bool { !differences.isEmpty }
+}
+
+extension History {
+    private static let longest = 75.0
+
+    /// - Parameter patience: seconds for which nothing changes where nothing will.
+    func play(on ground: Ground, keepsLog: Bool = false, patience: Double = 8) async -> Outcome {
+        let began = Date.now
+        var outcome = Outcome()
+        do {
+            let world = try await World.start(ground, self)
+            do {
+                let performance = try Performance(world, self)
+                try await performance.play()
+                outcome.differences = await Self.judge(performance, patience)
+                outcome.trace = performance.trace
+                outcome.submissions = performance.facts.submissions.count
+            } catch {
+                outcome.trouble = "\(error)"
+            }
+            await world.close(keepsLog: keepsLog)
+            if keepsLog { outcome.trace.append("the workers' log: \(world.logFile.path)") }
+        } catch {
+            outcome.trouble = "\(error)"
+        }
+        outcome.seconds = Date.now.timeIntervalSince(began)
+        return outcome
+    }
+
+    /// Waits until all is quiet and as it must be; what is still another after a while stays so.
+    private static func judge(_ performance: Performance, _ patience: Double) async -> [Difference] {
+        let world = performance.world
+        let began = Date.now
+        var (quietSince, unchangedSince) = (Date?.none, Date.now)
+        var last = ""
+        var looks = 0
+        // A worker learns by its next checkpoint that its database was put back, and joins its group again.
+        let patience = patience + (performance.facts.conditions.wasPutBack ? 20 : 0)
+        func look() async -> [Difference]? {
+            guard let grants = try? await world.grants() else { return nil }
+            var seen = world.outcomes.seen
+            seen.grants = grants
+            return Model(performance.facts, seen).differences() + performance.troubles.late.map { Difference(late: $0) }
+        }
+        while true {
+            let (lag, owed) = (await world.lag(), await world.owed())
+            let waited = Date.now.timeIntervalSince(began)
+            let state = "lag \(lag.map(String.init) ?? "unknown"), owed: \(owed ?? "unknown")"
+            if state != last { (last, unchangedSince) = (state, Date.now) }
+            if lag == 0, owed == "" {
+                let since = quietSince ?? Date.now
+                quietSince = since
+                looks += 1
+                if looks > 1, let found = await look(), found.isEmpty || Date.now.timeIntervalSince(since) > patience {
+                    return found
+                }
+            } else {
+                (quietSince, looks) = (nil, 0)
+            }
+            if waited > longest || waited > 30 && lag == 0 && Date.now.timeIntervalSince(unchangedSince) > 25 {
+                let found = await look() ?? []
+                return found.isEmpty ? [Difference(unquiet: state)] : found
+            }
+            // Leases of what was killed, and long waits.
+            if waited > 4, Int(waited * 5) % 10 == 0 { await world.hurry() }
+            try? await Task.sleep(for: .milliseconds(200))
+        }
+    }
+}

@@ -1,0 +1,123 @@
+import AppStoreSimulation
+import Foundation
+import HistoryModel
+
+/// Who and what every history is about: players, their Apple accounts, apps and products.
+enum Scenery {
+    static let players = ["anna", "ben", "cleo", "dora"]
+    static let accounts = 6
+
+    /// A player's id is a UUID: one app takes account tokens for ids.
+    static func player(_ number: Int) -> String { "0f000000-0000-4000-8000-00000000000\(number % players.count)" }
+    static func name(_ player: String) -> String {
+        (0..<players.count).first { self.player($0) == player }.map { players[$0] } ?? player
+    }
+
+    /// The player whose Apple account it is: two players have two.
+    static func payer(_ account: Int) -> String { player(account % players.count) }
+
+    struct SoldApp: Sendable {
+        let bundleID: String
+        let appleID: Int64
+        let hasServerAPI: Bool
+        let tokenIsPlayer: Bool
+        let requiresToken: Bool
+
+        func product(_ name: String) -> String { "\(bundleID).\(name)" }
+    }
+
+    static let apps = [
+        SoldApp(
+            bundleID: "com.histories.plain", appleID: 1_460_000_001, hasServerAPI: false, tokenIsPlayer: false,
+            requiresToken: false),
+        SoldApp(
+            bundleID: "com.histories.server", appleID: 1_460_000_002, hasServerAPI: true, tokenIsPlayer: false,
+            requiresToken: false),
+        SoldApp(
+            bundleID: "com.histories.named", appleID: 1_460_000_003, hasServerAPI: true, tokenIsPlayer: true,
+            requiresToken: false),
+        SoldApp(
+            bundleID: "com.histories.bound", appleID: 1_460_000_004, hasServerAPI: false, tokenIsPlayer: false,
+            requiresToken: true),
+    ]
+
+    /// In the order of a step's choice `product`. The catalog does not know the last one, until it is changed.
+    static let products = ["gems", "gold", "builder", "month", "year", "comet"]
+    static let plans: Set<String> = ["month", "year"]
+    static let day: Int64 = 86_400_000
+
+    static func simulated(_ app: SoldApp) -> SimulatedApp {
+        SimulatedApp(
+            bundleID: app.bundleID, appAppleID: app.appleID,
+            products: products.map { name in
+                switch name {
+                case "builder": SimulatedProduct(id: app.product(name), kind: .nonConsumable)
+                case "month", "year":
+                    SimulatedProduct(
+                        id: app.product(name),
+                        plan: SimulatedPlan(
+                            groupID: "777", periodMilliseconds: (name == "month" ? 30 : 365) * day,
+                            graceMilliseconds: 6 * day))
+                default: SimulatedProduct(id: app.product(name))
+                }
+            })
+    }
+
+    /// - Parameter knowsComet: whether the catalog has the product that it does not know at first.
+    static func catalog(knowsComet: Bool) -> String {
+        "apps:\n"
+            + apps.map { app in
+                var lines = ["  - bundle_id: \(app.bundleID)", "    app_apple_id: \(app.appleID)"]
+                if app.hasServerAPI {
+                    lines += [
+                        "    server_api:", "      issuer_id: 57246542-96fe-1a63-e053-0824d011072a",
+                        "      key_id: 2X9R4HXF34", "      private_key_setting: HISTORIES_API_KEY",
+                        "    missed_purchases: grant",
+                    ]
+                }
+                if app.tokenIsPlayer { lines.append("    account_token_is: player_id") }
+                if app.requiresToken { lines.append("    account_token: require") }
+                lines.append("    products:")
+                for name in products where name != "comet" || knowsComet {
+                    let kind =
+                        plans.contains(name)
+                        ? "auto_renewable_subscription" : name == "builder" ? "non_consumable" : "consumable"
+                    lines.append(
+                        "      - { product_id: \(app.product(name)), kind: \(kind), payload: { of: \(name) } }")
+                }
+                return lines.joined(separator: "\n")
+            }.joined(separator: "\n") + "\n"
+    }
+
+    /// What the model knows of an app.
+    static func rules(_ app: SoldApp) -> App {
+        var rules = App(bundleID: app.bundleID)
+        rules.hasServerAPI = app.hasServerAPI
+        rules.tokenIsPlayer = app.tokenIsPlayer
+        rules.requiresToken = app.requiresToken
+        rules.missed = app.hasServerAPI ? .grant : .report
+        rules.followsRenewals = app.hasServerAPI
+        for name in products where name != "comet" { rules.products[app.product(name)] = .active }
+        return rules
+    }
+
+    static let signing = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appendingPathComponent("seeds/signing")
+
+    /// Short times, so that what waits is seen within seconds.
+    static func settings(_ history: History) -> [String: String] {
+        var settings = [
+            "APPLE_ROOT_CERTIFICATES_FILE": signing.appendingPathComponent("root.pem").path,
+            "HISTORIES_API_KEY_FILE": signing.appendingPathComponent("server-api-key.pem").path,
+            "RETRY_DOUBT_SECONDS": "1", "RETRY_INITIAL_DELAY_SECONDS": "0.05", "RETRY_MAX_DELAY_SECONDS": "0.5",
+            "RETRY_PARK_AFTER_SECONDS": "1", "APPLE_TIMEOUT_SECONDS": history.world["slow"] == 1 ? "10" : "2",
+            "MISSED_PURCHASE_SECONDS": history.steps.contains { $0.kind == .putBack } ? "8" : "1",
+            "LOCAL_REFUSAL_CHECKS_PER_MINUTE": "0", "HTTP_PORT": "0",
+            "NOTIFICATION_HISTORY_SECONDS": "0", "SHUTDOWN_GRACE_SECONDS": "3", "LOG_LEVEL": "info",
+            "KAFKA_PROPERTIES":
+                "session.timeout.ms=3200;heartbeat.interval.ms=300;reconnect.backoff.max.ms=500;max.in.flight=1",
+        ]
+        if let window = history.world["window"] { settings["MAX_IN_FLIGHT"] = "\(window)" }
+        return settings
+    }
+}

@@ -1,0 +1,150 @@
+import AppStoreSimulation
+import EmbeddedPostgres
+import Foundation
+import HistoryModel
+import Kafka
+import Postgres
+import Synchronization
+
+/// A broker, an App Store and a database of one history, and its workers.
+final class World: Sendable {
+    static let partitions: Int32 = 2
+
+    let ground: Ground
+    let name: String
+    let apple: AppStoreSimulation
+    let mail: Mail
+    let broker: MockCluster?
+    let producer: KafkaProducer
+    let outcomes: OutcomeReader
+    let settings: [String: String]
+    let prefix: String
+    let workers = Mutex<[ChildProcess]>([])
+    let properties: KafkaProperties
+
+    var databaseURL: String { ground.server.uri(database: name) }
+    var submissions: String { prefix + "receipt-submissions" }
+    var notifications: String { prefix + "app-store-notifications" }
+    var logFile: URL { ground.directory.appendingPathComponent("\(name).log") }
+
+    static func start(_ ground: Ground, _ history: History) async throws -> World {
+        let mail = Mail()
+        var options = AppStoreSimulation.Options()
+        options.signer = try SimulatedSigner(folder: Scenery.signing.path)
+        options.notified = { mail.add($0) }
+        options.seed = UInt64(ground.nextNumber())
+        let apple = try await AppStoreSimulation.start(options: options)
+        return try await blocking { try World(ground, apple, mail, history) }
+    }
+
+    private init(_ ground: Ground, _ apple: AppStoreSimulation, _ mail: Mail, _ history: History) throws {
+        self.ground = ground
+        self.apple = apple
+        self.mail = mail
+        name = "world_\(ground.nextNumber())"
+        prefix = ground.bootstrapServers == nil ? "" : "h\(getpid())-\(name.replacing("_", with: "-"))-"
+        try ground.server.createDatabase(name, template: Ground.template)
+        let topics = Dictionary(
+            uniqueKeysWithValues: [
+                "receipt-submissions", "receipt-outcomes", "receipt-dead-letters", "app-store-notifications",
+                "player-accounts", "receipt-consumption",
+            ].map { [prefix] in (prefix + $0, Self.partitions) })
+        let servers: String
+        if let given = ground.bootstrapServers {
+            broker = nil
+            servers = given
+            let properties = KafkaProperties([("bootstrap.servers", given)])
+            try TopicAdministration.create(topics, properties: properties, timeoutMilliseconds: 30_000)
+            try TopicAdministration.awaitLeaders(of: topics, properties: properties, timeoutMilliseconds: 30_000)
+        } else {
+            let cluster = try MockCluster(brokerCount: 1, topics: topics)
+            broker = cluster
+            servers = cluster.bootstrapServers
+        }
+        properties = KafkaProperties([("bootstrap.servers", servers)])
+        var own = properties
+        for (name, value) in [
+            ("max.in.flight", "1"), ("linger.ms", "0"), ("reconnect.backoff.max.ms", "500"),
+            ("partitioner", "murmur2_random"),
+        ] {
+            own[name] = value
+        }
+        producer = try KafkaProducer(properties: own, log: { _ in })
+        outcomes = OutcomeReader(prefix: prefix, partitions: Self.partitions, properties: properties)
+        settings = Scenery.settings(history).merging(
+            [
+                "KAFKA_BOOTSTRAP_SERVERS": servers, "KAFKA_GROUP_ID": prefix + "receiptd",
+                "KAFKA_SUBMISSIONS_TOPIC": prefix + "receipt-submissions",
+                "KAFKA_OUTCOMES_TOPIC": prefix + "receipt-outcomes",
+                "KAFKA_DEAD_LETTERS_TOPIC": prefix + "receipt-dead-letters",
+                "KAFKA_NOTIFICATIONS_TOPIC": prefix + "app-store-notifications",
+                "KAFKA_ACCOUNTS_TOPIC": prefix + "player-accounts",
+                "KAFKA_CONSUMPTION_TOPIC": prefix + "receipt-consumption",
+                "DATABASE_URL": ground.server.uri(database: name),
+                "APPLE_VERIFY_RECEIPT_PRODUCTION_URL": apple.productionURL,
+                "APPLE_VERIFY_RECEIPT_SANDBOX_URL": apple.sandboxURL,
+                "APPLE_SERVER_API_PRODUCTION_URL": apple.serverAPIProductionURL,
+                "APPLE_SERVER_API_SANDBOX_URL": apple.serverAPISandboxURL,
+            ]
+        ) { $1 }
+    }
+
+    func startWorker() throws {
+        var start = ChildProcess.Start([ground.program, "run"], log: logFile.path)
+        start.environment = settings.merging(Self.inherited) { own, _ in own }
+        start.folder = nil
+        start.logsOutput = false
+        start.endsWithUs = true
+        let process = try ChildProcess(start)
+        workers.withLock { $0.append(process) }
+    }
+
+    /// The faults that are planted in it.
+    private static let inherited = ProcessInfo.processInfo.environment.filter { $0.key.hasPrefix("RECEIPTD_") }
+
+    /// Kills the process that the choice names, and starts another.
+    func kill(_ choice: Int) async throws {
+        let victim = workers.withLock { all -> ChildProcess? in
+            all.removeAll { !$0.isRunning }
+            return all.isEmpty ? nil : all.remove(at: choice % all.count)
+        }
+        guard let victim else { return try startWorker() }
+        victim.send(SIGKILL)
+        _ = try await blocking { victim.wait() }
+        try startWorker()
+    }
+
+    func command(_ arguments: [String]) async throws -> Ground.Ending {
+        try await ground.command(arguments, settings)
+    }
+
+    /// - Parameter time: of the record, milliseconds since 1970; nil: the producer's clock; -1: none.
+    func send(_ topic: String, key: String, value: [UInt8], time: Int64?) async throws -> Place {
+        let delivery = try await producer.send(
+            ProducerRecord(
+                topic: topic, partition: nil, key: Array(key.utf8), value: value, headers: [],
+                timestampMilliseconds: time))
+        return Place(partition: delivery.topicPartition.partition, offset: delivery.offset)
+    }
+
+    func close(keepsLog: Bool) async {
+        let all = workers.withLock { $0 }
+        for worker in all {
+            worker.send(SIGCONT)
+            worker.send(SIGKILL)
+        }
+        outcomes.stop()
+        try? await apple.shutdown()
+        _ = try? await blocking { [self] in
+            for worker in all { _ = worker.wait() }
+            producer.close(flushMilliseconds: 0)
+            broker?.close()
+        }
+        try? await ground.withPool(ground.server.uri) { pool in
+            for database in [name, name + "_kept"] {
+                try await pool.run { try $0.run(script: "DROP DATABASE IF EXISTS \(database) WITH (FORCE)") }
+            }
+        }
+        if !keepsLog { try? FileManager.default.removeItem(at: logFile) }
+    }
+}

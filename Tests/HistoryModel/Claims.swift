@@ -1,0 +1,186 @@
+/// Why a purchase may not be granted to whoever submits it. `certain`: it never is.
+struct Obstacle: Hashable {
+    let reason: String
+    let isHold: Bool
+    let isCertain: Bool
+
+    static func never(_ reason: String) -> Obstacle { Obstacle(reason: reason, isHold: false, isCertain: true) }
+    static func maybe(_ reason: String) -> Obstacle { Obstacle(reason: reason, isHold: false, isCertain: false) }
+    static func held(_ reason: String) -> Obstacle { Obstacle(reason: reason, isHold: true, isCertain: true) }
+    static func maybeHeld(_ reason: String) -> Obstacle { Obstacle(reason: reason, isHold: true, isCertain: false) }
+}
+
+/// A way in which a purchase can come to a player.
+struct Claim {
+    let player: String
+    /// Nothing stands in its way but another player who comes first.
+    let isCertain: Bool
+    /// Nil where Apple told of the purchase and nobody submitted it.
+    let submission: Submission?
+}
+
+extension Model {
+    static let hour: Int64 = 3_600_000
+
+    /// All that may bring a purchase to a player.
+    func claims(on purchase: Purchase) -> [Claim] {
+        var claims: [Claim] = []
+        for submission in facts.submissions {
+            if let claim = claim(of: submission, on: purchase) { claims.append(claim) }
+        }
+        if let told = toldClaim(on: purchase) { claims.append(told) }
+        return claims
+    }
+
+    /// Section 4: nil where this submission can never bring this purchase to its player.
+    private func claim(of submission: Submission, on purchase: Purchase) -> Claim? {
+        guard whole(submission).allSatisfy({ !$0.isCertain }) else { return nil }
+        let isHeld = submission.holds.contains(purchase.id)
+        guard isHeld || isRevealed(purchase, submission) || isFinishedEarly(purchase, submission) else { return nil }
+        let obstacles = obstacles(submission, purchase)
+        guard !obstacles.contains(where: { $0.isCertain && !isReleased($0, purchase) }) else { return nil }
+        return Claim(
+            player: submission.player,
+            isCertain: isHeld && obstacles.isEmpty && whole(submission).isEmpty, submission: submission)
+    }
+
+    /// What an operator lets through, or a new catalog.
+    private func isReleased(_ obstacle: Obstacle, _ purchase: Purchase) -> Bool {
+        guard obstacle.isHold else { return false }
+        return facts.operators.contains { $0.order == .release && $0.transactionID == purchase.id }
+            || facts.apps[purchase.bundleID]?.changed.contains(purchase.productID) ?? false
+    }
+
+    /// Apple's answer about a receipt with a subscription lists all that its account has bought by then.
+    func isRevealed(_ purchase: Purchase, _ submission: Submission) -> Bool {
+        submission.form == .receipt
+            && submission.holds.contains { id in
+                guard let held = facts.purchases[id] else { return false }
+                return held.kind == .autoRenewable && held.account == purchase.account
+                    && held.bundleID == purchase.bundleID
+            }
+    }
+
+    /// Section 4, `product_mismatch`: clients finish too early.
+    private func isFinishedEarly(_ purchase: Purchase, _ submission: Submission) -> Bool {
+        guard let app = facts.apps[submission.bundleID], app.hasServerAPI, let hint = submission.hint,
+            submission.form == .receipt, purchase.productID == hint, !purchase.isFamilyShared
+        else { return false }
+        let held = submission.holds.compactMap { facts.purchases[$0] }
+        return held.allSatisfy { $0.productID != hint } && held.contains { $0.account == purchase.account }
+            && abs(purchase.purchasedAt - submission.signedAt) <= Self.hour
+            && (purchase.token == nil || purchase.token == submission.token)
+            && held.allSatisfy { owner(of: $0.id) ?? submission.player == submission.player }
+    }
+
+    /// Sections 13 and 14: what nobody submitted.
+    private func toldClaim(on purchase: Purchase) -> Claim? {
+        guard let app = facts.apps[purchase.bundleID], app.missed == .grant, app.tokenIsPlayer,
+            let token = purchase.token, let told = purchase.toldAt.first
+        else { return nil }
+        let isOver = purchase.expiresAt.map { $0 <= told } ?? false
+        guard !isOver, !purchase.isFamilyShared else { return nil }
+        let isCertain =
+            purchase.refunds.isEmpty && !purchase.isUpgraded && app.status(purchase.productID) == .active
+            && !app.changed.contains(purchase.productID)
+        return Claim(player: token, isCertain: isCertain, submission: nil)
+    }
+
+    /// The reasons for which a submission may be, or is, refused as a whole.
+    func whole(_ submission: Submission) -> [Obstacle] {
+        guard let app = facts.apps[submission.bundleID] else { return [.never("unknown_app")] }
+        if submission.quality == .unreadable { return [.never("malformed_receipt")] }
+        if submission.proofBundleID != submission.bundleID { return [.never("foreign_app")] }
+        if submission.quality == .forged { return [.never("unauthentic_receipt")] }
+        if let refusal = submission.refusal { return [.never(refusal)] }
+        if submission.oddity == .identity { return [.never("malformed_receipt")] }
+        var found: [Obstacle] = []
+        switch submission.form {
+        case .receipt:
+            if submission.holds.isEmpty { found.append(.never("no_purchase")) }
+            if submission.quality == .unproven { found.append(.maybe("no_purchase")) }
+        case .transactionID:
+            if !app.hasServerAPI { found.append(.maybe("transaction_not_found")) }
+            if submission.holds.isEmpty { found.append(.never("transaction_not_found")) }
+        case .signedTransaction: break
+        }
+        if let hint = submission.hint, !submission.holds.isEmpty,
+            submission.holds.allSatisfy({ facts.purchases[$0]?.productID != hint })
+        {
+            let mayBeThere =
+                submission.form == .receipt
+                && (app.hasServerAPI || facts.purchases.values.contains { isRevealed($0, submission) })
+            found.append(mayBeThere ? .maybe("product_mismatch") : .never("product_mismatch"))
+            // One of another's is in it.
+            found.append(.maybe("owned_by_other_player"))
+        }
+        return found
+    }
+
+    /// Section 4, the reasons of a transaction; who owns it is not looked at here.
+    func obstacles(_ submission: Submission, _ purchase: Purchase) -> [Obstacle] {
+        guard let app = facts.apps[submission.bundleID] else { return [] }
+        var found = binding(submission, purchase, app)
+        if purchase.isUpgraded { found.append(.maybe("upgraded")) }
+        if !refunds(of: purchase).isEmpty { found.append(.maybe("cancelled")) }
+        if facts.operators.contains(where: { $0.order == .revoke && $0.transactionID == purchase.id }) {
+            found.append(.maybe("revoked_by_operator"))
+        }
+        if purchase.isFamilyShared { found.append(.never("family_shared")) }
+        if let expiresAt = purchase.expiresAt, purchase.kind == .autoRenewable,
+            expiresAt <= submission.judgedAt ?? facts.conditions.now
+        {
+            found.append(app.followsRenewals ? .maybe("subscription_expired") : .never("subscription_expired"))
+        }
+        if submission.oddity == .decidingFact {
+            found.append(app.hasServerAPI ? .maybeHeld("unreadable_transaction") : .held("unreadable_transaction"))
+        }
+        switch app.status(purchase.productID) {
+        case .active: if app.changed.contains(purchase.productID) { found += Self.changedProduct }
+        case .unknown: found.append(.held("unknown_product"))
+        case .retiredHold: found.append(.held("retired_product"))
+        }
+        if facts.operators.contains(where: { $0.order == .refuse && $0.transactionID == purchase.id }) {
+            found.append(.maybe("refused_by_operator"))
+        }
+        return found
+    }
+
+    private static let changedProduct = [Obstacle.maybeHeld("unknown_product"), .maybeHeld("retired_product")]
+
+    private func binding(_ submission: Submission, _ purchase: Purchase, _ app: App) -> [Obstacle] {
+        let (given, signed) = (submission.token, purchase.token)
+        // A receipt does not hold tokens; Apple's answer shows them where the receipt has a subscription.
+        let isTold = submission.form != .receipt
+        var found: [Obstacle] = []
+        if let given, let signed, given != signed {
+            found.append(isTold ? .never("binding_mismatch") : .maybe("binding_mismatch"))
+        }
+        if app.requiresToken {
+            if given == nil { found.append(.never("binding_mismatch")) }
+            if given != nil, signed == nil { found.append(.held("binding_missing")) }
+            if given != nil, signed != nil, !isTold { found.append(.maybeHeld("binding_missing")) }
+        }
+        let isPossessed =
+            submission.form == .receipt || submission.form == .signedTransaction && submission.quality == .proven
+        if !isPossessed, given == nil || given != signed { found.append(.never("binding_mismatch")) }
+        if app.tokenIsPlayer, let signed, signed != submission.player {
+            found.append(isTold ? .never("binding_mismatch") : .maybe("binding_mismatch"))
+        }
+        if app.tokenIsPlayer, let given, given != submission.player { found.append(.maybe("binding_mismatch")) }
+        if given != nil, given == signed || app.requiresToken || !isTold {
+            found.append(contentsOf: dispute(purchase))
+        }
+        return found
+    }
+
+    /// The token names the submitter and another has it already, or the token was learnt as another's.
+    private func dispute(_ purchase: Purchase) -> [Obstacle] {
+        let players = facts.submissions.filter { $0.bundleID == purchase.bundleID }.filter { submission in
+            submission.holds.contains {
+                family(of: $0) == family(of: purchase.id) || facts.purchases[$0]?.token == purchase.token
+            }
+        }.map(\.player)
+        return Set(players).count > 1 ? [.maybeHeld("ownership_disputed")] : []
+    }
+}

@@ -1,0 +1,194 @@
+/// What happened in a history, as an observer who sees everything tells it: what was bought at Apple and by whom, what was
+/// submitted, what was told. The model judges by these facts and by nothing that the worker says of itself.
+public struct Facts: Sendable {
+    /// By bundle id. What is not here is in no catalog.
+    public var apps: [String: App] = [:]
+    /// By transaction id.
+    public var purchases: [String: Purchase] = [:]
+    /// In the order sent. A record that was sent twice is here twice.
+    public var submissions: [Submission] = []
+    public var operators: [OperatorAct] = []
+    public var conditions = Conditions()
+
+    public init() {}
+}
+
+/// An app of the catalog, with the policies that decide.
+public struct App: Sendable {
+    public enum Missed: Sendable { case off, report, grant }
+    public enum Status: Sendable { case active, unknown, retiredHold }
+
+    public let bundleID: String
+    public var hasServerAPI = false
+    /// `account_token_is: player_id`.
+    public var tokenIsPlayer = false
+    /// `account_token: require`.
+    public var requiresToken = false
+    public var missed = Missed.off
+    /// `renewals: follow`.
+    public var followsRenewals = false
+    /// By product id; what is not here the catalog does not know.
+    public var products: [String: Status] = [:]
+    /// The products whose status changed within the history.
+    public var changed: Set<String> = []
+
+    public init(bundleID: String) { self.bundleID = bundleID }
+
+    func status(_ product: String) -> Status { products[product] ?? .unknown }
+}
+
+/// One transaction of Apple's. All times are milliseconds since 1970.
+public struct Purchase: Sendable {
+    public enum Kind: Sendable { case nonConsumable, consumable, nonRenewing, autoRenewable }
+
+    public let id: String
+    public let originalID: String
+    public let bundleID: String
+    public let productID: String
+    public let kind: Kind
+    public let quantity: Int
+    public let purchasedAt: Int64
+    /// The Apple account that paid.
+    public let account: String
+    /// The player whose Apple account that is.
+    public let payer: String
+    /// `webOrderLineItemId`: what Apple charged for a period.
+    public var line: String?
+    public var expiresAt: Int64?
+    /// `appAccountToken`.
+    public var token: String?
+    public var isFamilyShared = false
+    public var isUpgraded = false
+    public var previousOriginalID: String?
+    /// When Apple signed notifications of the purchase that reached the topic.
+    public var toldAt: [Int64] = []
+    /// Apple's words about refunds, oldest first.
+    public var refunds: [RefundWord] = []
+
+    public init(
+        id: String, originalID: String, bundleID: String, productID: String, kind: Kind, quantity: Int,
+        purchasedAt: Int64, account: String, payer: String
+    ) {
+        self.id = id
+        self.originalID = originalID
+        self.bundleID = bundleID
+        self.productID = productID
+        self.kind = kind
+        self.quantity = quantity
+        self.purchasedAt = purchasedAt
+        self.account = account
+        self.payer = payer
+    }
+
+    /// What can be granted once: a period is one by what Apple charged for it, a non-consumable by its original.
+    var goods: String {
+        switch kind {
+        case .autoRenewable: "period \(line ?? "\(originalID) \(purchasedAt)")"
+        case .nonConsumable: "original \(originalID)"
+        case .consumable, .nonRenewing: "transaction \(id)"
+        }
+    }
+}
+
+/// REFUND, REVOKE or REFUND_REVERSED of a purchase.
+public struct RefundWord: Sendable {
+    public let signedAt: Int64
+    /// Of the whole quantity, in thousandths of a per cent: the total so far. 0 where it was reversed.
+    public let thousandths: Int
+    /// Whether it reached the topic.
+    public var isDelivered: Bool
+
+    public init(signedAt: Int64, thousandths: Int, isDelivered: Bool) {
+        self.signedAt = signedAt
+        self.thousandths = thousandths
+        self.isDelivered = isDelivered
+    }
+}
+
+/// One record of the submissions topic.
+public struct Submission: Sendable {
+    public enum Form: Sendable { case receipt, signedTransaction, transactionID }
+    /// What the signature of a proof is worth. `forged`: it fails.
+    public enum Quality: Sendable { case proven, unproven, forged, unreadable }
+
+    public let id: String
+    public let player: String
+    /// The app that the game server names.
+    public let bundleID: String
+    public let form: Form
+    public let quality: Quality
+    /// The app of the proof.
+    public var proofBundleID: String
+    /// Transactions in the proof.
+    public var holds: [String]
+    /// When Apple signed the proof.
+    public var signedAt: Int64
+    public var hint: String?
+    public var token: String?
+    /// The record's timestamp; nil where rules take the present for it.
+    public var judgedAt: Int64?
+    /// A fact of the proof that decides and cannot be read.
+    public var oddity: Oddity?
+    /// What Apple says of the proof as a whole, where it refuses it.
+    public var refusal: String?
+    /// Where Kafka has it.
+    public var place = Place(partition: -1, offset: -1)
+
+    public init(
+        id: String, player: String, bundleID: String, form: Form, quality: Quality, holds: [String], signedAt: Int64
+    ) {
+        self.id = id
+        self.player = player
+        self.bundleID = bundleID
+        proofBundleID = bundleID
+        self.form = form
+        self.quality = quality
+        self.holds = holds
+        self.signedAt = signedAt
+    }
+}
+
+/// What is odd about a transaction that Apple signed.
+public enum Oddity: Sendable {
+    /// A fact that decides: held, or asked of Apple by name.
+    case decidingFact
+    /// Its id or product: refused at once.
+    case identity
+}
+
+public struct Place: Sendable, Hashable {
+    public let partition: Int32
+    public let offset: Int64
+
+    public init(partition: Int32, offset: Int64) {
+        self.partition = partition
+        self.offset = offset
+    }
+}
+
+/// What an operator ordered, and the command acknowledged.
+public struct OperatorAct: Sendable {
+    public enum Order: Sendable { case release, refuse, revoke, reinstate }
+
+    public let order: Order
+    public let transactionID: String
+
+    public init(_ order: Order, _ transactionID: String) {
+        self.order = order
+        self.transactionID = transactionID
+    }
+}
+
+/// What was done to the surroundings, where that changes what may come of a history.
+public struct Conditions: Sendable {
+    /// When the history ended, by the real clock.
+    public var now: Int64 = 0
+    /// The database was put back to an earlier state.
+    public var wasPutBack = false
+    /// What an operator did that a database put back has lost.
+    public var lostOrders: Set<String> = []
+    /// Nothing was killed, frozen, slow or in trouble, and one worker had all partitions: order is promised.
+    public var isCalm = true
+
+    public init() {}
+}

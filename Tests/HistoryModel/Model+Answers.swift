@@ -1,0 +1,103 @@
+/// What each submission is answered: sections 3 to 6.
+extension Model {
+    func answers() -> [Difference] {
+        unanswered() + deadLetters() + seen.events.flatMap(answered)
+    }
+
+    private func unanswered() -> [Difference] {
+        let known = Set(seen.events.map(\.submission))
+        let dead = Set(seen.deadLetters.map(\.place))
+        return facts.submissions.filter { !known.contains($0.id) && !dead.contains($0.place) }.map {
+            .init(.answered, "\($0.id) has no answer")
+        }
+    }
+
+    /// Nothing that a history submits is no submission.
+    private func deadLetters() -> [Difference] {
+        let places = Dictionary(facts.submissions.map { ($0.place, $0.id) }) { first, _ in first }
+        return seen.deadLetters.map {
+            .init(.answered, "\(places[$0.place] ?? "a record at \($0.place)") is a dead letter: \($0.reason)")
+        }
+    }
+
+    private func answered(_ event: Event) -> [Difference] {
+        guard ["receipt.granted", "receipt.rejected", "receipt.held"].contains(event.type),
+            event.text("source") ?? "submission" == "submission"
+        else { return [] }
+        let sent = submissions(event.submission)
+        guard !sent.isEmpty else {
+            return [.init(.answered, "an event for \(event.submission), which nobody sent")]
+        }
+        // One id may be used for several proofs: it is enough that one of them allows the answer.
+        let all = sent.map { faults(event, $0) }
+        guard !all.contains(where: \.isEmpty) else { return [] }
+        return all[0]
+    }
+
+    private func faults(_ event: Event, _ submission: Submission) -> [Difference] {
+        let whole = whole(submission)
+        var allowed: Set<String> = Set(whole.map(\.reason))
+        var found: [Difference] = []
+        let certain = whole.filter(\.isCertain).map(\.reason)
+        for entry in event.entries {
+            guard let purchase = facts.purchases[entry.transaction] else { continue }
+            let verdict = entry.reason.map { "\(entry.outcome) \($0)" } ?? entry.outcome
+            // Of one that is rejected as a whole, all are.
+            if entry.outcome == "rejected", let reason = entry.reason, allowed.contains(reason) { continue }
+            if entry.reason == nil || !verdicts(submission, purchase).contains(verdict) {
+                if entry.outcome == "granted" || entry.outcome == "already_granted" {
+                    if owner(of: purchase) == submission.player { continue }
+                }
+                found.append(
+                    .init(
+                        .answeredRightly,
+                        "\(submission.id) says \(verdict) of \(purchase.id); allowed: "
+                            + verdicts(submission, purchase).sorted().joined(separator: ", ")))
+            }
+        }
+        allowed.formUnion(event.entries.compactMap(\.reason))
+        allowed.formUnion(event.entries.map(\.outcome))
+        if event.type == "receipt.rejected", let reason = event.reason, !allowed.contains(reason),
+            reason != "refused_by_operator"
+        {
+            found.append(
+                .init(.answeredRightly, "\(submission.id) is refused for \(reason); allowed: \(allowed.sorted())"))
+        }
+        if !certain.isEmpty, event.type != "receipt.rejected" || !certain.contains(event.reason ?? "") {
+            found.append(
+                .init(.answeredRightly, "\(submission.id) is \(event.type) \(event.reason ?? ""), not \(certain)"))
+        }
+        return found
+    }
+
+    /// Whose a purchase is, by itself or as what it is a copy of.
+    private func owner(of purchase: Purchase) -> String? {
+        if let owner = owner(of: purchase.id) { return owner }
+        return facts.purchases.values.lazy.filter { self.family(of: $0.id) == self.family(of: purchase.id) }
+            .compactMap { self.owner(of: $0.id) }.first
+    }
+
+    /// What may be said of one transaction, beside that it is this player's.
+    private func verdicts(_ submission: Submission, _ purchase: Purchase) -> Set<String> {
+        var allowed = Set(
+            obstacles(submission, purchase).map { ($0.isHold ? "held " : "rejected ") + $0.reason })
+        // What this player's submission before it has brought into a hold stays held.
+        for other in facts.submissions where other.player == submission.player && other.holds.contains(purchase.id) {
+            allowed.formUnion(obstacles(other, purchase).filter(\.isHold).map { "held " + $0.reason })
+        }
+        let others = facts.purchases.values.filter { family(of: $0.id) == family(of: purchase.id) }
+            .flatMap { claims(on: $0) }.filter { $0.player != submission.player }
+        let isHeldForOther = facts.submissions.contains { other in
+            other.player != submission.player
+                && other.holds.contains { id in
+                    family(of: id) == family(of: purchase.id)
+                        && facts.purchases[id].map { obstacles(other, $0).contains(where: \.isHold) } ?? false
+                }
+        }
+        if !others.isEmpty || isHeldForOther || owner(of: purchase).map({ $0 != submission.player }) ?? false {
+            allowed.insert("rejected owned_by_other_player")
+            allowed.insert("held ownership_disputed")
+        }
+        return allowed
+    }
+}

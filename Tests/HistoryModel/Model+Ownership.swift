@@ -1,0 +1,106 @@
+/// Who may own what, and what must arrive: sections 3, 4, 13 and 14.
+extension Model {
+    func owners() -> [Difference] {
+        var found: [Difference] = []
+        var players: [String: Set<String>] = [:]
+        for event in seen.events where event.type == "receipt.granted" {
+            guard let id = event.transaction else { continue }
+            players[id, default: []].insert(event.player)
+        }
+        for (id, row) in seen.grants { players[id, default: []].insert(row.player) }
+        for (id, all) in players.sorted(by: { $0.key < $1.key }) {
+            if all.count > 1 { found.append(.init(.onePlayer, "\(id) was granted to \(all.sorted())")) }
+            guard let purchase = facts.purchases[id] else {
+                found.append(.init(.grantsAreEarned, "\(id) was granted, which nobody bought"))
+                continue
+            }
+            let allowed = mayOwn(purchase)
+            for player in all.subtracting(allowed).sorted() {
+                found.append(
+                    .init(
+                        .grantsAreEarned, "\(id) was granted to \(player), who has no right to it: \(allowed.sorted())")
+                )
+            }
+        }
+        return found + grantedOnce(players)
+    }
+
+    /// One period told under two ids, and a non-consumable restored, are one thing.
+    private func grantedOnce(_ players: [String: Set<String>]) -> [Difference] {
+        let known = players.keys.compactMap { facts.purchases[$0] }
+        var found: [Difference] = []
+        for (goods, group) in Dictionary(grouping: known, by: \.goods).sorted(by: { $0.key < $1.key }) {
+            guard group.count > 1, group.allSatisfy({ refunds(of: $0).isEmpty }) || group[0].kind == .autoRenewable
+            else {
+                continue
+            }
+            found.append(.init(.oneGrant, "\(goods) was granted as \(group.map(\.id).sorted())"))
+        }
+        for (family, group) in Dictionary(grouping: known, by: { self.family(of: $0.id) }) {
+            let owners = group.reduce(into: Set<String>()) { $0.formUnion(players[$1.id] ?? []) }
+            if owners.count > 1 { found.append(.init(.onePlayer, "what goes with \(family) is \(owners.sorted())'s")) }
+        }
+        return found
+    }
+
+    private func mayOwn(_ purchase: Purchase) -> Set<String> {
+        var players = Set(claims(on: purchase).map(\.player))
+        // Section 14: whoever owns a subscription gets its periods, whoever tells of them.
+        if purchase.kind == .autoRenewable, facts.apps[purchase.bundleID]?.followsRenewals ?? false {
+            for other in facts.purchases.values where family(of: other.id) == family(of: purchase.id) {
+                players.formUnion(claims(on: other).map(\.player))
+            }
+        }
+        return players
+    }
+
+    func arrivals() -> [Difference] {
+        var found: [Difference] = []
+        let families = Dictionary(grouping: facts.purchases.values) { family(of: $0.id) }
+        for (_, group) in families.sorted(by: { $0.key < $1.key }) {
+            let all = group.flatMap { purchase in claims(on: purchase).map { (purchase, $0) } }
+            let players = Set(all.map(\.1.player))
+            // Who comes first owns all of a family: where several may, no period is certain to arrive.
+            guard players.count == 1 || group.count == 1 else { continue }
+            let certain = Dictionary(grouping: all.filter(\.1.isCertain)) { $0.0.goods }
+            for (goods, claims) in certain.sorted(by: { $0.key < $1.key }) {
+                let ids = facts.purchases.values.filter { $0.goods == goods }.map(\.id)
+                // A hold ends by an operator's word alone, also where a better proof comes behind it.
+                guard !ids.contains(where: mayBeHeld) else { continue }
+                guard ids.allSatisfy({ seen.grants[$0] == nil && !facts.conditions.lostOrders.contains($0) }) else {
+                    continue
+                }
+                let who = Set(claims.map(\.1.player)).sorted()
+                found.append(.init(.paidArrives, "\(ids.sorted()) is paid, proven by \(who), and granted to nobody"))
+            }
+        }
+        return found
+    }
+
+    private func mayBeHeld(_ id: String) -> Bool {
+        guard let purchase = facts.purchases[id] else { return false }
+        return facts.submissions.contains { submission in
+            (submission.holds.contains(id) || isRevealed(purchase, submission))
+                && !whole(submission).contains(where: \.isCertain)
+                && obstacles(submission, purchase).contains(where: \.isHold)
+        }
+    }
+
+    func grantFacts() -> [Difference] {
+        granted.values.sorted { $0.id < $1.id }.flatMap { event -> [Difference] in
+            guard let purchase = facts.purchases[event.transaction ?? ""] else { return [] }
+            var found: [Difference] = []
+            func expect(_ name: String, _ told: String?, _ wanted: String) {
+                if told != wanted {
+                    found.append(
+                        .init(.grantsAreTrue, "\(name) of \(purchase.id) is \(told ?? "absent"), not \(wanted)"))
+                }
+            }
+            expect("product_id", event.text("product_id"), purchase.productID)
+            expect("quantity", event.number("quantity").map { "\($0)" }, "\(purchase.quantity)")
+            expect("original_transaction_id", event.text("original_transaction_id"), purchase.originalID)
+            expect("bundle_id", event.text("bundle_id"), purchase.bundleID)
+            return found
+        }
+    }
+}

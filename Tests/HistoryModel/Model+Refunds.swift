@@ -1,0 +1,76 @@
+/// The newest word of each transaction, and the rows: sections 3, 7 and 12.
+extension Model {
+    /// How many units a share takes back: rounded to the nearest, at least one.
+    private static func units(_ quantity: Int, _ thousandths: Int) -> Int {
+        max(1, (quantity * thousandths + 50_000) / 100_000)
+    }
+
+    func refunds() -> [Difference] {
+        changes().sorted { $0.key < $1.key }.flatMap { id, events -> [Difference] in
+            guard let purchase = facts.purchases[id], let last = events.last,
+                !facts.conditions.lostOrders.contains(id)
+            else { return [] }
+            let orders = facts.operators.filter { $0.transactionID == id && [.revoke, .reinstate].contains($0.order) }
+            let isRevokedByOperator = orders.last?.order == .revoke
+            // What Apple refunds under the id of a restored copy may count for the whole or not.
+            let isCopied = facts.purchases.values.contains {
+                $0.goods == purchase.goods && $0.id != purchase.id && !$0.refunds.isEmpty
+            }
+            guard purchase.kind != .nonConsumable || !isCopied else { return [] }
+            let words = refunds(of: purchase)
+            if words.isEmpty {
+                let isRevoked = last.type == "receipt.revoked"
+                guard isRevoked != isRevokedByOperator else { return [] }
+                return [.init(.refunds, "\(id) ends as \(last.type), and Apple never said so")]
+            }
+            // What did not reach us may be known or not.
+            guard let final = words.last, final.isDelivered else { return [] }
+            return compare(purchase, last, final.thousandths, isRevokedByOperator)
+        }
+    }
+
+    private func compare(
+        _ purchase: Purchase, _ last: Event, _ thousandths: Int, _ isRevokedByOperator: Bool
+    ) -> [Difference] {
+        let id = purchase.id
+        if isRevokedByOperator {
+            guard last.type != "receipt.revoked" else { return [] }
+            return [.init(.refunds, "\(id) ends as \(last.type), though an operator revoked it")]
+        }
+        if thousandths == 0 {
+            guard last.type == "receipt.revoked" else { return [] }
+            return [.init(.refunds, "\(id) ends as revoked, though Apple reversed the refund")]
+        }
+        guard last.type == "receipt.revoked" else {
+            return [.init(.refunds, "\(id) ends as \(last.type), though Apple refunded \(thousandths)")]
+        }
+        let wanted = Self.units(purchase.quantity, thousandths)
+        guard last.number("units") != wanted else { return [] }
+        return [.init(.refunds, "\(id) ends with \(last.number("units") ?? -1) units revoked, not \(wanted)")]
+    }
+
+    func ledger() -> [Difference] {
+        var found: [Difference] = []
+        let changes = changes()
+        for (id, row) in seen.grants.sorted(by: { $0.key < $1.key }) {
+            guard let events = changes[id], let last = events.last else {
+                found.append(.init(.ledger, "the grant of \(id) was never published"))
+                continue
+            }
+            if row.isInForce != (last.type != "receipt.revoked"), !facts.conditions.lostOrders.contains(id) {
+                found.append(
+                    .init(
+                        .ledger,
+                        "\(id) is \(row.isInForce ? "in force" : "revoked"), and its newest event is \(last.type)"))
+            }
+            if let event = granted[id], event.player != row.player {
+                found.append(.init(.ledger, "\(id) is \(row.player)'s, and its event \(event.player)'s"))
+            }
+        }
+        found += granted.keys.filter { seen.grants[$0] == nil && !facts.conditions.lostOrders.contains($0) }.sorted()
+            .map {
+                .init(.ledger, "\($0) was told as granted and is not in the ledger")
+            }
+        return found
+    }
+}

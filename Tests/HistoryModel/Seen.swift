@@ -1,0 +1,133 @@
+import Encodings
+
+/// What came out of the worker.
+public struct Seen: Sendable {
+    /// In the order of each partition, repeats included.
+    public var events: [Event] = []
+    public var deadLetters: [DeadLetter] = []
+    /// By transaction id.
+    public var grants: [String: GrantRow] = [:]
+
+    public init() {}
+}
+
+/// One record of the outcomes topic.
+public struct Event: Sendable {
+    public let place: Place
+    public let key: String
+    public let json: JSONValue
+    public let id: String
+    public let type: String
+    public let player: String
+    public let submission: String
+    public let transaction: String?
+    public let reason: String?
+
+    /// Nil where it is no JSON object with an id and a type.
+    public init?(place: Place, key: [UInt8]?, value: [UInt8]?) {
+        guard let value, let json = try? JSONParser.parse(value).value, let id = json["event_id"]?.string,
+            let type = json["type"]?.string, let player = json["player_id"]?.string
+        else { return nil }
+        self.place = place
+        self.key = String(decoding: key ?? [], as: UTF8.self)
+        self.json = json
+        self.id = id
+        self.type = type
+        self.player = player
+        submission = json["submission_id"]?.string ?? ""
+        transaction = json["transaction_id"]?.string
+        reason = json["reason"]?.string
+    }
+
+    /// What a consumer acts by.
+    private static let effects: Set<String> = [
+        "type", "player_id", "bundle_id", "transaction_id", "original_transaction_id", "product_id", "quantity",
+        "environment", "purchased_at", "revision", "payload", "units", "revocation_percentage", "reason", "state",
+    ]
+
+    /// What must be the same also where a lost state was decided anew.
+    var effect: JSONValue {
+        guard case .object(let members) = json else { return json }
+        return .object(members.filter { Self.effects.contains($0.name) })
+    }
+
+    /// Its `transactions`.
+    var entries: [(transaction: String, outcome: String, reason: String?)] {
+        (json["transactions"]?.array ?? []).map {
+            ($0["transaction_id"]?.string ?? "", $0["outcome"]?.string ?? "", $0["reason"]?.string)
+        }
+    }
+
+    func number(_ name: String) -> Int? {
+        if case .number(let text)? = json[name] { Int(text) } else { nil }
+    }
+
+    func text(_ name: String) -> String? { json[name]?.string }
+}
+
+public struct DeadLetter: Sendable {
+    public let reason: String
+    public let place: Place
+
+    public init(reason: String, place: Place) {
+        self.reason = reason
+        self.place = place
+    }
+}
+
+/// A row of `grants`.
+public struct GrantRow: Sendable {
+    public let player: String
+    public let product: String
+    public let quantity: Int
+    public let isInForce: Bool
+
+    public init(player: String, product: String, quantity: Int, isInForce: Bool) {
+        self.player = player
+        self.product = product
+        self.quantity = quantity
+        self.isInForce = isInForce
+    }
+}
+
+/// One sentence of the contract that what was seen breaks.
+public struct Difference: Sendable, Hashable, CustomStringConvertible {
+    public enum Rule: String, Sendable {
+        case oneContent = "one event id has one content"
+        case oneGrant = "what is paid once is granted once"
+        case onePlayer = "a purchase belongs to one player at most"
+        case paidArrives = "what is paid arrives"
+        case grantsAreEarned = "nothing is granted without a proof of it"
+        case grantsAreTrue = "a grant says what Apple said"
+        case answered = "every submission reaches its answer"
+        case answeredRightly = "an answer is one that the contract allows"
+        case revisions = "revisions count up for a transaction"
+        case refunds = "the newest event of a purchase agrees with Apple"
+        case ledger = "the ledger agrees with the events"
+        case order = "a player's events are in order"
+        case progress = "what cannot be answered holds up nobody else"
+        case wellFormed = "events have the form of the contract"
+    }
+
+    public let rule: Rule
+    public let text: String
+
+    init(_ rule: Rule, _ text: String) {
+        self.rule = rule
+        self.text = text
+    }
+
+    public var description: String { "\(rule.rawValue): \(text)" }
+}
+
+extension Difference {
+    /// - Parameter late: a submission that was not decided while others failed.
+    public init(late: String) {
+        self.init(.progress, "\(late) was not decided in 20 s, though Apple answers for it")
+    }
+
+    /// - Parameter unquiet: what is still to be done after a minute and more.
+    public init(unquiet: String) {
+        self.init(.progress, "it is never done: \(unquiet)")
+    }
+}
