@@ -10,6 +10,7 @@ struct UndeliveredRows: Sendable {
         let bundleID: BundleID
     }
 
+    private static let locking = LedgerSQL.statement(PackageResources.lock_undelivered_sql)
     private static let inserting = LedgerSQL.statement(PackageResources.insert_undelivered_sql)
     private static let deleting = LedgerSQL.statement(PackageResources.delete_undelivered_sql)
 
@@ -52,6 +53,8 @@ struct UndeliveredRows: Sendable {
     var isEmpty: Bool { rows.isEmpty && waited.isEmpty }
 
     func write(in session: PostgresSession) throws {
+        let touched = Set(rows.map(\.purchase.transactionID)).union(waited.map(\.transaction))
+        try session.execute(Self.locking, [.identifiers(touched.sorted())])
         if !waited.isEmpty {
             let sorted = waited.sorted { $0.transaction < $1.transaction }
             try session.execute(

@@ -37,6 +37,7 @@ extension LedgerRehearsal {
             "record outcomes, events and proofs",
             [
                 PackageResources.insert_outcomes_sql,
+                PackageResources.lock_undelivered_sql,
                 PackageResources.insert_undelivered_sql,
                 PackageResources.delete_undelivered_sql,
                 PackageResources.upsert_replays_sql,
