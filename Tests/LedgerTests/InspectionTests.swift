@@ -134,6 +134,13 @@ struct InspectionTests {
         let waiting = try await steps("waiting")
         #expect(waiting.map { $0.split(separator: ":")[0] } == ["submitted", "apple", "parked"])
         #expect(waiting[2].hasPrefix("parked: apple_trouble, timeout; next try 2"))
+        let ending = try await ParkedRejection(pool: database.pool, by: "ann").run(
+            ParkedFilter(submissionID: "waiting"))
+        #expect(ending.rejected == 1)
+        let ended = try await steps("waiting")
+        #expect(ended.contains("refused: by the operator ann"))
+        #expect(
+            ended.contains { $0.hasPrefix("apple: verifyReceipt") } && !ended.contains { $0.hasPrefix("classified") })
         await parking.close()
         await ledger.close()
     }

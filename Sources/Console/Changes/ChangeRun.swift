@@ -40,8 +40,9 @@ struct ChangeRun: Sendable {
                 ParkedList.filter(filter, id: id), limit: shown)
             return "\(due) are due now"
         case .rejectParked:
-            return try await ParkedRejection(pool: pool).run(ParkedList.filter(filter, id: id), limit: shown)
-                .description
+            return try await ParkedRejection(pool: pool, by: operatorName).run(
+                ParkedList.filter(filter, id: id), limit: shown
+            ).description
         case .retryUnclaimed:
             let due = try await UnclaimedAdministration(pool: pool).retry(
                 UnclaimedList.filter(filter, id: id), limit: shown)

@@ -7,16 +7,30 @@ public struct DecisionTrace: Sendable, Equatable {
         case proof
         /// The ledger had all purchases of the proof.
         case ledger
+        /// An operator refused it.
+        case operatorsWord = "operator"
     }
 
-    public let signature: ParsedProof.Signature
+    /// Nil where nobody looked.
+    public let signature: ParsedProof.Signature?
     public let source: Source
     /// Oldest first.
     public let tries: [AppleTry]
+    /// Who refused it, where an operator did.
+    public let operatorName: String?
 
     public init(signature: ParsedProof.Signature, source: Source, tries: [AppleTry]) {
         self.signature = signature
         self.source = source
         self.tries = tries
+        operatorName = nil
+    }
+
+    /// - Parameter tries: before it was refused.
+    public init(refusedBy operatorName: String, tries: [AppleTry]) {
+        signature = nil
+        source = .operatorsWord
+        self.tries = tries
+        self.operatorName = operatorName
     }
 }

@@ -21,7 +21,7 @@ public struct PlayerRejection: Sendable {
     /// What cannot be ended stays; `PlayerErasure.waiting` tells. Throws a `PostgresError`.
     public func run(by operatorName: String, at now: Timestamp) async throws {
         try await rejectHolds(operatorName, now)
-        try await ParkedRejection(pool: pool).run(of: player)
+        try await ParkedRejection(pool: pool, by: operatorName).run(of: player)
     }
 
     private func rejectHolds(_ operatorName: String, _ now: Timestamp) async throws {

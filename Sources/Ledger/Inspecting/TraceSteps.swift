@@ -20,8 +20,10 @@ struct TraceSteps {
     mutating func add(outcome: JSONValue) {
         let trace = outcome[Self.column]?.string.flatMap { try? JSONParser.parse(Array($0.utf8)).value }
         add(outcome, nil, "submitted", submitted(outcome, trace))
-        if let trace { add(outcome, nil, "classified", classified(trace)) }
+        let operatorName = trace?["operator"]?.string
+        if let trace, operatorName == nil { add(outcome, nil, "classified", classified(trace)) }
         for one in trace?["tries"]?.array ?? [] { add(outcome, of: AppleTry(stored: one)) }
+        if let operatorName { add(outcome, outcome["decided_at"], "refused", "by the operator \(operatorName)") }
         let told = (outcome["granted_transaction_ids"]?.array ?? []).compactMap { $0.string.flatMap { events[$0] } }
         let listed = (outcome["transactions"]?.array ?? told.first?["transactions"]?.array) ?? []
         for (step, detail) in RuleTrace.steps(reason: outcome["reason"]?.string, listed) {

@@ -10,9 +10,12 @@ public struct ParkedRejection: Sendable {
     private static let waitSeconds = 15.0
 
     let pool: PostgresPool
+    private let operatorName: String
 
-    public init(pool: PostgresPool) {
+    /// - Parameter operatorName: kept with each outcome, for `inspect`.
+    public init(pool: PostgresPool, by operatorName: String) {
         self.pool = pool
+        self.operatorName = operatorName
     }
 
     public struct Ending: CustomStringConvertible, Sendable {
@@ -66,7 +69,7 @@ public struct ParkedRejection: Sendable {
                         leaseSeconds: PostgresParking.leaseSeconds, in: session)
                 }
                 refused += leased.unreadable
-                for submission in leased.leased where try await Self.reject(submission, in: ledger) == .refused {
+                for submission in leased.leased where try await reject(submission, in: ledger) == .refused {
                     refused.append(submission.id)
                 }
                 if leased.leased.isEmpty, leased.unreadable.isEmpty { break }
@@ -92,7 +95,7 @@ public struct ParkedRejection: Sendable {
             refused += leased.unreadable
             try await withThrowingTaskGroup(of: (NameBasedUUID, Fate).self) { group in
                 for submission in leased.submissions {
-                    group.addTask { (submission.id, try await Self.reject(submission, in: ledger)) }
+                    group.addTask { (submission.id, try await reject(submission, in: ledger)) }
                 }
                 for try await (id, fate) in group {
                     switch fate {
@@ -117,12 +120,13 @@ public struct ParkedRejection: Sendable {
         case refused
     }
 
-    private static func reject(_ leased: LeasedSubmission, in ledger: PostgresLedger) async throws -> Fate {
+    private func reject(_ leased: LeasedSubmission, in ledger: PostgresLedger) async throws -> Fate {
         let now = WallClock.now
         let decision = PendingDecision(
             submission: leased.submission, position: leased.position, proof: leased.proof,
             verdict: .whole(.refusedByOperator, []), environment: .production, evidence: nil, decidedAt: now,
-            catalogVersion: 0, traceparent: leased.traceparent, parkedID: leased.id)
+            catalogVersion: 0, traceparent: leased.traceparent, parkedID: leased.id,
+            trace: DecisionTrace(refusedBy: operatorName, tries: leased.history.tries))
         switch try await ledger.settle(decision).value {
         case .events(let events): return events.last?.reason == .refusedByOperator ? .rejected : .answeredBefore
         case .parked: return .refused

@@ -13,8 +13,9 @@ extension PendingDecision {
         var json = JSONWriter(capacity: 192 + 80 * trace.tries.count)
         json.beginObject()
         json.member("proof", submission.proof.name)
-        json.member("signature", trace.signature.name)
+        json.member("signature", ifPresent: trace.signature?.name)
         json.member("source", trace.source.rawValue)
+        json.member("operator", ifPresent: trace.operatorName)
         json.name("catalog")
         json.number(catalogVersion)
         if let product = submission.productID?.text {

@@ -84,7 +84,8 @@ struct ParkedCommand: CommandGroup {
             let ended = try await ConsoleChanges(pool: pool).record(
                 .rejectParked, of: choice.filter.subject, shown: count, by: choice.operation.name
             ) {
-                try await ParkedRejection(pool: pool).run(choice.filter, limit: count) { done in
+                try await ParkedRejection(pool: pool, by: choice.operation.name).run(choice.filter, limit: count) {
+                    done in
                     progress.show(min(done, count), of: count)
                 }
             }
