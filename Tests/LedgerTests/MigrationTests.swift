@@ -1,3 +1,4 @@
+import Foundation
 import Fulfillment
 import Ledger
 import Postgres
@@ -84,6 +85,54 @@ struct MigrationTests {
         // The session's own limits are back.
         let limit = "SELECT setting::int8 FROM pg_settings WHERE name = 'statement_timeout'"
         #expect(try await database.number(limit) == 30_000)
+    }
+
+    @Test("an index waits for an old snapshot for so long, and says whose it is", .timeLimit(.minutes(2)))
+    func snapshot() async throws {
+        let database = try await LedgerDatabase()
+        try await database.run(
+            """
+            DROP INDEX proofs_days;
+            INSERT INTO proofs (proof, evidence, transaction_ids, seen_on)
+            SELECT sha256(n::text::bytea), decode(repeat('ab', 100), 'hex'), ARRAY[n::text], '2026-01-01'
+            FROM generate_series(1, 60000) AS n;
+            UPDATE schema_version SET version = 3
+            """)
+        // It holds no table that is changed.
+        let backup = try await OpenTransaction(
+            database, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM pg_type")
+        let error = await #expect(throws: PostgresError.self) {
+            try await database.pool.run { _ = try Schema.migrate($0, patience: 0) { _ in } }
+        }
+        #expect(error?.sqlState == "55P03")
+        for word in ["proofs_days", OpenTransaction.applicationName, "reads as of an earlier time"] {
+            #expect(error?.message.contains(word) == true, "\(error?.message ?? "")")
+        }
+        try await backup.finish()
+        try await database.pool.run { try Schema.migrate($0) }
+        #expect(
+            try await database.number(
+                "SELECT count(*) FROM pg_index WHERE indexrelid = 'proofs_days'::regclass AND indisvalid")
+                == 1)
+    }
+
+    @Test("a role that may not create is told which right it lacks and who gives it")
+    func rights() async throws {
+        let database = try await LedgerDatabase(isMigrated: false)
+        let role = "Owner \(UUID().uuidString.prefix(8).lowercased())"
+        try await database.run("CREATE ROLE \"\(role)\" LOGIN; REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+        let name = role.replacing(" ", with: "%20")
+        let pool = LedgerDatabase.pool(database.uri.replacing("postgres@", with: "\(name)@"), size: 1)
+        let error = await #expect(throws: PostgresError.self) { try await pool.run { try Schema.migrate($0) } }
+        #expect(error?.sqlState == "42501")
+        let remedy = try await pool.run { try Schema.missingRight(in: $0) }
+        #expect(remedy?.contains(#"GRANT CREATE, USAGE ON SCHEMA public TO "\#(role)""#) == true, "\(remedy ?? "")")
+        try await database.run("GRANT CREATE ON SCHEMA public TO \"\(role)\"")
+        try await database.pool.run { try Schema.migrate($0) }
+        let owner = try await pool.run { try Schema.missingRight(in: $0) }
+        #expect(owner?.contains("belong to the role postgres") == true, "\(owner ?? "")")
+        #expect(try await database.pool.run { try Schema.missingRight(in: $0) } == nil)
+        await pool.close()
     }
 
     @Test("sightings keep their rows as they lose their key, and can be deleted where everything is replicated")

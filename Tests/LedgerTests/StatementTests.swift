@@ -109,7 +109,8 @@ struct StatementTests {
         "insert_catalog": "receiptd catalog import", "find_latest_catalog": "receiptd catalog import",
         "find_redriven_dead_letters": "receiptd dead-letters redrive",
         "insert_redriven_dead_letters": "receiptd dead-letters redrive",
-        "find_index_states": "receiptd migrate",
+        "find_index_states": "receiptd migrate", "find_snapshot_holders": "receiptd migrate",
+        "find_schema_rights": "receiptd migrate",
         "inspect_subscriptions": "receiptd inspect", "inspect_subscription_transfers": "receiptd inspect",
         "list_subscriptions": "receiptd subscriptions list",
         "count_listed_subscriptions": "receiptd subscriptions list",
@@ -123,6 +124,29 @@ struct StatementTests {
         let rehearsed = Set(LedgerRehearsal.worker.flatMap(\.statements))
         let missing = try LedgerStatement.files().filter { !rehearsed.contains($0.sql) }.map(\.name)
         #expect(Set(missing) == Set(Self.notRehearsed.keys))
+    }
+
+    @Test("what a trigger refuses is found, by writing it, and nothing of that stays")
+    func refusedRows() async throws {
+        let database = try await LedgerDatabase()
+        let tables = ["grants", "holds", "parked"]
+        try await database.run(
+            """
+            CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN RAISE EXCEPTION 'no rows for %', TG_TABLE_NAME; END $$
+            """)
+        for (table, work) in zip(tables, ["grant and hold", "grant and hold", "park"]) {
+            try await database.run(
+                "CREATE TRIGGER refusing BEFORE INSERT ON \(table) FOR EACH ROW EXECUTE FUNCTION refuse()")
+            let faults = try await database.pool.run { try LedgerRehearsal.run(in: $0) }
+            #expect(
+                faults == [LedgerRehearsal.Fault(work: work, sqlState: "P0001", message: "no rows for \(table)")])
+            try await database.run("DROP TRIGGER refusing ON \(table)")
+        }
+        #expect(try await database.pool.run { try LedgerRehearsal.run(in: $0) } == [])
+        for table in tables + ["claims", "outcomes", "outbox", "refunds", "partition_progress"] {
+            #expect(try await database.number("SELECT count(*) FROM \(table)") == 0)
+        }
     }
 
     @Test("that is rehearsed is found sound in a database as migrate leaves it")

@@ -16,7 +16,9 @@ package enum LedgerCheck {
                 let lines = faults.map { "cannot \($0.work): \($0.sqlState) \($0.message)" }
                 return .failure(CheckFailure(lines.joined(separator: "\n        ")))
             }
-            return .success("all that a worker writes and reads was tried, and rolled back")
+            return .success(
+                "all that a worker writes and reads was tried, a grant and a hold were written, and all was rolled back"
+            )
         } catch {
             return .failure(CheckFailure(error))
         }

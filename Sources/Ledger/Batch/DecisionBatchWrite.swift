@@ -60,23 +60,26 @@ struct DecisionBatchWrite: Sendable {
     }
 
     func run(in session: PostgresSession) throws -> Written {
-        try session.transaction(lockMilliseconds: lockMilliseconds) { session in
-            let settled = try settle(in: session, joinsGrants: true)
-            try DeleteParked.run(batch.decisions.compactMap(\.parkedID), in: session)
-            let replaying = try CountReplays.run(batch.decisions, settled.settlements, in: session)
-            var (outcomes, events) = outcomes(of: settled.settlements, in: settled.view)
-            try revoke(settled.shown, claims: settled.view.claims, in: session, into: &events)
-            let inserted = try insert(outcomes, with: settled.unwritten, in: session)
-            guard inserted.count == batch.decisions.count else { throw Undone.decidedBefore }
-            for (place, told) in settled.subscriptions { events[place] += told }
-            #if DEBUG
-                if PlantedFault.eventBeforeCommit.isPlanted, batch.decisions.count > 1 {
-                    throw Unwritten(events: events)
-                }
-            #endif
-            return Written(
-                events: events, replaying: replaying, constantTokens: settled.constantTokens, history: inserted.history)
-        }
+        try session.transaction(lockMilliseconds: lockMilliseconds) { try write(in: $0) }
+    }
+
+    /// Within a transaction of the caller's.
+    func write(in session: PostgresSession) throws -> Written {
+        let settled = try settle(in: session, joinsGrants: true)
+        try DeleteParked.run(batch.decisions.compactMap(\.parkedID), in: session)
+        let replaying = try CountReplays.run(batch.decisions, settled.settlements, in: session)
+        var (outcomes, events) = outcomes(of: settled.settlements, in: settled.view)
+        try revoke(settled.shown, claims: settled.view.claims, in: session, into: &events)
+        let inserted = try insert(outcomes, with: settled.unwritten, in: session)
+        guard inserted.count == batch.decisions.count else { throw Undone.decidedBefore }
+        for (place, told) in settled.subscriptions { events[place] += told }
+        #if DEBUG
+            if PlantedFault.eventBeforeCommit.isPlanted, batch.decisions.count > 1 {
+                throw Unwritten(events: events)
+            }
+        #endif
+        return Written(
+            events: events, replaying: replaying, constantTokens: settled.constantTokens, history: inserted.history)
     }
 
     /// Within a transaction of the caller's.

@@ -1,9 +1,11 @@
+import Clocks
 import Postgres
 
 /// Finds what a worker could not do in this database: a right that its role lacks, a table or column that is not there.
 ///
-/// Each statement of a worker is prepared and planned, and run as far as the server's own check of rights, in a
-/// transaction that is rolled back: no row is read or written, and nobody waits.
+/// Each statement of a worker is prepared and planned, and run as far as the server's own check of rights. Then a grant, a hold,
+/// a revocation and a parked submission are written. All of it is in a transaction that is rolled back: nothing stays, and nobody
+/// waits.
 public enum LedgerRehearsal {
     public struct Fault: Sendable, Equatable {
         /// What the statement is for.
@@ -35,6 +37,8 @@ public enum LedgerRehearsal {
                         if !faults.contains(named) { faults.append(named) }
                     }
                 }
+                // Where a right is missing that is told.
+                if faults.isEmpty { faults = try rehearseWriting(in: session) }
                 throw RolledBack()
             }
         } catch is RolledBack {}
@@ -42,6 +46,23 @@ public enum LedgerRehearsal {
     }
 
     private struct RolledBack: Error {}
+
+    private static func rehearseWriting(in session: PostgresSession) throws -> [Fault] {
+        var faults: [Fault] = []
+        for writing in writings(at: WallClock.now) {
+            try session.run(script: "SAVEPOINT rehearsal")
+            do {
+                try writing.run(session)
+                try session.run(script: "RELEASE SAVEPOINT rehearsal")
+            } catch {
+                let failure = PostgresError(caught: error)
+                guard failure.kind != .connection else { throw failure }
+                faults.append(Fault(work: writing.work, sqlState: failure.sqlState ?? "", message: failure.message))
+                try session.run(script: "ROLLBACK TO SAVEPOINT rehearsal; RELEASE SAVEPOINT rehearsal")
+            }
+        }
+        return faults
+    }
 
     /// Nil where the statement would be taken.
     private static func rehearse(_ sql: String, in session: PostgresSession) throws -> PostgresError? {

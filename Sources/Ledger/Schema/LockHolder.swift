@@ -1,13 +1,13 @@
 import Postgres
 
-/// A session, or a prepared transaction, that has a table locked: who is in the way of changing it.
+/// A session, or a prepared transaction, that has a table locked or reads as of an earlier time: who is in the way of changing it.
 public struct LockHolder: Sendable, Equatable, CustomStringConvertible {
     /// Nil for a prepared transaction.
     public let processID: Int32?
     public let application: String
     public let role: String
-    /// One of those it has locked.
-    public let table: String
+    /// One of those it has locked. Nil where it is waited for because it reads.
+    public let table: String?
     /// Since its transaction began. Nil where this role may not be told.
     public let seconds: Double?
 
@@ -15,16 +15,26 @@ public struct LockHolder: Sendable, Equatable, CustomStringConvertible {
         let who = processID.map { "process \($0)" } ?? "a prepared transaction"
         let names = [application, role.isEmpty ? "" : "role \(role)"].filter { !$0.isEmpty }.joined(separator: ", ")
         let age = seconds.map { ", in a transaction for \(Int(max(0, $0.rounded()))) s" } ?? ""
-        return "\(who)\(names.isEmpty ? "" : " (\(names))") holds \(table)\(age)"
+        let what = table.map { "holds \($0)" } ?? "reads as of an earlier time"
+        return "\(who)\(names.isEmpty ? "" : " (\(names))") \(what)\(age)"
     }
 
     private static let finding = LedgerSQL.statement(PackageResources.find_lock_holders_sql)
+    private static let findingSnapshots = LedgerSQL.statement(PackageResources.find_snapshot_holders_sql)
 
     /// Up to five, those in the oldest transactions first.
     /// - Parameter seconds: least age of their transactions.
     static func find(_ tables: [String], olderThan seconds: Double, in session: PostgresSession) throws -> [LockHolder]
     {
-        let rows = try session.execute(finding, [.textArray(tables), .float8(seconds)])
+        try read(try session.execute(finding, [.textArray(tables), .float8(seconds)]))
+    }
+
+    /// Up to five whose snapshots are as old, those in the oldest transactions first.
+    static func findSnapshots(olderThan seconds: Double, in session: PostgresSession) throws -> [LockHolder] {
+        try read(try session.execute(findingSnapshots, [.float8(seconds)]))
+    }
+
+    private static func read(_ rows: PostgresRows) throws -> [LockHolder] {
         let (process, application) = (try rows.column("pid"), try rows.column("application_name"))
         let (role, table, age) = (try rows.column("role"), try rows.column("table_name"), try rows.column("seconds"))
         return (0..<rows.count).map { row in
@@ -32,7 +42,7 @@ public struct LockHolder: Sendable, Equatable, CustomStringConvertible {
                 processID: rows.int4(row, process).map { Int32(truncatingIfNeeded: $0) },
                 application: InsertRefused.shown(rows.text(row, application) ?? ""),
                 role: InsertRefused.shown(rows.text(row, role) ?? ""),
-                table: rows.text(row, table) ?? "", seconds: rows.float8(row, age))
+                table: rows.text(row, table).flatMap { $0.isEmpty ? nil : $0 }, seconds: rows.float8(row, age))
         }
     }
 }

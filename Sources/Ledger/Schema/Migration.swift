@@ -48,21 +48,33 @@ struct Migration {
     /// - Parameter isDone: looked at under the lock that other migrations wait for.
     func run(unless isDone: (PostgresSession) throws -> Bool) throws {
         try buildIndexes()
-        let start = ContinuousClock.now
         var tries = 0
+        let holders = { seconds in try LockHolder.find(definition.tables, olderThan: seconds, in: session) }
+        try waitingForOthers(holders, else: "the tables could not be locked") {
+            tries += 1
+            try apply(unless: isDone, isPatient: tries.isMultiple(of: Self.triesPerLongOne))
+        }
+    }
+
+    /// Does it once nobody is in the way, and again where somebody was all the same.
+    ///
+    /// Throws a `PostgresError` with the SQLSTATE 55P03 that names who is in the way after `patience`.
+    /// - Parameter find: who is in the way in a transaction of that many seconds or more.
+    private func waitingForOthers(
+        _ find: (Double) throws -> [LockHolder], else failure: String, _ body: () throws -> Void
+    ) throws {
+        let start = ContinuousClock.now
         while true {
-            var holders = try LockHolder.find(definition.tables, olderThan: Self.oldTransaction, in: session)
+            var holders = try find(Self.oldTransaction)
             if holders.isEmpty {
-                tries += 1
                 do {
-                    return try apply(unless: isDone, isPatient: tries.isMultiple(of: Self.triesPerLongOne))
+                    return try body()
                 } catch let error as PostgresError where error.isLockTrouble {
-                    holders = try LockHolder.find(definition.tables, olderThan: 0, in: session)
+                    holders = try find(0)
                 }
             }
             guard (ContinuousClock.now - start).inSeconds < patience else {
-                throw PostgresError(
-                    sqlState: "55P03", message: "the tables could not be locked: \(holders.inWords)", kind: .retriable)
+                throw PostgresError(sqlState: "55P03", message: "\(failure): \(holders.inWords)", kind: .retriable)
             }
             tell(.waiting(holders))
             Thread.sleep(forTimeInterval: Self.pauseSeconds)
@@ -113,25 +125,33 @@ struct Migration {
             let isValid = rows.bool(row, valid)
             guard rows.bool(row, large) == true || isValid == false, isValid != true else { continue }
             tell(.buildingIndex(index.name))
-            try withoutTimeouts {
-                if isValid == false { try session.run(script: "DROP INDEX CONCURRENTLY IF EXISTS \(index.name)") }
-                do {
-                    try session.run(script: index.concurrently)
-                } catch let error as PostgresError where error.sqlState == "42703" {
-                    // Of a column that the script adds first.
+            // Each try begins with what the one before left of it.
+            var isThere = isValid == false
+            let holders = { seconds in try LockHolder.findSnapshots(olderThan: seconds, in: session) }
+            try waitingForOthers(holders, else: "the index \(index.name) could not be built") {
+                try whileOthersWrite {
+                    if isThere { try session.run(script: "DROP INDEX CONCURRENTLY IF EXISTS \(index.name)") }
+                    isThere = true
+                    do {
+                        try session.run(script: index.concurrently)
+                    } catch let error as PostgresError where error.sqlState == "42703" {
+                        // Of a column that the script adds first.
+                    }
                 }
             }
         }
     }
 
-    /// It waits for transactions that began before, such as a backup, and holds up nobody meanwhile.
-    private func withoutTimeouts(_ body: () throws -> Void) throws {
+    /// Building takes as long as it takes, and holds up nobody. What it waits for meanwhile, each transaction that began before,
+    /// such as a backup, it waits for no longer than `patience`.
+    private func whileOthersWrite(_ body: () throws -> Void) throws {
         func setting(_ name: String) throws -> String {
             let rows = try session.execute(PostgresStatement("SELECT current_setting($1) AS value"), [.text(name)])
             return rows.text(0, try rows.column("value")) ?? "0"
         }
         let before = (try setting("statement_timeout"), try setting("lock_timeout"))
-        try session.run(script: "SET statement_timeout = 0; SET lock_timeout = 0")
+        let milliseconds = Int(max(patience, Self.pauseSeconds) * 1000)
+        try session.run(script: "SET statement_timeout = 0; SET lock_timeout = \(milliseconds)")
         defer {
             try? session.run(script: "SET statement_timeout = '\(before.0)'; SET lock_timeout = '\(before.1)'")
         }

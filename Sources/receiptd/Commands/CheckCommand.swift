@@ -17,8 +17,11 @@ struct CheckCommand: OperatorCommand {
         print("ok      root certificates: \(Self.roots(settings.apple))")
         var codes: [Int32] = []
         func report(_ part: String, _ result: Result<String, CheckFailure>) {
+            report(part, result.map { CheckFinding($0) })
+        }
+        func report(_ part: String, _ result: Result<CheckFinding, CheckFailure>) {
             switch result {
-            case .success(let text): print("ok      \(part): \(text)")
+            case .success(let finding): print("\(finding.isWarning ? "WARN  " : "ok    ")  \(part): \(finding.text)")
             case .failure(let failure):
                 codes.append(failure.code)
                 print("FAILED  \(part): \(failure.message)")

@@ -14,16 +14,8 @@ struct MigrateCommand: OperatorCommand {
     @OptionGroup var options: SettingsOptions
 
     func run(_ settings: Settings) async throws {
-        try await withDatabase(settings.database) { pool in print(Self.text(try await migrate(pool))) }
-    }
-
-    private func migrate(_ pool: PostgresPool) async throws -> Schema.State {
-        do {
-            return try await pool.run { session in
-                try Schema.migrate(session) { printError($0) }
-            }
-        } catch let error as PostgresError where error.sqlState == "55P03" {
-            throw CommandFailure("\(error.message); nothing was changed", code: CommandFailure.unavailable)
+        try await withDatabase(settings.database) { pool in
+            print(Self.text(try await SchemaMigration.run(in: pool) { printError($0) }))
         }
     }
 

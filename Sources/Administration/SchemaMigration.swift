@@ -1,0 +1,20 @@
+import Ledger
+import Postgres
+
+/// `receiptd migrate`.
+package enum SchemaMigration {
+    /// What was found there. Exit 69 where somebody was in the way, and 78 where the role lacks a right.
+    /// - Parameter tell: a line for the operator.
+    package static func run(
+        in pool: PostgresPool, tell: @escaping @Sendable (String) -> Void
+    ) async throws -> Schema.State {
+        do {
+            return try await pool.run { session in try Schema.migrate(session, tell: tell) }
+        } catch let error as PostgresError where error.sqlState == "55P03" {
+            throw CommandFailure("\(error.message); run it again once it is gone", code: CommandFailure.unavailable)
+        } catch let error as PostgresError where error.sqlState == "42501" {
+            guard let remedy = try await pool.run({ try Schema.missingRight(in: $0) }) else { throw error }
+            throw CommandFailure("PostgreSQL refuses: \(error.message): \(remedy)", code: CommandFailure.wrongSettings)
+        }
+    }
+}

@@ -1,0 +1,27 @@
+import Postgres
+
+extension Schema {
+    private static let findingRights = LedgerSQL.statement(PackageResources.find_schema_rights_sql)
+
+    /// Which right this role lacks to make or change the tables, and the statement that gives it. Nil where it lacks none.
+    /// Throws a `PostgresError`.
+    public static func missingRight(in session: PostgresSession) throws -> String? {
+        let rows = try session.execute(findingRights)
+        let role = rows.text(0, try rows.column("role")) ?? "?"
+        let place = rows.text(0, try rows.column("place")) ?? "public"
+        guard rows.bool(0, try rows.column("may_create")) == true else {
+            return """
+                the role \(role) may not create tables in the schema \(place): as its owner or a superuser run \
+                GRANT CREATE, USAGE ON SCHEMA \(place) TO \(role)
+                """
+        }
+        guard let owner = rows.text(0, try rows.column("owner")), rows.bool(0, try rows.column("is_owner")) == false
+        else {
+            return nil
+        }
+        return """
+            the tables belong to the role \(owner), and only their owner changes them: run it as \(owner), or run \
+            GRANT \(owner) TO \(role)
+            """
+    }
+}
