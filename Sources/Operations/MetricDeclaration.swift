@@ -128,6 +128,9 @@ extension MetricDeclaration {
         "receiptd_proofs_repaired_total",
         help: "Submissions whose proof had to be repaired before it was proven, by what was repaired.",
         labels: ["repair"])
+    static let recordsWithOtherKey = Self(
+        "receiptd_records_with_other_key_total",
+        help: "Submissions whose record is not keyed by their player, so that their order is not kept.")
     static let oldestInFlightSeconds = Self(
         "receiptd_oldest_in_flight_seconds", help: "For how long the oldest submission in memory has been there.")
     static let inFlightBytes = Self("receiptd_in_flight_bytes", help: "Bytes of the submissions in memory.")

@@ -74,6 +74,7 @@ public struct ReceiptdMetrics: Sendable {
     public let localRefusalsDisputed: CounterFamily
     /// `repair`.
     public let proofsRepaired: CounterFamily
+    public let recordsWithOtherKey: Counter
     public let databaseFallbacks: Counter
     public let oldestInFlightSeconds: Gauge
     public let inFlightBytes: Gauge
@@ -142,6 +143,7 @@ public struct ReceiptdMetrics: Sendable {
         consumptionAnswers = registry.counter(.consumptionAnswers)
         localRefusalsDisputed = registry.counter(.localRefusalsDisputed)
         proofsRepaired = registry.counter(.proofsRepaired)
+        recordsWithOtherKey = registry.counter(.recordsWithOtherKey).with()
         oldestInFlightSeconds = registry.gauge(.oldestInFlightSeconds).with()
         inFlightBytes = registry.gauge(.inFlightBytes).with()
         databaseBatchRows = registry.histogram(.databaseBatchRows).with()

@@ -54,7 +54,13 @@ public struct SubmissionDecoder: Sendable {
         do {
             return .submission(try fields.submission())
         } catch {
-            return deadLetter(.malformedMessage, error.code, error.message)
+            return deadLetter(.malformedMessage, error.code, error.message + Self.hint(for: error, in: value))
         }
+    }
+
+    /// Where something is missing: the members that were perhaps meant.
+    private static func hint(for fault: SubmissionFields.Fault, in value: [UInt8]) -> String {
+        guard fault.code == "field_missing" || fault.code == "proof_missing" else { return "" }
+        return MisspeltMember.all(in: value).map { "; \"\($0.name)\": did you mean \($0.known)?" }.joined()
     }
 }

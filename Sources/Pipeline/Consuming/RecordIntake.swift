@@ -76,6 +76,7 @@ struct RecordIntake {
         let decoded =
             (known ?? unread?.letter).map { .deadLetter($0) }
             ?? decoder.decode(key: record.key, record.value, signatureHeaders: signatureHeaders(of: record))
+        if case .submission(let submission) = decoded { worker.traffic.took(submission, in: record) }
         CrashPoint.passed(decoded)
         CrashPoint.decoded.reached()
         let ticket = decoded.submission.flatMap { worker.enterLane(of: $0.playerID) }

@@ -44,6 +44,7 @@ extension SubmissionWorker {
         }
         let event = OutcomeEvent.rejectedLocally(refusal, submission: submission, proof: proof, position: item.position)
         try await publish([event], of: item, .local)
+        traffic.refused(submission, for: refusal)
     }
 
     func publishDeadLetter(
@@ -51,6 +52,7 @@ extension SubmissionWorker {
     ) async throws(Abandoned) {
         try await publisher.publish(letter, of: record, position: item.position, evenIfCancelled: true)
         metrics.deadLetter(letter.reason)
+        traffic.buried(letter, at: item.position)
         guard let sender = letter.sender else { return }
         try await publish([.malformed(sender, letter.cause, position: item.position)], of: item, .local)
     }

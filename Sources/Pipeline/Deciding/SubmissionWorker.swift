@@ -21,6 +21,7 @@ public final class SubmissionWorker: Sendable {
     let metrics: PipelineMetrics
     let logger: Logger
     let shared = SharedAnswers()
+    let traffic: TrafficWatch
 
     init(
         catalog: @escaping @Sendable () -> Catalog?, verification: PipelineVerification, ledger: any PurchaseLedger,
@@ -39,6 +40,7 @@ public final class SubmissionWorker: Sendable {
         self.refusals = refusals
         self.metrics = metrics
         self.logger = logger
+        traffic = TrafficWatch(metrics: metrics.all, logger: logger)
     }
 
     /// The steps: screen, wait for the turn, decide (`recall`, then `answer` and `judge` until there is a verdict, then

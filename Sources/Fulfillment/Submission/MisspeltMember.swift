@@ -1,0 +1,47 @@
+import Encodings
+
+/// A member of a submission's object that means nothing, and whose name is almost that of one that does.
+public struct MisspeltMember: Sendable, Equatable {
+    /// As it was sent: letters, digits, blanks, points, dashes and underscores only.
+    public let name: String
+    /// The member that it is near.
+    public let known: String
+
+    /// Names longer than this are near nothing.
+    private static let maximumLength = 40
+
+    /// In the order of the object, at most one for each known name; empty where `value` is no JSON object.
+    /// - Parameter value: a record's value.
+    public static func all(in value: [UInt8]) -> [MisspeltMember] {
+        guard let document = try? JSONParser.parse(value), case .object(let members) = document.value else { return [] }
+        let present = Set(members.map(\.name))
+        var found: [MisspeltMember] = []
+        for member in members {
+            guard SubmissionFields.Name(rawValue: member.name) == nil, let bare = bare(member.name),
+                let known = known[bare], !present.contains(known), !found.contains(where: { $0.known == known })
+            else { continue }
+            found.append(MisspeltMember(name: member.name, known: known))
+        }
+        return found
+    }
+
+    /// The known names without underscores: `playerId`, `player-id` and `PlayerID` are near `player_id`.
+    private static let known: [String: String] = Dictionary(
+        SubmissionFields.Name.allCases.map { ($0.rawValue.filter { $0 != "_" }, $0.rawValue) },
+        uniquingKeysWith: { first, _ in first })
+
+    /// In lower case without what joins words. Nil where the name has other characters.
+    private static func bare(_ name: String) -> String? {
+        guard name.utf8.count <= maximumLength else { return nil }
+        var bare: [UInt8] = []
+        for byte in name.utf8 {
+            switch byte {
+            case 0x30...0x39, 0x61...0x7A: bare.append(byte)
+            case 0x41...0x5A: bare.append(byte | 0x20)
+            case UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: " "): continue
+            default: return nil
+            }
+        }
+        return String(decoding: bare, as: UTF8.self)
+    }
+}

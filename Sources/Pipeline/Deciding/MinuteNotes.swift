@@ -1,0 +1,35 @@
+/// Folds what happens often into one line a minute for each kind of it. A value: who notes something hands in the time.
+struct MinuteNotes: Sendable {
+    /// What there is to log: how often it happened since the last line of its kind.
+    struct Line: Equatable, Sendable {
+        let kind: String
+        let count: Int
+    }
+
+    private struct Kind: Sendable {
+        var lastLine: Double
+        var count: Int
+    }
+
+    static let secondsBetweenLines = 60.0
+    /// Kinds are ours, not a sender's: there are never more.
+    static let maximumKinds = 200
+
+    private var kinds: [String: Kind] = [:]
+
+    /// Nil where its kind had a line within the last minute.
+    /// - Parameter now: monotonic seconds.
+    mutating func note(_ kind: String, now: Double) -> Line? {
+        guard var known = kinds[kind] else {
+            guard kinds.count < Self.maximumKinds else { return nil }
+            kinds[kind] = Kind(lastLine: now, count: 0)
+            return Line(kind: kind, count: 1)
+        }
+        defer { kinds[kind] = known }
+        known.count += 1
+        guard now - known.lastLine >= Self.secondsBetweenLines else { return nil }
+        let line = Line(kind: kind, count: known.count)
+        known = Kind(lastLine: now, count: 0)
+        return line
+    }
+}

@@ -1,0 +1,85 @@
+import Clocks
+import Fulfillment
+import Kafka
+import Logging
+import Operations
+import Synchronization
+
+/// Says in the log what is wrong with the traffic: one line a minute for each kind of mistake, with a count and one example.
+final class TrafficWatch: Sendable {
+    /// A record's members are compared with the known names that seldom: it takes one more reading of its JSON.
+    private static let secondsBetweenReadings = 1.0
+
+    private struct State {
+        var notes = MinuteNotes()
+        var nextReading = 0.0
+    }
+
+    private let state = Mutex(State())
+    private let metrics: ReceiptdMetrics
+    private let logger: Logger
+
+    init(metrics: ReceiptdMetrics, logger: Logger) {
+        self.metrics = metrics
+        self.logger = logger
+    }
+
+    /// A record was read as a submission: is it keyed by its player, and does a misspelt member mean nothing in it?
+    func took(_ submission: Submission, in record: ConsumerRecord) {
+        let isKeyedByPlayer = record.key.map { $0.elementsEqual(submission.playerID.text.utf8) } ?? false
+        if !isKeyedByPlayer {
+            metrics.recordsWithOtherKey.increment()
+            note("other key") { count in
+                logger.warning(
+                    "records are not keyed by their player: the order of a player's submissions is not kept",
+                    [.count: .stringConvertible(count), .submissionID: "\(submission.submissionID)"])
+            }
+        }
+        let now = WallClock.monotonicSeconds
+        let isDue = state.withLock { state in
+            guard now >= state.nextReading else { return false }
+            state.nextReading = now + Self.secondsBetweenReadings
+            return true
+        }
+        guard isDue, let value = record.value else { return }
+        for member in MisspeltMember.all(in: value) {
+            note("misspelt \(member.known)") { _ in
+                logger.warning(
+                    "submissions have a member that means nothing and is near a known one",
+                    [
+                        .detail: "\"\(member.name)\": did you mean \(member.known)?",
+                        .submissionID: "\(submission.submissionID)",
+                    ])
+            }
+        }
+    }
+
+    /// A submission was refused without asking anyone, which is what most of the traffic deserves.
+    func refused(_ submission: Submission, for refusal: Refusal) {
+        note("refused \(refusal.reason.rawValue) \(refusal.cause.code)") { count in
+            logger.info(
+                "submissions are refused here",
+                [
+                    .reason: "\(refusal.reason.rawValue)", .detail: "\(refusal.cause.code)",
+                    .count: .stringConvertible(count), .submissionID: "\(submission.submissionID)",
+                ])
+        }
+    }
+
+    func buried(_ letter: DeadLetter, at position: RecordPosition) {
+        note("dead letter \(letter.reason.rawValue) \(letter.cause.code)") { count in
+            logger.notice(
+                "records are dead letters",
+                [
+                    .reason: "\(letter.reason.rawValue)", .detail: "\(letter.detail)",
+                    .count: .stringConvertible(count), .topic: "\(position.topic)",
+                    .partition: .stringConvertible(position.partition), .offset: .stringConvertible(position.offset),
+                ])
+        }
+    }
+
+    private func note(_ kind: String, _ log: (Int) -> Void) {
+        let line = state.withLock { $0.notes.note(kind, now: WallClock.monotonicSeconds) }
+        if let line { log(line.count) }
+    }
+}

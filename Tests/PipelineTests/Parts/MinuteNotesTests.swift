@@ -1,0 +1,24 @@
+import Testing
+
+@testable import Pipeline
+
+@Suite("One line a minute")
+struct MinuteNotesTests {
+    @Test("the first of a kind is told at once, the others a minute later with their count")
+    func folds() {
+        var notes = MinuteNotes()
+        #expect(notes.note("a", now: 0) == MinuteNotes.Line(kind: "a", count: 1))
+        for second in 1..<60 { #expect(notes.note("a", now: Double(second)) == nil) }
+        #expect(notes.note("b", now: 30) == MinuteNotes.Line(kind: "b", count: 1))
+        #expect(notes.note("a", now: 60) == MinuteNotes.Line(kind: "a", count: 60))
+        #expect(notes.note("a", now: 61) == nil)
+    }
+
+    @Test("kinds beyond the bound are not told")
+    func bounded() {
+        var notes = MinuteNotes()
+        for kind in 0..<MinuteNotes.maximumKinds { #expect(notes.note("\(kind)", now: 0) != nil) }
+        #expect(notes.note("one more", now: 0) == nil)
+        #expect(notes.note("0", now: 60) != nil)
+    }
+}
