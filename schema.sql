@@ -249,6 +249,17 @@ CREATE INDEX IF NOT EXISTS account_token_senders_players ON account_token_sender
 COMMENT ON TABLE account_token_senders IS
     'Who sent each account token with a transaction that has it and was granted or held. At the sixth the token is a constant of the client''s, names nobody, and no more are entered.';
 
+CREATE TABLE IF NOT EXISTS account_token_accounts (
+    bundle_id text COLLATE "C" NOT NULL,
+    token bytea NOT NULL,
+    app_transaction_id text COLLATE "C" NOT NULL,
+    player_id text COLLATE "C" NOT NULL,
+    PRIMARY KEY (bundle_id, token, app_transaction_id)
+);
+CREATE INDEX IF NOT EXISTS account_token_accounts_players ON account_token_accounts (player_id);
+COMMENT ON TABLE account_token_accounts IS
+    'By which Apple accounts (appTransactionId) purchases with an account token were bought, with the player who was granted the first one of each. Six of a token at most. The row of account_tokens is locked before one is entered.';
+
 -- Look-ups of the hot path as functions, for their setting: a plan made while a table was small must not scan it once
 -- it has grown.
 CREATE OR REPLACE FUNCTION count_grants_of_days(

@@ -22,6 +22,8 @@ public struct LedgerObserver: Sendable {
     /// More players have sent one account token of this app than one account can have. Called once for each token,
     /// whichever replica finds out.
     public var constantToken: @Sendable (BundleID) -> Void
+    /// Called once for each purchase that is held for its token, after COMMIT.
+    public var disputedToken: @Sendable (DisputedToken) -> Void
     public var connected: @Sendable () -> Void
     public var disconnected: @Sendable (PostgresError) -> Void
 
@@ -34,6 +36,7 @@ public struct LedgerObserver: Sendable {
         parked: @escaping @Sendable (PostgresError) -> Void = { _ in },
         replaying: @escaping @Sendable (ReplayingPlayer) -> Void = { _ in },
         constantToken: @escaping @Sendable (BundleID) -> Void = { _ in },
+        disputedToken: @escaping @Sendable (DisputedToken) -> Void = { _ in },
         connected: @escaping @Sendable () -> Void = {},
         disconnected: @escaping @Sendable (PostgresError) -> Void = { _ in }
     ) {
@@ -45,6 +48,7 @@ public struct LedgerObserver: Sendable {
         self.parked = parked
         self.replaying = replaying
         self.constantToken = constantToken
+        self.disputedToken = disputedToken
         self.connected = connected
         self.disconnected = disconnected
     }

@@ -38,6 +38,7 @@ extension PostgresLedger {
             commits.add(1, ordering: .relaxed)
             for player in written.replaying { observer.replaying(player) }
             for bundleID in written.constantTokens { observer.constantToken(bundleID) }
+            for dispute in written.disputedTokens { observer.disputedToken(dispute) }
             observer.batchCommitted(batch.decisions.count, (ContinuousClock.now - start).inSeconds)
             return .committed(written.events, in: written.history)
         } catch {

@@ -1,3 +1,4 @@
+import Fulfillment
 import Ledger
 import Logging
 import Operations
@@ -43,6 +44,15 @@ extension LedgerObserver {
                 logger.warning(
                     "more than five players sent one account token: the client sends a constant",
                     [.bundleID: "\(bundleID)"])
+            },
+            disputedToken: { dispute in
+                metrics.disputedTokens.increment()
+                logger.warning(
+                    "a purchase is held: its account token was first another player's",
+                    [
+                        .bundleID: "\(dispute.bundleID)", .transactionID: "\(dispute.transactionID)",
+                        .playerID: "\(dispute.player)", .firstPlayerID: "\(dispute.firstPlayer)",
+                    ])
             })
     }
 }

@@ -4,6 +4,8 @@ public import Logging
 public enum LogKey: String, CaseIterable, Sendable {
     // Who and what.
     case playerID = "player_id"
+    /// Who was granted the first purchase with an account token.
+    case firstPlayerID = "first_player_id"
     case submissionID = "submission_id"
     case transactionID = "transaction_id"
     case originalTransactionID = "original_transaction_id"

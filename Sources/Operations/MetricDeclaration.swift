@@ -155,6 +155,9 @@ extension MetricDeclaration {
     static let constantTokens = Self(
         "receiptd_constant_account_tokens_total",
         help: "Account tokens that more than five players sent, and that name nobody any more.")
+    static let disputedTokens = Self(
+        "receiptd_disputed_account_tokens_total",
+        help: "Purchases held because their account token was first another player's.")
     static let riskSignals = Self(
         "receiptd_risk_signals_total", help: "Granted and held events that carry a risk signal, by signal.",
         labels: ["signal"])

@@ -93,6 +93,7 @@ public struct ReceiptdMetrics: Sendable {
     public let riskSignals: CounterFamily
     public let replayingPlayers: Counter
     public let constantTokens: Counter
+    public let disputedTokens: Counter
     /// `reason`.
     public let parkings: CounterFamily
 
@@ -156,6 +157,7 @@ public struct ReceiptdMetrics: Sendable {
         submissions = registry.counter(.submissions)
         replayingPlayers = registry.counter(.replayingPlayers).with()
         constantTokens = registry.counter(.constantTokens).with()
+        disputedTokens = registry.counter(.disputedTokens).with()
         riskSignals = registry.counter(.riskSignals)
         parkings = registry.counter(.parkings)
 

@@ -7,9 +7,11 @@ import Testing
 struct AccountTokenTests {
     private func decision(
         _ id: StoreTransactionID, player: PlayerID, submitted: String? = Sample.token, told: String? = Sample.token,
-        use: AccountTokenUse = .holds, verdict: JudgedPurchase.Verdict = .grant(payload: nil)
+        use: AccountTokenUse = .holds, verdict: JudgedPurchase.Verdict = .grant(payload: nil),
+        account: AppTransactionID? = nil
     ) -> PendingDecision {
         var purchase = Sample.purchase(id)
+        purchase.appTransactionID = account
         purchase.appAccountToken = told
         return PendingDecision(
             submission: Sample.submission(Identifier("s-\(id)"), player: player, token: submitted),
@@ -37,6 +39,50 @@ struct AccountTokenTests {
         #expect(view.claims["2"]?.player == "buyer" && view.holds["2"]?.player == "thief")
         #expect(settle(decision("2", player: "second thief"), in: &view) == "rejected owned_by_other_player")
         #expect(settle(decision("1", player: "thief"), in: &view) == "rejected owned_by_other_player")
+    }
+
+    @Test("one item bought with a victim's token denies the victim nothing, whose copies are held as before")
+    func firstComeAttacker() {
+        var view = LedgerView()
+        #expect(settle(decision("1", player: "attacker", account: "70"), in: &view) == "granted")
+        #expect(settle(decision("2", player: "victim", account: "71"), in: &view) == "granted shared_token")
+        #expect(settle(decision("3", player: "victim", account: "71"), in: &view) == "granted shared_token")
+        let copied = "held ownership_disputed shared_token"
+        #expect(settle(decision("4", player: "attacker", account: "71"), in: &view) == copied)
+        #expect(settle(decision("5", player: "third", account: "71"), in: &view) == copied)
+        #expect(settle(decision("6", player: "victim", account: "70"), in: &view) == copied)
+        #expect(settle(decision("4", player: "victim", account: "71"), in: &view) == "granted shared_token")
+    }
+
+    @Test("where either side has no Apple account the token alone decides")
+    func unknownAccount() {
+        var view = LedgerView()
+        #expect(settle(decision("1", player: "buyer"), in: &view) == "granted")
+        let copied = "held ownership_disputed shared_token"
+        #expect(settle(decision("2", player: "other", account: "71"), in: &view) == copied)
+        // The first player's account comes to be known: what another account bought is no copy.
+        #expect(settle(decision("3", player: "buyer", account: "70"), in: &view) == "granted")
+        #expect(settle(decision("4", player: "other", account: "71"), in: &view) == "granted shared_token")
+        #expect(settle(decision("5", player: "other"), in: &view) == copied)
+        #expect(settle(decision("6", player: "other", account: "70"), in: &view) == copied)
+    }
+
+    @Test("a dispute names the token's first player, and no more accounts are learnt than a player has")
+    func disputes() throws {
+        var view = LedgerView()
+        for number in 0..<10 {
+            let bought = decision(
+                Identifier("1\(number)"), player: "buyer", account: AppTransactionID("\(70 + number)"))
+            #expect(settle(bought, in: &view) == "granted")
+        }
+        let key = AccountTokenKey(bundleID: Sample.bundle, token: Sample.token)
+        #expect(view.tokens[key]?.accounts.count == AccountTokenFacts.maximumAccounts)
+        let copied = decision("2", player: "thief", account: "70")
+        let settlement = copied.settle(in: &view)
+        let dispute = try #require(copied.disputedTokens(in: settlement, view).first)
+        #expect(dispute.firstPlayer == "buyer" && dispute.player == "thief" && dispute.transactionID == "2")
+        let other = decision("3", player: "buyer", account: "70")
+        #expect(other.disputedTokens(in: other.settle(in: &view), view).isEmpty)
     }
 
     @Test("where the app does not require tokens, another's is a signal and decides nothing")

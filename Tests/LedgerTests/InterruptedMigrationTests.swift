@@ -46,7 +46,8 @@ struct InterruptedMigrationTests {
 
     /// What version 3 did not have, as far as the test above needs it.
     private static let toVersion3 = """
-        DROP TABLE maintenance_turns, offset_checkpoints, account_tokens, account_token_senders;
+        DROP TABLE maintenance_turns, offset_checkpoints, account_tokens, account_token_senders,
+            account_token_accounts;
         DROP INDEX proofs_days, replays_days, holds_kinds, parked_kinds, parked_names;
         CREATE INDEX parked_apps ON parked (bundle_id, reason);
         DROP FUNCTION make_outcomes_day, drop_outcomes_day, kinds_of_holds, kinds_of_parked, database_history;

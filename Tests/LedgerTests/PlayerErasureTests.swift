@@ -79,6 +79,8 @@ struct PlayerErasureTests {
             INSERT INTO device_sightings VALUES ('b', 'ipad', '2026-11-20', 'alice'), ('b', 'ipad', '2026-11-20', 'bob');
             INSERT INTO account_tokens VALUES ('b', sha256('t'), 'alice', now()), ('b', sha256('u'), 'bob', now());
             INSERT INTO account_token_senders VALUES ('b', sha256('t'), 'alice'), ('b', sha256('t'), 'bob');
+            INSERT INTO account_token_accounts VALUES
+                ('b', sha256('t'), '70', 'alice'), ('b', sha256('t'), '71', 'bob');
             INSERT INTO refusals VALUES ('300', 'alice'), ('300', 'bob');
             INSERT INTO hold_decisions (transaction_id, player_id, bundle_id, product_id, submission_id, reason, decision,
                 operator) VALUES ('300', 'alice', 'b', 'gold', 'alice-9', 'daily_limit', 'reject', 'ann');

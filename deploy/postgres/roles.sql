@@ -65,7 +65,7 @@ REVOKE ALL ON ALL TABLES IN SCHEMA :"schema"
 GRANT SELECT ON catalogs, durable_offsets, erasures, schema_version TO receiptd_worker;
 GRANT INSERT ON hold_decisions TO receiptd_worker;
 GRANT SELECT, INSERT ON
-    account_token_senders, database_lives, missed_purchase_grants, parked_submissions, refund_notices, refusals
+    account_token_accounts, account_token_senders, database_lives, missed_purchase_grants, parked_submissions, refund_notices, refusals
     TO receiptd_worker;
 GRANT SELECT, INSERT, UPDATE ON
     account_tokens, announced_purchases, apple_budgets, grants, maintenance_turns, notification_history,
@@ -90,11 +90,11 @@ GRANT SELECT, INSERT, UPDATE ON console_changes TO receiptd_operator;
 -- players erase
 GRANT INSERT, UPDATE ON erasures TO receiptd_operator;
 GRANT UPDATE ON outcomes, refusals TO receiptd_operator;
-GRANT DELETE ON account_token_senders, account_tokens, player_accounts TO receiptd_operator;
+GRANT DELETE ON account_token_accounts, account_token_senders, account_tokens, player_accounts TO receiptd_operator;
 
 -- Support.
 GRANT SELECT ON
-    account_token_senders, account_tokens, announced_purchases, catalogs, claims, consumption_reports, finishes,
+    account_token_accounts, account_token_senders, account_tokens, announced_purchases, catalogs, claims, consumption_reports, finishes,
     grant_decisions, grants, hold_decisions, holds, outbox, outcomes, parked, proofs, redriven_dead_letters, refund_notices,
     refund_requests, refunds, refusals, replays, schema_version, subscription_transfers, subscriptions, traffic_hours, traffic_minutes,
     console_changes, undelivered

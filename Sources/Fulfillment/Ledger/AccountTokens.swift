@@ -25,16 +25,68 @@ public struct AccountTokenFacts: Sendable, Equatable {
     public var learntOf: PlayerID?
     /// Who was granted or holds a transaction with it on both sides; of a constant not all.
     public var senders: Set<PlayerID>
+    /// Accounts of one token that are learnt at most: a player buys by few.
+    public static let maximumAccounts = 6
+
+    /// Whose the purchases of an Apple account with this token are: who was granted the first one, as far as Apple signed
+    /// its account.
+    public var accounts: [AppTransactionID: PlayerID] = [:]
     /// Whose it is by `player-accounts`.
     public var told: PlayerID?
 
-    public init(learntOf: PlayerID? = nil, senders: Set<PlayerID> = [], told: PlayerID? = nil) {
+    public init(
+        learntOf: PlayerID? = nil, senders: Set<PlayerID> = [], accounts: [AppTransactionID: PlayerID] = [:],
+        told: PlayerID? = nil
+    ) {
         self.learntOf = learntOf
         self.senders = senders
+        self.accounts = accounts
         self.told = told
     }
 
+    /// Whose copy a purchase may be. Nil where it is nobody's: the token's first player buys by another account, so that
+    /// whoever has this one bought by himself.
+    /// - Parameter account: of the purchase; where nobody knows it, the token alone decides.
+    func owner(by account: AppTransactionID?) -> PlayerID? {
+        guard let account else { return learntOf }
+        if let known = accounts[account] { return known }
+        return accounts.values.contains { $0 == learntOf } ? nil : learntOf
+    }
+
+    /// Everything is known that a purchase of the player's may teach.
+    public func hasNothingToLearn(of player: PlayerID, by buying: Set<AppTransactionID>) -> Bool {
+        if isConstant { return true }
+        return learntOf != nil && senders.contains(player)
+            && (accounts.count >= Self.maximumAccounts || buying.allSatisfy { accounts[$0] != nil })
+    }
+
     public var isConstant: Bool { senders.count > Self.maximumSenders }
+}
+
+/// A purchase that is held because its token was learnt as another player's.
+public struct DisputedToken: Sendable, Equatable {
+    public let bundleID: BundleID
+    public let transactionID: StoreTransactionID
+    /// For whom it is held.
+    public let player: PlayerID
+    /// Who was granted the first purchase with the token and the same Apple account, as far as that is known. It says nothing
+    /// of which of the two is the thief.
+    public let firstPlayer: PlayerID
+}
+
+extension PendingDecision {
+    /// What `settlement` holds because of what was learnt of tokens.
+    /// - Parameter view: as the decision was settled in it.
+    public func disputedTokens(in settlement: Settlement, _ view: LedgerView) -> [DisputedToken] {
+        settlement.holds.compactMap { hold in
+            guard hold.reason == .ownershipDisputed, let owner = ownerOfCopied(hold.purchase, in: view) else {
+                return nil
+            }
+            return DisputedToken(
+                bundleID: submission.bundleID, transactionID: hold.purchase.transactionID, player: submission.playerID,
+                firstPlayer: owner)
+        }
+    }
 }
 
 /// What an app does with the tokens that were learnt.
@@ -58,6 +110,15 @@ extension PendingDecision {
     /// Tokens of which something may be learnt: those of transactions that may be granted or held, on both sides.
     public var learnableTokens: Set<AccountTokenKey> {
         tokenUse == .none ? [] : tokens(but: \.isRejection, of: { isBound($0) ? submission.appAccountToken : nil })
+    }
+
+    /// The Apple accounts of which something may be learnt with a token.
+    public func learnableAccounts(of token: AccountTokenKey) -> Set<AppTransactionID> {
+        guard case .each(let judged) = verdict, let submitted = submission.appAccountToken, key(of: submitted) == token
+        else { return [] }
+        return Set(
+            judged.lazy.filter { !$0.verdict.isRejection && self.isBound($0.purchase) }
+                .compactMap(\.purchase.appTransactionID))
     }
 
     /// Tokens whose player is of interest: the submission's and its transactions'.
@@ -95,18 +156,40 @@ extension PendingDecision {
 
     /// The transaction's token was learnt as another player's.
     func isTokenOfAnother(_ purchase: StorePurchase, in view: LedgerView) -> Bool {
-        guard tokenUse != .none, let token = mentionedToken(of: purchase), let facts = view.tokens[key(of: token)],
-            let player = facts.learntOf, player != submission.playerID
-        else { return false }
+        guard let facts = learntFacts(of: purchase, in: view) else { return false }
+        return [facts.learntOf, facts.owner(by: purchase.appTransactionID)].contains {
+            $0 != nil && $0 != submission.playerID
+        }
+    }
+
+    /// The player whose purchase this may be a copy of, by what was learnt of its token: another than the submission's.
+    func ownerOfCopied(_ purchase: StorePurchase, in view: LedgerView) -> PlayerID? {
+        guard isBound(purchase), let facts = learntFacts(of: purchase, in: view),
+            let owner = facts.owner(by: purchase.appTransactionID), owner != submission.playerID
+        else { return nil }
+        return owner
+    }
+
+    /// Of a purchase's token. Nil where nothing is learnt, and of a constant, this submission counted in.
+    private func learntFacts(of purchase: StorePurchase, in view: LedgerView) -> AccountTokenFacts? {
+        guard tokenUse != .none, let token = mentionedToken(of: purchase), let facts = view.tokens[key(of: token)]
+        else { return nil }
         let senders = isBound(purchase) ? facts.senders.union([submission.playerID]) : facts.senders
-        return senders.count <= AccountTokenFacts.maximumSenders
+        return senders.count <= AccountTokenFacts.maximumSenders ? facts : nil
     }
 
     /// The player was granted this, or it is held for the player.
     func enterToken(of purchase: StorePurchase, isGranted: Bool, in view: inout LedgerView) {
         guard tokenUse != .none, isBound(purchase), let token = submission.appAccountToken else { return }
         var facts = view.tokens[key(of: token)] ?? AccountTokenFacts()
-        if isGranted, facts.learntOf == nil { facts.learntOf = submission.playerID }
+        if isGranted {
+            facts.learntOf = facts.learntOf ?? submission.playerID
+            if let account = purchase.appTransactionID, facts.accounts[account] == nil, !facts.isConstant,
+                facts.accounts.count < AccountTokenFacts.maximumAccounts
+            {
+                facts.accounts[account] = submission.playerID
+            }
+        }
         if !facts.isConstant { facts.senders.insert(submission.playerID) }
         view.tokens[key(of: token)] = facts
     }

@@ -102,9 +102,10 @@ extension PendingDecision {
         announced?.disputesOwner == true && !waived.contains(.ownershipDisputed)
     }
 
-    /// The app requires tokens, and this one was learnt as another player's.
+    /// The app requires tokens, and this one was learnt as another player's, with the same Apple account as far as that is
+    /// known.
     private func isTokenDisputed(_ purchase: StorePurchase, in view: LedgerView, _ waived: Set<Reason>) -> Bool {
-        tokenUse == .holds && isBound(purchase) && isTokenOfAnother(purchase, in: view)
+        tokenUse == .holds && ownerOfCopied(purchase, in: view) != nil
             && !waived.contains(.ownershipDisputed)
     }
 

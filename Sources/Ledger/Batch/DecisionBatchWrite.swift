@@ -41,6 +41,8 @@ struct DecisionBatchWrite: Sendable {
         let replaying: [ReplayingPlayer]
         /// The app of each token that has just turned out to be a constant of the client's.
         let constantTokens: [BundleID]
+        /// What is held from now on because of what was learnt of its token.
+        let disputedTokens: [DisputedToken]
         /// Of the database that committed it.
         let history: DatabaseHistory?
     }
@@ -78,8 +80,10 @@ struct DecisionBatchWrite: Sendable {
                 throw Unwritten(events: events)
             }
         #endif
+        let disputes = zip(batch.decisions, settled.settlements).flatMap { $0.disputedTokens(in: $1, settled.view) }
         return Written(
-            events: events, replaying: replaying, constantTokens: settled.constantTokens, history: inserted.history)
+            events: events, replaying: replaying, constantTokens: settled.constantTokens, disputedTokens: disputes,
+            history: inserted.history)
     }
 
     /// Within a transaction of the caller's.

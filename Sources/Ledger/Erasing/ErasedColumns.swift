@@ -29,6 +29,7 @@ enum ErasedColumns {
         "replays.player_id": .deleted,
         "account_tokens.player_id": .deleted, "account_tokens.token": .deleted,
         "account_token_senders.player_id": .deleted, "account_token_senders.token": .deleted,
+        "account_token_accounts.player_id": .deleted, "account_token_accounts.token": .deleted,
         "player_accounts.player_id": .deleted, "player_accounts.token": .deleted,
         "announced_purchases.player_id": .pseudonym, "announced_purchases.token": .cleared,
         "announced_purchases.evidence": .cleared,

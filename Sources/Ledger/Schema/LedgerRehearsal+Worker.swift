@@ -21,6 +21,7 @@ extension LedgerRehearsal {
                 PackageResources.insert_sightings_and_find_risk_sql,
                 PackageResources.find_account_tokens_sql,
                 PackageResources.insert_account_token_senders_sql,
+                PackageResources.insert_account_token_accounts_sql,
                 PackageResources.update_account_tokens_sql,
                 PackageResources.lock_account_tokens_sql,
             ]),

@@ -8,13 +8,14 @@ enum AccountTokens {
     private static let locking = LedgerSQL.statement(PackageResources.lock_account_tokens_sql)
     private static let learning = LedgerSQL.statement(PackageResources.update_account_tokens_sql)
     private static let noting = LedgerSQL.statement(PackageResources.insert_account_token_senders_sql)
+    private static let notingAccounts = LedgerSQL.statement(PackageResources.insert_account_token_accounts_sql)
     private static let waking = LedgerSQL.statement(PackageResources.retry_disputed_holds_sql)
 
     typealias Facts = [AccountTokenKey: AccountTokenFacts]
 
     /// What is known of all that the decisions mention. Where something may be learnt, the token's row is locked, behind
     /// the claims: of two replicas that meet a token for the first time the second sees what the first has learnt. What
-    /// cannot change any more (a player's own, a constant) is not locked.
+    /// cannot change any more (a token that a player sent before, by accounts that are known, or a constant) is not locked.
     static func find(for decisions: [PendingDecision], in session: PostgresSession) throws -> Facts {
         var mentioned: Set<AccountTokenKey> = []
         for decision in decisions { mentioned.formUnion(decision.mentionedTokens) }
@@ -24,10 +25,8 @@ enum AccountTokens {
         for decision in decisions {
             let player = decision.submission.playerID
             for token in decision.learnableTokens {
-                let known = facts[token]
-                let isSettled =
-                    known?.isConstant == true || known?.learntOf == player && known?.senders.contains(player) == true
-                if !isSettled { open.insert(token) }
+                let accounts = decision.learnableAccounts(of: token)
+                if facts[token]?.hasNothingToLearn(of: player, by: accounts) != true { open.insert(token) }
             }
         }
         guard !open.isEmpty else { return facts }
@@ -55,6 +54,19 @@ enum AccountTokens {
             try session.execute(
                 noting, parameters(senders.map(\.key)) + [.identifiers(senders.lazy.map(\.player))])
         }
+        var accounts: [(key: AccountTokenKey, account: AppTransactionID, player: PlayerID)] = []
+        for key in changed {
+            let known = before[key]?.accounts ?? [:]
+            let new = (after[key]?.accounts ?? [:]).filter { known[$0.key] == nil }
+            accounts += new.sorted { $0.key < $1.key }.map { (key, $0.key, $0.value) }
+        }
+        if !accounts.isEmpty {
+            try session.execute(
+                notingAccounts,
+                parameters(accounts.map(\.key)) + [
+                    .identifiers(accounts.lazy.map(\.account)), .identifiers(accounts.lazy.map(\.player)),
+                ])
+        }
         let constant = changed.filter { after[$0]?.isConstant == true && before[$0]?.isConstant != true }
         let held = constant.flatMap { key in (after[key]?.senders ?? []).sorted().map { (key.bundleID, $0) } }
         if !held.isEmpty {
@@ -66,15 +78,23 @@ enum AccountTokens {
 
     private static func find(_ tokens: [AccountTokenKey], in session: PostgresSession) throws -> Facts {
         let rows = try session.execute(
-            finding, parameters(tokens) + [.int8(Int64(AccountTokenFacts.maximumSenders) + 1)])
+            finding,
+            parameters(tokens) + [
+                .int8(Int64(AccountTokenFacts.maximumSenders) + 1), .int8(Int64(AccountTokenFacts.maximumAccounts)),
+            ])
         let (numbers, player) = (try rows.column("number"), try rows.column("player_id"))
         let (senders, told) = (try rows.column("senders"), try rows.column("told_player_id"))
+        let (accounts, buyers) = (try rows.column("accounts"), try rows.column("account_players"))
         var facts: Facts = [:]
         for row in 0..<rows.count {
             guard let number = rows.int8(row, numbers) else { continue }
+            let bought = zip(rows.textArray(row, accounts) ?? [], rows.textArray(row, buyers) ?? [])
             facts[tokens[Int(number) - 1]] = AccountTokenFacts(
                 learntOf: rows.text(row, player).map { Identifier($0) },
                 senders: Set((rows.textArray(row, senders) ?? []).compactMap { $0.map { Identifier($0) } }),
+                accounts: bought.reduce(into: [:]) { known, pair in
+                    if let account = pair.0, let player = pair.1 { known[Identifier(account)] = Identifier(player) }
+                },
                 told: rows.text(row, told).map { Identifier($0) })
         }
         return facts

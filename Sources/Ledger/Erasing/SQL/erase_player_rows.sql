@@ -33,6 +33,8 @@ WITH tokens AS (
         SELECT transaction_id FROM announced EXCEPT SELECT transaction_id FROM passed_on))
 ), senders AS (
     DELETE FROM account_token_senders WHERE player_id = $1
+), buyers AS (
+    DELETE FROM account_token_accounts WHERE player_id = $1
 ), followed AS (
     -- Apple is asked about them no more.
     UPDATE subscriptions SET player_id = $2, due_at = NULL, leased_until = NULL WHERE player_id = $1

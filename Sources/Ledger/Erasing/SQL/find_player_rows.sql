@@ -5,6 +5,7 @@ SELECT EXISTS (SELECT FROM grants WHERE player_id = $1) OR EXISTS (SELECT FROM h
     OR EXISTS (SELECT FROM refusals WHERE player_id = $1) OR EXISTS (SELECT FROM replays WHERE player_id = $1)
     OR EXISTS (SELECT FROM account_tokens WHERE player_id = $1)
     OR EXISTS (SELECT FROM account_token_senders WHERE player_id = $1)
+    OR EXISTS (SELECT FROM account_token_accounts WHERE player_id = $1)
     OR EXISTS (SELECT FROM player_accounts WHERE player_id = $1)
     OR EXISTS (SELECT FROM announced_purchases WHERE player_id = $1)
     OR EXISTS (SELECT FROM hold_decisions WHERE player_id = $1)
