@@ -113,13 +113,16 @@ enum PipelineLimits {
     static let blockedSubscriptionSeconds = 600.0
     /// Pages of Apple's history that are looked through for periods that were missed: 20 transactions each.
     static let missedPeriodPages = 20
+    /// How often one try narrows the time whose periods it reads, where they have more pages.
+    static let missedPeriodWindows = 4
     /// How long the process waits at its end for leased work that is under way.
     static let leaseDrainSeconds = 5.0
     /// Transactions of one submission that are looked up at the same time, and in one try at most.
     static let lookUpsAtOnce = 4
     static let lookUpsOfOneTry = 200
-    /// Of an account's history that is asked for because of one submission: 20 transactions each.
-    static let historyPages = 5
+    /// Of an account's history that is asked for because of one submission: 20 transactions each. They are one product's of
+    /// two hours; a submission whose history is longer waits.
+    static let historyPages = 50
     /// Receipts that were refused here and are put to Apple, at the same time.
     static let refusalChecksAtOnce = 4
     /// Between two wakings of an app's blocked submissions: one that stays blocked must not be asked for all the time.

@@ -137,6 +137,13 @@ struct StoreQueriesConformance {
             filter.productKinds = []
             filter.productID = "gems"
             #expect(try await subject.history(filter).ids == subject.gems)
+            // The end is not part of the window.
+            let first = try #require(await subject.ask(subject.gems[0]).told).purchase.purchasedAt
+            let last = try #require(await subject.ask(subject.gems[24]).told).purchase.purchasedAt
+            filter.until = first
+            #expect(try await subject.history(filter).ids.isEmpty)
+            (filter.from, filter.until) = (first, last.adding(milliseconds: 1))
+            #expect(try await subject.history(filter).ids == subject.gems)
             let unknown = await subject.queries.transactionHistory(
                 of: "99", .init(), page: nil, ScriptedServerAPI.context())
             #expect(unknown == .notFound)

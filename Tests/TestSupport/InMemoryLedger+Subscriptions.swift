@@ -152,8 +152,9 @@ extension InMemoryLedger.State {
         row.subscription.player = owner
         let known = subscriptions[original]?.subscription
         let hearing = known == nil ? .changed : row.subscription.hear(fact, search, bringsPeriod: bringsPeriod)
-        if let known, let check { row.subscription.end(check, before: known) }
-        row.subscription.scheduleCheck(after: hearing, isCheck: isCheck, at: now, jitter: 0)
+        var goesOn = false
+        if let known, let check { goesOn = row.subscription.end(check, before: known) }
+        row.subscription.scheduleCheck(after: hearing, isCheck: isCheck, goesOn: goesOn, at: now, jitter: 0)
         if isCheck || hearing != .known { row.lease = nil }
         subscriptions[original] = row
         guard hearing == .changed else { return [] }

@@ -243,6 +243,7 @@ extension NotifiedTransaction {
 extension TransactionHistoryFilter {
     fileprivate func admits(_ transaction: NotifiedTransaction) -> Bool {
         if let from, transaction.purchase.purchasedAt < from { return false }
+        if let until, transaction.purchase.purchasedAt >= until { return false }
         if let productID, transaction.purchase.productID != productID { return false }
         if !productKinds.isEmpty, !(transaction.kind.map(productKinds.contains) ?? false) { return false }
         return subscriptionGroupID == nil || transaction.subscriptionGroupID == subscriptionGroupID

@@ -70,6 +70,7 @@ struct ServerAPIQuery: Sendable {
         var query = URLQuery()
         query.add("revision", page)
         query.add("startDate", filter.from.map { String($0.milliseconds) })
+        query.add("endDate", filter.until.map { String($0.milliseconds) })
         query.add("productId", filter.productID?.text)
         for kind in ProductKind.allCases where filter.productKinds.contains(kind) {
             query.add("productType", kind.storeName)

@@ -41,7 +41,7 @@ public enum AppleAnswer: Sendable, Equatable {
         }
     }
 
-    /// Label values of `receiptd_apple_requests_total{result}`.
+    /// Label values of `receiptd_apple_requests_total{result}`, and what an operator reads of a parked submission.
     public enum TroubleKind: String, Sendable, CaseIterable {
         case timeout
         case connection
@@ -54,6 +54,10 @@ public enum AppleAnswer: Sendable, Equatable {
         /// What Apple should have signed is not proven by our roots, or tells of another transaction than was asked
         /// for.
         case unproven
+        /// Apple answered, and said nothing of what it signed itself. No request has it as its result.
+        case emptyAnswer = "empty_answer"
+        /// An account's history has more pages than are read for one submission. No request has it as its result.
+        case longHistory = "long_history"
     }
 
     public enum Blockage: String, Sendable {

@@ -88,6 +88,8 @@ extension StoreQueryAnswer: Equatable where Value: Equatable {}
 public struct TransactionHistoryFilter: Sendable, Equatable {
     /// Of purchases, inclusive. Nil: all.
     public var from: Timestamp?
+    /// Of purchases, exclusive. Nil: all.
+    public var until: Timestamp?
     public var productID: ProductID?
     public var productKinds: Set<ProductKind> = []
     public var subscriptionGroupID: String?

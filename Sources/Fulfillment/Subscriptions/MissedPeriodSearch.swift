@@ -45,14 +45,22 @@ extension Subscription {
     /// Apple was asked, and its history perhaps read to its end. That is no longer to be done, but where something newer was
     /// told meanwhile.
     /// - Parameter known: as it was before this answer.
-    public mutating func end(_ answered: SubscriptionCheck, before known: Subscription) {
+    /// - Returns: whether a part of the history was read, so that the rest is to be asked for at once.
+    public mutating func end(_ answered: SubscriptionCheck, before known: Subscription) -> Bool {
         let asked = answered.leased.subscription
         guard asked.originalTransactionID == originalTransactionID,
             known.told.periodBeganAt == asked.told.periodBeganAt
-        else { return }
+        else { return false }
         if known.check.periodsSince == asked.check.periodsSince { check.periodsSince = nil }
-        if answered.findings.hasReadHistory, known.check.historySince == asked.check.historySince {
+        guard known.check.historySince == asked.check.historySince else { return false }
+        switch answered.findings.readUntil {
+        case .nowhere: return false
+        case .end:
             check.historySince = nil
+            return false
+        case .time(let time):
+            check.historySince = time
+            return true
         }
     }
 }

@@ -52,13 +52,16 @@ extension Subscription {
     /// - Parameters:
     ///   - hearing: what it did.
     ///   - isCheck: Apple was asked about it, and this is the answer.
+    ///   - goesOn: a part of Apple's history was read, and the rest is to be read next.
     ///   - jitter: drawn evenly from 0..<1.
-    public mutating func scheduleCheck(after hearing: Hearing, isCheck: Bool, at now: Timestamp, jitter: Double) {
+    public mutating func scheduleCheck(
+        after hearing: Hearing, isCheck: Bool, goesOn: Bool = false, at now: Timestamp, jitter: Double
+    ) {
         if hearing == .known, !isCheck { return }
         if hearing == .changed { check.tries = 0 } else if isCheck { check.tries += 1 }
         check.dueAt = nextCheck(isCheck: isCheck, at: now, jitter: jitter)
         if check.historySince != nil || check.periodsSince != nil,
-            let search = nextSearch(isCheck: isCheck, at: now, jitter: jitter)
+            let search = nextSearch(isCheck: isCheck && !goesOn, at: now, jitter: jitter)
         {
             check.dueAt = min(check.dueAt ?? search, search)
         }

@@ -14,8 +14,16 @@ public struct SubscriptionFindings: Sendable, Equatable {
     public private(set) var receipt: [UInt8]?
     /// From when on Apple's history is to be looked through for periods that were missed. Nil: none were.
     public private(set) var missedSince: Timestamp?
-    /// Apple's history has been read to its end.
-    public private(set) var hasReadHistory = false
+    /// How far Apple's history has been read.
+    public private(set) var readUntil = ReadUntil.nowhere
+
+    public enum ReadUntil: Sendable, Equatable {
+        /// Not at all, or not all of any time.
+        case nowhere
+        /// All that was bought before.
+        case time(Timestamp)
+        case end
+    }
 
     /// Nothing was told.
     public init() {}
@@ -70,11 +78,12 @@ public struct SubscriptionFindings: Sendable, Equatable {
     }
 
     /// What Apple's history has of the periods in between.
-    /// - Parameter isWhole: it was read to its end.
+    /// - Parameter readUntil: how far it was read.
     public mutating func add(
-        history: [NotifiedTransaction], isWhole: Bool, of known: Subscription, under app: AppPolicy, now: Timestamp
+        history: [NotifiedTransaction], readUntil: ReadUntil, of known: Subscription, under app: AppPolicy,
+        now: Timestamp
     ) {
-        hasReadHistory = isWhole
+        self.readUntil = readUntil
         for transaction in history where transaction.bundleID == app.bundleID {
             guard transaction.purchase.originalTransactionID == known.originalTransactionID else {
                 noteShown(transaction)

@@ -22,6 +22,7 @@ struct HeardSubscriptions {
         let original = told.fact.originalTransactionID
         let isCheck = told.check != nil
         var subscription: Subscription
+        var goesOn = false
         let hearing: Subscription.Hearing
         if let known = subscriptions[original] {
             // Another app's, or the sandbox's, says nothing of it.
@@ -29,7 +30,7 @@ struct HeardSubscriptions {
             subscription = known
             subscription.player = told.owner
             hearing = subscription.hear(told.fact, told.search, bringsPeriod: told.bringsPeriod)
-            if let check = told.check { subscription.end(check, before: known) }
+            if let check = told.check { goesOn = subscription.end(check, before: known) }
         } else {
             subscription = Subscription(
                 told.fact, player: told.owner, revision: firstRevisions[original] ?? 1, bringsPeriod: told.bringsPeriod)
@@ -37,7 +38,7 @@ struct HeardSubscriptions {
             hearing = .changed
         }
         subscription.scheduleCheck(
-            after: hearing, isCheck: isCheck, at: told.at, jitter: Double.random(in: 0..<1))
+            after: hearing, isCheck: isCheck, goesOn: goesOn, at: told.at, jitter: Double.random(in: 0..<1))
         if isCheck { checked.insert(original) }
         if isCheck || hearing != .known || subscription.player != subscriptions[original]?.player {
             touched.insert(original)

@@ -49,7 +49,7 @@ public struct SubscriptionQuestion: Sendable {
             switch await missed(since: since, context) {
             case .answered(let history):
                 findings.add(
-                    history: history.transactions, isWhole: history.next == nil, of: subscription, under: app,
+                    history: history.transactions, readUntil: history.readUntil, of: subscription, under: app,
                     now: now())
                 return .found(findings)
             // What the statuses say counts. That the history is to be read stays with the row, which is due again for it.
@@ -63,12 +63,44 @@ public struct SubscriptionQuestion: Sendable {
         }
     }
 
-    /// All periods since then, page by page, as one page; with a next one where there are too many.
+    /// What was read of a history.
+    private struct History {
+        let transactions: [NotifiedTransaction]
+        let readUntil: SubscriptionFindings.ReadUntil
+    }
+
+    /// All periods since then. Where they are more than one try reads, those are read whole that were bought before the middle
+    /// one of those that were read: the next try goes on from there.
     private func missed(
         since: Timestamp, _ context: StoreQueryContext
+    ) async -> StoreQueryAnswer<History> {
+        var until: Timestamp?
+        var read: [NotifiedTransaction] = []
+        for _ in 0..<PipelineLimits.missedPeriodWindows {
+            switch await missed(since: since, until: until, context) {
+            case .answered(let page):
+                read += page.transactions
+                guard page.next != nil, !page.transactions.isEmpty else {
+                    return .answered(History(transactions: read, readUntil: until.map { .time($0) } ?? .end))
+                }
+                let bought = page.transactions.map(\.purchase.purchasedAt).sorted()
+                until = max(bought[bought.count / 2], since.adding(milliseconds: 1))
+            case .notFound: return .notFound
+            case .refused(let code): return .refused(code: code)
+            case .trouble(let trouble): return .trouble(trouble)
+            case .blocked(let blockage): return .blocked(blockage)
+            }
+        }
+        return .answered(History(transactions: read, readUntil: .nowhere))
+    }
+
+    /// The periods bought in that time, page by page, as one page; with a next one where there are too many.
+    private func missed(
+        since: Timestamp, until: Timestamp?, _ context: StoreQueryContext
     ) async -> StoreQueryAnswer<TransactionHistoryPage> {
         var filter = TransactionHistoryFilter()
         filter.from = since
+        filter.until = until
         filter.productKinds = [.autoRenewableSubscription]
         filter.subscriptionGroupID = subscription.subscriptionGroupID
         var transactions: [NotifiedTransaction] = []
@@ -101,7 +133,9 @@ public struct SubscriptionQuestion: Sendable {
         case .genuine(let answer):
             return .found(SubscriptionFindings(answer, of: subscription, under: app, now: now()))
         // Of a subscription there is something to tell.
-        case .refused(.nothingTold): return Self.later(AppleAnswer.Trouble(.incomplete), now())
+        case .refused(.nothingTold): return Self.later(AppleAnswer.Trouble(.emptyAnswer), now())
+        // Apple gave this receipt, or called it genuine.
+        case .refused(.malformed), .refused(.unauthentic): return Self.later(AppleAnswer.Trouble(.status), now())
         case .refused: return .found(SubscriptionFindings())
         case .trouble(let trouble): return Self.later(trouble, now())
         case .blocked(let blockage): return Self.blocked(blockage)

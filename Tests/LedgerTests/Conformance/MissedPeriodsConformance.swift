@@ -19,13 +19,14 @@ struct MissedPeriodsConformance {
     private static let now = Subscriptions.base.adding(milliseconds: 40 * 86_400_000)
 
     private func settle(
-        _ leased: LeasedSubscription, readsHistory: Bool, in subject: FollowedSubscriptionsConformance.Subject
+        _ leased: LeasedSubscription, readUntil: SubscriptionFindings.ReadUntil,
+        in subject: FollowedSubscriptionsConformance.Subject
     ) async throws {
         let status = Subscriptions.status(Subscriptions.fact(.active, period: 35, at: 40))
         var findings = SubscriptionFindings([status], of: leased.subscription, under: Self.app)
         #expect(findings.missedSince == Subscriptions.base)
-        if readsHistory {
-            findings.add(history: [], isWhole: true, of: leased.subscription, under: Self.app, now: Self.now)
+        if readUntil != .nowhere {
+            findings.add(history: [], readUntil: readUntil, of: leased.subscription, under: Self.app, now: Self.now)
         }
         _ = try await subject.subscriptions.settle(
             SubscriptionCheck(leased, findings, at: Self.now), catalog: Catalog(version: 1, apps: [Self.app]))
@@ -49,7 +50,7 @@ struct MissedPeriodsConformance {
             _ = try await subject.grant("1002", original: "1000", at: 35, offset: 2, under: Self.app)
             let first = try #require(try await subject.lease().first)
             #expect(first.subscription.check.historySince == Subscriptions.base)
-            try await settle(first, readsHistory: false, in: subject)
+            try await settle(first, readUntil: .nowhere, in: subject)
             #expect(try await subject.lease().isEmpty, "it is due again, but later")
             let waiting = try #require(try await subject.known("1000")?.check)
             #expect(waiting.historySince == Subscriptions.base)
@@ -57,10 +58,25 @@ struct MissedPeriodsConformance {
 
             let second = LeasedSubscription(
                 try #require(try await subject.known("1000")), receipt: nil, lease: first.lease)
-            try await settle(second, readsHistory: true, in: subject)
+            try await settle(second, readUntil: .end, in: subject)
             let known = try #require(try await subject.known("1000")?.check)
             #expect(known.historySince == nil)
             #expect(known.dueAt.map { $0 > Self.now.adding(milliseconds: 86_400_000) } == true)
+        }
+    }
+
+    @Test(
+        "what was read of a long history is not read again, and the rest is due at once",
+        arguments: Implementation.allCases)
+    func longHistory(implementation: Implementation) async throws {
+        try await Subscriptions.with(implementation) { subject in
+            _ = try await subject.grant("1000", original: "1000", at: 0, offset: 1, under: Self.app)
+            _ = try await subject.grant("1002", original: "1000", at: 35, offset: 2, under: Self.app)
+            let first = try #require(try await subject.lease().first)
+            let time = Subscriptions.base.adding(milliseconds: 86_400_000)
+            try await settle(first, readUntil: .time(time), in: subject)
+            let known = try #require(try await subject.known("1000")?.check)
+            #expect(known.historySince == time && known.dueAt == Self.now)
         }
     }
 
@@ -74,7 +90,7 @@ struct MissedPeriodsConformance {
             var findings = SubscriptionFindings(
                 [Subscriptions.status(Subscriptions.fact(.active, period: 35, at: 40))], of: leased.subscription,
                 under: Self.app)
-            findings.add(history: [], isWhole: true, of: leased.subscription, under: Self.app, now: Self.now)
+            findings.add(history: [], readUntil: .end, of: leased.subscription, under: Self.app, now: Self.now)
             _ = try await subject.subscriptions.settle(
                 SubscriptionCheck(leased, findings, at: Self.now), catalog: Catalog(version: 1, apps: [Self.app]))
             #expect(try await subject.known("1000")?.check.historySince != nil)

@@ -131,7 +131,7 @@ struct SubscriptionQuestionTests {
         #expect(
             queries.asked.map(\.question.endpoint)
                 == (isLate ? [.subscriptionStatuses, .transactionHistory] : [.subscriptionStatuses]))
-        #expect(findings.hasReadHistory == isLate)
+        #expect((findings.readUntil == .end) == isLate)
     }
 
     @Test("what was missed before is looked for although the statuses show nothing new, until it was read")
@@ -149,10 +149,43 @@ struct SubscriptionQuestionTests {
         let leased = LeasedSubscription(subscription, receipt: nil, lease: 1)
         queries.fail(.transactionHistory, .notFound)
         let unread = try found(await ask(app, leased, Self.verifier(.blocked(.request)), queries))
-        #expect(!unread.hasReadHistory && unread.facts.count == 1, "the statuses count")
+        #expect(unread.readUntil == .nowhere && unread.facts.count == 1, "the statuses count")
         let findings = try found(await ask(app, leased, Self.verifier(.blocked(.request)), queries))
-        #expect(findings.hasReadHistory)
+        #expect(findings.readUntil == .end)
         #expect(findings.periods.map(\.purchase.transactionID).contains("1001"))
+    }
+
+    @Test("a history that is longer than one try reads is read on from where it was read whole, until its end")
+    func longHistory() async throws {
+        let queries = InMemoryStoreQueries()
+        queries.register([Self.status("1002", from: 60, .active, at: 62)], of: "1000")
+        let count = 2 * 20 * PipelineLimits.missedPeriodPages + 1
+        var all: Set<StoreTransactionID> = []
+        for number in 0..<count {
+            var one = Self.told("2\(number)", from: 0, at: 62)
+            one.purchase.purchasedAt = Self.start.adding(milliseconds: Int64(number) * 60_000)
+            queries.register(one)
+            all.insert(one.purchase.transactionID)
+        }
+        queries.register(Self.told("1000", from: 0, at: 62))
+        let app = Self.app(hasServerAPI: true, isLate: true)
+        var leased = Self.leased()
+        var found: Set<StoreTransactionID> = []
+        var tries = 0
+        while tries < 10 {
+            tries += 1
+            let findings = try self.found(await ask(app, leased, Self.verifier(.blocked(.request)), queries))
+            found.formUnion(findings.periods.map(\.purchase.transactionID))
+            guard case .time(let time) = findings.readUntil else {
+                #expect(findings.readUntil == .end)
+                break
+            }
+            var subscription = leased.subscription
+            #expect(time > subscription.check.historySince ?? Self.start)
+            subscription.check.historySince = time
+            leased = LeasedSubscription(subscription, receipt: nil, lease: 1)
+        }
+        #expect(tries > 1 && all.isSubset(of: found))
     }
 
     @Test("else verifyReceipt with the newest receipt, whose newer one is kept")
