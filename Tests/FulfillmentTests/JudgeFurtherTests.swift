@@ -101,10 +101,11 @@ struct JudgeFurtherTests {
     @Test("the account's history is asked for before a product is called missing, where that can be")
     func history() {
         let submission = Sample.submission(productID: Self.missing)
-        let since = Sample.recordTime.adding(milliseconds: -2 * Self.hour)
+        // The receipt was made an hour ago.
+        let bought = Sample.recordTime.adding(milliseconds: -2 * Self.hour)...Sample.recordTime
         let question = FurtherQuestion.purchases(
             FurtherQuestion.EarlyFinish(
-                transaction: "1001", environment: .production, product: Self.missing, since: since))
+                transaction: "1001", environment: .production, product: Self.missing, bought: bought))
         let receipt = Self.receipt([Self.old("1000"), Sample.purchase("1001")])
         #expect(judge(receipt, submission, app: Self.app) == .needs(question))
         let mismatch = Judgement.decided(.whole(.productMismatch, receipt.purchases))
@@ -144,6 +145,12 @@ struct JudgeFurtherTests {
         },
         Bound("a moment more before the receipt", counts: false) { told, _ in
             told.purchase.purchasedAt = Sample.recordTime.adding(milliseconds: -2 * hour - 1)
+        },
+        Bound("an hour after the receipt", counts: true) { told, _ in
+            told.purchase.purchasedAt = Sample.recordTime
+        },
+        Bound("a moment more after the receipt", counts: false) { told, _ in
+            told.purchase.purchasedAt = Sample.recordTime.adding(milliseconds: 1)
         },
         Bound("at the cutover", counts: true) { told, app in app.cutover = told.purchase.purchasedAt },
         Bound("before the cutover", counts: false) { told, app in

@@ -64,7 +64,6 @@ struct JudgeTests {
         }
         let notFound = Judgement.decided(.whole(.transactionNotFound, []))
         #expect(judge(.refused(.unknownTransaction), doubts: 7) == notFound)
-        #expect(judge(.refused(.unknownTransaction), signature: .proven, doubts: 7) == notFound)
         #expect(judge(.refused(.invalidTransaction), doubts: 0) == notFound)
     }
 
@@ -79,15 +78,17 @@ struct JudgeTests {
         #expect(judge.judge(.genuine(Sample.receipt([])), doubts: noPurchaseTwice) == .decided(.whole(.noPurchase, [])))
     }
 
-    @Test("a proven signature makes 21002, 21003 and an answer without a receipt Apple's trouble, and nothing else")
+    @Test("a proven signature makes an answer that denies it or says nothing Apple's trouble, and no other")
     func provenSignature() {
         for refusal: AppleAnswer.Refusal in [.malformed, .unauthentic] {
             #expect(
                 judge(.refused(refusal), signature: .proven, doubts: 99) == .undecided(AppleAnswer.Trouble(.status)))
         }
-        #expect(
-            judge(.refused(.nothingTold), signature: .proven, doubts: 99)
-                == .undecided(AppleAnswer.Trouble(.incomplete)))
+        for refusal: AppleAnswer.Refusal in [.nothingTold, .unknownTransaction, .invalidTransaction] {
+            #expect(
+                judge(.refused(refusal), signature: .proven, doubts: 99)
+                    == .undecided(AppleAnswer.Trouble(.emptyAnswer)))
+        }
         #expect(judge(.refused(.accountNotFound), signature: .proven) == .decided(.whole(.accountNotFound, [])))
         #expect(judge(.refused(.refusedForGood), signature: .proven) == .decided(.whole(.refusedByApple, [])))
     }

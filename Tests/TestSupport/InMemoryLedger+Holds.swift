@@ -29,7 +29,8 @@ struct HoldRow {
             traceparent: decision.traceparent,
             evidence: GenuineReceipt(
                 bundleID: decision.submission.bundleID, environment: decision.environment, purchases: [purchase]),
-            dailyCount: dailyCount, tries: tries, lease: lease, risk: risk, announced: terms)
+            dailyCount: dailyCount, tries: tries, lease: lease, risk: risk, heldAt: decision.decidedAt,
+            announced: terms)
     }
 
     private var terms: AnnouncedTerms? {

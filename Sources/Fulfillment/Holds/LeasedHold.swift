@@ -33,6 +33,8 @@ public struct LeasedHold: Sendable {
     /// Tries without a verdict since the last decision.
     public let tries: Int
     public let lease: Lease
+    /// By which it is judged where its record has no time that can be true.
+    public let heldAt: Timestamp?
     /// Nil where it was submitted.
     public let announced: AnnouncedTerms?
 
@@ -41,7 +43,7 @@ public struct LeasedHold: Sendable {
         reason: Reason, waived: Set<Reason>, isReleased: Bool, isDue: Bool, submission: Submission,
         identity: NameBasedUUID,
         position: RecordPosition, traceparent: String?, evidence: GenuineReceipt?, dailyCount: Int?, tries: Int,
-        lease: Lease, risk: [RiskSignal] = [], announced: AnnouncedTerms? = nil
+        lease: Lease, risk: [RiskSignal] = [], heldAt: Timestamp? = nil, announced: AnnouncedTerms? = nil
     ) {
         self.transactionID = transactionID
         self.originalTransactionID = originalTransactionID
@@ -59,6 +61,7 @@ public struct LeasedHold: Sendable {
         self.tries = tries
         self.lease = lease
         self.risk = risk
+        self.heldAt = heldAt
         self.announced = announced
     }
 
@@ -79,7 +82,7 @@ public struct LeasedHold: Sendable {
         guard let evidence, let purchase = evidence.purchases.first(where: { $0.transactionID == transactionID })
         else { return .mayEnd }
         let judge = Judge(
-            submission: submission, under: terms, recordTimestamp: position.timestamp, now: now,
+            submission: submission, under: terms, recordTimestamp: position.timestamp, takenAt: heldAt, now: now,
             signature: .notProvable, waived: waived, announced: announced)
         guard judge.reasonAgainst(evidence) == nil else { return .mayEnd }
         let judged = judge.judged(purchase, in: evidence)

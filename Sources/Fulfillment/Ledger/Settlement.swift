@@ -95,6 +95,9 @@ extension PendingDecision {
     }
 
     private func settle(_ judged: [JudgedPurchase], in view: inout LedgerView) -> Settlement {
+        if isReceiptOfAnother(judged, in: view) {
+            return settle(.ownedByOtherPlayer, purchasesOfReceipt(judged, in: view), in: view)
+        }
         var settlement = Settlement()
         if risk != nil, let device { view.risk.playersOfDevice[device, default: []].insert(submission.playerID) }
         // By their places: a purchase that is taken out is copied with all that it refers to.

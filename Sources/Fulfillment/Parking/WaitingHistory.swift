@@ -7,7 +7,7 @@ public struct WaitingHistory: Sendable, Equatable {
     public private(set) var failures: Int
     /// How often each answer that Apple may take back was given.
     public private(set) var doubts: [Reason: Int]
-    /// When the first try ended without a verdict; nil where all is still to come.
+    /// When the first try ended without a verdict, or it was parked before any; nil where all is still to come.
     public private(set) var firstFailureAt: Timestamp?
     /// How often it came back from memory, or from a try of a parked one, to PostgreSQL.
     public private(set) var parkings: Int
@@ -39,6 +39,11 @@ public struct WaitingHistory: Sendable, Equatable {
         case .undecided(let trouble): failures += trouble.wasAsked ? 1 : 0
         case .blocked: failures += 1
         }
+        noteTaken(now: now)
+    }
+
+    /// It waits from now on, tried or not.
+    public mutating func noteTaken(now: Timestamp) {
         if firstFailureAt == nil { firstFailureAt = now }
     }
 

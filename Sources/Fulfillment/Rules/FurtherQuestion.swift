@@ -10,12 +10,16 @@ public enum FurtherQuestion: Sendable, Equatable {
     /// Whether this period, which is over, has a grace period that is not.
     case grace(of: StorePurchase, in: StoreEnvironment)
 
+    /// These are in the receipt that Apple signed, and not in Apple's answer about it.
+    case named([StoreTransactionID], in: StoreEnvironment)
+
     public struct EarlyFinish: Sendable, Equatable {
         /// Any of the account's.
         public let transaction: StoreTransactionID
         public let environment: StoreEnvironment
         public let product: ProductID
-        public let since: Timestamp
+        /// When those were bought that may count.
+        public let bought: ClosedRange<Timestamp>
     }
 }
 
@@ -34,9 +38,32 @@ public struct FurtherAnswers: Sendable, Equatable {
     /// What is known of the subscriptions whose last period is over: what the ledger has, then what Apple answered.
     public private(set) var subscriptions: [StoreTransactionID: [SubscriptionFact]] = [:]
 
+    /// What is known by name of purchases that Apple signed and its answer leaves out.
+    public private(set) var named: [StoreTransactionID: NamedPurchase] = [:]
+
+    public enum NamedPurchase: Sendable, Equatable {
+        /// As Apple tells it.
+        case told(StorePurchase)
+        /// It is granted or held: nothing of it is granted anew.
+        case inLedger
+        /// Neither Apple nor the ledger knows it, or Apple cannot be asked.
+        case unknown
+    }
+
     public init(settled: Set<StoreTransactionID> = []) {
         self.settled = settled
     }
+
+    public mutating func note(_ known: NamedPurchase, named transaction: StoreTransactionID) {
+        named[transaction] = known
+    }
+
+    func isToldByName(_ transaction: StoreTransactionID) -> Bool {
+        if case .told = named[transaction] { true } else { false }
+    }
+
+    /// At the next try Apple is asked again for what it did not know.
+    public mutating func forgetUnknown() { named = named.filter { $0.value != .unknown } }
 
     public mutating func settle(_ transactions: some Sequence<StoreTransactionID>) { settled.formUnion(transactions) }
 

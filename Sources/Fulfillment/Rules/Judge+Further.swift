@@ -5,8 +5,8 @@ import Timestamps
 extension Judge {
     /// A younger purchase is granted without a look: a refund takes Apple longer. An hour.
     public static let lookUpAgeMilliseconds: Int64 = 3_600_000
-    /// By so much a purchase that counts as if it were in the receipt may be older than the receipt: the client may have
-    /// kept it for a while. An hour.
+    /// So long before or after the receipt was made a purchase was bought that counts as if it were in the receipt. The
+    /// client may have kept the one or the other for a while. An hour.
     public static let earlyFinishMilliseconds: Int64 = 3_600_000
 
     /// Nil where nothing can be asked: then no purchase of the product counts but those in the receipt.
@@ -17,20 +17,27 @@ extension Judge {
         return .purchases(
             FurtherQuestion.EarlyFinish(
                 transaction: newest.transactionID, environment: receipt.environment, product: product,
-                since: createdAt.adding(milliseconds: -Self.earlyFinishMilliseconds)))
+                bought: Self.earlyFinish(of: createdAt)))
+    }
+
+    /// When a purchase was bought that counts as if it were in a receipt of that time.
+    private static func earlyFinish(of createdAt: Timestamp) -> ClosedRange<Timestamp> {
+        let (before, after) = (-earlyFinishMilliseconds, earlyFinishMilliseconds)
+        return createdAt.adding(milliseconds: before)...createdAt.adding(milliseconds: after)
     }
 
     /// Those of an account's purchases that count as if they were in the receipt. The bounds keep an old receipt from
-    /// claiming what its account ever bought.
+    /// claiming what its account bought earlier, or buys later.
     func finishedEarly(
         _ product: ProductID, missingIn receipt: GenuineReceipt, among told: [NotifiedTransaction]
     ) -> [StorePurchase] {
         guard let createdAt = receipt.createdAt else { return [] }
-        let since = createdAt.adding(milliseconds: -Self.earlyFinishMilliseconds)
+        let bought = Self.earlyFinish(of: createdAt)
         return told.filter { one in
             let purchase = one.purchase
             return one.bundleID == submission.bundleID && one.environment == receipt.environment
-                && purchase.productID == product && purchase.ownership == .purchased && purchase.purchasedAt >= since
+                && purchase.productID == product && purchase.ownership == .purchased
+                && bought.contains(purchase.purchasedAt)
                 && app.cutover.map { purchase.purchasedAt >= $0 } ?? true
                 && purchase.appAccountToken.map { $0 == submission.appAccountToken } ?? true
         }.map(\.purchase)

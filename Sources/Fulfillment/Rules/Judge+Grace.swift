@@ -32,7 +32,7 @@ extension Judge {
             guard one.verdict == .reject(.subscriptionExpired), let end = one.purchase.expiresAt,
                 app.kind(of: one.purchase) == .autoRenewableSubscription, isLast(one.purchase, in: receipt)
             else { return false }
-            return recordTimestamp.milliseconds - end.milliseconds < Self.longestGraceMilliseconds
+            return time(of: one.purchase, in: receipt).milliseconds - end.milliseconds < Self.longestGraceMilliseconds
                 && further.subscriptions[one.purchase.originalTransactionID] == nil
         }
         return open.map { .grace(of: $0.purchase, in: receipt.environment) }

@@ -11,11 +11,14 @@ public struct Judge: Sendable {
 
     public let submission: Submission
     private let terms: AppTerms
-    /// The record's time, or now where that is in the future: expiry is judged at it, so that a redelivery cannot
-    /// change the verdict, nor a sender's clock.
-    public let recordTimestamp: Timestamp
+    /// Expiry is judged by it.
+    let recordTime: RecordTime
     let now: Timestamp
     public let signature: ParsedProof.Signature
+    /// What the proof says of itself, where Apple signed it; nil where it is not proven, or nothing in it can be read.
+    let signed: ProofContent?
+    /// Apple called it genuine before, so that it was held.
+    let wasGenuine: Bool
     /// What an operator has let pass: no hold is made for these.
     public let waived: Set<Reason>
     /// Nil where it was submitted.
@@ -23,16 +26,23 @@ public struct Judge: Sendable {
     /// A grant of it may have been told of, and be lost: that it was refunded is no verdict by itself then.
     let isDecidedAgain: Bool
 
+    /// - Parameters:
+    ///   - recordTimestamp: the record's own; of what Apple told by itself, when it told it.
+    ///   - takenAt: when the submission was first tried or held, nil where it is judged for the first time.
     public init(
-        submission: Submission, under terms: AppTerms, recordTimestamp: Timestamp, now: Timestamp,
-        signature: ParsedProof.Signature, waived: Set<Reason> = [], announced: AnnouncedTerms? = nil,
+        submission: Submission, under terms: AppTerms, recordTimestamp: Timestamp, takenAt: Timestamp? = nil,
+        now: Timestamp,
+        signature: ParsedProof.Signature, signed: ProofContent? = nil, wasGenuine: Bool = false,
+        waived: Set<Reason> = [], announced: AnnouncedTerms? = nil,
         isDecidedAgain: Bool = false
     ) {
         self.submission = submission
         self.terms = terms
-        self.recordTimestamp = min(recordTimestamp, now)
+        recordTime = RecordTime(recordTimestamp, takenAt: takenAt, now: now)
         self.now = now
         self.signature = signature
+        self.signed = signature == .proven ? signed : nil
+        self.wasGenuine = wasGenuine
         self.waived = waived
         self.announced = announced
         self.isDecidedAgain = isDecidedAgain
@@ -52,19 +62,29 @@ public struct Judge: Sendable {
         switch answer {
         case .trouble(let trouble): return .undecided(trouble)
         case .blocked(let blockage): return .blocked(blockage)
-        case .refused(.malformed) where signature == .proven, .refused(.unauthentic) where signature == .proven:
+        case .refused(.malformed) where isApples, .refused(.unauthentic) where isApples:
             // A receipt whose signature we proved is no forgery: Apple is in trouble.
             return .undecided(AppleAnswer.Trouble(.status))
         case .refused(.malformed): return doubtful(.malformedReceipt)
         case .refused(.unauthentic): return .decided(.whole(.unauthenticReceipt, []))
-        case .refused(.nothingTold) where signature == .proven: return .undecided(AppleAnswer.Trouble(.incomplete))
+        case .refused(.nothingTold) where isApples:
+            guard let empty = emptyAnswer else { return .undecided(AppleAnswer.Trouble(.emptyAnswer)) }
+            return judge(.genuine(empty), besides: further, doubts: doubts)
         case .refused(.nothingTold): return doubtful(.noPurchase)
         case .refused(.accountNotFound): return .decided(.whole(.accountNotFound, []))
         case .refused(.refusedForGood): return .decided(.whole(.refusedByApple, []))
+        case .refused(.unknownTransaction) where isApples, .refused(.invalidTransaction) where isApples:
+            // Apple signed the very id.
+            return .undecided(AppleAnswer.Trouble(.emptyAnswer))
         case .refused(.unknownTransaction): return doubtful(.transactionNotFound)
         case .refused(.invalidTransaction): return .decided(.whole(.transactionNotFound, []))
-        case .genuine(let receipt):
-            if let reason = reasonAgainst(receipt) { return .decided(.whole(reason, receipt.purchases)) }
+        case .genuine(let told):
+            if let reason = reasonAgainst(told) { return .decided(.whole(reason, told.purchases)) }
+            let receipt: GenuineReceipt
+            switch withSigned(told, besides: further) {
+            case .told(let whole): receipt = whole
+            case .open(let judgement): return judgement
+            }
             if receipt.purchases.isEmpty { return doubtful(.noPurchase) }
             let judgement = judge(receipt, besides: further)
             guard dependsOnExpiredStatus(judgement, receipt, further) else { return judgement }
@@ -83,10 +103,14 @@ public struct Judge: Sendable {
             if others.isEmpty { return .decided(.whole(.productMismatch, receipt.purchases)) }
         }
         let completed = receipt.completed(by: further, adding: others)
-        let judged = completed.purchases.map { self.judged($0, in: completed, besides: further) }
-        // What came with the account's history was told just now.
         let told = Set(others.map(\.transactionID))
-        let open = openRefunds(in: judged, besides: further).filter { !told.contains($0) }
+        let judged = completed.purchases.map { purchase in
+            var judged = self.judged(purchase, in: completed, besides: further)
+            judged.isFromHistory = told.contains(purchase.transactionID)
+            return judged
+        }
+        // Apple told of these just now: no refund of theirs is open.
+        let open = openRefunds(in: judged, besides: further).filter { !told.contains($0) && !further.isToldByName($0) }
         if !open.isEmpty { return .needs(.refunds(of: open, in: receipt.environment)) }
         if let question = question(aboutGraceIn: judged, of: completed, besides: further) { return .needs(question) }
         return .decided(.each(judged))

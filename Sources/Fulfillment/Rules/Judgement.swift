@@ -44,6 +44,8 @@ public struct JudgedPurchase: Sendable, Equatable {
     public let verdict: Verdict
     /// The product's, where the settlement has to check it.
     public let dailyLimit: Int?
+    /// It is not in the receipt: Apple's history of the account told of it.
+    public var isFromHistory = false
 
     public init(purchase: StorePurchase, kind: ProductKind?, verdict: Verdict, dailyLimit: Int? = nil) {
         self.purchase = purchase

@@ -66,11 +66,10 @@ struct PurchaseRule: Sendable {
 }
 
 extension PurchaseRule.Facts {
-    /// By the record's time: a redelivery must not change the verdict.
     fileprivate var isOver: Bool {
         // Each paid period is goods.
         if product?.kind == .autoRenewableSubscription, product?.grantsLatePeriods == true { return false }
-        return receipt.isExpiredSubscription || accessEnd.map { $0 <= judge.recordTimestamp } ?? false
+        return receipt.isExpiredSubscription || accessEnd.map { $0 <= judge.time(of: purchase, in: receipt) } ?? false
     }
 
     fileprivate var isOfAnotherKind: Bool {

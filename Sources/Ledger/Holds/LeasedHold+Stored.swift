@@ -26,7 +26,7 @@ struct LeasedHolds: Sendable {
 private struct LeasedHoldColumns {
     let transaction, original, product, reason, waived, isReleased, isDue, submission, key: PostgresColumn
     let topic, partition, offset, timestamp, traceparent: PostgresColumn
-    let evidence, dailyCount, tries, lease, risk, source, isRenewal, graceExpiresAt: PostgresColumn
+    let evidence, dailyCount, tries, lease, risk, heldAt, source, isRenewal, graceExpiresAt: PostgresColumn
 
     init(_ rows: PostgresRows) throws(PostgresError) {
         transaction = try rows.column("transaction_id")
@@ -48,6 +48,7 @@ private struct LeasedHoldColumns {
         tries = try rows.column("tries")
         lease = try rows.column("leased_until")
         risk = try rows.column("risk")
+        heldAt = try rows.column("held_at")
         source = try rows.column("source")
         isRenewal = try rows.column("is_renewal")
         graceExpiresAt = try rows.column("grace_expires_at")
@@ -81,6 +82,7 @@ extension LeasedHold {
             dailyCount: rows.int8(row, columns.dailyCount).map { Int($0) },
             tries: Int(rows.int4(row, columns.tries) ?? 0), lease: lease,
             risk: (rows.textArray(row, columns.risk) ?? []).compactMap { $0.flatMap(RiskSignal.init(rawValue:)) },
+            heldAt: rows.timestamp(row, columns.heldAt),
             announced: Self.announced(rows, row, columns, isDisputed: waived.contains(.ownershipDisputed)))
     }
 

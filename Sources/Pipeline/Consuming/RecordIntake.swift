@@ -31,7 +31,7 @@ struct RecordIntake {
         let partition = record.topicPartition
         let taken = assignment.gate.take(record, assignment.admission(to: partition))
         guard taken != .unassigned, let state = assignment[partition] else { return taken }
-        if let timestamp = record.timestampMilliseconds {
+        if let timestamp = record.timestampMilliseconds, timestamp > 0 {
             worker.metrics.all.recordClock.took(
                 topic: partition.topic, partition: partition.partition, offset: record.offset, timestamp: timestamp,
                 now: WallClock.now.milliseconds)

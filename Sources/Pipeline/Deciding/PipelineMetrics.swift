@@ -41,6 +41,8 @@ final class PipelineMetrics: Sendable {
     func published(_ events: [OutcomeEvent], _ origin: AnswerOrigin, recordedAt: Timestamp, now: Timestamp) {
         for event in events { published(event) }
         classes[TrafficClass(events, origin)]?.increment()
+        // Of a record without a time nobody knows how long it took.
+        guard recordedAt.milliseconds > 0 else { return }
         all.submissionDuration.observe(Double(max(0, now.milliseconds - recordedAt.milliseconds)) / 1000)
     }
 

@@ -29,6 +29,11 @@ final class RetryState {
         further = FurtherAnswers(settled: history.lookedUp)
     }
 
+    /// When it was first tried, parked or held; nil where this is its first try.
+    var takenAt: Timestamp? {
+        if case .held(let hold) = item.origin { hold.heldAt } else { history.firstFailureAt }
+    }
+
     /// It was asked about before, in vain, or waited in the database.
     var isRetry: Bool { history.failures > 0 || item.isParked }
 
@@ -45,6 +50,7 @@ final class RetryState {
 
     func next(after judgement: Judgement, now: Timestamp) -> Next {
         countWait()
+        further.forgetUnknown()
         history.note(judgement, now: now)
         let jitter = Double.random(in: 0..<1)
         if !item.isParked, !hasSlot { hasSlot = parking.slots.beginRetrying() }

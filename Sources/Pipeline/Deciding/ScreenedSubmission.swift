@@ -31,6 +31,11 @@ struct ProofAnswer: Sendable {
         if case .genuine(let receipt) = answer { receipt } else { nil }
     }
 
+    /// Of its purchases: where the answer has no receipt, as the proof says.
+    func environment(of screened: ScreenedSubmission) -> StoreEnvironment {
+        receipt?.environment ?? screened.proof.content?.environment ?? .production
+    }
+
     /// What Apple shows as taken back and `verdict` does not decide purchase by purchase.
     func revocations(besides verdict: Verdict) -> [NotifiedTransaction] {
         guard case .whole(let reason, let purchases) = verdict, reason != .foreignApp, let receipt else {

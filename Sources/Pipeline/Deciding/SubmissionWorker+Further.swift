@@ -1,5 +1,6 @@
 import Fulfillment
 import Identifiers
+import Timestamps
 
 /// What the rules need beside the answer: asked of the App Store Server API, as a retried submission is.
 ///
@@ -11,8 +12,12 @@ extension SubmissionWorker {
         _ question: FurtherQuestion, about screened: ScreenedSubmission, _ terms: AppTerms, _ retries: RetryState
     ) async throws(Abandoned) -> Judgement? {
         guard let credentials = terms.app.serverAPI else {
-            guard case .grace(let period, _) = question else { return .blocked(.noServerAPI) }
-            return await lookUpGrace(of: period, retries)
+            switch question {
+            case .grace(let period, _): return await lookUpGrace(of: period, retries)
+            case .named(let transactions, _):
+                return try await askByName(transactions, about: screened, nil, retries)
+            case .refunds, .purchases: return .blocked(.noServerAPI)
+            }
         }
         let item = screened.item
         func context(in environment: StoreEnvironment) -> StoreQueryContext {
@@ -25,7 +30,12 @@ extension SubmissionWorker {
         case .refunds(let transactions, let environment):
             retries.further.settle(try await knownToLedger(transactions, item))
             let open = transactions.filter { retries.further.isOpen($0) }
-            unanswered = try await lookUp(open, for: item, context(in: environment), retries)
+            unanswered = try await lookUp(open, for: item, context(in: environment)) { transaction, told in
+                // What Apple does not know it has not taken back: the receipt decides.
+                retries.further.note(told, of: transaction)
+            }
+        case .named(let transactions, let environment):
+            unanswered = try await askByName(transactions, about: screened, context(in: environment), retries)
         case .grace(let period, let environment):
             unanswered = try await askForGrace(of: period, for: item, context(in: environment), retries)
         case .purchases(let finish):
@@ -35,11 +45,12 @@ extension SubmissionWorker {
         return unanswered
     }
 
-    /// Those that the ledger has, whoever's they are: they are not granted anew.
-    private func knownToLedger(
-        _ transactions: [StoreTransactionID], _ item: SubmissionInHand
+    /// Those that the ledger has: they are not granted anew.
+    /// - Parameter claimant: nil: whoever's they are.
+    func knownToLedger(
+        _ transactions: [StoreTransactionID], _ item: SubmissionInHand, claimant: PlayerID? = nil
     ) async throws(Abandoned) -> [StoreTransactionID] {
-        let queries = transactions.map { RecallQuery(lookingFor: $0, at: item.position) }
+        let queries = transactions.map { RecallQuery(lookingFor: $0, at: item.position, claimant: claimant) }
         return try await withLedger(item) { () async throws(LedgerClosed) in
             let known: [StoreTransactionID] = await withTaskGroup(of: StoreTransactionID?.self) { [ledger] group in
                 for (transaction, query) in zip(transactions, queries) {
@@ -56,9 +67,10 @@ extension SubmissionWorker {
     }
 
     /// A few at a time; the first trouble ends the try.
-    private func lookUp(
+    /// - Parameter note: told of each answer; nil is a transaction that Apple does not know.
+    func lookUp(
         _ transactions: [StoreTransactionID], for item: SubmissionInHand, _ context: StoreQueryContext,
-        _ retries: RetryState
+        note: (StoreTransactionID, StorePurchase?) -> Void
     ) async throws(Abandoned) -> Judgement? {
         var rest = transactions.prefix(PipelineLimits.lookUpsOfOneTry)
         while !rest.isEmpty {
@@ -67,7 +79,7 @@ extension SubmissionWorker {
             var answers: [LookUp] = []
             try await item.waiting { answers = await lookUp(next, context) }
             var unanswered: Judgement?
-            for answer in answers { unanswered = answer.note(in: retries, context) ?? unanswered }
+            for answer in answers { unanswered = answer.tell(context, to: note) ?? unanswered }
             if let unanswered { return unanswered }
         }
         // The rest is another try's: one submission shall not keep its place for long.
@@ -91,7 +103,9 @@ extension SubmissionWorker {
         _ retries: RetryState
     ) async throws(Abandoned) -> Judgement? {
         var filter = TransactionHistoryFilter()
-        filter.from = finish.since
+        filter.from = finish.bought.lowerBound
+        // Exclusive, and to the millisecond.
+        filter.until = finish.bought.upperBound.adding(milliseconds: 1)
         filter.productID = finish.product
         var told: [NotifiedTransaction] = []
         var page: String?
@@ -105,16 +119,21 @@ extension SubmissionWorker {
             case .answered(let read):
                 told += read.transactions
                 page = read.next
+            // A further page that is not to be had is no end of the history: it is read from its beginning at the next try.
+            case .notFound where page != nil, .refused where page != nil:
+                return .undecided(AppleAnswer.Trouble(.status))
             case .notFound, .refused: page = nil
             case .trouble(let trouble): return .undecided(trouble)
             case .blocked(let blockage): return .blocked(blockage)
             }
-            if page == nil { break }
+            guard page == nil else { continue }
+            retries.further.history = told
+            retries.further.noteRevocations(
+                in: told.lazy.filter { $0.bundleID == context.bundleID && $0.environment == context.environment })
+            return nil
         }
-        retries.further.history = told
-        retries.further.noteRevocations(
-            in: told.lazy.filter { $0.bundleID == context.bundleID && $0.environment == context.environment })
-        return nil
+        // What lies beyond was not read, which is not the same as missing.
+        return .undecided(AppleAnswer.Trouble(.longHistory))
     }
 
     /// An app whose credentials are refused is noticed, and what waits for them is woken once they are taken again.
@@ -130,15 +149,15 @@ private struct LookUp: Sendable {
     let transaction: StoreTransactionID
     let answer: StoreQueryAnswer<NotifiedTransaction>
 
-    /// Nil where it was answered. What Apple does not know it has not taken back: the receipt decides.
-    func note(in retries: RetryState, _ context: StoreQueryContext) -> Judgement? {
+    /// Nil where it was answered.
+    func tell(_ context: StoreQueryContext, to note: (StoreTransactionID, StorePurchase?) -> Void) -> Judgement? {
         switch answer {
         case .answered(let told):
             guard told.bundleID == context.bundleID, told.environment == context.environment,
                 told.purchase.transactionID == transaction
             else { return .undecided(AppleAnswer.Trouble(.unproven)) }
-            retries.further.note(told.purchase, of: transaction)
-        case .notFound, .refused: retries.further.note(nil, of: transaction)
+            note(transaction, told.purchase)
+        case .notFound, .refused: note(transaction, nil)
         case .trouble(let trouble): return .undecided(trouble)
         case .blocked(let blockage): return .blocked(blockage)
         }
@@ -148,13 +167,16 @@ private struct LookUp: Sendable {
 
 extension RecallQuery {
     /// Whether the ledger has this one transaction: as of a receipt that holds no other.
-    fileprivate convenience init(lookingFor transaction: StoreTransactionID, at position: RecordPosition) {
+    fileprivate convenience init(
+        lookingFor transaction: StoreTransactionID, at position: RecordPosition, claimant: PlayerID?
+    ) {
         let purchase = StorePurchase(
             transactionID: transaction, originalTransactionID: transaction, productID: ProductID(""),
             purchasedAt: position.timestamp)
         self.init(
             position: position, proof: Digest256(hashing: Array("look-up \(transaction.text)".utf8)),
             mayBeRedelivered: false,
-            evidence: GenuineReceipt(bundleID: BundleID(""), environment: .production, purchases: [purchase]))
+            evidence: GenuineReceipt(bundleID: BundleID(""), environment: .production, purchases: [purchase]),
+            claimant: claimant)
     }
 }

@@ -20,12 +20,14 @@ extension SubmissionWorker {
 
     /// The event, none where it stays held.
     @inline(never)
-    func settle(_ verdict: Verdict, heldBy item: SubmissionInHand, by answer: ProofAnswer) async -> [OutcomeEvent] {
-        guard case .held(let hold) = item.origin else { return [] }
+    func settle(
+        _ verdict: Verdict, holding screened: ScreenedSubmission, by answer: ProofAnswer
+    ) async -> [OutcomeEvent] {
+        guard case .held(let hold) = screened.item.origin else { return [] }
         let now = WallClock.now
         return await settle(
             HoldDecision(
-                hold, verdict: verdict, environment: answer.receipt?.environment ?? .production, decidedAt: now,
+                hold, verdict: verdict, environment: answer.environment(of: screened), decidedAt: now,
                 catalogVersion: answer.terms.catalogVersion, tokenUse: answer.terms.app.accountTokenUse,
                 finishesGrants: answer.terms.app.announcements.finishesGrants,
                 subscriptions: ToldSubscriptions(

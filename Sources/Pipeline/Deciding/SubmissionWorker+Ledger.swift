@@ -29,7 +29,7 @@ extension SubmissionWorker {
     func record(
         _ verdict: Verdict, on screened: ScreenedSubmission, by answer: ProofAnswer
     ) async throws(Abandoned) -> [OutcomeEvent] {
-        if screened.item.isHeld { return await settle(verdict, heldBy: screened.item, by: answer) }
+        if screened.item.isHeld { return await settle(verdict, holding: screened, by: answer) }
         let decision = decision(verdict, on: screened, by: answer)
         let settled = try await withLedger(screened.item) { () async throws(LedgerClosed) in
             try await ledger.settle(decision)
@@ -63,7 +63,7 @@ extension SubmissionWorker {
         let now = WallClock.now
         return PendingDecision(
             submission: screened.submission, position: item.position, proof: screened.proof.digest, verdict: verdict,
-            environment: answer.receipt?.environment ?? .production,
+            environment: answer.environment(of: screened),
             evidence: answer.receipt.flatMap { screened.proof.rememberedEvidence($0, after: verdict, of: terms.app) },
             decidedAt: now, catalogVersion: terms.catalogVersion, traceparent: item.traceparent,
             parkedID: item.parked?.id, risk: terms.app.risk, tokenUse: terms.app.accountTokenUse,

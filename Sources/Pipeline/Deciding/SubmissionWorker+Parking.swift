@@ -31,6 +31,7 @@ extension SubmissionWorker {
         _ screened: ScreenedSubmission, blockedBy blockage: AppleAnswer.Blockage?
     ) -> ParkingPlan {
         var history = screened.item.parked?.history ?? WaitingHistory()
+        history.noteTaken(now: WallClock.now)
         var plan: ParkingPlan
         if let blockage {
             let judgement = Judgement.blocked(blockage)

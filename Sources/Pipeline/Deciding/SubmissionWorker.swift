@@ -185,7 +185,8 @@ public final class SubmissionWorker: Sendable {
         if case .held(let hold) = screened.item.origin { (waived, announced) = (hold.waived, hold.announced) }
         return Judge(
             submission: screened.submission, under: answer.terms,
-            recordTimestamp: screened.item.position.timestamp, now: WallClock.now, signature: screened.proof.signature,
+            recordTimestamp: screened.item.position.timestamp, takenAt: retries.takenAt, now: WallClock.now,
+            signature: screened.proof.signature, signed: screened.proof.content, wasGenuine: screened.item.isHeld,
             waived: waived, announced: announced, isDecidedAgain: screened.item.isDecidedAgain
         ).judge(answer.answer, besides: retries.further, doubts: retries.doubts)
     }

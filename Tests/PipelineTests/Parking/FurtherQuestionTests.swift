@@ -172,6 +172,39 @@ struct FurtherQuestionTests {
         }
     }
 
+    @Test("what the account bought more than an hour after the receipt was made is not the submission's to claim")
+    func boughtLater() async throws {
+        try await with { bench in
+            bench.apple.answer(Self.receipt("1"))
+            bench.ledger.know("1")
+            var later = Self.purchase("11", "gems")
+            later.purchasedAt = WallClock.now.adding(milliseconds: 60_000)
+            bench.queries.register(Self.told(Self.purchase("1")), Self.told(later))
+            try await bench.work(on: bench.item(wanting("gems")))
+            guard case .whole(.productMismatch, _) = try #require(bench.ledger.decisions.first).verdict else {
+                Issue.record("it is granted")
+                return
+            }
+        }
+    }
+
+    @Test("a history with more pages than are read is not taken as its end: the submission waits, and says why")
+    func longHistory() async throws {
+        try await with { bench in
+            bench.apple.answer(Self.receipt("1"))
+            bench.queries.register(Self.told(Self.purchase("1")))
+            for number in 0..<(20 * PipelineLimits.historyPages + 1) {
+                var other = Self.purchase(StoreTransactionID("2\(number)"), "gems")
+                // None of these counts for the submission.
+                other.ownership = .familyShared
+                other.purchasedAt = WallClock.now.adding(milliseconds: -Self.hour)
+                bench.queries.register(Self.told(other))
+            }
+            try await bench.work(on: SubmissionInHand(parked: ParkingBench.leased(wanting("gems"))))
+            #expect(bench.ledger.decisions.isEmpty && bench.store.content.putBack.map(\.detail) == ["long_history"])
+        }
+    }
+
     @Test("where the history has none either, or Apple does not know the account, the product is missing")
     func missing() async throws {
         try await with { bench in

@@ -9,6 +9,7 @@ extension ParkingBench {
         struct PutBack: Equatable {
             let offset: Int64
             let reason: ParkingReason
+            let detail: String?
             let history: WaitingHistory
         }
 
@@ -63,7 +64,8 @@ extension ParkingBench {
         ) async throws {
             try state.update { state throws(Abandoned) in
                 if state.refusesEnds { throw Abandoned() }
-                state.putBack.append(PutBack(offset: leased.position.offset, reason: reason, history: history))
+                state.putBack.append(
+                    PutBack(offset: leased.position.offset, reason: reason, detail: detail, history: history))
             }
         }
 

@@ -155,6 +155,8 @@ final class ParkingBench: Sendable {
                     transactionID: "1000", originalTransactionID: "1000", productID: "gold",
                     purchasedAt: Timestamp(milliseconds: 1_795_167_000_000))
             ]))
+    static let emptyInSandbox = AppleAnswer.genuine(
+        GenuineReceipt(bundleID: bundle, environment: .sandbox, purchases: []))
     static let empty = AppleAnswer.genuine(
         GenuineReceipt(bundleID: bundle, environment: .production, purchases: []))
 }

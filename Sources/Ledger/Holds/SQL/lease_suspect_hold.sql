@@ -37,7 +37,7 @@ SELECT transaction_id, original_transaction_id, product_id, reason, waived, rele
             AND grants.purchased_at < date_trunc('day', leased.purchased_at AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'
                 + interval '24 hours'
     ) END AS daily_count, due_at IS NOT NULL AS is_due, risk,
-    source, is_renewal, (
+    held_at, source, is_renewal, (
         SELECT grace_expires_at FROM announced_purchases AS told WHERE told.transaction_id = leased.transaction_id LIMIT 1
     ) AS grace_expires_at, is_alone, leased.bundle_id, deaths_alone
 FROM leased

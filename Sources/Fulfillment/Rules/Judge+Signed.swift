@@ -1,0 +1,51 @@
+import Identifiers
+
+/// What Apple has signed is never refused for an answer that says nothing of it. Apple is asked for it by name; where nobody
+/// can tell, it waits.
+extension Judge {
+    enum SignedWord {
+        /// Apple's answer, with what it had left out.
+        case told(GenuineReceipt)
+        case open(Judgement)
+    }
+
+    /// Apple signed the proof, or called it genuine before.
+    var isApples: Bool { signature == .proven || wasGenuine }
+
+    /// Apple's answer with the purchases that it leaves out although Apple signed them.
+    func withSigned(_ answer: GenuineReceipt, besides further: FurtherAnswers) -> SignedWord {
+        let leftOut = purchasesLeftOut(of: answer.purchases)
+        if leftOut.isEmpty, answer.purchases.isEmpty, isApples, signed?.isComplete != true {
+            // What it lists cannot be read here.
+            return .open(.undecided(AppleAnswer.Trouble(.emptyAnswer)))
+        }
+        let unasked = leftOut.map(\.transactionID).filter { further.named[$0] == nil }
+        if !unasked.isEmpty { return .open(.needs(.named(unasked, in: answer.environment))) }
+        var found: [StorePurchase] = []
+        for purchase in leftOut {
+            switch further.named[purchase.transactionID] {
+            case .told(let told): found.append(told)
+            case .inLedger: found.append(purchase)
+            case .unknown, nil: return .open(.undecided(AppleAnswer.Trouble(.emptyAnswer)))
+            }
+        }
+        return .told(answer.completed(by: FurtherAnswers(), adding: found))
+    }
+
+    /// An answer without a receipt, as one without a purchase. Nil where the proof lists none to ask for.
+    var emptyAnswer: GenuineReceipt? {
+        guard let signed, !signed.purchases.isEmpty, let environment = signed.environment else { return nil }
+        return GenuineReceipt(
+            bundleID: submission.bundleID, environment: environment, purchases: [], createdAt: signed.signedAt)
+    }
+
+    /// Of what Apple signed: all of it where the answer has no purchase, and else those of the submitted product where the
+    /// answer has none of that.
+    private func purchasesLeftOut(of told: [StorePurchase]) -> [StorePurchase] {
+        guard let signed, case .receipt = submission.proof else { return [] }
+        if told.isEmpty { return signed.purchases }
+        guard let product = submission.productID, !told.contains(where: { $0.productID == product }) else { return [] }
+        let known = Set(told.map(\.transactionID))
+        return signed.purchases.filter { $0.productID == product && !known.contains($0.transactionID) }
+    }
+}

@@ -1,0 +1,46 @@
+import Timestamps
+
+/// The time by which a submission's purchases are judged: its record's own, so that no redelivery changes the verdict. A
+/// record's time that is missing, lies ahead, or is before what the record carries cannot be true. Then the time counts at
+/// which the submission was taken.
+public struct RecordTime: Sendable, Equatable {
+    /// As the record has it; nil where it has none, or where that lies ahead.
+    private let told: Timestamp?
+    /// When the submission was first taken: while nothing was kept of it, that is now.
+    private let taken: Timestamp
+    private let now: Timestamp
+
+    /// - Parameters:
+    ///   - record: the record's own time; the epoch and what is before it is none.
+    ///   - takenAt: when it was first tried or held; nil where it is judged for the first time.
+    public init(_ record: Timestamp, takenAt: Timestamp? = nil, now: Timestamp) {
+        told = record.milliseconds > 0 && record <= now ? record : nil
+        taken = min(takenAt ?? now, now)
+        self.now = now
+    }
+
+    /// By which a purchase is judged.
+    /// - Parameter carriedAt: no record that carries the purchase can be older.
+    public func judging(since carriedAt: Timestamp) -> Timestamp {
+        [told, taken].compactMap(\.self).first { $0 >= carriedAt } ?? now
+    }
+
+    /// By which it is judged that Apple told of by itself: then the time is Apple's.
+    public var ofNotice: Timestamp { told ?? now }
+}
+
+extension Judge {
+    /// By which a purchase of `receipt` is judged.
+    ///
+    /// The receipt was made behind all that it holds, so that its newest purchase tells of the record's time too. What Apple
+    /// tells beside that was perhaps bought later, and says nothing of it.
+    func time(of purchase: StorePurchase, in receipt: GenuineReceipt) -> Timestamp {
+        if announced != nil { return recordTime.ofNotice }
+        var carriedAt = purchase.purchasedAt
+        if let createdAt = receipt.createdAt {
+            let held = receipt.purchases.lazy.map(\.purchasedAt).filter { $0 <= createdAt }
+            carriedAt = max(carriedAt, held.max() ?? carriedAt)
+        }
+        return recordTime.judging(since: carriedAt)
+    }
+}

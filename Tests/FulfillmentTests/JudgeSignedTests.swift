@@ -1,0 +1,96 @@
+import Identifiers
+import Testing
+
+@testable import Fulfillment
+
+@Suite("The judge on answers that leave out what Apple signed")
+struct JudgeSignedTests {
+    private static let waits = Judgement.undecided(AppleAnswer.Trouble(.emptyAnswer))
+    private static let dear: ProductID = "gold.2"
+
+    private static func content(
+        _ purchases: [StorePurchase], isComplete: Bool = true, environment: StoreEnvironment? = .production
+    ) -> ProofContent {
+        ProofContent(
+            bundleID: Sample.bundle, environment: environment, purchases: purchases, isComplete: isComplete,
+            signedAt: Sample.recordTime)
+    }
+
+    private func judge(
+        _ answer: AppleAnswer, signing content: ProofContent?, _ signature: ParsedProof.Signature = .proven,
+        submission: Submission = Sample.submission(), wasGenuine: Bool = false,
+        besides further: FurtherAnswers = FurtherAnswers()
+    ) -> Judgement {
+        let app = Sample.app([
+            Product(id: Sample.product, kind: .consumable), Product(id: Self.dear, kind: .consumable),
+        ])
+        return Judge(
+            submission: submission, under: app.terms, recordTimestamp: Sample.recordTime, now: Sample.recordTime,
+            signature: signature, signed: content, wasGenuine: wasGenuine
+        ).judge(answer, besides: further) { _ in 99 }
+    }
+
+    static let emptyAnswers: [AppleAnswer] = [.genuine(Sample.receipt([])), .refused(.nothingTold)]
+
+    @Test(
+        "a proven receipt that lists purchases is asked for by their names, and waits while nobody knows them",
+        arguments: emptyAnswers)
+    func empty(answer: AppleAnswer) {
+        let signed = Self.content([Sample.purchase("1"), Sample.purchase("2")])
+        #expect(judge(answer, signing: signed) == .needs(.named(["1", "2"], in: .production)))
+        var further = FurtherAnswers()
+        further.note(.inLedger, named: "1")
+        #expect(judge(answer, signing: signed, besides: further) == .needs(.named(["2"], in: .production)))
+        further.note(.unknown, named: "2")
+        #expect(judge(answer, signing: signed, besides: further) == Self.waits)
+        further.forgetUnknown()
+        #expect(judge(answer, signing: signed, besides: further) == .needs(.named(["2"], in: .production)))
+        var refunded = Sample.purchase("2")
+        refunded.cancelledAt = Sample.recordTime
+        further.note(.told(refunded), named: "2")
+        guard case .decided(.each(let judged)) = judge(answer, signing: signed, besides: further) else {
+            Issue.record("nothing is decided")
+            return
+        }
+        #expect(judged.map(\.verdict) == [.grant(payload: nil), .reject(.cancelled)])
+    }
+
+    @Test("the submitted product is not called missing where Apple signed a purchase of it")
+    func product() {
+        let signed = Self.content([Sample.purchase("1"), Sample.purchase("2", product: Self.dear)])
+        let answer = AppleAnswer.genuine(Sample.receipt([Sample.purchase("1")]))
+        let wanting = Sample.submission(productID: Self.dear)
+        #expect(judge(answer, signing: signed, submission: wanting) == .needs(.named(["2"], in: .production)))
+        // What the submission does not name is as Apple now tells it.
+        guard case .decided(.each(let judged)) = judge(answer, signing: signed) else {
+            Issue.record("nothing is decided")
+            return
+        }
+        #expect(judged.map(\.purchase.transactionID) == ["1"])
+    }
+
+    @Test("a proven receipt that lists none holds none, and one that cannot be read whole waits")
+    func listsNone() {
+        let answer = AppleAnswer.genuine(Sample.receipt([]))
+        #expect(judge(answer, signing: Self.content([])) == .decided(.whole(.noPurchase, [])))
+        #expect(judge(answer, signing: Self.content([], isComplete: false)) == Self.waits)
+        #expect(judge(answer, signing: nil) == Self.waits)
+        let signed = Self.content([Sample.purchase("1")])
+        #expect(judge(answer, signing: signed, .notProvable) == .decided(.whole(.noPurchase, [])))
+    }
+
+    @Test("what Apple called genuine before is not refused for an answer that denies it or says nothing")
+    func held() {
+        for answer in Self.emptyAnswers + [.refused(.unknownTransaction), .refused(.invalidTransaction)] {
+            #expect(judge(answer, signing: nil, .notProvable, wasGenuine: true) == Self.waits)
+        }
+        for refusal: AppleAnswer.Refusal in [.malformed, .unauthentic] {
+            #expect(
+                judge(.refused(refusal), signing: nil, .notProvable, wasGenuine: true)
+                    == .undecided(AppleAnswer.Trouble(.status)))
+        }
+        #expect(
+            judge(.refused(.accountNotFound), signing: nil, .notProvable, wasGenuine: true)
+                == .decided(.whole(.accountNotFound, [])))
+    }
+}

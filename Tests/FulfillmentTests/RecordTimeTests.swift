@@ -1,0 +1,96 @@
+import Identifiers
+import Testing
+import Timestamps
+
+@testable import Fulfillment
+
+@Suite("The time by which a record is judged")
+struct RecordTimeTests {
+    private static let day: Int64 = 86_400_000
+    private static let none = Timestamp(milliseconds: 0)
+
+    /// Bought ten days ago, over after seven.
+    private static var period: StorePurchase {
+        var period = Sample.purchase("1000", after: -10 * day)
+        period.expiresAt = Sample.purchaseTime.adding(milliseconds: -3 * day)
+        return period
+    }
+
+    private func verdict(
+        of purchase: StorePurchase = period, beside others: [StorePurchase] = [], createdAt: Timestamp? = nil,
+        at record: Timestamp, takenAt: Timestamp? = nil, announced: AnnouncedTerms? = nil
+    ) -> JudgedPurchase.Verdict {
+        let app = Sample.app([Product(id: Sample.product, kind: .autoRenewableSubscription)])
+        var receipt = Sample.receipt([purchase] + others)
+        receipt.createdAt = createdAt
+        return Judge(
+            submission: Sample.submission(), under: app.terms, recordTimestamp: record, takenAt: takenAt,
+            now: Sample.recordTime, signature: .proven, announced: announced
+        ).judged(purchase, in: receipt).verdict
+    }
+
+    private static let over = JudgedPurchase.Verdict.reject(.subscriptionExpired)
+    private static let runs = JudgedPurchase.Verdict.grant(payload: nil)
+
+    @Test("a record without a time, of 1970, or from before the purchase grants no period that is over")
+    func untrue() {
+        let bought = Self.period.purchasedAt
+        for record in [Self.none, Timestamp(milliseconds: 1), bought.adding(milliseconds: -1)] {
+            #expect(verdict(at: record) == Self.over)
+        }
+        #expect(verdict(at: bought) == Self.runs)
+        #expect(verdict(at: bought.adding(milliseconds: 7 * Self.day - 1)) == Self.runs)
+        #expect(verdict(at: bought.adding(milliseconds: 7 * Self.day)) == Self.over)
+    }
+
+    @Test("what was kept of such a record is judged by when it was first taken, however late its verdict comes")
+    func kept() {
+        let taken = Self.period.purchasedAt.adding(milliseconds: Self.day)
+        #expect(verdict(at: Self.none, takenAt: taken) == Self.runs)
+        #expect(verdict(at: Self.none, takenAt: taken.adding(milliseconds: 7 * Self.day)) == Self.over)
+        // It cannot have been taken before it was bought either: Apple told of this period later.
+        #expect(verdict(at: Self.none, takenAt: Self.period.purchasedAt.adding(milliseconds: -1)) == Self.over)
+        // A record's own time comes first.
+        #expect(verdict(at: taken, takenAt: Sample.recordTime) == Self.runs)
+        let ahead = Sample.recordTime.adding(milliseconds: Self.day)
+        #expect(verdict(at: ahead, takenAt: taken) == Self.runs && verdict(at: ahead) == Self.over)
+    }
+
+    @Test("a record is no older than the receipt that it carries, and Apple's later word says nothing of it")
+    func receipts() {
+        let record = Self.period.purchasedAt.adding(milliseconds: Self.day)
+        let next = Sample.purchase("1001", original: "1000", after: -3 * Self.day)
+        let made = Sample.purchaseTime.adding(milliseconds: -2 * Self.day)
+        #expect(verdict(beside: [next], createdAt: made, at: record) == Self.over)
+        #expect(verdict(beside: [next], createdAt: record, at: record) == Self.runs)
+        #expect(verdict(beside: [next], at: record) == Self.runs)
+    }
+
+    @Test("what Apple told by itself is judged by when Apple told it, also before the period begins")
+    func announced() {
+        let terms = AnnouncedTerms(source: .notification, isRenewal: false)
+        let early = Self.period.purchasedAt.adding(milliseconds: -Self.day)
+        #expect(verdict(at: early, announced: terms) == Self.runs)
+        #expect(verdict(at: Sample.recordTime, announced: terms) == Self.over)
+    }
+
+    @Test("a period in grace is looked up for a record without a time as for one of now")
+    func grace() {
+        var app = Sample.app([Product(id: Sample.product, kind: .autoRenewableSubscription)])
+        app.serverAPI = ServerAPICredentials(issuerID: "i", keyID: "k", privateKeySetting: "S")
+        var old = Sample.purchase("1000", after: -100 * Self.day)
+        old.expiresAt = Sample.purchaseTime.adding(milliseconds: -93 * Self.day)
+        func judgement(_ purchase: StorePurchase, at record: Timestamp) -> Judgement {
+            Judge(
+                submission: Sample.submission(), under: app.terms, recordTimestamp: record, now: Sample.recordTime,
+                signature: .proven
+            ).judge(.genuine(Sample.receipt([purchase])), doubts: { _ in 0 })
+        }
+        #expect(judgement(Self.period, at: Self.none) == .needs(.grace(of: Self.period, in: .production)))
+        // No grace period lasts so long.
+        guard case .decided = judgement(old, at: Self.none) else {
+            Issue.record("it is asked about")
+            return
+        }
+    }
+}

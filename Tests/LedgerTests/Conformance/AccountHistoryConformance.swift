@@ -1,0 +1,92 @@
+import Fulfillment
+import Identifiers
+import Ledger
+import TestSupport
+import Testing
+
+/// What every ledger makes of purchases that an account's history tells of, and not the receipt.
+@Suite("Every purchase ledger with an account's history")
+struct AccountHistoryConformance {
+    private func with(
+        _ implementation: Implementation, _ body: (any PurchaseLedger) async throws -> Void
+    ) async throws {
+        switch implementation {
+        case .inMemory: try await body(InMemoryLedger())
+        case .postgres:
+            let ledger = try await LedgerDatabase().ledger()
+            try await body(ledger)
+            await ledger.close()
+        }
+    }
+
+    private static func fromHistory(
+        _ id: String, _ verdict: JudgedPurchase.Verdict = .grant(payload: nil)
+    ) -> JudgedPurchase {
+        var judged = Sample.judged(Sample.purchase(id), .consumable, verdict)
+        judged.isFromHistory = true
+        return judged
+    }
+
+    @Test(
+        "nothing is claimed by the history of an account whose receipt holds another player's purchase",
+        arguments: Implementation.allCases)
+    func otherPlayers(implementation: Implementation) async throws {
+        try await with(implementation) { ledger in
+            for (number, taken) in [JudgedPurchase.Verdict.grant(payload: nil), .hold(.unknownProduct)].enumerated() {
+                let (old, free, offset) = (Sample.purchase("10\(number)"), "20\(number)", Int64(100 * number))
+                let first = Sample.judged(old, .consumable, taken)
+                _ = try await ledger.record(Sample.decision([first], player: "victim", offset: offset))
+                for (place, verdict) in Self.verdicts.enumerated() {
+                    let claim = [
+                        Sample.judged(old, .consumable, verdict), Sample.judged(Sample.purchase(free)),
+                        Self.fromHistory("30\(number)"),
+                    ]
+                    let answer = try await ledger.record(
+                        Sample.decision(claim, player: "thief", offset: offset + Int64(place) + 1))
+                    #expect(answer.events.map(\.reason) == [.ownedByOtherPlayer])
+                }
+                let claim = [Sample.judged(old), Self.fromHistory("30\(number)")]
+                let own = try await ledger.record(Sample.decision(claim, player: "victim", offset: offset + 50))
+                #expect(own.granted.map(\.subject.text) == ["30\(number)"])
+            }
+        }
+    }
+
+    /// Of the receipt's own transaction, for the thief.
+    private static let verdicts: [JudgedPurchase.Verdict] = [
+        .grant(payload: nil), .reject(.cancelled), .hold(.unknownProduct),
+    ]
+
+    @Test(
+        "where the receipt is the player's own, or nobody's yet, what its account bought beside it is granted",
+        arguments: Implementation.allCases)
+    func own(implementation: Implementation) async throws {
+        try await with(implementation) { ledger in
+            let first = Sample.decision([Sample.judged(Sample.purchase("1000")), Self.fromHistory("1001")], offset: 1)
+            let granted = try await ledger.record(first).granted
+            #expect(granted.map(\.subject.text) == ["1000", "1001"])
+            let again = Sample.decision([Sample.judged(Sample.purchase("1000")), Self.fromHistory("1002")], offset: 2)
+            let more = try await ledger.record(again).granted
+            #expect(more.map(\.subject.text) == ["1002"])
+        }
+    }
+
+    @Test(
+        "what a submission won by the history comes out again, although its receipt is another's by now",
+        arguments: Implementation.allCases)
+    func wonBefore(implementation: Implementation) async throws {
+        try await with(implementation) { ledger in
+            let refused = Sample.judged(Sample.purchase("1000"), .consumable, .reject(.bindingMismatch))
+            func submitted(_ offset: Int64) -> PendingDecision {
+                Sample.decision(
+                    [refused, Self.fromHistory("1001")], player: "a", offset: offset, submission: "same", proof: "same")
+            }
+            let first = try await ledger.record(submitted(1))
+            #expect(first.granted.map(\.subject.text) == ["1001"])
+            _ = try await ledger.record(
+                Sample.decision([Sample.judged(Sample.purchase("1000"))], player: "b", offset: 2))
+            let again = try await ledger.record(submitted(3))
+            #expect(again.events == first.events)
+        }
+    }
+}
