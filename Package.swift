@@ -261,6 +261,7 @@ let package = Package(
         // Judges histories by the contract; knows nothing of the worker.
         .target(
             name: "HistoryModel", dependencies: ["Encodings"], path: "Tests/HistoryModel", swiftSettings: strict),
+        .testTarget(name: "HistoryModelTests", dependencies: ["HistoryModel"], swiftSettings: strict),
         // Draws histories and plays them on the worker that was built.
         .executableTarget(
             name: "Histories",

@@ -25,6 +25,10 @@ extension Drawing {
         var token = app >= 2 ? 1 : 0
         if may(.tokens, 40) { token = chance.pick([0, 1, 2]) }
         choices["token"] = token
+        if Self.subscriptions.contains(product), may(.trials, 40) { choices["trial"] = 1 }
+        if token != 0, may(.boundAccounts, 40) {
+            _ = add(.bind, ["app": app, "token": account + token - 1, "player": account + chance.pick([0, 0, 0, 1])])
+        }
         if product == 2, may(.familySharing, 30) { choices["family"] = 1 }
         let number = add(.buy, choices)
         bought.append(Bought(number: number, app: app, account: account, product: product, token: token))
@@ -128,7 +132,9 @@ extension Drawing {
         if may(.tokens, 30) { choices["token"] = chance.below(3) }
         if may(.hints, 40) {
             choices["hint"] = 1 + chance.below(2)
-            choices["product"] = chance.pick(bought.map(\.product))
+            // Of the same account, so that it may be something that the proof does not hold yet.
+            let own = bought.filter { $0.account == proof.bought.account && $0.app == proof.bought.app }
+            choices["product"] = recent(own.map(\.product)) ?? 0
         }
         if may(.wrongTimes, 35) { choices["stamp"] = 1 + chance.below(2) }
         if may(.foreignProofs, 15) { choices["alter"] = 1 + chance.below(3) }
@@ -149,6 +155,8 @@ extension Drawing {
             { if $0.may(.failingApple, 50) { $0.add(.apple, ["mode": $0.chance.pick([2, 3, 4, 0])]) } },
             { if $0.may(.putBacks, 80) { $0.putBack() } },
             { if $0.may(.cuts, 30) { $0.add(.cut) } },
+            { if $0.may(.hangs, 20) { $0.add(.hang, ["milliseconds": $0.chance.pick([500, 10_000])]) } },
+            { if $0.may(.transfers, 40) { $0.transfer() } },
             { if $0.may(.brokerTrouble, 30) { $0.add(.broker, ["milliseconds": $0.chance.pick([200, 2000])]) } },
             { if $0.may(.operators, 60) { $0.operate() } },
             { if $0.may(.catalogChanges, 25) { $0.add(.catalog) } },
@@ -176,6 +184,14 @@ extension Drawing {
             _ = add(.keep)
             hasKept = true
         }
+    }
+
+    private mutating func transfer() {
+        guard
+            let subject = recent(bought.filter { Self.subscriptions.contains($0.product) && [1, 2].contains($0.app) })
+        else { return }
+        _ = add(.settle)
+        _ = add(.transfer, ["of": subject.number, "player": chance.below(Scenery.players.count)])
     }
 
     private mutating func operate() {

@@ -75,6 +75,12 @@ struct Drawing {
         history.world["startDays"] = features.contains(.longWaits) ? chance.pick([100, 400]) : 2
         if features.contains(.slowApple) { history.world["slow"] = 1 }
         if features.contains(.hopelessReceipts) { history.world["window"] = 8 }
+        // Apple's history is asked for in windows that move: only what is new is told by it.
+        if features.contains(.askedHistory), !features.contains(.longWaits) {
+            history.world["history"] = 1
+            history.world["startDays"] = 0
+            used.insert(.askedHistory)
+        }
         add(.worker)
         let length = chance.pick([12, 20, 30, 45])
         while steps.count < length { step() }

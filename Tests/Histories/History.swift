@@ -5,15 +5,15 @@ struct Step: Sendable, Hashable {
         // At Apple.
         case buy, restore, renew, fail, upgrade, convert, extend, expire, refund, reverse
         // On a device, and at the game server.
-        case take, submit, again
+        case take, submit, again, bind
         // At Apple's and the broker's post.
         case deliver
         // Time: by the calendar of the history, and by the clock.
         case wait, pause, settle
         // The surroundings.
-        case kill, freeze, worker, stop, apple, spoil, hide, keep, putBack, cut, broker, hopeless, demand
+        case kill, freeze, worker, stop, apple, spoil, hide, keep, putBack, cut, hang, broker, hopeless, demand
         // Operators.
-        case release, refuse, revoke, reinstate, rewind, catalog
+        case release, refuse, revoke, reinstate, rewind, transfer, catalog
     }
 
     let number: Int

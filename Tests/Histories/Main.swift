@@ -8,12 +8,20 @@ struct Histories: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "histories", abstract: "Plays drawn histories, and kept ones, on the real worker.")
 
-    @Option(help: "How many are drawn.")
-    var count = 100
-    @Option(help: "Of the draw; none: a new one.")
-    var seed: UInt64?
-    @Option(help: "Begin at this number of the draw.")
-    var from = 0
+    struct Draw: ParsableArguments {
+        @Option(help: "How many are drawn.")
+        var count = 100
+        @Option(help: "Of the draw; none: a new one.")
+        var seed: UInt64?
+        @Option(help: "Begin at this number of the draw.")
+        var from = 0
+        @Option(help: "Seconds after which nothing more is drawn.")
+        var seconds = 86_400.0
+        @Flag(help: "Print what is drawn, and play nothing.")
+        var dry = false
+    }
+
+    @OptionGroup var draw: Draw
     @Option(help: "Histories side by side.")
     var width = 8
     @Option(help: "The receiptd to play them on; none: the one that was built beside this program.")
@@ -26,25 +34,30 @@ struct Histories: AsyncParsableCommand {
     var kafka: String?
     @Option(help: "How many of those that fail are shrunk.")
     var shrink = 3
+    @Flag(help: "Shrink kept histories that fail, too.")
+    var shrinkKept = false
     @Flag(help: "Keep the workers' logs.")
     var logs = false
-    @Flag(help: "Print what is drawn, and play nothing.")
-    var dry = false
-    @Option(help: "Seconds after which nothing more is drawn.")
-    var seconds = 86_400.0
+    @Option(help: .hidden)
+    var broker: String?
+
+    /// Of this program.
+    static let path = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
 
     mutating func run() async throws {
-        let seed = seed ?? UInt64.random(in: 1...999_999)
-        if dry {
+        if let broker { return try await BrokerProcess.serve(prefix: broker) }
+        let seed = draw.seed ?? UInt64.random(in: 1...999_999)
+        if draw.dry {
             var generator = Generator(seed: seed)
-            for number in 0..<(from + count) {
+            for number in 0..<(draw.from + draw.count) {
                 let history = generator.next()
-                if number >= from { say("# \(seed)/\(number)\n\(history.text)") }
+                if number >= draw.from { say("# \(seed)/\(number)\n\(history.text)") }
             }
             return
         }
-        let beside = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-        let path = program ?? beside.appendingPathComponent("receiptd").path
+        let path =
+            program
+            ?? URL(fileURLWithPath: Self.path).deletingLastPathComponent().appendingPathComponent("receiptd").path
         let ground = try await Ground(program: path, bootstrapServers: kafka)
         let session = Session(ground: ground, seed: seed, options: self)
         let failed: Int

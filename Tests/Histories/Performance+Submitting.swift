@@ -160,4 +160,15 @@ extension Performance {
             world.submissions, key: submission.player, value: record.value, time: record.time)
         facts.submissions.append(submission)
     }
+
+    /// The game says whose an account token is.
+    func bind(_ step: Step) async throws {
+        let app = app(step["app"])
+        let (token, player) = (Scenery.player(step["token"]), Scenery.player(step["player"]))
+        let key = "\(app.bundleID)/\(token)"
+        _ = try await world.send(
+            world.prefix + "player-accounts", key: key, value: Array(#"{"player_id":"\#(player)"}"#.utf8), time: nil)
+        facts.apps[app.bundleID]?.accounts[token, default: []].insert(player)
+        say(step, "the game says that \(Scenery.name(token))'s token in \(app.bundleID) is \(Scenery.name(player))'s")
+    }
 }

@@ -3,6 +3,7 @@ import EmbeddedPostgres
 import Foundation
 import HistoryModel
 import Kafka
+import Postgres
 import Synchronization
 
 /// What is done to the worker and to what it needs, and what operators do.
@@ -65,12 +66,28 @@ extension Performance {
             _ = try? await world.ground.query(
                 world.ground.server.uri,
                 "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = '\(world.name)'")
+        case .hang: try await hang(step)
         default:
             say(step, "the broker is away for \(step["milliseconds"]) ms")
-            world.broker?.setBrokerDown(1)
+            world.broker?.setDown()
             try await Task.sleep(for: .milliseconds(step["milliseconds"]))
-            world.broker?.setBrokerUp(1)
+            world.broker?.setUp()
         }
+    }
+
+    /// The database's sessions of this world answer nothing for a while, and go on.
+    private func hang(_ step: Step) async throws {
+        say(step, "the database's sessions hang for \(step["milliseconds"]) ms")
+        let pids = try await world.ground.withPool(world.ground.server.uri) { [name = world.name] pool in
+            try await pool.run { session in
+                let rows = try session.execute(
+                    PostgresStatement("SELECT pid::int8 FROM pg_stat_activity WHERE datname = $1"), [.text(name)])
+                return (0..<rows.count).compactMap { rows.int8($0, 0) }.map { Int32($0) }
+            }
+        }
+        for pid in pids { Foundation.kill(pid, SIGSTOP) }
+        try? await Task.sleep(for: .milliseconds(step["milliseconds"]))
+        for pid in pids { Foundation.kill(pid, SIGCONT) }
     }
 
     /// When 1: while Apple is asked. When 2: behind an event.
@@ -182,6 +199,13 @@ extension Performance {
             case .release: (["holds", "release", id], .release)
             case .refuse: (["holds", "reject", id, "--yes"], .refuse)
             case .revoke: (["grants", "revoke", id, "--yes", "--note", "history"], .revoke)
+            case .transfer:
+                (
+                    [
+                        "subscriptions", "transfer", facts.purchases[id]?.originalID ?? id,
+                        Scenery.player(step["player"]),
+                    ], .transfer(Scenery.player(step["player"]))
+                )
             default: (["grants", "reinstate", id, "--note", "history"], .reinstate)
             }
         let ending = try await world.command(arguments)

@@ -14,8 +14,11 @@ extension Performance {
         for notification in world.mail.take() {
             note(notification, of: id)
             switch step["told"] {
-            case 1: say(step, "(Apple's notification \(notification.type) is lost)")
+            case 1:
+                post.untold.insert(notification.transactionID ?? id)
+                say(step, "(Apple's notification \(notification.type) is lost)")
             case 2:
+                // Apple tries again what it thinks was not taken.
                 try await deliver(notification)
                 try await deliver(notification)
             case 3: post.held.append(notification)
@@ -64,7 +67,9 @@ extension Performance {
             facts.purchases[id]?.refunds.append(RefundWord(signedAt: now, thousandths: share, isDelivered: false))
             say(step, step.kind == .reverse ? "Apple reverses the refund of \(id)" : "Apple refunds \(share) of \(id)")
         case .buy: break
-        case .convert: say(step, "Apple tells the newest period of \(id) under another original: \(result ?? "")")
+        case .convert:
+            conversions.insert(facts.purchases[id]?.originalID ?? id)
+            say(step, "Apple tells the newest period of \(id) under another original: \(result ?? "")")
         default: say(step, "\(step.kind.rawValue) of \(id) (\(name)): \(result ?? "")")
         }
         return result
@@ -80,6 +85,7 @@ extension Performance {
         case 2: terms.accountToken = Scenery.player(step["account"] + 1)
         default: break
         }
+        if step["trial"] == 1 { terms.offer = .freeTrial }
         if step["family"] == 1 { terms.ownership = SimulatedPurchase.OwnershipType.familyShared.rawValue }
         let product = Scenery.products[step["product"] % Scenery.products.count]
         let bought = try store.buy(app.product(product), by: account, terms)
@@ -146,6 +152,34 @@ extension Performance {
             || notification.subtype == "UPGRADE"
         {
             facts.purchases[id]?.toldAt.append(signedAt)
+        }
+    }
+
+    /// Apple's notification history tells of everything, also of what never came.
+    func tellByHistory() {
+        for (id, word, signedAt) in post.words.values {
+            guard let app = facts.apps[facts.purchases[id]?.bundleID ?? ""], app.hasServerAPI else { continue }
+            if let word {
+                if facts.purchases[id]?.refunds.indices.contains(word) ?? false {
+                    facts.purchases[id]?.refunds[word].isDelivered = true
+                }
+            } else if facts.purchases[id]?.toldAt.isEmpty ?? false {
+                facts.purchases[id]?.toldAt.append(signedAt)
+            }
+        }
+    }
+
+    /// What Apple says of subscriptions in the end, where all of it was told.
+    func noteSubscriptions() {
+        let (now, present) = (now, Self.clock)
+        let untold = post.untold
+        for one in world.apple.inStore({ Array($0.subscriptions.values) }) {
+            // Time itself tells nothing: what has changed by it may be asked for or not.
+            guard one.state(at: now) == one.state(at: present), one.periods.allSatisfy({ !untold.contains($0) }),
+                !conversions.contains(one.originalID)
+            else { continue }
+            facts.subscriptions[one.originalID] = SubscriptionFact(
+                state: one.state(at: present).rawValue, product: one.product.id, willRenew: one.renewal.isOn)
         }
     }
 }

@@ -29,6 +29,8 @@ final class Performance {
 
     /// Apple's notifications on their way.
     struct Post {
+        /// Transactions of which something never came.
+        var untold: Set<String> = []
         /// What comes late.
         var held: [SignedNotification] = []
         /// By the id of a notification: its purchase, which refund of it, and when it was signed.
@@ -67,6 +69,8 @@ final class Performance {
     var backup: Backup?
     var catalogs = 0
     var troubles = Troubles()
+    /// Originals whose newest period goes on under another: Apple tells nothing of their end.
+    var conversions: Set<String> = []
 
     init(_ world: World, _ history: History) throws {
         self.world = world
@@ -103,6 +107,8 @@ final class Performance {
         // What was only late comes.
         for notification in post.held { try await deliver(notification) }
         post.held = []
+        if history.world["history"] == 1 { tellByHistory() }
+        noteSubscriptions()
         // And then the present has come, for Apple too.
         now = Self.clock
         world.apple.inStore { $0.livedUntil = nil }
@@ -115,7 +121,7 @@ final class Performance {
         world.apple.setErrorRate(0)
         world.apple.setLatency(.fixed(0))
         for text in troubles.hopeless { world.apple.register(receiptData: text, behaviour: [.status(21010)]) }
-        world.broker?.setBrokerUp(1)
+        world.broker?.setUp()
         for worker in world.workers.withLock({ $0 }) { worker.send(SIGCONT) }
     }
 
@@ -125,6 +131,7 @@ final class Performance {
             try await trade(step)
         case .take: take(step)
         case .submit: try await submit(step)
+        case .bind: try await bind(step)
         case .again: try await sendAgain(step)
         case .deliver:
             let mail = step["order"] == 1 ? post.held.reversed() : post.held
@@ -138,10 +145,10 @@ final class Performance {
         case .settle:
             say(step, "(what was sent is worked on)")
             await settle(seconds: 6)
-        case .kill, .freeze, .worker, .stop, .apple, .spoil, .hide, .keep, .putBack, .cut, .broker, .hopeless,
+        case .kill, .freeze, .worker, .stop, .apple, .spoil, .hide, .keep, .putBack, .cut, .hang, .broker, .hopeless,
             .demand:
             try await disturb(step)
-        case .release, .refuse, .revoke, .reinstate, .rewind, .catalog: try await operate(step)
+        case .release, .refuse, .revoke, .reinstate, .rewind, .transfer, .catalog: try await operate(step)
         }
     }
 

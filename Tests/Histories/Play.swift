@@ -26,9 +26,11 @@ extension History {
                 let performance = try Performance(world, self)
                 try await performance.play()
                 outcome.differences = await Self.judge(performance, patience)
+                if world.broker?.isRunning == false { throw Fault(description: "the broker has died") }
                 outcome.trace = performance.trace
                 outcome.submissions = performance.facts.submissions.count
             } catch {
+                outcome.differences = []
                 outcome.trouble = "\(error)"
             }
             await world.close(keepsLog: keepsLog)
@@ -48,11 +50,16 @@ extension History {
         var last = ""
         var looks = 0
         // A worker learns by its next checkpoint that its database was put back, and joins its group again.
-        let patience = patience + (performance.facts.conditions.wasPutBack ? 20 : 0)
+        let patience =
+            patience + (performance.facts.conditions.wasPutBack ? 20 : 0)
+            + (performance.history.world["history"] == 1 ? 8 : 0)
         func look() async -> [Difference]? {
-            guard let grants = try? await world.grants() else { return nil }
+            guard let grants = try? await world.grants(), let subscriptions = try? await world.subscriptions() else {
+                return nil
+            }
             var seen = world.outcomes.seen
             seen.grants = grants
+            seen.subscriptions = subscriptions
             return Model(performance.facts, seen).differences() + performance.troubles.late.map { Difference(late: $0) }
         }
         while true {

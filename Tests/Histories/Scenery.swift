@@ -113,7 +113,8 @@ enum Scenery {
             "RETRY_PARK_AFTER_SECONDS": "1", "APPLE_TIMEOUT_SECONDS": history.world["slow"] == 1 ? "10" : "2",
             "MISSED_PURCHASE_SECONDS": history.steps.contains { $0.kind == .putBack } ? "8" : "1",
             "LOCAL_REFUSAL_CHECKS_PER_MINUTE": "0", "HTTP_PORT": "0",
-            "NOTIFICATION_HISTORY_SECONDS": "0", "SHUTDOWN_GRACE_SECONDS": "3", "LOG_LEVEL": "info",
+            "NOTIFICATION_HISTORY_SECONDS": history.world["history"] == 1 ? "2" : "0", "SHUTDOWN_GRACE_SECONDS": "3",
+            "LOG_LEVEL": "info",
             "KAFKA_PROPERTIES":
                 "session.timeout.ms=3200;heartbeat.interval.ms=300;reconnect.backoff.max.ms=500;max.in.flight=1",
         ]

@@ -30,7 +30,7 @@ final class Session {
     func run() async throws -> Int {
         say("histories: seed \(seed), \(options.width) side by side")
         var waiting = try kept()
-        for _ in 0..<options.from { _ = generator.next() }
+        for _ in 0..<options.draw.from { _ = generator.next() }
         var drawn = 0
         var ended: [(Named, Outcome)] = []
         let (ground, logs) = (ground, options.logs)
@@ -41,7 +41,7 @@ final class Session {
                     var next: Named?
                     if !waiting.isEmpty {
                         next = waiting.removeFirst()
-                    } else if drawn < options.count, Date.now.timeIntervalSince(began) < options.seconds {
+                    } else if drawn < options.draw.count, Date.now.timeIntervalSince(began) < options.draw.seconds {
                         let name = "\(seed)/\(generator.number)"
                         next = Named(name: name, history: generator.next(), isKept: false)
                         drawn += 1
@@ -56,7 +56,7 @@ final class Session {
                 ended.append((named, outcome))
             }
         }
-        for (named, outcome) in failed.prefix(options.shrink) where !named.isKept {
+        for (named, outcome) in failed.filter({ !$0.named.isKept || options.shrinkKept }).prefix(options.shrink) {
             await shrink(named, outcome)
         }
         summary()

@@ -48,8 +48,28 @@ extension World {
         }
     }
 
+    /// What `subscriptions` says: by original transaction id.
+    func subscriptions() async throws -> [String: SubscriptionFact] {
+        try await ground.withPool(databaseURL) { pool in
+            try await pool.run { session in
+                let rows = try session.execute(
+                    PostgresStatement(
+                        "SELECT original_transaction_id, state, product_id, will_renew FROM subscriptions"))
+                var found: [String: SubscriptionFact] = [:]
+                for row in 0..<rows.count {
+                    found[rows.text(row, 0) ?? ""] = SubscriptionFact(
+                        state: rows.text(row, 1) ?? "", product: rows.text(row, 2) ?? "", willRenew: rows.bool(row, 3))
+                }
+                return found
+            }
+        }
+    }
+
     /// As if the times had passed for which something waits, and the leases of what was killed.
     func hurry() async {
+        _ = try? await ground.query(
+            databaseURL,
+            "UPDATE notification_history SET leased_until = '-infinity' WHERE leased_until > now() RETURNING 1::int8")
         for table in ["parked", "holds", "announced_purchases", "subscriptions"] {
             _ = try? await ground.query(
                 databaseURL, "UPDATE \(table) SET leased_until = NULL WHERE leased_until > now() RETURNING 1::int8")

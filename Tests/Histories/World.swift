@@ -9,12 +9,16 @@ import Synchronization
 /// A broker, an App Store and a database of one history, and its workers.
 final class World: Sendable {
     static let partitions: Int32 = 2
+    static let topics = [
+        "receipt-submissions", "receipt-outcomes", "receipt-dead-letters", "app-store-notifications", "player-accounts",
+        "receipt-consumption",
+    ]
 
     let ground: Ground
     let name: String
     let apple: AppStoreSimulation
     let mail: Mail
-    let broker: MockCluster?
+    let broker: BrokerProcess?
     let producer: KafkaProducer
     let outcomes: OutcomeReader
     let settings: [String: String]
@@ -44,11 +48,7 @@ final class World: Sendable {
         name = "world_\(ground.nextNumber())"
         prefix = ground.bootstrapServers == nil ? "" : "h\(getpid())-\(name.replacing("_", with: "-"))-"
         try ground.server.createDatabase(name, template: Ground.template)
-        let topics = Dictionary(
-            uniqueKeysWithValues: [
-                "receipt-submissions", "receipt-outcomes", "receipt-dead-letters", "app-store-notifications",
-                "player-accounts", "receipt-consumption",
-            ].map { [prefix] in (prefix + $0, Self.partitions) })
+        let topics = Dictionary(uniqueKeysWithValues: Self.topics.map { [prefix] in (prefix + $0, Self.partitions) })
         let servers: String
         if let given = ground.bootstrapServers {
             broker = nil
@@ -57,9 +57,9 @@ final class World: Sendable {
             try TopicAdministration.create(topics, properties: properties, timeoutMilliseconds: 30_000)
             try TopicAdministration.awaitLeaders(of: topics, properties: properties, timeoutMilliseconds: 30_000)
         } else {
-            let cluster = try MockCluster(brokerCount: 1, topics: topics)
-            broker = cluster
-            servers = cluster.bootstrapServers
+            let process = try BrokerProcess(log: ground.directory.appendingPathComponent("\(name)-broker.log").path)
+            broker = process
+            servers = process.bootstrapServers
         }
         properties = KafkaProperties([("bootstrap.servers", servers)])
         var own = properties
@@ -80,7 +80,7 @@ final class World: Sendable {
                 "KAFKA_NOTIFICATIONS_TOPIC": prefix + "app-store-notifications",
                 "KAFKA_ACCOUNTS_TOPIC": prefix + "player-accounts",
                 "KAFKA_CONSUMPTION_TOPIC": prefix + "receipt-consumption",
-                "DATABASE_URL": ground.server.uri(database: name),
+                "DATABASE_URL": ground.server.uri(database: name) + "?options=-cstatement_timeout%3D4s",
                 "APPLE_VERIFY_RECEIPT_PRODUCTION_URL": apple.productionURL,
                 "APPLE_VERIFY_RECEIPT_SANDBOX_URL": apple.sandboxURL,
                 "APPLE_SERVER_API_PRODUCTION_URL": apple.serverAPIProductionURL,

@@ -28,8 +28,7 @@ extension Model {
         for submission in facts.submissions {
             if let claim = claim(of: submission, on: purchase) { claims.append(claim) }
         }
-        if let told = toldClaim(on: purchase) { claims.append(told) }
-        return claims
+        return claims + toldClaims(on: purchase)
     }
 
     /// Section 4: nil where this submission can never bring this purchase to its player.
@@ -74,16 +73,17 @@ extension Model {
     }
 
     /// Sections 13 and 14: what nobody submitted.
-    private func toldClaim(on purchase: Purchase) -> Claim? {
-        guard let app = facts.apps[purchase.bundleID], app.missed == .grant, app.tokenIsPlayer,
-            let token = purchase.token, let told = purchase.toldAt.first
-        else { return nil }
+    private func toldClaims(on purchase: Purchase) -> [Claim] {
+        guard let app = facts.apps[purchase.bundleID], app.missed == .grant, let token = purchase.token,
+            let told = purchase.toldAt.first
+        else { return [] }
+        let players = (app.accounts[token] ?? []).union(app.tokenIsPlayer ? [token] : [])
         let isOver = purchase.expiresAt.map { $0 <= told } ?? false
-        guard !isOver, !purchase.isFamilyShared else { return nil }
+        guard !isOver, !purchase.isFamilyShared else { return [] }
         let isCertain =
             purchase.refunds.isEmpty && !purchase.isUpgraded && app.status(purchase.productID) == .active
-            && !app.changed.contains(purchase.productID)
-        return Claim(player: token, isCertain: isCertain, submission: nil)
+            && !app.changed.contains(purchase.productID) && players.count == 1
+        return players.map { Claim(player: $0, isCertain: isCertain, submission: nil) }
     }
 
     /// The reasons for which a submission may be, or is, refused as a whole.
@@ -166,6 +166,10 @@ extension Model {
         if !isPossessed, given == nil || given != signed { found.append(.never("binding_mismatch")) }
         if app.tokenIsPlayer, let signed, signed != submission.player {
             found.append(isTold ? .never("binding_mismatch") : .maybe("binding_mismatch"))
+        }
+        let named = [given, signed].compactMap { $0 }.flatMap { app.accounts[$0] ?? [] }
+        if named.contains(where: { $0 != submission.player }) {
+            found += [.maybe("binding_mismatch"), .maybeHeld("ownership_disputed")]
         }
         if app.tokenIsPlayer, let given, given != submission.player { found.append(.maybe("binding_mismatch")) }
         if given != nil, given == signed || app.requiresToken || !isTold {

@@ -8,6 +8,8 @@ public struct Facts: Sendable {
     /// In the order sent. A record that was sent twice is here twice.
     public var submissions: [Submission] = []
     public var operators: [OperatorAct] = []
+    /// By original transaction id, where all was told that Apple says of it.
+    public var subscriptions: [String: SubscriptionFact] = [:]
     public var conditions = Conditions()
 
     public init() {}
@@ -29,6 +31,8 @@ public struct App: Sendable {
     public var followsRenewals = false
     /// By product id; what is not here the catalog does not know.
     public var products: [String: Status] = [:]
+    /// The players that the game has said for a token, by token.
+    public var accounts: [String: Set<String>] = [:]
     /// The products whose status changed within the history.
     public var changed: Set<String> = []
 
@@ -168,7 +172,11 @@ public struct Place: Sendable, Hashable {
 
 /// What an operator ordered, and the command acknowledged.
 public struct OperatorAct: Sendable {
-    public enum Order: Sendable { case release, refuse, revoke, reinstate }
+    public enum Order: Sendable, Equatable {
+        case release, refuse, revoke, reinstate
+        /// Of a subscription, to this player.
+        case transfer(String)
+    }
 
     public let order: Order
     public let transactionID: String
@@ -176,6 +184,19 @@ public struct OperatorAct: Sendable {
     public init(_ order: Order, _ transactionID: String) {
         self.order = order
         self.transactionID = transactionID
+    }
+}
+
+/// What Apple, or the ledger, says of a subscription.
+public struct SubscriptionFact: Sendable, Equatable {
+    public let state: String
+    public let product: String
+    public let willRenew: Bool?
+
+    public init(state: String, product: String, willRenew: Bool?) {
+        self.state = state
+        self.product = product
+        self.willRenew = willRenew
     }
 }
 

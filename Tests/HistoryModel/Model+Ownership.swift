@@ -37,14 +37,25 @@ extension Model {
             found.append(.init(.oneGrant, "\(goods) was granted as \(group.map(\.id).sorted())"))
         }
         for (family, group) in Dictionary(grouping: known, by: { self.family(of: $0.id) }) {
+            guard transferred(group).isEmpty else { continue }
             let owners = group.reduce(into: Set<String>()) { $0.formUnion(players[$1.id] ?? []) }
             if owners.count > 1 { found.append(.init(.onePlayer, "what goes with \(family) is \(owners.sorted())'s")) }
         }
         return found
     }
 
+    /// The players to whom an operator gave a subscription.
+    private func transferred(_ group: [Purchase]) -> [String] {
+        facts.operators.compactMap { act in
+            guard case .transfer(let player) = act.order,
+                group.contains(where: { family(of: $0.id) == family(of: act.transactionID) })
+            else { return nil }
+            return player
+        }
+    }
+
     private func mayOwn(_ purchase: Purchase) -> Set<String> {
-        var players = Set(claims(on: purchase).map(\.player))
+        var players = Set(claims(on: purchase).map(\.player) + transferred([purchase]))
         // Section 14: whoever owns a subscription gets its periods, whoever tells of them.
         if purchase.kind == .autoRenewable, facts.apps[purchase.bundleID]?.followsRenewals ?? false {
             for other in facts.purchases.values where family(of: other.id) == family(of: purchase.id) {

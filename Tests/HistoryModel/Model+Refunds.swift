@@ -73,4 +73,19 @@ extension Model {
             }
         return found
     }
+
+    /// Section 14: a followed subscription has the state that Apple told last.
+    func subscriptions() -> [Difference] {
+        seen.subscriptions.sorted { $0.key < $1.key }.flatMap { id, row -> [Difference] in
+            guard let wanted = facts.subscriptions[id] else { return [] }
+            var found: [Difference] = []
+            if row.state != wanted.state {
+                found.append(.init(.subscriptions, "\(id) is \(row.state), not \(wanted.state)"))
+            }
+            if row.product != wanted.product {
+                found.append(.init(.subscriptions, "\(id) is of \(row.product), not of \(wanted.product)"))
+            }
+            return found
+        }
+    }
 }

@@ -22,7 +22,8 @@ public struct Model: Sendable {
 
     /// Empty where everything is as the contract says. Everything must be quiet.
     public func differences() -> [Difference] {
-        form() + contents() + revisions() + owners() + arrivals() + grantFacts() + refunds() + ledger() + answers()
+        form() + contents() + revisions() + owners() + arrivals() + grantFacts() + refunds() + ledger()
+            + subscriptions() + answers()
             + (facts.conditions.isCalm ? order() : [])
     }
 

@@ -7,6 +7,8 @@ public struct Seen: Sendable {
     public var deadLetters: [DeadLetter] = []
     /// By transaction id.
     public var grants: [String: GrantRow] = [:]
+    /// By original transaction id.
+    public var subscriptions: [String: SubscriptionFact] = [:]
 
     public init() {}
 }
@@ -103,6 +105,7 @@ public struct Difference: Sendable, Hashable, CustomStringConvertible {
         case answeredRightly = "an answer is one that the contract allows"
         case revisions = "revisions count up for a transaction"
         case refunds = "the newest event of a purchase agrees with Apple"
+        case subscriptions = "a subscription is as Apple says"
         case ledger = "the ledger agrees with the events"
         case order = "a player's events are in order"
         case progress = "what cannot be answered holds up nobody else"

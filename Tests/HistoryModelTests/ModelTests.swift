@@ -1,0 +1,171 @@
+import Foundation
+import HistoryModel
+import Testing
+
+/// A model that is silent whatever happens would let every history pass.
+@Suite("The model of the contract")
+struct ModelTests {
+    private static let app = "com.example.app"
+    private static let gems = "com.example.app.gems"
+    private static let month = "com.example.app.month"
+
+    /// One consumable, bought by anna and submitted by her.
+    private func facts() -> Facts {
+        var app = App(bundleID: Self.app)
+        app.products = [Self.gems: .active, Self.month: .active]
+        var facts = Facts()
+        facts.apps[Self.app] = app
+        facts.conditions.now = 2_000_000
+        facts.purchases["1"] = Purchase(
+            id: "1", originalID: "1", bundleID: Self.app, productID: Self.gems, kind: .consumable, quantity: 10,
+            purchasedAt: 1_000_000, account: "a", payer: "anna")
+        facts.submissions.append(submission("s1", by: "anna", of: ["1"], offset: 0))
+        return facts
+    }
+
+    private func submission(_ id: String, by player: String, of ids: [String], offset: Int64) -> Submission {
+        var submission = Submission(
+            id: id, player: player, bundleID: Self.app, form: .signedTransaction, quality: .proven, holds: ids,
+            signedAt: 1_000_500)
+        submission.judgedAt = 1_001_000
+        submission.place = Place(partition: 0, offset: offset)
+        return submission
+    }
+
+    private func period(_ id: String, line: String) -> Purchase {
+        var period = Purchase(
+            id: id, originalID: id, bundleID: Self.app, productID: Self.month, kind: .autoRenewable, quantity: 1,
+            purchasedAt: 1_000_000, account: "a", payer: "anna")
+        period.line = line
+        period.expiresAt = 3_000_000
+        return period
+    }
+
+    /// - Parameter members: beside those that every event of a transaction has.
+    private func event(
+        _ type: String, _ transaction: String, id: String, to player: String = "anna", of submission: String = "s1",
+        product: String = gems, revision: Int = 1, quantity: Int = 10, members: String = ""
+    ) throws -> Event {
+        let entry =
+            #"{"transaction_id":"\#(transaction)","product_id":"\#(product)","outcome":"granted","reason":null}"#
+        let text = """
+            {"event_id":"\(id)","type":"\(type)","player_id":"\(player)","submission_id":"\(submission)",\
+            "bundle_id":"\(Self.app)","transaction_id":"\(transaction)","original_transaction_id":"\(transaction)",\
+            "product_id":"\(product)","quantity":\(quantity),"environment":"Production",\
+            "purchased_at":"2026-01-01T00:00:00Z","revision":\(revision)\(members),\
+            "transactions":[\(type == "receipt.granted" ? entry : "")]}
+            """
+        return try #require(
+            Event(place: Place(partition: 0, offset: 0), key: Array(player.utf8), value: Array(text.utf8)))
+    }
+
+    private func row(_ player: String = "anna", isInForce: Bool = true) -> GrantRow {
+        GrantRow(player: player, product: Self.gems, quantity: 10, isInForce: isInForce)
+    }
+
+    private func rules(_ facts: Facts, _ events: [Event], _ grants: [String: GrantRow]) -> Set<Difference.Rule> {
+        var seen = Seen()
+        seen.events = events
+        seen.grants = grants
+        return Set(Model(facts, seen).differences().map(\.rule))
+    }
+
+    @Test("what is granted to whoever proved it is as the contract says")
+    func sound() throws {
+        let granted = try event("receipt.granted", "1", id: "e1")
+        #expect(rules(facts(), [granted, granted], ["1": row()]).isEmpty)
+    }
+
+    @Test("what was proven and never came is missed, and so is an answer")
+    func lost() {
+        #expect(rules(facts(), [], [:]) == [.paidArrives, .answered])
+    }
+
+    @Test("a grant without a row, and a row without an event, are told")
+    func ledger() throws {
+        #expect(try rules(facts(), [event("receipt.granted", "1", id: "e1")], [:]).contains(.ledger))
+        #expect(rules(facts(), [], ["1": row()]).contains(.ledger))
+    }
+
+    @Test("one id with two contents is told, however small the difference")
+    func contents() throws {
+        let events = [
+            try event("receipt.granted", "1", id: "e1"),
+            try event("receipt.granted", "1", id: "e1", members: #","order_id":"x""#),
+        ]
+        #expect(rules(facts(), events, ["1": row()]) == [.oneContent])
+    }
+
+    @Test("a purchase that was granted to two players is told")
+    func twoPlayers() throws {
+        var facts = facts()
+        facts.submissions.append(submission("s2", by: "ben", of: ["1"], offset: 1))
+        let events = [
+            try event("receipt.granted", "1", id: "e1"),
+            try event("receipt.granted", "1", id: "e2", to: "ben", of: "s2", revision: 2),
+        ]
+        #expect(rules(facts, events, ["1": row()]).isSuperset(of: [.onePlayer, .oneGrant]))
+    }
+
+    @Test("a grant to a player who never proved it is told, and one of what nobody bought")
+    func unearned() throws {
+        let other = try event("receipt.granted", "1", id: "e1", to: "ben")
+        #expect(rules(facts(), [other], ["1": row("ben")]).contains(.grantsAreEarned))
+        let invented = try event("receipt.granted", "2", id: "e1")
+        #expect(rules(facts(), [invented], ["2": row()]).contains(.grantsAreEarned))
+    }
+
+    @Test("one paid period under two ids is granted once")
+    func period() throws {
+        var facts = facts()
+        facts.purchases = ["1": period("1", line: "7"), "2": period("2", line: "7")]
+        facts.submissions = [submission("s1", by: "anna", of: ["1", "2"], offset: 0)]
+        func granted(_ id: String) throws -> Event {
+            try event("receipt.granted", id, id: "e\(id)", product: Self.month, quantity: 1)
+        }
+        #expect(try rules(facts, [granted("1"), granted("2")], ["1": row(), "2": row()]).contains(.oneGrant))
+        #expect(try !rules(facts, [granted("1")], ["1": row()]).contains(.oneGrant))
+    }
+
+    @Test("a period that was over when its record was written is no grant")
+    func expired() throws {
+        var facts = facts()
+        facts.purchases = ["1": period("1", line: "7")]
+        facts.submissions[0].judgedAt = 3_000_001
+        let granted = try event("receipt.granted", "1", id: "e1", product: Self.month, quantity: 1)
+        #expect(rules(facts, [granted], ["1": row()]).contains(.grantsAreEarned))
+    }
+
+    @Test("the newest event has as many units revoked as Apple has refunded", arguments: [3, 7])
+    func units(told: Int) throws {
+        var facts = facts()
+        facts.purchases["1"]?.refunds = [RefundWord(signedAt: 1, thousandths: 66_667, isDelivered: true)]
+        let events = [
+            try event("receipt.granted", "1", id: "e1"),
+            try event("receipt.revoked", "1", id: "e2", revision: 2, members: #","units":\#(told)"#),
+        ]
+        #expect(rules(facts, events, ["1": row(isInForce: false)]) == (told == 7 ? [] : [.refunds]))
+    }
+
+    @Test("two events of one revision are told")
+    func revisions() throws {
+        var facts = facts()
+        facts.purchases["1"]?.refunds = [RefundWord(signedAt: 1, thousandths: 100_000, isDelivered: true)]
+        let events = [
+            try event("receipt.granted", "1", id: "e1"),
+            try event("receipt.revoked", "1", id: "e2", members: #","units":10"#),
+        ]
+        #expect(rules(facts, events, ["1": row(isInForce: false)]).contains(.revisions))
+    }
+
+    @Test("a submission that became a dead letter is told, also where its purchase came by another")
+    func deadLetter() throws {
+        var facts = facts()
+        facts.submissions.append(submission("s2", by: "anna", of: ["1"], offset: 1))
+        var seen = Seen()
+        seen.events = [try event("receipt.granted", "1", id: "e1")]
+        seen.grants = ["1": row()]
+        seen.deadLetters = [DeadLetter(reason: "crashed", place: Place(partition: 0, offset: 1))]
+        #expect(Model(facts, seen).differences().map(\.rule) == [.answered])
+    }
+}
