@@ -1,5 +1,6 @@
 import Clocks
 import Fulfillment
+import Identifiers
 import Kafka
 import Logging
 import Operations
