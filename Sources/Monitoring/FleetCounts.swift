@@ -12,23 +12,24 @@ package struct FleetCounts: Sendable {
 
     let pool: PostgresPool
     let catalog: @Sendable () -> Catalog?
+    let outboxFloor: PollFloor
     let metrics: ReceiptdMetrics
     let health: Health
     let logger: Logger
 
     package init(
-        pool: PostgresPool, catalog: @escaping @Sendable () -> Catalog?, metrics: ReceiptdMetrics, health: Health,
-        logger: Logger
+        pool: PostgresPool, outboxFloor: PollFloor, catalog: @escaping @Sendable () -> Catalog?,
+        metrics: ReceiptdMetrics, health: Health, logger: Logger
     ) {
-        (self.pool, self.catalog, self.metrics, self.health, self.logger) = (pool, catalog, metrics, health, logger)
+        (self.pool, self.outboxFloor, self.catalog) = (pool, outboxFloor, catalog)
+        (self.metrics, self.health, self.logger) = (metrics, health, logger)
     }
 
     package func run() async {
-        let floor = OutboxFloor()
         var turn = 0
         while !Task.isCancelled {
             do {
-                let counted = try await LedgerCounts.read(from: pool, floor: floor)
+                let counted = try await LedgerCounts.read(from: pool, floor: outboxFloor)
                 metrics.parked.set(counted.parked)
                 metrics.held.set(counted.held)
                 metrics.outboxPending.set(counted.outboxPending)

@@ -33,6 +33,10 @@ struct StatementTests {
             }
             returned["Schema", default: []].formUnion(columns)
         }
+        for rows in PollFloor.Rows.all {
+            returned["Store", default: []].formUnion(
+                try await database.pool.run { try $0.columnNames(of: rows.statement) })
+        }
         for (path, text) in try LedgerStatement.sources(endingWith: ".swift") {
             let folder = path.split(separator: "/").first.map(String.init) ?? ""
             for name in text.matches(of: /\.column\("(\w+)"\)/).map({ String($0.output.1) }) {

@@ -18,6 +18,7 @@ public struct PostgresFinishes: OwedFinishes {
 
     private let pool: PostgresPool
     private let shortestLeaseSeconds: Double
+    private let floor = PollFloor(.finishes)
 
     public init(pool: PostgresPool, shortestLeaseSeconds: Double = PostgresFinishes.shortestLeaseSeconds) {
         self.pool = pool
@@ -25,9 +26,10 @@ public struct PostgresFinishes: OwedFinishes {
     }
 
     public func leaseDueFinishes(limit: Int) async throws -> [LeasedFinish] {
-        try await pool.run { [shortestLeaseSeconds] session in
-            try session.transaction { session in
-                try DueTimes.mend(Self.resetting, in: session)
+        try await pool.run { [shortestLeaseSeconds, floor] session in
+            try DueTimes.mend(Self.resetting, in: session)
+            guard try floor.mayBeDue(in: session) else { return [] }
+            return try session.transaction { session in
                 let rows = try session.execute(
                     Self.leasing,
                     [

@@ -18,9 +18,10 @@ enum LeaseParked {
     }
 
     static func due(
-        limit: Int, leaseSeconds: Double, farthestSeconds: Double, in session: PostgresSession
+        limit: Int, leaseSeconds: Double, farthestSeconds: Double, above floor: PollFloor, in session: PostgresSession
     ) throws -> [LeasedSubmission] {
         try DueTimes.mend(resetting, farthestSeconds: farthestSeconds, in: session)
+        guard try floor.mayBeDue(in: session) else { return [] }
         // Committed before anyone looks into them: a take that kills counts.
         let rows = try session.execute(due, [.int8(Int64(limit)), .float8(leaseSeconds)])
         return try leased(rows, in: session).leased

@@ -29,6 +29,7 @@ public final class PostgresParking: ParkedSubmissions {
     private let observer: LedgerObserver
     private let leaseSeconds: Double
     private let farthestSeconds: Double
+    private let floor = PollFloor(.parked)
     private let queue = GroupQueue<ParkingSubmission, Durable<ParkingOutcome>>()
     private let loops = Mutex<[Task<Void, Never>]>([])
 
@@ -66,9 +67,9 @@ public final class PostgresParking: ParkedSubmissions {
     }
 
     public func leaseDue(limit: Int) async throws -> [LeasedSubmission] {
-        try await pool.run { [leaseSeconds, farthestSeconds] in
+        try await pool.run { [leaseSeconds, farthestSeconds, floor] in
             try LeaseParked.due(
-                limit: limit, leaseSeconds: leaseSeconds, farthestSeconds: farthestSeconds, in: $0)
+                limit: limit, leaseSeconds: leaseSeconds, farthestSeconds: farthestSeconds, above: floor, in: $0)
         }
     }
 

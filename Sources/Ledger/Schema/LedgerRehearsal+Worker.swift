@@ -56,7 +56,6 @@ extension LedgerRehearsal {
             [
                 PackageResources.lease_orphaned_outbox_sql,
                 PackageResources.lease_partition_outbox_sql,
-                PackageResources.find_outbox_floor_sql,
                 PackageResources.delete_outbox_sql,
             ]),
         Work(
@@ -227,6 +226,7 @@ extension LedgerRehearsal {
                 Pruning.consumptionReports.deleting, Pruning.trafficMinutes.finding, Pruning.trafficMinutes.deleting,
                 Pruning.trafficHours.finding, Pruning.trafficHours.deleting,
             ]),
+        Work("look for what is due", [], and: PollFloor.Rows.all.map(\.statement)),
         Work("count the traffic", [PackageResources.upsert_traffic_sql]),
         Work("forget signed data", [PackageResources.forget_announced_evidence_sql]),
     ]

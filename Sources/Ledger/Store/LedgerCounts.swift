@@ -22,11 +22,13 @@ public struct LedgerCounts: Sendable, Equatable {
     private static let statement = LedgerSQL.statement(PackageResources.count_backlog_sql)
 
     /// Throws a `PostgresError`.
-    /// - Parameter floor: of the one who counts again and again.
-    public static func read(from pool: PostgresPool, floor: OutboxFloor = OutboxFloor()) async throws -> LedgerCounts {
+    /// - Parameter floor: the outbox's, of who counts again and again.
+    public static func read(from pool: PostgresPool, floor: PollFloor = PollFloor(.outbox)) async throws -> LedgerCounts
+    {
         try await pool.run { session in
-            let rows = try session.execute(statement, [.int8(maximum), floor.begin()])
-            try floor.advance(in: session)
+            let found = try floor.look(in: session)
+            let since = PostgresParameter.timestamptz(unixMicroseconds: found.first ?? found.now)
+            let rows = try session.execute(statement, [.int8(maximum), since])
             func count(_ name: StaticString) throws -> Int { Int(rows.int8(0, try rows.column(name)) ?? 0) }
             return LedgerCounts(
                 parked: try count("parked"), held: try count("held"), outboxPending: try count("unpublished"),

@@ -17,10 +17,12 @@ public struct OutboxSweeper: Sendable {
     private static let ofPartition = LedgerSQL.statement(PackageResources.lease_partition_outbox_sql)
 
     private let pool: PostgresPool
-    private let floor = OutboxFloor()
+    private let floor: PollFloor
 
-    public init(pool: PostgresPool) {
+    /// - Parameter floor: may be shared with who counts.
+    public init(pool: PostgresPool, floor: PollFloor = PollFloor(.outbox)) {
         self.pool = pool
+        self.floor = floor
     }
 
     /// Leases events of any partition, oldest first: nobody else takes them before the lease is over. Once published they
@@ -28,12 +30,16 @@ public struct OutboxSweeper: Sendable {
     public func leaseOrphans(olderThanSeconds: Double, limit: Int, leaseSeconds: Double) async throws -> [OrphanEvent] {
         let floor = floor
         return try await pool.run { session in
-            let parameters: [PostgresParameter] = [
-                .float8(olderThanSeconds), .int8(Int64(limit)), .float8(leaseSeconds),
-            ]
-            let taken = try Self.events(try session.execute(Self.orphans, parameters + [floor.begin()]))
-            if taken.count < limit { try floor.advance(in: session) }
-            return taken
+            let found = try floor.look(in: session)
+            let isAny = found.isWhole || found.has(olderThanSeconds: olderThanSeconds) || found.hasAhead
+            guard let first = found.first, isAny else { return [] }
+            return try Self.events(
+                try session.execute(
+                    Self.orphans,
+                    [
+                        .float8(olderThanSeconds), .int8(Int64(limit)), .float8(leaseSeconds),
+                        .timestamptz(unixMicroseconds: first),
+                    ]))
         }
     }
 

@@ -124,12 +124,14 @@ struct WorkerService: Service {
         _ ledger: PostgresLedger, _ parking: PostgresParking, _ pool: PostgresPool
     ) async throws {
         let proofs = ProofReader(roots: settings.apple.roots)
+        let outboxFloor = PollFloor(.outbox)
         let pipeline = try Pipeline(
             settings: settings.pipeline, catalog: { catalog.catalog },
             verification: PipelineVerification(
                 parser: proofs, verifier: verifier, queries: verifier.transactions, apple: limits),
             stores: PipelineStores(
-                ledger: ledger, outbox: PostgresOutbox(ledger: ledger, sweeper: OutboxSweeper(pool: pool)),
+                ledger: ledger,
+                outbox: PostgresOutbox(ledger: ledger, sweeper: OutboxSweeper(pool: pool, floor: outboxFloor)),
                 parked: parking, holds: PostgresHolds(pool: pool, longestDelay: settings.retry.longestSeconds),
                 subscriptions: PostgresSubscriptions(pool: pool),
                 checkpoints: PostgresCheckpoints(pool: pool, group: settings.kafka.groupID),
@@ -153,7 +155,8 @@ struct WorkerService: Service {
                 consumerProperties: KafkaClientProperties(settings: settings.kafka).consumptionConsumer),
             metrics: metrics, health: health, logger: logger)
         let fleetCounts = FleetCounts(
-            pool: pool, catalog: { catalog.catalog }, metrics: metrics, health: health, logger: logger)
+            pool: pool, outboxFloor: outboxFloor, catalog: { catalog.catalog }, metrics: metrics, health: health,
+            logger: logger)
         let maintenance = PartitionMaintenance(
             retention: OutcomeRetention(pool: pool, days: settings.outcomeRetentionDays), failures: health.failures,
             logger: logger)
