@@ -925,6 +925,9 @@ CREATE INDEX IF NOT EXISTS announced_purchases_tokens ON announced_purchases (to
 -- For `receiptd unclaimed`, oldest first.
 CREATE INDEX IF NOT EXISTS announced_purchases_unclaimed ON announced_purchases (stored_at, transaction_id)
     WHERE state = 'unclaimed';
+-- Bounded in number, the oldest going first.
+CREATE INDEX IF NOT EXISTS announced_purchases_unknown_apps ON announced_purchases (stored_at)
+    WHERE state = 'unclaimed' AND reason = 'unknown_app';
 CREATE INDEX IF NOT EXISTS announced_purchases_evidence ON announced_purchases (stored_at)
     WHERE (evidence IS NOT NULL OR token IS NOT NULL) AND state <> 'waiting';
 CREATE INDEX IF NOT EXISTS announced_purchases_originals ON announced_purchases (original_transaction_id)
@@ -932,7 +935,7 @@ CREATE INDEX IF NOT EXISTS announced_purchases_originals ON announced_purchases 
 CREATE INDEX IF NOT EXISTS announced_purchases_names ON announced_purchases (submission_id);
 CREATE INDEX IF NOT EXISTS announced_purchases_players ON announced_purchases (player_id) WHERE player_id IS NOT NULL;
 COMMENT ON TABLE announced_purchases IS
-    'One row for each purchase that Apple told of by itself, entered and changed only with the claim of its original transaction locked, but for leases and what a word about its token, or the owner of the subscription that it goes on from, makes due. waiting: for its submission, or to be delivered. claimed: a submission or another system brought it. granted, held, refused: what its delivery decided. unclaimed: nobody''s, or not to be delivered; with the reason crashed, it killed its workers, and only an operator has it tried again. ignored: the same where the catalog lists none. One that a hold claimed waits again where that ends without a grant. Never deleted.';
+    'One row for each purchase that Apple told of by itself, entered and changed only with the claim of its original transaction locked, but for leases and what a word about its token, or the owner of the subscription that it goes on from, makes due. waiting: for its submission, or to be delivered. claimed: a submission or another system brought it. granted, held, refused: what its delivery decided. unclaimed: nobody''s, or not to be delivered; with the reason crashed, it killed its workers, and only an operator has it tried again. ignored: the same where the catalog lists none. One that a hold claimed waits again where that ends without a grant. Never deleted, but for the oldest unclaimed ones of apps that the catalog does not have, where there are too many.';
 COMMENT ON COLUMN announced_purchases.submission_id IS 'In place of a game server''s: apple- and the notification, or the transaction.';
 
 CREATE TABLE IF NOT EXISTS player_accounts (

@@ -13,11 +13,12 @@ package struct PartitionMaintenance: Sendable {
     private static let secondsAfterTrouble = 60.0
 
     let retention: OutcomeRetention
+    let metrics: ReceiptdMetrics
     let failures: Failures
     let logger: Logger
 
-    package init(retention: OutcomeRetention, failures: Failures, logger: Logger) {
-        (self.retention, self.failures, self.logger) = (retention, failures, logger)
+    package init(retention: OutcomeRetention, metrics: ReceiptdMetrics, failures: Failures, logger: Logger) {
+        (self.retention, self.metrics, self.failures, self.logger) = (retention, metrics, failures, logger)
     }
 
     package func run() async {
@@ -49,6 +50,7 @@ package struct PartitionMaintenance: Sendable {
         }
         for table in report.made { logger.info("a day of outcomes was made", [.detail: "\(table)"]) }
         for table in report.dropped { logger.notice("a day of outcomes was dropped", [.detail: "\(table)"]) }
+        noteUnknownApps(report.pruned.unknownApps)
         if let difference = report.clockDifference {
             let seconds = Int(difference.rounded())
             return
@@ -59,5 +61,17 @@ package struct PartitionMaintenance: Sendable {
             return "rows lie in the default partition: \(report.skipped.joined(separator: ", "))"
         }
         return nil
+    }
+
+    private func noteUnknownApps(_ dropped: Int) {
+        guard dropped > 0 else { return }
+        metrics.unknownAppsDropped.increment(by: dropped)
+        logger.warning(
+            "purchases of apps that the catalog does not have were forgotten, the oldest first: there are too many",
+            [
+                .count: .stringConvertible(dropped),
+                .detail:
+                    "\(PostgresAnnouncements.maximumOfUnknownApps) are kept: `receiptd unclaimed list` names the apps",
+            ])
     }
 }

@@ -64,6 +64,9 @@ extension MetricDeclaration {
         "receiptd_failures_total", help: "Failures of what runs by itself and tries again, by part.", labels: ["part"])
     static let failing = Self(
         "receiptd_failing", help: "1 while a part fails, and until it has worked for a while.", labels: ["part"])
+    static let foreignRoots = Self(
+        "receiptd_foreign_roots",
+        help: "Root certificates that receipts and signed data are proven under and that are not Apple's.")
     static let clockSkew = Self(
         "receiptd_clock_skew_seconds", help: "Seconds that this process's clock is ahead of another.",
         labels: ["against"])
@@ -107,6 +110,9 @@ extension MetricDeclaration {
         help: "Held and announced purchases that killed their workers and were set aside.", labels: ["kind"])
     static let unclaimed = Self(
         "receiptd_unclaimed", help: "Purchases that Apple told of and that belong to no known player: the fleet's.")
+    static let unknownAppsDropped = Self(
+        "receiptd_unclaimed_dropped_total",
+        help: "Unclaimed purchases of apps that the catalog does not have, forgotten because there were too many.")
     static let isolating = Self(
         "receiptd_isolating", help: "1 while records that may have killed the process are taken one at a time.")
     static let subscriptions = Self(

@@ -37,6 +37,7 @@ public struct ReceiptdMetrics: Sendable {
     public let misconfiguration: Misconfiguration
 
     // What helps besides.
+    public let foreignRoots: Gauge
     /// `part`: 0 or 1, a ``FailingPart`` that fails.
     public let failing: GaugeFamily
     public let httpConnectionsEvicted: Counter
@@ -61,6 +62,7 @@ public struct ReceiptdMetrics: Sendable {
     /// `kind`: `held` or `announced`.
     public let crashedPurchases: CounterFamily
     public let unclaimed: Gauge
+    public let unknownAppsDropped: Counter
     /// 0 or 1.
     public let isolating: Gauge
     /// `state`.
@@ -121,6 +123,7 @@ public struct ReceiptdMetrics: Sendable {
         ready = registry.gauge(.ready).with()
         failures = registry.counter(.failures)
         failing = registry.gauge(.failing)
+        foreignRoots = registry.gauge(.foreignRoots).with()
         clockSkew = registry.gauge(.clockSkew)
         consoleSignIns = registry.counter(.consoleSignIns)
         consoleChanges = registry.counter(.consoleChanges)
@@ -137,6 +140,7 @@ public struct ReceiptdMetrics: Sendable {
         announced = registry.counter(.announced)
         crashedPurchases = registry.counter(.crashedPurchases)
         unclaimed = registry.gauge(.unclaimed).with()
+        unknownAppsDropped = registry.counter(.unknownAppsDropped).with()
         isolating = registry.gauge(.isolating).with()
         subscriptions = registry.gauge(.subscriptions)
         subscriptionChecksOverdue = registry.gauge(.subscriptionChecksOverdue).with()

@@ -8,9 +8,7 @@ import X509
 struct AppleRootsTests {
     @Test("Apple's are built in, by the fingerprints that Apple publishes")
     func builtIn() {
-        let fingerprints = AppleRoots.builtIn.fingerprints.map { digest in
-            digest.bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        }
+        let fingerprints = AppleRoots.builtIn.fingerprints.map(\.hexadecimal)
         #expect(
             fingerprints == [
                 "b0b1730ecbc7ff4505142c49f1295e6eda6bcaed7e2c68c5be91b5a11001f024",
@@ -34,6 +32,16 @@ struct AppleRootsTests {
         #expect(try AppleRoots(pem: root).roots.count == 2)
         let both = try AppleRoots(pem: root + Seeds.text("signing/intermediate.pem"))
         #expect(both.roots.count == 2 && both.intermediates.count == 1)
+    }
+
+    @Test("the roots of the repository are known as such, and none of Apple's counts as another's")
+    func published() throws {
+        let ours = try AppleRoots(pem: Seeds.text("signing/root.pem"))
+        #expect(Set(ours.fingerprints.map(\.hexadecimal)) == AppleRoots.published)
+        #expect(ours.holdsPublishedRoot)
+        #expect(ours.foreignCount == 2)
+        #expect(!AppleRoots.builtIn.holdsPublishedRoot)
+        #expect(AppleRoots.builtIn.foreignCount == 0)
     }
 
     @Test("a file that cannot be meant is a fault")

@@ -132,6 +132,36 @@ struct AnnouncedTests {
         }
     }
 
+    @Test(
+        "of apps that the catalog does not have the newest are kept, and none that a newer catalog has yet to look at")
+    func unknownApps() async throws {
+        try await with { subject, database in
+            try await subject.enter(try (1000...1005).map { try Subject.told("\($0)", token: nil) })
+            try await subject.endPatience()
+            _ = try await subject.deliver()
+            // 1000 is the oldest; 1005 is of an app that the catalog has.
+            try await database.run(
+                """
+                UPDATE announced_purchases
+                SET stored_at = now() - interval '1 day' + make_interval(secs => transaction_id::int),
+                    reason = CASE WHEN transaction_id <> '1005' THEN 'unknown_app' ELSE reason END
+                """)
+            let kept = """
+                SELECT count(*) FILTER (WHERE transaction_id IN ('1003', '1004', '1005')) * 10 + count(*)
+                FROM announced_purchases
+                """
+            #expect(
+                try await PostgresAnnouncements.dropUnknownApps(in: database.pool, maximum: 5, atATime: 1) == 0)
+            try await database.run("INSERT INTO catalogs (document, sha256) VALUES ('newer', sha256(''))")
+            #expect(
+                try await PostgresAnnouncements.dropUnknownApps(in: database.pool, maximum: 2, atATime: 1) == 0)
+            try await database.run("DELETE FROM catalogs WHERE document = 'newer'")
+            #expect(
+                try await PostgresAnnouncements.dropUnknownApps(in: database.pool, maximum: 2, atATime: 1) == 3)
+            #expect(try await database.number(kept) == 33)
+        }
+    }
+
     @Test("the list names whom a token was learnt of, unless it is a client's constant, and inspect shows the row")
     func list() async throws {
         try await with { subject, database in

@@ -209,7 +209,9 @@ struct SettingsTests {
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
             .appendingPathComponent("seeds/signing")
         let file = signing.appendingPathComponent("root.pem").path
-        let settings = try Settings.Reader(environment: ["APPLE_ROOT_CERTIFICATES_FILE": file]).read(requiring: [])
+        let settings = try Settings.Reader(
+            environment: PublishedRootTests.simulated.merging(["APPLE_ROOT_CERTIFICATES_FILE": file]) { $1 }
+        ).read(requiring: [])
         #expect(settings.apple.rootCertificatesFile == file)
         #expect(settings.apple.roots.fingerprints.count == 2)
         #expect(Set(settings.apple.roots.fingerprints).isDisjoint(with: AppleRoots.builtIn.fingerprints))

@@ -68,12 +68,12 @@ GRANT SELECT, INSERT ON
     account_token_accounts, account_token_senders, database_lives, missed_purchase_grants, parked_submissions, refund_notices, refusals
     TO receiptd_worker;
 GRANT SELECT, INSERT, UPDATE ON
-    account_tokens, announced_purchases, apple_budgets, grants, maintenance_turns, notification_history,
+    account_tokens, apple_budgets, grants, maintenance_turns, notification_history,
     offset_checkpoints, offsets_decided_again, partition_progress, player_accounts, refunds, subscriptions
     TO receiptd_worker;
 GRANT SELECT, INSERT, DELETE ON device_sightings, notifications, proofs TO receiptd_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON
-    claims, consumption_reports, finishes, held_submissions, holds, outbox, parked, refund_requests, replays,
+    announced_purchases, claims, consumption_reports, finishes, held_submissions, holds, outbox, parked, refund_requests, replays,
     subscription_receipts, traffic_hours, traffic_minutes, undelivered, unowned_subscriptions
     TO receiptd_worker;
 -- DELETE is what drop_outcomes_day asks for: days go whole, by a function with the owner's rights.

@@ -10,6 +10,9 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
     public static let leaseSeconds = 20.0
     /// For which what Apple signed is kept: so long its history tells it, too.
     private static let evidenceDays: Int32 = 180
+    /// Unclaimed purchases of unknown apps that are kept: Apple signs those of every app alike, and whoever can post
+    /// notifications could fill the table with them.
+    public static let maximumOfUnknownApps = 100_000
     /// Of workers, while they had one in isolation: then it is set aside.
     static let deathsOfPoison: Int32 = 3
     /// Until one is tried again that met a row which no look had found, or that fails for no reason that is known.
@@ -22,6 +25,7 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
     private static let clearing = LedgerSQL.statement(PackageResources.clear_announced_suspicion_sql)
     private static let resetting = LedgerSQL.statement(PackageResources.reset_future_announced_purchases_sql)
     private static let forgetting = LedgerSQL.statement(PackageResources.forget_announced_evidence_sql)
+    private static let dropping = LedgerSQL.statement(PackageResources.delete_unknown_apps_announced_sql)
     private static let puttingOff = LedgerSQL.statement(PackageResources.put_off_announced_purchases_sql)
 
     private let pool: PostgresPool
@@ -124,6 +128,20 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
             }
             forgotten += count
             if count < OutcomeRetention.prunedAtATime { return forgotten }
+        }
+    }
+
+    /// The oldest of unknown apps' where there are more than `maximum`. Returns how many are gone.
+    static func dropUnknownApps(
+        in pool: PostgresPool, maximum: Int = maximumOfUnknownApps, atATime: Int = OutcomeRetention.prunedAtATime
+    ) async throws -> Int {
+        var dropped = 0
+        while true {
+            let count = try await pool.run {
+                try $0.execute(dropping, [.int8(Int64(maximum)), .int8(Int64(atATime))]).affectedRows
+            }
+            dropped += count
+            if count < atATime { return dropped }
         }
     }
 

@@ -228,6 +228,11 @@ extension LedgerRehearsal {
             ]),
         Work("look for what is due", [], and: PollFloor.Rows.all.map(\.statement)),
         Work("count the traffic", [PackageResources.upsert_traffic_sql]),
-        Work("forget signed data", [PackageResources.forget_announced_evidence_sql]),
+        Work(
+            "forget signed data, and purchases of unknown apps",
+            [
+                PackageResources.forget_announced_evidence_sql,
+                PackageResources.delete_unknown_apps_announced_sql,
+            ]),
     ]
 }

@@ -28,6 +28,8 @@ public struct OutcomeRetention: Sendable {
         public var refundRequests = 0
         public var undelivered = 0
         public var consumptionReports = 0
+        /// Unclaimed purchases of apps that the catalog does not have, beyond as many as are kept.
+        public var unknownApps = 0
     }
 
     public struct Report: Sendable, Equatable {
@@ -104,6 +106,7 @@ public struct OutcomeRetention: Sendable {
         report.pruned.consumptionReports = try await Pruning.consumptionReports.run(
             before: today - ConsumptionReport.keptDays, in: pool)
         _ = try await PostgresAnnouncements.forgetEvidence(in: pool)
+        report.pruned.unknownApps = try await PostgresAnnouncements.dropUnknownApps(in: pool)
         _ = try await Pruning.trafficMinutes.run(before: today - TrafficStore.minuteDays, in: pool)
         _ = try await Pruning.trafficHours.run(before: today - TrafficStore.hourDays, in: pool)
         return report

@@ -5,8 +5,8 @@ public import Logging
 public import Operations
 import Synchronization
 
-/// Puts notifications that Apple posts on their topic, once their signatures are proven. It decides nothing else, and
-/// keeps nothing: where it says no, Apple sends again.
+/// Puts notifications that Apple posts on their topic, once their signatures are proven. It decides nothing else. It keeps
+/// nothing but the ids of those that it has put there: where it says no, Apple sends again.
 public final class NotificationIntake: Sendable {
     /// Handed to librdkafka and not acknowledged.
     static let maximumOutstanding = 1_000
@@ -19,6 +19,7 @@ public final class NotificationIntake: Sendable {
     private let health: Health
     private let counts: CounterFamily
     private let logger: Logger
+    private let stored = OncePosted<Failure>()
 
     /// - Parameters:
     ///   - bundleIDs: whose notifications are taken; nil: all.
@@ -81,14 +82,17 @@ public final class NotificationIntake: Sendable {
         let record = ProducerRecord(
             topic: topic, partition: nil, key: Array(notification.orderingKey.text.utf8), value: body, headers: [],
             timestampMilliseconds: nil)
-        if let failure = await failure(of: record) {
+        let storing = await stored.once(notification.id.text) { await failure(of: record) }
+        switch storing {
+        case .stored: counts.with(type, "taken").increment()
+        case .storedBefore: counts.with(type, "repeated").increment()
+        case .failed(let failure):
             switch failure {
             case .kafka(let error): health.failures.report(error, of: .publisher)
             case .noAcknowledgement: health.failures.failed(.publisher, "the broker does not acknowledge in time")
             }
             return unavailable(type, "not stored: to be sent again", "unavailable")
         }
-        counts.with(type, "taken").increment()
         return .taken
     }
 

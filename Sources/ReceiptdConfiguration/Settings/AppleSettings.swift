@@ -1,4 +1,5 @@
 import AppleProofs
+import Foundation
 
 /// How Apple is reached. The addresses are Apple's own unless told otherwise
 /// (https://developer.apple.com/documentation/appstorereceipts/verifyreceipt,
@@ -24,4 +25,26 @@ package struct AppleSettings: Sendable {
     package var rootCertificatesFile: String?
     /// What it holds; Apple's own where there is none.
     package var roots = AppleRoots.builtIn
+}
+
+extension AppleSettings {
+    /// Roots that are not Apple's.
+    package var foreignRoots: Int { roots.foreignCount }
+
+    /// The addresses that are Apple's own.
+    var apples: [SettingName] {
+        let addresses: [(SettingName, String)] = [
+            (.appleVerifyReceiptProductionURL, verifyReceiptProductionURL),
+            (.appleVerifyReceiptSandboxURL, verifyReceiptSandboxURL),
+            (.appleServerAPIProductionURL, serverAPIProductionURL),
+            (.appleServerAPISandboxURL, serverAPISandboxURL),
+        ]
+        return addresses.filter { Self.isApples($0.1) }.map(\.0)
+    }
+
+    private static func isApples(_ address: String) -> Bool {
+        var host = URLComponents(string: address)?.host?.lowercased() ?? ""
+        if host.hasSuffix(".") { host.removeLast() }
+        return host == "apple.com" || host.hasSuffix(".apple.com")
+    }
 }

@@ -1,3 +1,4 @@
+import AppleProofs
 import Fulfillment
 import Kafka
 import Logging
@@ -92,7 +93,20 @@ extension Settings {
             checks.readableFile(.appleRootCertificatesFile, into: &apple.rootCertificatesFile)
             if let path = apple.rootCertificatesFile {
                 checks.roots(.appleRootCertificatesFile, at: path, into: &apple.roots)
+                refusePublishedRoot(&checks, apple)
             }
+        }
+
+        /// With both, everybody could make receipts that a worker of a real shop grants.
+        private func refusePublishedRoot(_ checks: inout SettingsChecks, _ apple: AppleSettings) {
+            let names = apple.apples.map(\.rawValue)
+            guard apple.roots.holdsPublishedRoot, !names.isEmpty else { return }
+            checks.fail(
+                .appleRootCertificatesFile,
+                "the file holds a root of receiptd's own samples, whose keys are public, and \(names.joined(separator: ", ")) "
+                    + (names.count == 1 ? "is an address" : "are addresses")
+                    + " of Apple's own: anybody could make receipts. "
+                    + "Leave it out where something is sold, or give the simulator's addresses where it is tried out")
         }
 
         private func readRetry(_ checks: inout SettingsChecks, into retry: inout RetrySettings) {

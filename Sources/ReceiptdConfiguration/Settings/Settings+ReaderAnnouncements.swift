@@ -1,6 +1,3 @@
-import Fulfillment
-import Identifiers
-
 extension Settings.Reader {
     /// What Apple tells by itself, and what is put to it by ourselves.
     func readAnnouncements(_ checks: inout SettingsChecks, into settings: inout Settings) {
@@ -17,14 +14,7 @@ extension Settings.Reader {
         checks.integer(
             .localRefusalChecksPerMinute, into: &settings.apple.localRefusalChecksPerMinute,
             in: SettingsLimits.refusalChecks)
-        checks.address(.intakeHTTPHost, .intakeHTTPPort, into: &settings.announcements.intake.http)
-        checks.read(
-            .intakeBundleIDs, into: &settings.announcements.intake.bundleIDs,
-            mustBe: "bundle ids separated by commas, none of them empty"
-        ) { text in
-            let names = text.split(separator: ",", omittingEmptySubsequences: false).map(\.trimmed)
-            return names.contains { $0.isEmpty } ? nil : .some(Set(names.map { BundleID(String($0)) }))
-        }
+        readIntake(&checks, into: &settings.announcements.intake)
     }
 }
 

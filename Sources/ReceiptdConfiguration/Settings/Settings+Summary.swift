@@ -44,10 +44,7 @@ extension Settings {
             (.localRefusalChecksPerMinute, "\(apple.localRefusalChecksPerMinute)"),
             (.intakeHTTPHost, announcements.intake.http.host),
             (.intakeHTTPPort, "\(announcements.intake.http.port)"),
-            (
-                .intakeBundleIDs,
-                announcements.intake.bundleIDs.map { $0.map(\.text).sorted().joined(separator: ",") } ?? ""
-            ),
+            (.intakeBundleIDs, announcements.intake.apps.text),
             (.consoleHTTPHost, console.http.host),
             (.consoleHTTPPort, "\(console.http.port)"),
             (.consoleHosts, console.hosts.sorted().joined(separator: ",")),

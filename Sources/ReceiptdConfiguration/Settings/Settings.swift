@@ -58,12 +58,6 @@ package struct AnnouncementSettings: Sendable {
     package var intake = IntakeSettings()
 }
 
-package struct IntakeSettings: Sendable {
-    package var http = HTTPSettings(port: 8090)
-    /// Whose notifications are taken; nil: all.
-    package var bundleIDs: Set<BundleID>?
-}
-
 extension Settings {
     package var http: HTTPSettings {
         get { servers.http }
@@ -87,6 +81,16 @@ package struct HTTPSettings: Sendable {
     package var host = "127.0.0.1"
     /// 0 takes a free port.
     package var port = 8080
+
+    /// Whether only this machine reaches it.
+    package var isOnLoopback: Bool { Self.isLoopback(host) }
+
+    package static func isLoopback(_ host: String) -> Bool {
+        let host = host.lowercased()
+        return host == "localhost" || host == "::1" || host == "[::1]" || host.hasSuffix(".localhost")
+            || (host.hasPrefix("127.") && host.split(separator: ".").count == 4
+                && host.utf8.allSatisfy { $0 == 0x2E || (0x30...0x39).contains($0) })
+    }
 }
 
 package struct LogSettings: Sendable {

@@ -1,6 +1,5 @@
 import ArgumentParser
-import Logging
-import Operations
+import Monitoring
 import ReceiptdConfiguration
 
 struct IntakeCommand: OperatorCommand {
@@ -8,7 +7,10 @@ struct IntakeCommand: OperatorCommand {
         commandName: "intake",
         abstract:
             "The HTTP server that takes Apple's notifications and puts them on their topic, until SIGTERM or SIGINT.",
-        discussion: "POST /app-store-notifications. It needs no database. Apple asks for HTTPS: put a proxy in front.")
+        discussion: """
+            POST /app-store-notifications. It needs no database. INTAKE_BUNDLE_IDS names the apps whose notifications it takes, \
+            and is required where more than this machine reaches it. Apple asks for HTTPS: put a proxy in front.
+            """)
 
     static let requirements: Set<Settings.Requirement> = [.kafka]
     /// They go to the log.
@@ -17,11 +19,9 @@ struct IntakeCommand: OperatorCommand {
     @OptionGroup var options: SettingsOptions
 
     func run(_ settings: Settings) async throws {
+        try settings.announcements.intake.requireApps()
         let logger = settings.log.makeLogger()
-        for warning in settings.warnings {
-            logger.warning(
-                "a setting looks mistaken", [.setting: "\(warning.setting)", .detail: "\(warning.message)"])
-        }
+        settings.tellWarnings(logger)
         try await IntakeRunner(settings: settings, logger: logger).run()
     }
 }

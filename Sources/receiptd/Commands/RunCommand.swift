@@ -1,6 +1,7 @@
 import ArgumentParser
 import CMalloc
 import Logging
+import Monitoring
 import Operations
 import ReceiptdConfiguration
 
@@ -29,10 +30,7 @@ struct RunCommand: OperatorCommand {
         for (name, value) in settings.redactedSummary {
             logger.debug("setting", [.setting: "\(name)", .value: "\(value)"])
         }
-        for warning in settings.warnings {
-            logger.warning(
-                "a setting looks mistaken", [.setting: "\(warning.setting)", .detail: "\(warning.message)"])
-        }
+        settings.tellWarnings(logger)
         try await WorkerRunner(settings: settings, secrets: options.secrets, logger: logger).run()
     }
 }

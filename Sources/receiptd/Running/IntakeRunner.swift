@@ -1,5 +1,6 @@
 import AppleProofs
 import Logging
+import Monitoring
 import Operations
 import Pipeline
 import ReceiptdConfiguration
@@ -14,10 +15,11 @@ struct IntakeRunner {
         let metrics = ReceiptdMetrics(version: Version.number)
         let health = Health(failures: Failures(metrics: metrics, logger: logger), needing: [.brokerReached])
         metrics.registry.onScrape { metrics.ready.set(health.unmet.isEmpty) }
+        settings.tellForeignRoots(metrics, logger)
         let intake = try NotificationIntake(
             topic: settings.kafka.notificationsTopic,
             producerProperties: KafkaClientProperties(settings: settings.kafka).producer,
-            parser: ProofReader(roots: settings.apple.roots), bundleIDs: settings.announcements.intake.bundleIDs,
+            parser: ProofReader(roots: settings.apple.roots), bundleIDs: settings.announcements.intake.apps.bundleIDs,
             metrics: metrics,
             health: health, logger: logger)
         let server = IntakeServer(

@@ -55,14 +55,7 @@ struct WorkerService: Service {
         }
         let reach = AppleReachWatch.reporting(to: metrics, logger)
         let verifier = try client(limits, reach)
-        if settings.apple.rootCertificatesFile != nil {
-            logger.notice(
-                "receipts and signed transactions are proven by other roots than Apple's",
-                [
-                    .setting: "\(SettingName.appleRootCertificatesFile.rawValue)",
-                    .count: .stringConvertible(settings.apple.roots.fingerprints.count),
-                ])
-        }
+        settings.tellForeignRoots(metrics, logger)
         var failure: (any Error)?
         do {
             try await withGracefulShutdownHandler {
@@ -158,8 +151,8 @@ struct WorkerService: Service {
             pool: pool, outboxFloor: outboxFloor, catalog: { catalog.catalog }, metrics: metrics, health: health,
             logger: logger)
         let maintenance = PartitionMaintenance(
-            retention: OutcomeRetention(pool: pool, days: settings.outcomeRetentionDays), failures: health.failures,
-            logger: logger)
+            retention: OutcomeRetention(pool: pool, days: settings.outcomeRetentionDays), metrics: metrics,
+            failures: health.failures, logger: logger)
         let clocks = ClockWatch(pool: pool, metrics: metrics, failures: health.failures)
         let traffic = TrafficCounting(
             store: TrafficStore(pool: pool), metrics: metrics, failures: health.failures)

@@ -19,11 +19,11 @@ struct NotificationIntakeTests {
         let parser = ScriptedNotifications()
         func read(_ text: String, as reading: NotificationReading) { parser.read(Array(text.utf8), as: reading) }
         func notification(
-            _ transaction: StoreNotification.Transaction, bundle: BundleID = Sample.bundle
+            _ transaction: StoreNotification.Transaction, id: Identifier = "n-1", bundle: BundleID = Sample.bundle
         ) -> NotificationReading {
             .read(
                 StoreNotification(
-                    id: "n-1", type: "TEST", signedAt: Timestamp(milliseconds: 1), bundleID: bundle,
+                    id: id, type: "TEST", signedAt: Timestamp(milliseconds: 1), bundleID: bundle,
                     environment: .production, transaction: transaction))
         }
         read("forged", as: .unusable("forged"))
@@ -31,6 +31,8 @@ struct NotificationIntakeTests {
         read("forged transaction", as: notification(.unusable("forged")))
         read("doubtful transaction", as: notification(.notProvable("doubtful")))
         read("test", as: notification(.none))
+        read("test once more", as: notification(.none))
+        for number in 1...100 { read("test \(number)", as: notification(.none, id: Identifier("t-\(number)"))) }
         read("another app", as: notification(.none, bundle: "com.example.other"))
         let purchase = StorePurchase(
             transactionID: "2000", originalTransactionID: "1000", productID: "gold",
@@ -40,7 +42,8 @@ struct NotificationIntakeTests {
             as: notification(
                 .told(
                     NotifiedTransaction(
-                        purchase: purchase, kind: .consumable, bundleID: Sample.bundle, environment: .production))))
+                        purchase: purchase, kind: .consumable, bundleID: Sample.bundle, environment: .production)),
+                id: "n-2"))
         return parser
     }()
 
@@ -111,10 +114,10 @@ struct NotificationIntakeTests {
         let intake = try intake(cluster)
         #expect(await take("test", intake) == .taken)
         cluster.setBrokerDown(1)
-        guard case .unavailable = await take("test", intake) else { return #expect(Bool(false)) }
+        guard case .unavailable = await take("test 1", intake) else { return #expect(Bool(false)) }
         cluster.setBrokerUp(1)
         // The client finds out by itself when the broker is back.
-        try await eventually("the broker is reached again") { await take("test", intake) == .taken }
+        try await eventually("the broker is reached again") { await take("test 1", intake) == .taken }
         await intake.close()
     }
 
@@ -126,7 +129,7 @@ struct NotificationIntakeTests {
         let intake = try intake(cluster, health: health)
         #expect(await take("test", intake) == .taken)
         cluster.setBrokerDown(1)
-        #expect(await take("test", intake) == Self.notStored)
+        #expect(await take("test 1", intake) == Self.notStored)
         let watch = Task { await intake.watch() }
         try await eventually("it is told that Kafka is away") {
             health.notes.contains { $0.contains("Kafka is out of reach") }
@@ -164,8 +167,67 @@ struct NotificationIntakeTests {
         #expect(await take("test", intake) == .taken)
         // OUT_OF_ORDER_SEQUENCE_NUMBER for what was never acknowledged: fatal.
         cluster.pushRequestErrors(apiKey: 0, [45])
-        #expect(await take("test", intake) == Self.notStored)
-        try await eventually("a new producer takes its place") { await take("test", intake) == .taken }
+        #expect(await take("test 1", intake) == Self.notStored)
+        try await eventually("a new producer takes its place") { await take("test 1", intake) == .taken }
         await intake.close()
+    }
+
+    @Test("one that is posted a thousand times, eight at a time and also signed anew, is one record")
+    func repeated() async throws {
+        let cluster = try MockCluster(topics: [Self.topic: 1])
+        let changes = ChangeSignal()
+        let collector = Collector(cluster, topics: [Self.topic: 1], changes: changes)
+        let metrics = ReceiptdMetrics(version: "test")
+        let intake = try intake(cluster, metrics)
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    for number in 0..<125 {
+                        #expect(await take(number.isMultiple(of: 2) ? "test" : "test once more", intake) == .taken)
+                    }
+                }
+            }
+        }
+        // What is behind them in the one partition tells that nothing else is before it.
+        #expect(await take("purchase", intake) == .taken)
+        try await changes.until("the last is in the topic") {
+            collector.all(Self.topic).contains { $0.value == Array("purchase".utf8) }
+        }
+        #expect(collector.all(Self.topic).count == 2)
+        #expect(metrics.notifications.with("TEST", "repeated").value == 999)
+        await intake.close()
+    }
+}
+
+@Suite("Posts that are remembered")
+struct OncePostedTests {
+    private struct Failure {}
+
+    @Test("one that failed is stored by the next post of it, and the oldest of too many is forgotten")
+    func memory() async {
+        let posts = OncePosted<Failure>(maximum: 2)
+        let stored = Mutex<[String]>([])
+        func post(_ id: String, fails: Bool = false) async -> String {
+            switch await posts.once(
+                id,
+                {
+                    stored.withLock { $0.append(id) }
+                    return fails ? Failure() : nil
+                })
+            {
+            case .stored: "stored"
+            case .storedBefore: "before"
+            case .failed: "failed"
+            }
+        }
+        #expect(await post("a", fails: true) == "failed")
+        #expect(await post("a") == "stored")
+        #expect(await post("a") == "before")
+        #expect(await post("b") == "stored")
+        #expect(await post("c") == "stored")
+        #expect(await post("c") == "before")
+        #expect(await post("b") == "before")
+        #expect(await post("a") == "stored", "two are remembered")
+        #expect(stored.withLock { $0 } == ["a", "a", "b", "c", "a"])
     }
 }

@@ -1,0 +1,25 @@
+import Logging
+import Operations
+import ReceiptdConfiguration
+
+/// What a process tells of its settings at the start.
+extension Settings {
+    package func tellWarnings(_ logger: Logger) {
+        for warning in warnings {
+            logger.warning(
+                "a setting looks mistaken", [.setting: "\(warning.setting)", .detail: "\(warning.message)"])
+        }
+    }
+
+    /// Roots that are not Apple's: whoever holds the key of one can make receipts.
+    package func tellForeignRoots(_ metrics: ReceiptdMetrics, _ logger: Logger) {
+        metrics.foreignRoots.set(apple.foreignRoots)
+        guard apple.foreignRoots > 0 else { return }
+        logger.warning(
+            "receipts and signed transactions are proven by other roots than Apple's",
+            [
+                .setting: "\(SettingName.appleRootCertificatesFile.rawValue)",
+                .count: .stringConvertible(apple.foreignRoots),
+            ])
+    }
+}

@@ -1,0 +1,71 @@
+import Synchronization
+
+/// Remembers which posts are on their topic, so that one of Apple's notifications that is posted again and again makes one
+/// record. The memory is bounded and belongs to this process: a notification that comes again after it was forgotten makes
+/// another record, and counts once all the same.
+final class OncePosted<Failure: Sendable>: Sendable {
+    enum Storing: Sendable {
+        case stored
+        /// It is on its topic already, or another post of it was stored meanwhile.
+        case storedBefore
+        case failed(Failure)
+    }
+
+    private enum Turn: Sendable {
+        case first
+        case ended(Storing)
+    }
+
+    private struct State {
+        var stored: Set<String> = []
+        /// A ring of `stored`, from `oldest` on once it is full.
+        var order: [String] = []
+        var oldest = 0
+        /// Who waits for the post under way of an id.
+        var underWay: [String: [CheckedContinuation<Turn, Never>]] = [:]
+
+        mutating func remember(_ id: String, _ maximum: Int) {
+            guard stored.insert(id).inserted else { return }
+            guard order.count >= maximum else { return order.append(id) }
+            stored.remove(order[oldest])
+            order[oldest] = id
+            oldest = (oldest + 1) % maximum
+        }
+    }
+
+    private let state = Mutex(State())
+    private let maximum: Int
+
+    /// - Parameter maximum: ids that are remembered; the oldest makes room.
+    init(maximum: Int = 50_000) {
+        self.maximum = maximum
+    }
+
+    /// Posts of one id at the same time wait for the first, and end as it does.
+    /// - Parameter store: returns nil once the broker has acknowledged the record.
+    func once(_ id: String, _ store: () async -> Failure?) async -> Storing {
+        if case .ended(let storing) = await turn(of: id) { return storing }
+        let failure = await store()
+        let waiting = state.withLock { state in
+            if failure == nil { state.remember(id, maximum) }
+            return state.underWay.removeValue(forKey: id) ?? []
+        }
+        for one in waiting { one.resume(returning: .ended(failure.map { .failed($0) } ?? .storedBefore)) }
+        return failure.map { .failed($0) } ?? .stored
+    }
+
+    private func turn(of id: String) async -> Turn {
+        await withCheckedContinuation { continuation in
+            let turn = state.withLock { state -> Turn? in
+                if state.stored.contains(id) { return .ended(.storedBefore) }
+                if state.underWay[id] != nil {
+                    state.underWay[id]?.append(continuation)
+                    return nil
+                }
+                state.underWay[id] = []
+                return .first
+            }
+            if let turn { continuation.resume(returning: turn) }
+        }
+    }
+}
