@@ -81,7 +81,23 @@ extension Console {
             return Self.message(
                 "Days are 0 to \(SearchLimits.maximumDays).", .badRequest, title: "Search", session: session)
         }
-        let inspection = try await Inspection.of(id, days: days, limit: SearchLimits.rows, in: pool)
+        let isFar = days > SearchLimits.days
+        guard !isFar || farSearch.begin() else {
+            return Self.message(
+                "Somebody searches many days already, and one such search runs at a time: try again in a while.",
+                .tooManyRequests, title: "Search", session: session)
+        }
+        defer { if isFar { farSearch.end() } }
+        let inspection: Inspection
+        do {
+            inspection = try await Inspection.of(
+                id, days: days, limit: SearchLimits.rows, within: SearchLimits.seconds, in: pool)
+        } catch is Inspection.TooLong {
+            return Self.message(
+                "The search was ended after \(Int(SearchLimits.seconds)) s, and nothing is known from it: search fewer days, or "
+                    + "let an operator run `receiptd inspect --days \(days)`.", .serviceUnavailable, title: "Search",
+                session: session)
+        }
         let summary = InspectionSummary(id: id, inspection: inspection, kafka: KafkaFindings())
         return ConsoleAnswer(body: InspectionPage(id: id, days: days, summary: summary, session: session).html)
     }

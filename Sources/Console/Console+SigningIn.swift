@@ -20,14 +20,16 @@ extension Console {
                 status: .tooManyRequests,
                 body: SignInPage(next: next, message: "Too many try to sign in: wait a moment.").html, retryAfter: 5)
         }
-        guard let user = passwords.user(name, password: password) else {
+        let begun = ContinuousClock.now
+        guard let user = await passwords.user(name, password: password, from: origin) else {
             let seconds = limit.failed(origin, now: Self.now)
             metrics.consoleSignIns.with("wrong").increment()
             logger.warning(
                 "a wrong name or password at the console",
                 [.operatorName: "\(passwords.knows(name) ? name : "unknown")"])
             defer { limit.end(origin, isRight: false) }
-            try await Task.sleep(for: .seconds(seconds))
+            // From the beginning: how long the look took says nothing about the name.
+            try await Task.sleep(until: begun + .seconds(seconds), clock: .continuous)
             return ConsoleAnswer(
                 status: .unauthorized, body: SignInPage(next: next, message: "The name or the password is wrong.").html)
         }

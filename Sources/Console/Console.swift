@@ -18,6 +18,7 @@ struct Console: Sendable {
     let logger: Logger
     let sessions = Sessions()
     let limit = SignInLimit()
+    let farSearch = FarSearch()
     /// Everybody's where no users are set: it changes nothing.
     private let nobodys: Sessions.Session
 
@@ -70,7 +71,7 @@ struct Console: Sendable {
     static func message(
         _ words: String, _ status: HTTPResponse.Status, title: String, session: Sessions.Session?
     ) -> ConsoleAnswer {
-        let main = "<p class=\"message\" role=\"alert\">\(HTMLText.escaped(words))</p>"
+        let main = "<p class=\"message\" role=\"alert\">\(HTMLText.shown(words))</p>"
         return ConsoleAnswer(status: status, body: ConsolePage(title: title, session: session, main: main).html)
     }
 

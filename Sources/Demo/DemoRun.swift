@@ -102,12 +102,17 @@ package struct DemoRun: Sendable {
         }
     }
 
+    /// The hash of `demo`.
+    private static let demoPassword =
+        "$scrypt$ln=15,r=8,p=1$cmVjZWlwdGQncyBkZW1vLg$ZGhdCM3nzoIfhJJzpmFX26h6voZZyB8z5HoJmVKojOg"
+
     /// The page for support and operators, beside the worker.
     private func withConsole(on parts: EmbeddedParts, _ body: () async throws -> Void) async throws {
         let port = try FreePort.find()
         let inherited = ProcessInfo.processInfo.environment.filter { $0.key == "PATH" || $0.key == "HOME" }
         let own = [
-            "DATABASE_URL": parts.databaseURL, "CONSOLE_HTTP_PORT": "\(port)", "CONSOLE_USERS": "demo:operate:demo",
+            "DATABASE_URL": parts.databaseURL, "CONSOLE_HTTP_PORT": "\(port)",
+            "CONSOLE_USERS": "demo:operate:\(Self.demoPassword)",
         ]
         let console = try WorkerProcess(
             program: try Self.ownPath(), command: "console", environment: inherited.merging(own) { _, own in own },

@@ -13,6 +13,21 @@ struct InspectionTests {
         return try #require(inspection.sections.first { $0.name == section }).rows
     }
 
+    @Test("a search is ended after its time, whatever it waits for, and leaves its session of use")
+    func tooLong() async throws {
+        let database = try await LedgerDatabase()
+        let obstacle = try await OpenTransaction(database, "LOCK TABLE outcomes IN ACCESS EXCLUSIVE MODE")
+        await #expect(throws: Inspection.TooLong.self) {
+            _ = try await Inspection.of("s-1", days: 400, limit: 50, within: 0.3, in: database.pool)
+        }
+        await #expect(throws: Inspection.TooLong.self) {
+            _ = try await Inspection.of("s-1", days: 400, limit: 50, within: 0, in: database.pool)
+        }
+        try await obstacle.finish()
+        let found = try await Inspection.of("s-1", days: 400, limit: 50, within: 30, in: database.pool)
+        #expect(found.sections.allSatisfy { $0.rows.isEmpty })
+    }
+
     @Test("a submission, a transaction and a player are found in every table, and no receipt comes along")
     func everywhere() async throws {
         let database = try await LedgerDatabase()

@@ -14,8 +14,8 @@ struct ChangesPage {
 
     var html: String {
         let told = changes.first { $0.id == made }.map { change in
-            "<p class=\"message\" role=\"status\">\(HTMLText.escaped(Self.title(change.change))): "
-                + "\(HTMLText.escaped(change.result ?? "it has not come to its end"))</p>"
+            "<p class=\"message\" role=\"status\">\(HTMLText.shown(Self.title(change.change))): "
+                + "\(HTMLText.shown(change.result ?? "it has not come to its end"))</p>"
         }
         let rows = changes.map { change in
             [

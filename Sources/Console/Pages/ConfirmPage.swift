@@ -36,7 +36,7 @@ struct ConfirmPage {
         return ConsolePage(
             title: change.question(changed), session: session,
             main: """
-                <p id="subject">\(HTMLText.escaped(subject)) \(HTMLText.escaped(detail))</p>
+                <p id="subject">\(HTMLText.shown(subject)) \(HTMLText.shown(detail))</p>
                 <p>\(HTMLText.escaped(change.consequence))</p>\(limit)
                 <form class="column" action="/change" method="post">\
                 \(fields.map { ConsolePage.hidden($0.0, $0.1) }.joined())\(note)

@@ -28,14 +28,14 @@ struct ConsolePage {
         <meta name="viewport" content="width=device-width, initial-scale=1">
         <link rel="icon" href="data:,">
         <link rel="stylesheet" href="/style.css">
-        <title>\(HTMLText.escaped(title)) – receiptd</title>
+        <title>\(HTMLText.shown(title)) – receiptd</title>
         </head>
         <body>
         <a class="skip" href="#main">To the content</a>
         <header><p class="name">receiptd <small>console</small></p>\(account)</header>
         \(navigation)
         <main id="main">
-        <h1>\(HTMLText.escaped(title))</h1>
+        <h1>\(HTMLText.shown(title))</h1>
         \(main)
         </main>
         <footer>Times are UTC.</footer>
@@ -66,7 +66,7 @@ struct ConsolePage {
         let role = session.user.mayChange ? "may change" : "reads only"
         return """
             <form class="account" action="/sign-out" method="post">\(Self.hidden("token", session.token))\
-            <span>\(HTMLText.escaped(name)), \(role)</span> <button>Sign out</button></form>
+            <span>\(HTMLText.shown(name)), \(role)</span> <button>Sign out</button></form>
             """
     }
 
@@ -95,13 +95,13 @@ struct ConsolePage {
     }
 
     static func link(_ text: String, to address: String) -> String {
-        "<a href=\"\(HTMLText.escaped(address))\">\(HTMLText.escaped(text))</a>"
+        "<a href=\"\(HTMLText.escaped(address))\">\(HTMLText.shown(text))</a>"
     }
 
     /// A cell's text; a time in fewer characters, with the whole of it beside.
     static func cell(_ text: String) -> String {
         guard (20...35).contains(text.utf8.count), let time = Timestamp(rfc3339: text) else {
-            return HTMLText.escaped(text)
+            return HTMLText.shown(text)
         }
         let whole = time.rfc3339
         return "<time datetime=\"\(whole)\">\(whole.prefix(10)) \(whole.dropFirst(11).prefix(8))</time>"
@@ -112,7 +112,7 @@ struct ConsolePage {
     ///   - heads: with whether each is a number.
     ///   - rows: cells of HTML.
     static func table(_ caption: String, _ heads: [(String, Bool)], _ rows: [[String]], none: String) -> String {
-        guard !rows.isEmpty else { return "<p>\(HTMLText.escaped(none))</p>" }
+        guard !rows.isEmpty else { return "<p>\(HTMLText.shown(none))</p>" }
         func cells(_ tag: String, _ cells: [String]) -> String {
             zip(cells, heads).map { cell, head in
                 "<\(tag)\(head.1 ? " class=\"n\"" : "")\(tag == "th" ? " scope=\"col\"" : "")>\(cell)</\(tag)>"
@@ -120,9 +120,9 @@ struct ConsolePage {
         }
         let body = rows.map { "<tr>\(cells("td", $0))</tr>" }.joined(separator: "\n")
         return """
-            <div class="wide" role="region" tabindex="0" aria-label="\(HTMLText.escaped(caption))"><table>\
-            <caption>\(HTMLText.escaped(caption))</caption>\
-            <thead><tr>\(cells("th", heads.map { HTMLText.escaped($0.0) }))</tr></thead>
+            <div class="wide" role="region" tabindex="0" aria-label="\(HTMLText.shown(caption))"><table>\
+            <caption>\(HTMLText.shown(caption))</caption>\
+            <thead><tr>\(cells("th", heads.map { HTMLText.shown($0.0) }))</tr></thead>
             <tbody>\(body)</tbody></table></div>
             """
     }

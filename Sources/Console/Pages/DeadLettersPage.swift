@@ -42,7 +42,7 @@ struct DeadLettersPage {
                 <select id="reason" name="reason"><option value="">any</option>\(options)</select>
                 <button>Show</button></form>
                 <div class="actions">\(ConsolePage.link("Export as CSV", to: file))</div>
-                \(ConsolePage.table("Dead letters by reason", heads, rows.map { $0.map { HTMLText.escaped($0) } }, none: "There were none."))
+                \(ConsolePage.table("Dead letters by reason", heads, rows.map { $0.map { HTMLText.shown($0) } }, none: "There were none."))
                 """
         ).html
     }

@@ -9,6 +9,8 @@ enum SearchLimits {
     /// Days that decided submissions are searched back; each costs a scan of its day.
     static let days = 2
     static let maximumDays = 400
+    /// For all of a search. Of those that go farther back than `days` there is one at a time.
+    static let seconds = 30.0
     /// Rows of a kind.
     static let rows = 100
     /// Characters of a cell.
@@ -23,7 +25,7 @@ struct InspectionPage {
     let session: Sessions.Session
 
     var html: String {
-        let sentences = summary.sentences.map { "<li>\(HTMLText.escaped($0))</li>" }.joined()
+        let sentences = summary.sentences.map { "<li>\(HTMLText.shown($0))</li>" }.joined()
         let farther = min(max(days, 1) * 15, SearchLimits.maximumDays)
         let more =
             days < SearchLimits.maximumDays
@@ -52,7 +54,7 @@ struct InspectionPage {
             (mayDecide ? [decision(row)] : []) + columns.map { ConsolePage.cell(Self.cell(row[$0])) }
         }
         let title = section.name.replacing("_", with: " ")
-        return "<h2>\(HTMLText.escaped(title))</h2>"
+        return "<h2>\(HTMLText.shown(title))</h2>"
             + ConsolePage.table("\(title) (\(section.rows.count))", heads, rows, none: "")
     }
 
@@ -61,7 +63,7 @@ struct InspectionPage {
         return [ConsoleChange.revoke, .reinstate].map { change in
             let address = ConsolePage.address("/confirm", [("change", change.rawValue), ("id", id)])
             return "<a class=\"button\" href=\"\(HTMLText.escaped(address))\" "
-                + "aria-label=\"\(change.title) \(HTMLText.escaped(id))\">\(change.title)</a>"
+                + "aria-label=\"\(change.title) \(HTMLText.shown(id))\">\(change.title)</a>"
         }.joined(separator: " ")
     }
 

@@ -35,7 +35,7 @@ struct ListPage {
 
     private var actions: String {
         let note = count.note.isEmpty ? "" : ", \(count.note)"
-        let told = "<span id=\"count\">\(shownCount)\(HTMLText.escaped(note))</span>"
+        let told = "<span id=\"count\">\(shownCount)\(HTMLText.shown(note))</span>"
         let file = ConsolePage.link("Export as CSV", to: ConsolePage.address("/\(list.name).csv", filter.fields))
         let changes =
             session.user.mayChange && count.rows > 0
@@ -72,7 +72,7 @@ struct ListPage {
             let kind = change.isFinal ? "button danger" : "button"
             // A screen reader reads links without their row.
             return "<a class=\"\(kind)\" href=\"\(HTMLText.escaped(address))\" "
-                + "aria-label=\"\(change.title) \(HTMLText.escaped(id))\">\(change.title)</a>"
+                + "aria-label=\"\(change.title) \(HTMLText.shown(id))\">\(change.title)</a>"
         }.joined(separator: " ")
     }
 

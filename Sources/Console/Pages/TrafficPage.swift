@@ -83,7 +83,7 @@ struct TrafficPage {
             [
                 kind.rawValue, ShownNumber.whole(Double(total)),
                 sum == 0 ? "–" : ShownNumber.short(100 * Double(total) / Double(sum)) + " %", kind.meaning,
-            ].map { HTMLText.escaped($0) }
+            ].map { HTMLText.shown($0) }
         }
         let heads = [("Class", false), ("Submissions", true), ("Share", true), ("What it is", false)]
         return "<div>\(ConsolePage.table("Submissions by class", heads, sum == 0 ? [] : rows, none: Self.none))</div>"
@@ -99,7 +99,7 @@ struct TrafficPage {
 
     private func totals(_ caption: String, _ kind: TrafficCount.Kind, _ head: String) -> String {
         let rows = traffic.rows(kind).sorted { $0.total > $1.total }.map { row in
-            [HTMLText.escaped(row.name), ShownNumber.whole(Double(row.total))]
+            [HTMLText.shown(row.name), ShownNumber.whole(Double(row.total))]
         }
         return ConsolePage.table(caption, [(head, false), ("Count", true)], rows, none: "\(caption): none.")
     }

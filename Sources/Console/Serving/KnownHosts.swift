@@ -20,7 +20,7 @@ struct KnownHosts: Sendable {
     func contain(_ host: String?) -> Bool {
         guard let host, !host.isEmpty else { return false }
         let name = Self.bare(host)
-        return names.contains(name) || ConsoleSettings.isLoopback(name) || takesAddresses && Self.isAddress(name)
+        return names.contains(name) || HTTPSettings.isLoopback(name) || takesAddresses && Self.isAddress(name)
     }
 
     /// Whether a form that a page of `origin` sends may be the console's own.
@@ -31,15 +31,23 @@ struct KnownHosts: Sendable {
         return sender.lowercased() == host.lowercased() || proxies.contains(Self.bare(sender))
     }
 
-    /// In lower case, without port and brackets.
+    /// In lower case, without port and brackets. What has anything else behind it stays as it is, and is no host.
     static func bare(_ host: String) -> String {
         let host = host.lowercased()
         if host.hasPrefix("["), let end = host.firstIndex(of: "]") {
-            return String(host[host.index(after: host.startIndex)..<end])
+            let rest = host[host.index(after: end)...]
+            return rest.isEmpty || isPort(rest) ? String(host[host.index(after: host.startIndex)..<end]) : host
         }
-        let parts = host.split(separator: ":", omittingEmptySubsequences: false)
-        let name = parts.count == 2 ? String(parts[0]) : host
-        return name.hasSuffix(".") ? String(name.dropLast()) : name
+        var name = host[...]
+        if let colon = host.firstIndex(of: ":") {
+            guard isPort(host[colon...]) else { return host }
+            name = host[..<colon]
+        }
+        return String(name.hasSuffix(".") ? name.dropLast() : name)
+    }
+
+    private static func isPort(_ text: Substring) -> Bool {
+        text.hasPrefix(":") && text.utf8.dropFirst().allSatisfy { (0x30...0x39).contains($0) }
     }
 
     /// No name can lead a browser to one.

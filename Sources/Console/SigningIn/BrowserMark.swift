@@ -1,6 +1,6 @@
 import Crypto
-import CryptoExtras
 import Foundation
+import ReceiptdConfiguration
 
 /// Tells a browser that a user signed in with before. It lets nobody in: its holder's tries are only counted apart. It ends
 /// with the user's password, which its proof is made with, and outlives the console's process.
@@ -23,16 +23,13 @@ struct BrowserMark: Hashable, Sendable {
         guard SHA256.hash(data: Data(parts[1].utf8)) == SHA256.hash(data: Data(proof.utf8)) else { return nil }
     }
 
-    /// The key of a user's browsers. Slow: whoever gets hold of a mark is not to try passwords on it by the million. Nil where
-    /// there is no memory for it.
-    static func key(of name: String, password: String) -> SymmetricKey? {
-        try? KDF.Scrypt.deriveKey(
-            from: Data(password.utf8), salt: Data("receiptd: the browsers of \(name)".utf8), outputByteCount: 32,
-            rounds: scryptRounds, blockSize: 8, parallelism: 1)
+    /// The key of a user's browsers. It comes from the password's hash, which nobody sees: whoever gets hold of a mark cannot
+    /// try passwords on it.
+    static func key(of name: String, password: PasswordHash) -> SymmetricKey {
+        let hash = SymmetricKey(data: Data(password.text.utf8))
+        let message = Data("receiptd: the browsers of \(name)".utf8)
+        return SymmetricKey(data: HMAC<SHA256>.authenticationCode(for: message, using: hash))
     }
-
-    /// A tenth of a second and 32 MiB.
-    private static let scryptRounds = 1 << 15
 
     private init(id: String, of name: String, by key: SymmetricKey) {
         self.id = id

@@ -1,19 +1,25 @@
 import Crypto
+import Dispatch
 import Foundation
 import ReceiptdConfiguration
 
-/// The users' passwords, compared in the same time whatever is typed.
+/// The users' passwords. A name that no user has is looked at as one that a user has, in the same time and counted alike:
+/// whoever guesses does not learn which names there are.
 struct Passwords: Sendable {
     private struct Entry: Sendable {
-        let digest: SHA256Digest
-        /// Nil: its browsers are not told apart.
-        let browsers: SymmetricKey?
+        let hash: PasswordHash
+        let browsers: SymmetricKey
         let user: ConsoleUser
     }
 
     private let entries: [String: Entry]
-    /// Compared with where no user has the name.
-    private let nobody = SHA256.hash(data: Data("nobody".utf8))
+    /// Compared with where no user has the name. Nil where there are no users.
+    private let nobody: PasswordHash?
+    /// Names are counted by a code that nobody outside can make.
+    private let naming = SymmetricKey(size: .bits256)
+    /// One try at a time takes its memory and its processor; those of known browsers wait for no stranger's.
+    private let strangers = DispatchQueue(label: "passwords of strangers")
+    private let browsers = DispatchQueue(label: "passwords of known browsers")
 
     init(_ users: [ConsoleSettings.User]) {
         entries = Dictionary(
@@ -21,11 +27,11 @@ struct Passwords: Sendable {
                 (
                     user.name,
                     Entry(
-                        digest: SHA256.hash(data: Data(user.password.value.utf8)),
-                        browsers: BrowserMark.key(of: user.name, password: user.password.value),
+                        hash: user.password, browsers: BrowserMark.key(of: user.name, password: user.password),
                         user: ConsoleUser(name: user.name, mayChange: user.role == .operate))
                 )
             }, uniquingKeysWith: { first, _ in first })
+        nobody = users.first?.password.ofNobody
     }
 
     var isEmpty: Bool { entries.isEmpty }
@@ -35,23 +41,28 @@ struct Passwords: Sendable {
     /// Whose tries one under this name counts with.
     /// - Parameter mark: of the browser, as it was sent.
     func origin(_ name: String, mark: String?) -> SignInLimit.Origin {
-        guard let entry = entries[name] else { return .nobody }
-        guard let mark, let key = entry.browsers, let known = BrowserMark(mark, of: name, by: key)
-        else { return .user(name) }
-        return .browser(known)
+        if let mark, let entry = entries[name], let known = BrowserMark(mark, of: name, by: entry.browsers) {
+            return .browser(known)
+        }
+        let code = HMAC<SHA256>.authenticationCode(for: Data(name.utf8), using: naming)
+        return .name(code.prefix(2).reduce(0) { $0 << 8 | UInt16($1) })
     }
 
-    /// For a browser that has just signed in. Nil where no user has the name, or its browsers are not told apart.
+    /// For a browser that has just signed in. Nil where no user has the name.
     func mark(of name: String) -> BrowserMark? {
-        entries[name]?.browsers.map { BrowserMark(of: name, by: $0) }
+        entries[name].map { BrowserMark(of: name, by: $0.browsers) }
     }
 
-    /// Nil where the name or the password is wrong.
-    func user(_ name: String, password: String) -> ConsoleUser? {
+    /// Nil where the name or the password is wrong. Waits for the tries before it.
+    func user(_ name: String, password: String, from origin: SignInLimit.Origin) async -> ConsoleUser? {
         let entry = entries[name]
-        let typed = SHA256.hash(data: Data(password.utf8))
-        // Digests are compared in constant time.
-        let isRight = typed == (entry?.digest ?? nobody)
+        guard let hash = entry?.hash ?? nobody else { return nil }
+        let isRight = await withCheckedContinuation { continuation in
+            // A tenth of a second of the processor's: never on the cooperative pool.
+            (origin.isBrowser ? browsers : strangers).async {
+                continuation.resume(returning: hash.matches(password))
+            }
+        }
         return isRight ? entry?.user : nil
     }
 }

@@ -9,20 +9,20 @@ final class SignInLimit: Sendable {
     static let longestSeconds = 16.0
     /// Without a wrong one, after which counting begins anew.
     static let forgottenAfterSeconds = 900.0
-    /// Tries that wait at once: of all but known browsers, of one user or browser, and of known browsers.
-    static let maximumWaiting = 32
+    /// Tries that wait at once: of all but known browsers, of one name or browser, and of known browsers. Half of the
+    /// server's connections are left.
+    static let maximumWaiting = 128
     static let maximumWaitingOfOne = 4
     static let maximumWaitingOfBrowsers = 32
 
     /// Whose tries count together.
     enum Origin: Hashable, Sendable {
-        /// A name that no user has, whichever: made-up names take no user's place.
-        case nobody
-        case user(String)
+        /// By a code of the name, whether a user has it or not. Some names share one: the memory is bounded.
+        case name(UInt16)
         /// One that the user has signed in with before.
         case browser(BrowserMark)
 
-        fileprivate var isBrowser: Bool { if case .browser = self { true } else { false } }
+        var isBrowser: Bool { if case .browser = self { true } else { false } }
     }
 
     private struct Failures {

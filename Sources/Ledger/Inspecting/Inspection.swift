@@ -48,33 +48,42 @@ public struct Inspection: Sendable {
         self.names = names
     }
 
-    /// Reads as of one instant. Throws a `PostgresError`.
+    /// It took longer than it may.
+    public struct TooLong: Error {}
+
+    /// A search through many days takes longer than a statement usually may.
+    public static let longestSeconds = 600.0
+
+    /// Reads as of one instant. Throws a `PostgresError`, and `TooLong` after `seconds`.
     /// - Parameters:
     ///   - days: how far back decided submissions are searched, which have no index by name.
     ///   - limit: rows of a section.
-    public static func of(_ id: String, days: Int, limit: Int, in pool: PostgresPool) async throws -> Inspection {
+    ///   - seconds: for all of it.
+    public static func of(
+        _ id: String, days: Int, limit: Int, within seconds: Double = longestSeconds, in pool: PostgresPool
+    ) async throws -> Inspection {
         // What cannot be stored is not known.
         guard !id.utf8.contains(0) else { return Inspection(sections: []) }
         return try await pool.run { session in
             try session.transaction { session in
-                // Times as RFC 3339 in UTC; a search through many days takes longer than a statement usually may.
+                // Times as RFC 3339 in UTC.
                 try session.run(
                     script: """
-                        SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY;
-                        SET LOCAL TIME ZONE 'UTC'; SET LOCAL statement_timeout = '10min'
+                        SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL TIME ZONE 'UTC'
                         """)
+                let reader = InspectionReader(session: session, seconds: seconds)
                 let days = Int32(clamping: days)
-                let found = try read(id, days: days, limit: Int64(limit), in: session)
+                let found = try read(id, days: days, limit: Int64(limit), in: reader)
                 guard found.sections.allSatisfy(\.rows.isEmpty) else { return found }
-                let names = try names(of: id, days: days, in: session)
-                let each = try names.map { try read($0, days: days, limit: Int64(limit), in: session) }
+                let names = try names(of: id, days: days, in: reader)
+                let each = try names.map { try read($0, days: days, limit: Int64(limit), in: reader) }
                 return each.isEmpty ? found : Inspection(merging: each, names: names)
             }
         }
     }
 
     /// What an order or an event belongs to.
-    private static func names(of id: String, days: Int32, in session: PostgresSession) throws -> [String] {
+    private static func names(of id: String, days: Int32, in session: InspectionReader) throws -> [String] {
         var found: Set<String> = []
         func add(_ rows: PostgresRows) throws {
             let name = try rows.column("name")
@@ -87,7 +96,7 @@ public struct Inspection: Sendable {
         if allowed.bool(0, try allowed.column("is_readable")) ?? false {
             try add(session.execute(parkedOrders, [.text(id), limit]))
         }
-        if found.isEmpty, let subject = try ToldEvents.subject(of: id, in: session) { found.insert(subject) }
+        if found.isEmpty, let subject = try ToldEvents.subject(of: id, in: session.session) { found.insert(subject) }
         return found.sorted()
     }
 
@@ -102,7 +111,7 @@ public struct Inspection: Sendable {
     }
 
     private static func read(
-        _ id: String, days: Int32, limit: Int64, in session: PostgresSession
+        _ id: String, days: Int32, limit: Int64, in session: InspectionReader
     ) throws -> Inspection {
         func rows(_ statement: PostgresStatement, _ parameters: [PostgresParameter]) throws -> [JSONValue] {
             let found = try session.execute(statement, parameters)

@@ -10,9 +10,9 @@ package struct ConsoleSettings: Sendable {
     package struct User: Sendable {
         package let name: String
         package let role: Role
-        package let password: Secret
+        package let password: PasswordHash
 
-        package init(name: String, role: Role, password: Secret) {
+        package init(name: String, role: Role, password: PasswordHash) {
             self.name = name
             self.role = role
             self.password = password
@@ -26,32 +26,22 @@ package struct ConsoleSettings: Sendable {
 
     package init() {}
 
-    /// Whether only this machine reaches it.
-    package var isOnLoopback: Bool { Self.isLoopback(http.host) }
-
     /// Throws where others could reach a console that nobody signs in to.
     package func requireUsers() throws(SettingsFaults) {
-        guard users.isEmpty, !isOnLoopback else { return }
+        guard users.isEmpty, !http.isOnLoopback else { return }
         let host = SettingName.consoleHTTPHost.rawValue
         throw SettingsFaults(faults: [
             SettingsFault(
                 .consoleUsers, "is required where \(host) is not a loopback address: \(ConsoleUserList.requirement)")
         ])
     }
-
-    package static func isLoopback(_ host: String) -> Bool {
-        let host = host.lowercased()
-        return host == "localhost" || host == "::1" || host == "[::1]" || host.hasSuffix(".localhost")
-            || (host.hasPrefix("127.") && host.split(separator: ".").count == 4
-                && host.utf8.allSatisfy { $0 == 0x2E || (0x30...0x39).contains($0) })
-    }
 }
 
-/// `name:role:password`, one a line.
+/// `name:role:hash`, one a line.
 enum ConsoleUserList {
     static let requirement =
-        "lines of name:role:password: a name of 1 to 64 characters without colons and white space, each once; the role "
-        + "read or operate; a password that is not empty"
+        "lines of name:role:hash: a name of 1 to 64 characters without colons and white space, each once; the role "
+        + "read or operate; the password's hash, as `receiptd console password` prints it: no password in clear is taken"
     private static let maximumName = 64
     private static let maximumUsers = 1_000
 
@@ -63,10 +53,10 @@ enum ConsoleUserList {
         for line in text.split(whereSeparator: \.isNewline) where !line.allSatisfy(\.isWhitespace) {
             let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
             guard parts.count == 3, isName(parts[0]), let role = ConsoleSettings.Role(rawValue: parts[1]),
-                !parts[2].isEmpty, !parts[2].utf8.contains(0), names.insert(parts[0]).inserted,
+                let password = PasswordHash(parts[2]), names.insert(parts[0]).inserted,
                 users.count < maximumUsers
             else { return nil }
-            users.append(ConsoleSettings.User(name: parts[0], role: role, password: Secret(parts[2])))
+            users.append(ConsoleSettings.User(name: parts[0], role: role, password: password))
         }
         return users
     }

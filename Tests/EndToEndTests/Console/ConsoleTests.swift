@@ -3,6 +3,7 @@ import EmbeddedPostgres
 import Foundation
 import Fulfillment
 import Kafka
+import Postgres
 import TestSupport
 import Testing
 
@@ -11,7 +12,11 @@ import Testing
 /// Over PostgreSQL as workers leave it, by HTTP.
 @Suite("The console, end to end", .wholeSystem)
 struct ConsoleTests {
-    static let users = "ann:operate:a right: password\nrob:read:another"
+    /// `a right: password` and `another`.
+    static let users = """
+        ann:operate:$scrypt$ln=15,r=8,p=1$dGVzdHMgb2YgcmVjZWlwdA$MSali//4Y0JhP+sBuh2ctpiOUWnfMnhVLFL9UVbpQd8
+        rob:read:$scrypt$ln=15,r=8,p=1$dGVzdHMgb2YgcmVjZWlwMg$sbKecv7T+yQ2FOmqaB+/Ll8KmQA9r4tMKeCEv6xh3aE
+        """
     /// A player's id is whatever a game server sends.
     static let hostile = "<script>alert(1)"
 
@@ -200,6 +205,45 @@ struct ConsoleTests {
                 try await bed.number(
                     "SELECT count(*) FROM console_changes WHERE operator = 'ann' AND result IS NOT NULL") == 6)
             #expect(try await ann.get("/changes").body.contains("reject") == true)
+        }
+    }
+
+    @Test("a long search is ended after its time, and only one holds a session")
+    func longSearches() async throws {
+        try await ParkingBed.run { bed in
+            let port = try await Self.start(in: bed)
+            let rob = try await ConsoleClient.signedIn(port: port, "rob", "another")
+            let far = "/search?q=nobody&days=400"
+            let reader = PostgresPool(
+                configuration: PostgresConfiguration(uri: bed.databaseURL, applicationName: "obstacle"), size: 1)
+            let end = DispatchSemaphore(value: 0)
+            let (locking, locked) = AsyncStream<Void>.makeStream()
+            let obstacle = Task {
+                try await reader.run { session in
+                    try session.transaction { session in
+                        try session.run(script: "LOCK TABLE outcomes IN ACCESS EXCLUSIVE MODE")
+                        locked.finish()
+                        end.wait()
+                    }
+                }
+            }
+            for await _ in locking {}
+            let first = Task { try await rob.get(far) }
+            try await bed.until("the first search waits") {
+                try await bed.number(
+                    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+                ) == 1
+            }
+            for _ in 0..<8 {
+                let refused = try await rob.get(far)
+                #expect(refused.status == 429 && refused.body.contains("one such search runs at a time"))
+            }
+            #expect(try await rob.get("/held").status == 200)
+            end.signal()
+            try await obstacle.value
+            #expect(try await first.value.status == 200)
+            #expect(try await rob.get(far).status == 200)
+            await reader.close()
         }
     }
 

@@ -25,7 +25,7 @@ final class ParkingBed {
     }
 
     let parts: EmbeddedParts
-    private let databaseURL: String
+    let databaseURL: String
     let outcomes: OutcomeCollector
     /// The seeds' catalog, as it is in force.
     let document: String
@@ -88,7 +88,7 @@ final class ParkingBed {
         try? FileManager.default.removeItem(at: directory)
     }
 
-    private func environment(_ more: [String: String] = [:]) -> [String: String] {
+    func environment(_ more: [String: String] = [:]) -> [String: String] {
         let own = [
             "DATABASE_URL": databaseURL, "RETRY_PARK_AFTER_SECONDS": "1", "RETRY_MAX_DELAY_SECONDS": "0.3",
             "LOG_LEVEL": "debug",

@@ -28,6 +28,8 @@ struct ConsolePartsTests {
             ("127.9.9.9", true), ("pay.example", true), ("PAY.example:443", true), ("pay.example.", true),
             ("10.0.0.7:8091", true), ("10.0.0.8", false), ("evil.example", false), ("localhost.evil.example", false),
             ("127.0.0.1.evil.example", false), ("pay.example.evil.example", false), ("", false), (":", false),
+            ("[::1].evil", false), ("[::1].evil.example:8091", false), ("[::1]evil", false), ("[::1]:80.evil", false),
+            ("[::1", false), ("localhost:80.evil", false), ("localhost:evil", false), ("localhost:80:evil", false),
         ])
     func host(host: String, isKnown: Bool) {
         var settings = ConsoleSettings()
@@ -40,6 +42,7 @@ struct ConsolePartsTests {
         "one that listens everywhere is known by any address, and by no name",
         arguments: [
             ("10.0.0.8:8091", true), ("[2001:db8::1]:8091", true), ("host", false), ("1.2.3", false),
+            ("[2001:db8::1].evil", false), ("10.0.0.8:80.evil", false),
             ("1.2.3.4.evil.example", false),
         ])
     func everywhere(host: String, isKnown: Bool) {
@@ -73,10 +76,14 @@ struct ConsolePartsTests {
         #expect(Console.next(nil) == "/")
     }
 
+    private static func hash(_ password: String) throws -> PasswordHash {
+        try #require(PasswordHash(of: password))
+    }
+
     @Test("wrong passwords of one name wait longer and longer, and only a few wait at once")
     func limit() {
         let limit = SignInLimit()
-        let ann = SignInLimit.Origin.user("ann")
+        let ann = SignInLimit.Origin.name(0)
         var waits: [Double] = []
         for _ in 0..<6 {
             #expect(limit.begin(ann, now: 0))
@@ -87,11 +94,11 @@ struct ConsolePartsTests {
         for _ in 0..<SignInLimit.maximumWaitingOfOne { #expect(limit.begin(ann, now: 0)) }
         #expect(!limit.begin(ann, now: 0))
         for number in 0..<(SignInLimit.maximumWaiting - SignInLimit.maximumWaitingOfOne) {
-            #expect(limit.begin(.user("n\(number)"), now: 0))
+            #expect(limit.begin(.name(UInt16(1 + number)), now: 0))
         }
-        #expect(!limit.begin(.user("another"), now: 0))
-        limit.end(.user("n0"), isRight: true)
-        #expect(limit.begin(.user("another"), now: 0))
+        #expect(!limit.begin(.name(1_000), now: 0))
+        limit.end(.name(1), isRight: true)
+        #expect(limit.begin(.name(1_000), now: 0))
         for _ in 0..<SignInLimit.maximumWaitingOfOne { limit.end(ann, isRight: true) }
         #expect(limit.begin(ann, now: 0) && limit.failed(ann, now: 0) == 1)
         limit.end(ann, isRight: false)
@@ -99,32 +106,48 @@ struct ConsolePartsTests {
         #expect(limit.failed(ann, now: SignInLimit.forgottenAfterSeconds) == 1)
     }
 
-    @Test("made-up names take no user's place, and no guessing keeps a user out of a browser that is known")
+    @Test("a name that no user has waits as long, has as many places and is looked at as a user's")
+    func unknownNames() async throws {
+        let passwords = Passwords([.init(name: "ann", role: .operate, password: try Self.hash("a-long-one"))])
+        func waits(_ name: String) -> [Double] {
+            let limit = SignInLimit()
+            // What others made up before changes nothing for either.
+            for number in 0..<20 {
+                let other = passwords.origin("made up \(number)", mark: nil)
+                if limit.begin(other, now: 0) { _ = limit.failed(other, now: 0) }
+                limit.end(other, isRight: false)
+            }
+            let origin = passwords.origin(name, mark: nil)
+            var waits: [Double] = []
+            while limit.begin(origin, now: 0) { waits.append(limit.failed(origin, now: 0)) }
+            return waits
+        }
+        #expect(waits("ann") == [1, 2, 4, 8])
+        #expect(waits("nobody") == waits("ann"))
+        for name in ["ann", "nobody"] {
+            let origin = passwords.origin(name, mark: nil)
+            #expect(await passwords.user(name, password: "wrong", from: origin) == nil)
+        }
+    }
+
+    @Test("no guessing keeps a user out of a browser that is known")
     func keptOut() throws {
+        let hash = try Self.hash("a-long-one")
         let passwords = Passwords([
-            ConsoleSettings.User(name: "ann", role: .operate, password: Secret("a-long-one")),
-            ConsoleSettings.User(name: "bob", role: .read, password: Secret("a-long-one")),
+            .init(name: "ann", role: .operate, password: hash), .init(name: "bob", role: .read, password: hash),
         ])
         let limit = SignInLimit()
-        for number in 0..<SignInLimit.maximumWaitingOfOne {
-            #expect(limit.begin(passwords.origin("made up \(number)", mark: nil), now: 0))
-        }
-        #expect(!limit.begin(passwords.origin("made up", mark: nil), now: 0))
-        for _ in 0..<SignInLimit.maximumWaitingOfOne {
-            #expect(limit.begin(passwords.origin("ann", mark: nil), now: 0))
-        }
-        #expect(!limit.begin(passwords.origin("ann", mark: nil), now: 0))
-        #expect(limit.begin(passwords.origin("bob", mark: nil), now: 0))
-
+        for number in 0..<SignInLimit.maximumWaiting { #expect(limit.begin(.name(UInt16(number)), now: 0)) }
         let mark = try #require(passwords.mark(of: "ann")).text
         let known = passwords.origin("ann", mark: mark)
+        #expect(known.isBrowser)
         #expect(limit.begin(known, now: 0) && limit.failed(known, now: 0) == 1)
         // It is no other user's, no other password's, and nobody can make one up.
-        #expect(passwords.origin("bob", mark: mark) == .user("bob"))
-        let changed = Passwords([ConsoleSettings.User(name: "ann", role: .operate, password: Secret("another"))])
-        #expect(changed.origin("ann", mark: mark) == .user("ann"))
+        #expect(passwords.origin("bob", mark: mark) == passwords.origin("bob", mark: nil))
+        let changed = Passwords([.init(name: "ann", role: .operate, password: try Self.hash("a-long-one"))])
+        #expect(!changed.origin("ann", mark: mark).isBrowser)
         for forged in ["", ".", mark + "0", String(mark.dropLast()), mark.replacing(".", with: "")] {
-            #expect(passwords.origin("ann", mark: forged) == .user("ann"))
+            #expect(!passwords.origin("ann", mark: forged).isBrowser)
         }
         #expect(passwords.mark(of: "made up") == nil)
     }
@@ -147,17 +170,51 @@ struct ConsolePartsTests {
     }
 
     @Test("passwords are told apart, with colons in them, and each belongs to its name")
-    func passwords() {
+    func passwords() async throws {
         let passwords = Passwords([
-            .init(name: "ann", role: .operate, password: Secret("a:b")),
-            .init(name: "rob", role: .read, password: Secret("c")),
+            .init(name: "ann", role: .operate, password: try Self.hash("a:b")),
+            .init(name: "rob", role: .read, password: try Self.hash("c")),
         ])
-        #expect(passwords.user("ann", password: "a:b") == ConsoleUser(name: "ann", mayChange: true))
-        #expect(passwords.user("rob", password: "c") == ConsoleUser(name: "rob", mayChange: false))
+        func user(_ name: String, _ password: String) async -> ConsoleUser? {
+            await passwords.user(name, password: password, from: passwords.origin(name, mark: nil))
+        }
+        #expect(await user("ann", "a:b") == ConsoleUser(name: "ann", mayChange: true))
+        #expect(await user("rob", "c") == ConsoleUser(name: "rob", mayChange: false))
         for (name, password) in [
             ("ann", "c"), ("rob", "a:b"), ("ann", ""), ("", ""), ("zoe", "nobody"), ("ANN", "a:b"),
         ] {
-            #expect(passwords.user(name, password: password) == nil, "\(name)")
+            #expect(await user(name, password) == nil, "\(name)")
         }
+    }
+
+    @Test("a password's hash is another each time, and is known again from its text, as others write it, too")
+    func hashes() throws {
+        let hash = try Self.hash("a right: password")
+        #expect(hash.text != (try Self.hash("a right: password")).text)
+        #expect(!hash.text.contains("a right"))
+        let read = try #require(PasswordHash(hash.text))
+        #expect(read == hash && read.matches("a right: password") && !read.matches("a right: password "))
+        #expect(!hash.ofNobody.matches("a right: password"))
+        // RFC 7914's third vector, with its salt as other programs write it.
+        let vector = try #require(
+            PasswordHash(
+                "$scrypt$ln=14,r=8,p=1$U29kaXVtQ2hsb3JpZGU$cCO9yzr9c0hGHAbNgf046/2o+7qQT44+qbVD9lRdofLVQylVYT8Pz2LUlwUk"
+                    + "Kpr55h6F3A1lHkDfzwF7RVdYhw"))
+        #expect(vector.matches("pleaseletmein"))
+        #expect(!vector.matches("pleaseletmeinn"))
+        #expect("\(hash)" == "PasswordHash")
+    }
+
+    @Test(
+        "what is no hash, or would cost too much to try, is none",
+        arguments: [
+            "", "secret-9", "$scrypt$", "$2b$12$abcdefghijklmnopqrstuv",
+            "$scrypt$ln=30,r=8,p=1$c2FsdHNhbHQ$aGFzaGhhc2hoYXNoaGFzaA",
+            "$scrypt$ln=15,r=8,p=99$c2FsdHNhbHQ$aGFzaGhhc2hoYXNoaGFzaA",
+            "$scrypt$ln=15,r=8,p=1$c2E$aGFzaGhhc2hoYXNoaGFzaA",
+            "$scrypt$ln=15,r=8,p=1$c2FsdHNhbHQ$aGFz", "$scrypt$ln=+15,r=8,p=1$c2FsdHNhbHQ$aGFzaGhhc2hoYXNoaGFzaA",
+        ])
+    func noHash(text: String) {
+        #expect(PasswordHash(text) == nil)
     }
 }

@@ -1,0 +1,13 @@
+import Synchronization
+
+/// The one search through many days that may be under way: each holds a session of PostgreSQL, and there are few.
+final class FarSearch: Sendable {
+    private let isUnderWay = Atomic(false)
+
+    /// False: there is one already.
+    func begin() -> Bool {
+        isUnderWay.compareExchange(expected: false, desired: true, ordering: .sequentiallyConsistent).exchanged
+    }
+
+    func end() { isUnderWay.store(false, ordering: .sequentiallyConsistent) }
+}

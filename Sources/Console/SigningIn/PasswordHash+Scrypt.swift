@@ -1,0 +1,46 @@
+import Crypto
+import CryptoExtras
+import Foundation
+import ReceiptdConfiguration
+
+extension PasswordHash {
+    /// A tenth of a second and 32 MiB for each try.
+    private static let usualLogRounds = 15
+    private static let usualBlockSize = 8
+    private static let saltBytes = 16
+    private static let digestBytes = 32
+
+    /// With a salt of its own, at random. Nil where there is no memory for it. Takes a tenth of a second.
+    package init?(of password: String) {
+        let salted = PasswordHash(
+            logRounds: Self.usualLogRounds, blockSize: Self.usualBlockSize, parallelism: 1,
+            salt: Self.random(Self.saltBytes), digest: [UInt8](repeating: 0, count: Self.digestBytes))
+        guard let digest = salted.digest(of: password) else { return nil }
+        self = salted.replacing(digest)
+    }
+
+    /// One that no password has, and that costs as much to try.
+    var ofNobody: PasswordHash { replacing(Self.random(digest.count)) }
+
+    private func replacing(_ digest: [UInt8]) -> PasswordHash {
+        PasswordHash(logRounds: logRounds, blockSize: blockSize, parallelism: parallelism, salt: salt, digest: digest)
+    }
+
+    private static func random(_ count: Int) -> [UInt8] {
+        SymmetricKey(size: .init(bitCount: count * 8)).withUnsafeBytes { Array($0) }
+    }
+
+    /// False also where there is no memory for it. Takes as long whatever is typed.
+    func matches(_ password: String) -> Bool {
+        guard let typed = digest(of: password) else { return false }
+        // Digests are compared in constant time.
+        return SHA256.hash(data: Data(typed)) == SHA256.hash(data: Data(digest))
+    }
+
+    private func digest(of password: String) -> [UInt8]? {
+        let key = try? KDF.Scrypt.deriveKey(
+            from: Data(password.utf8), salt: Data(salt), outputByteCount: digest.count, rounds: 1 << logRounds,
+            blockSize: blockSize, parallelism: parallelism)
+        return key?.withUnsafeBytes { Array($0) }
+    }
+}

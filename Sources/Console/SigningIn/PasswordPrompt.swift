@@ -1,0 +1,50 @@
+import Administration
+import Foundation
+import ReceiptdConfiguration
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Asks for a password on a terminal, twice and without showing what is typed; elsewhere takes the first line of standard
+/// input.
+package enum PasswordPrompt {
+    /// The password's hash. Throws a `CommandFailure`: 64 for what is no password.
+    package static func hash() throws -> PasswordHash {
+        guard let hash = PasswordHash(of: try read()) else {
+            throw CommandFailure("there is no memory for it: 32 MiB are needed", code: 1)
+        }
+        return hash
+    }
+
+    private static func read() throws -> String {
+        let isTerminal = isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1
+        let password = isTerminal ? hidden("Password: ") : readLine() ?? ""
+        guard !password.isEmpty, !password.utf8.contains(0) else {
+            throw CommandFailure("a password is not empty, and holds no NUL", code: wrongUsage)
+        }
+        guard !isTerminal || hidden("Once more: ") == password else {
+            throw CommandFailure("the two are not the same", code: wrongUsage)
+        }
+        return password
+    }
+
+    /// EX_USAGE of sysexits.h.
+    private static let wrongUsage: Int32 = 64
+
+    private static func hidden(_ prompt: String) -> String {
+        FileHandle.standardError.write(Data(prompt.utf8))
+        var shown = termios()
+        guard tcgetattr(STDIN_FILENO, &shown) == 0 else { return readLine() ?? "" }
+        var hidden = shown
+        hidden.c_lflag &= ~tcflag_t(ECHO)
+        tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden)
+        defer {
+            tcsetattr(STDIN_FILENO, TCSAFLUSH, &shown)
+            FileHandle.standardError.write(Data("\n".utf8))
+        }
+        return readLine() ?? ""
+    }
+}
