@@ -104,12 +104,15 @@ extension EndToEnd {
                 to: wrong, atomically: true, encoding: .utf8)
             defer { try? FileManager.default.removeItem(at: file.deletingLastPathComponent()) }
             let failing = try await Program.run(["check", "--config", file.path])
-            #expect(failing.code == 69)
-            #expect(failing.output.contains("FAILED  postgresql"), "\(failing)")
+            #expect(failing.code == 69 && failing.output.contains("FAILED  postgresql"), "\(failing)")
             var secrets = ["DATABASE_URL": bed.databaseURL]
             let keyless = try await Program.run(["check", "--config", file.path], environment: secrets)
-            #expect(keyless.code == 69 && keyless.output.contains("SEEDS_SERVER_API_KEY is not set"), "\(keyless)")
+            #expect(keyless.code == 78 && keyless.output.contains("SEEDS_SERVER_API_KEY is not set"), "\(keyless)")
+            #expect(keyless.output.contains("SEEDS_SHARED_SECRET is not set"), "\(keyless)")
             secrets["SEEDS_SERVER_API_KEY_FILE"] = given["SEEDS_SERVER_API_KEY_FILE"]
+            let secretless = try await Program.run(["check", "--config", file.path], environment: secrets)
+            #expect(secretless.code == 78 && !secretless.output.contains("SEEDS_SERVER_API_KEY"), "\(secretless)")
+            secrets["SEEDS_SHARED_SECRET"] = given["SEEDS_SHARED_SECRET"]
             let passing = try await Program.run(["check", "--config", file.path], environment: secrets)
             #expect(passing.code == 0, "\(passing)")
             let faulty = try await Program.run(["check", "--config", wrong.path])
@@ -127,16 +130,32 @@ extension EndToEnd {
             let unmigrated = try await Program.run(
                 ["catalog", "import", Seeds.catalogFile.path], environment: bed.environment())
             #expect(unmigrated.code == 69 && unmigrated.errors.contains("receiptd migrate"), "\(unmigrated)")
+            let empty = try await Program.run(["check"], environment: bed.environment())
+            for part in ["postgresql", "partitions", "postgresql rights"] {
+                #expect(empty.code == 69 && empty.output.contains("FAILED  \(part): "), "\(empty)")
+            }
             for _ in 0..<2 { #expect(try await Program.run(["migrate"], environment: bed.environment()).code == 0) }
             let uncatalogued = try await Program.run(["check"], environment: bed.environment())
             #expect(uncatalogued.code == 69 && uncatalogued.output.contains("catalog import"), "\(uncatalogued)")
             try await Seeds.prepare(bed.databaseURL)
             let well = try await Program.run(["check"], environment: bed.environment())
             #expect(well.code == 0, "\(well)")
-            #expect(well.output.split(separator: "\n").allSatisfy { $0.hasPrefix("ok") })
+            // What signs the samples is no root of Apple's.
+            let lines = well.output.split(separator: "\n")
+            #expect(lines.count { $0.hasPrefix("WARN    root certificates: 2 of ") } == 1, "\(well)")
+            #expect(lines.count { $0.hasPrefix("ok") } == lines.count - 1, "\(well)")
+            #expect(lines.contains { $0.hasPrefix("ok      apple verifyReceipt, the shared secret of ") }, "\(well)")
             try await bed.apple.setOutage(.refuse)
             let appleless = try await Program.run(["check"], environment: bed.environment())
             #expect(appleless.code == 69 && appleless.output.contains("FAILED  apple production"), "\(appleless)")
+            let nowhere = try await Program.run(
+                ["check"],
+                environment: bed.environment().merging([
+                    "APPLE_VERIFY_RECEIPT_PRODUCTION_URL": "http://127.0.0.1:1/verifyReceipt"
+                ]) { $1 })
+            #expect(
+                nowhere.output.contains("apple production: no answer from 127.0.0.1:1: connection refused"),
+                "\(nowhere)")
         }
     }
 

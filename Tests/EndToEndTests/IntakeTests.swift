@@ -1,6 +1,7 @@
 import AppStoreSimulation
 import Foundation
 import Fulfillment
+import TestSupport
 import Testing
 
 @testable import Demo
@@ -48,7 +49,7 @@ struct IntakeTests {
             try await bed.until("it is revoked") {
                 bed.answers("p-1") == ["receipt.granted", "receipt.revoked refund"]
             }
-            try await bed.until("both are done with") { try await bed.parts.notificationsDone(in: bed.pool) == 2 }
+            try await bed.until("it is done with") { try await bed.parts.notificationsDone(in: bed.pool) == 1 }
             #expect(try await bed.number("SELECT count(*) FROM notifications") == 1)
             #expect(try await bed.number("SELECT revision FROM grants WHERE transaction_id = '8701'") == 2)
         }
@@ -80,6 +81,41 @@ struct IntakeTests {
             try await bed.until("its offset is kept") { try await bed.parts.notificationsDone(in: bed.pool) >= 1 }
             #expect(try await bed.parts.notificationsDone(in: bed.pool) == 1, "nothing else was on the topic")
             #expect(bed.outcomes.collected.deadLetters.isEmpty)
+        }
+    }
+
+    @Test("check --notification waits for Apple's test on the topic, and says that no address is set where it is so")
+    func testNotification() async throws {
+        try await ParkingBed.run { bed in
+            let app = "com.example.castle.server"
+            let environment = bed.environment(DemoRun.settings(signing: Seeds.signing))
+            func put(_ app: SimulatedApp) { bed.apple.inStore { $0.add(app) } }
+            var simulated = SimulatedApp(bundleID: app, appAppleID: 1_450_000_008, products: [])
+            simulated.hasNotificationURL = false
+            put(simulated)
+            let unset = try await Program.run(["check", "--notification"], environment: environment)
+            #expect(unset.code == 78, "\(unset)")
+            #expect(
+                unset.output.contains(
+                    "FAILED  notifications, Production, of \(app): no notification address is set in App Store Connect (4040007)"
+                ), "\(unset)")
+
+            simulated.hasNotificationURL = true
+            put(simulated)
+            let port = try await intake(in: bed)
+            // In Apple's place.
+            let posting = Task { [apple = bed.apple] in
+                try await eventually("Apple was asked for a test") { !apple.notifications().isEmpty }
+                for notification in apple.notifications() {
+                    #expect(try await HTTPProbe.post(port: port, Self.path, notification.body).status == 200)
+                }
+            }
+            let found = try await Program.run(["check", "--notification"], environment: environment)
+            try await posting.value
+            #expect(found.code == 0, "\(found)")
+            #expect(
+                found.output.contains("ok      notifications, Production, of \(app): Apple's test notification came"),
+                "\(found)")
         }
     }
 }

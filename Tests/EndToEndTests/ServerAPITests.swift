@@ -105,7 +105,7 @@ extension EndToEnd {
                 let gauge = "receiptd_misconfigured{bundle_id=\"\(Self.app)\"}"
                 #expect(try await worker.scrape()[gauge] == 1)
                 let check = try await Program.run(["check"], environment: bed.environment())
-                #expect(check.code == 69 && check.output.contains("the credentials are refused"), "\(check)")
+                #expect(check.code == 78 && check.output.contains("the credentials are refused"), "\(check)")
                 let right = Seeds.signing.appendingPathComponent("server-api-key.pem")
                 try String(contentsOf: right, encoding: .utf8).write(to: file, atomically: true, encoding: .utf8)
                 // One is tried; its answer wakes the other. A try may come while the app is still held back.

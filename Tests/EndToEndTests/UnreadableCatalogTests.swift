@@ -23,6 +23,9 @@ extension EndToEnd {
             #expect(try await worker.scrape()[#"receiptd_failing{part="catalog"}"#] == 1)
             let told = worker.log.split(separator: "\n").count { $0.contains("cannot read the newest catalog") }
             #expect(told == 1)
+            let check = try await Program.run(["check"], environment: bed.environment())
+            #expect(check.code == 78 && check.output.contains("cannot read catalog"), "\(check)")
+            #expect(check.output.contains("FAILED  postgresql: "), "\(check)")
             let plan = Plan.genuine(count: 6, players: 6)
             try await bed.submit(plan.records)
             try await bed.settle(plan)

@@ -79,6 +79,19 @@ struct KafkaCheckTests {
         #expect(marks == [partition: CommitMark(offset: 7, metadata: "kept")])
     }
 
+    @Test("a group whose broker may not be asked for is told by its name, and no topic is blamed")
+    func groupUnseen() async throws {
+        let findCoordinator: Int16 = 10
+        cluster.pushRequestErrors(
+            apiKey: findCoordinator, Array(repeating: KafkaError.Code.groupAuthorizationFailed, count: 1_000))
+        let faults = await faults()
+        #expect(
+            faults == [
+                "group receiptd: not allowed (GROUP_AUTHORIZATION_FAILED)",
+                "group receiptd-notifications: not allowed (GROUP_AUTHORIZATION_FAILED)",
+            ])
+    }
+
     @Test("a topic that is compacted is a fault")
     func compacted() {
         let faults = KafkaCheck.compacted(

@@ -1,27 +1,51 @@
+import Fulfillment
 import Ledger
 import Postgres
 import ReceiptdConfiguration
 
-/// Whether PostgreSQL answers, with the schema and a catalog in place.
+/// Whether PostgreSQL answers, with the schema and a catalog in place that this release can read.
 package enum DatabaseCheck {
-    package static func run(_ database: DatabaseSettings) async -> Result<CheckFinding, CheckFailure> {
+    /// - Returns: its line, and the catalog where there is one to go on with.
+    package static func run(
+        _ database: DatabaseSettings
+    ) async -> (result: Result<CheckFinding, CheckFailure>, catalog: Catalog?) {
         do {
             return try await withSchema(database) { pool in
-                guard let version = try await CatalogStore(pool: pool).latestVersion() else {
-                    return .failure(CheckFailure("no catalog yet: run `receiptd catalog import FILE`"))
+                let store = CatalogStore(pool: pool)
+                guard let version = try await store.latestVersion(), let stored = try await store.load(version: version)
+                else { return (.failure(CheckFailure("no catalog yet: run `receiptd catalog import FILE`")), nil) }
+                let state = try await pool.run { try Schema.check($0) }
+                switch parsed(stored) {
+                case .success(let catalog): return (.success(finding(state, version)), catalog)
+                case .failure(let faults): return (.failure(failure(faults, version)), nil)
                 }
-                guard case .newer(let found) = try await pool.run({ try Schema.check($0) }) else {
-                    return .success(CheckFinding("schema \(Schema.currentVersion), catalog \(version)"))
-                }
-                return .success(
-                    CheckFinding(
-                        """
-                        schema \(found), catalog \(version): a newer release has migrated the database, and this one knows \
-                        schema \(Schema.currentVersion). It works for as long as the upgrade lasts
-                        """, isWarning: true))
             }
         } catch {
-            return .failure(CheckFailure(error))
+            return (.failure(CheckFailure(error)), nil)
         }
+    }
+
+    private static func finding(_ state: Schema.State, _ catalog: Int64) -> CheckFinding {
+        guard case .newer(let found) = state else {
+            return CheckFinding("schema \(Schema.currentVersion), catalog \(catalog)")
+        }
+        return CheckFinding(
+            """
+            schema \(found), catalog \(catalog): a newer release has migrated the database, and this one knows \
+            schema \(Schema.currentVersion). It works for as long as the upgrade lasts
+            """, isWarning: true)
+    }
+
+    private static func failure(_ faults: CatalogFaults, _ catalog: Int64) -> CheckFailure {
+        let words =
+            "this release cannot read catalog \(catalog): run the release that imported it, or import another with that"
+        let lines = [words] + faults.lines(of: nil)
+        return CheckFailure(lines.joined(separator: "\n        "), code: CatalogFaults.exitCode)
+    }
+
+    /// Not inlined: the optimizer of Swift 6.3 crashes on a typed throw inlined into an asynchronous function.
+    @inline(never)
+    private static func parsed(_ stored: CatalogStore.Stored) -> Result<Catalog, CatalogFaults> {
+        Result { () throws(CatalogFaults) in try CatalogFile.parse(stored.document, version: stored.version) }
     }
 }

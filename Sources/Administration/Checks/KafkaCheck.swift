@@ -6,6 +6,8 @@ import ReceiptdConfiguration
 package struct KafkaCheck: Sendable {
     /// For one question.
     private static let answerMilliseconds: Int32 = 10_000
+    /// For a part of that, after which there may be word of why there is no answer.
+    private static let questionMilliseconds: Int32 = 1_000
     /// For a question that is good to have answered, and that a broker without a controller never answers.
     private static let configurationMilliseconds: Int32 = 3_000
     /// For the first fetch of each partition to be answered.
@@ -91,6 +93,8 @@ package struct KafkaCheck: Sendable {
             case .partitionEnd(let partition, _): left.remove(partition)
             case .trouble(let error) where error.isUnreadableBatch:
                 if let place = error.place { left.remove(place.topicPartition) }
+            // The group's rights are another line's: they say nothing of the topic.
+            case .trouble(let error) where error.code == KafkaError.Code.groupAuthorizationFailed: continue
             case .trouble(let error) where Self.forbidden.contains(error.code): return "reading is not allowed"
             case .trouble(let error) where error.isFatal: throw error
             case .trouble, nil: continue
@@ -107,7 +111,7 @@ package struct KafkaCheck: Sendable {
         do throws(KafkaError) {
             let member = try KafkaConsumer(properties: properties, log: recorder.note)
             defer { member.close() }
-            let marks = try member.committedMarks(partitions, timeoutMilliseconds: Self.answerMilliseconds)
+            let marks = try Self.marks(of: partitions, by: member)
             do throws(KafkaError) {
                 try member.commit(marks, timeoutMilliseconds: Self.answerMilliseconds)
             } catch {
@@ -116,6 +120,24 @@ package struct KafkaCheck: Sendable {
             return .success(marks.count)
         } catch {
             return .failure(CheckFailure("group \(group): \(Self.words(error))"))
+        }
+    }
+
+    /// A member that may not see its group waits for the group's broker in vain: librdkafka tells it why by another way.
+    private static func marks(
+        of partitions: [TopicPartition], by member: KafkaConsumer
+    ) throws(KafkaError) -> [TopicPartition: CommitMark] {
+        var left = answerMilliseconds
+        while true {
+            do throws(KafkaError) {
+                return try member.committedMarks(partitions, timeoutMilliseconds: questionMilliseconds)
+            } catch {
+                left -= questionMilliseconds
+                while let event = member.poll(timeoutMilliseconds: 0) {
+                    if case .trouble(let told) = event, forbidden.contains(told.code) { throw told }
+                }
+                guard left > 0, error.isRetriable else { throw error }
+            }
         }
     }
 

@@ -7,10 +7,8 @@ import ReceiptdConfiguration
 package enum LedgerCheck {
     package static func run(_ database: DatabaseSettings) async -> Result<String, CheckFailure> {
         do {
-            let faults = try await withDatabase(database) { pool in
-                // `postgresql` tells what there is to say of a schema that is missing.
-                if try await pool.run({ try Schema.check($0) }).unreadiness != nil { return [LedgerRehearsal.Fault]() }
-                return try await pool.run { try LedgerRehearsal.run(in: $0) }
+            let faults = try await withSchema(database) { pool in
+                try await pool.run { try LedgerRehearsal.run(in: $0) }
             }
             guard faults.isEmpty else {
                 let lines = faults.map { "cannot \($0.work): \($0.sqlState) \($0.message)" }

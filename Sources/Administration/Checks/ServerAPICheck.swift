@@ -3,7 +3,6 @@ import AppleProofs
 import Clocks
 import Fulfillment
 import Identifiers
-import Ledger
 import ReceiptdConfiguration
 import Timestamps
 
@@ -16,9 +15,7 @@ package enum ServerAPICheck {
     /// Of the notification history that is asked for: whether there is any does not matter. An hour.
     private static let historyMilliseconds: Int64 = 3_600_000
 
-    /// Nothing where there is no catalog to be read: another line says so.
-    package static func all(_ settings: Settings, _ secrets: SecretSource) async -> [Line] {
-        guard let catalog = try? await catalog(settings) else { return [] }
+    package static func all(_ catalog: Catalog, _ settings: Settings, _ secrets: SecretSource) async -> [Line] {
         var lines: [Line] = []
         let apps = catalog.apps.values.sorted { $0.bundleID.text < $1.bundleID.text }
         for app in apps {
@@ -31,42 +28,33 @@ package enum ServerAPICheck {
         return lines
     }
 
-    private static func catalog(_ settings: Settings) async throws -> Catalog? {
-        try await withDatabase(settings.database) { pool in
-            let store = CatalogStore(pool: pool)
-            guard let version = try await store.latestVersion(),
-                let document = try await store.load(version: version)
-            else { return nil }
-            return try CatalogFile.parse(document.document, version: version)
-        }
-    }
-
     private static func ask(
         _ environment: StoreEnvironment, _ app: AppPolicy, _ credentials: ServerAPICredentials,
         _ settings: Settings, _ secrets: SecretSource
     ) async -> Result<String, CheckFailure> {
         let setting = credentials.privateKeySetting
-        switch secrets.read(setting) {
-        case .failure(let fault): return .failure(CheckFailure(fault.description))
-        case .success(nil): return .failure(CheckFailure("\(setting) is not set"))
-        case .success: break
-        }
+        if let fault = SharedSecretCheck.fault(of: setting, secrets) { return .failure(fault) }
+        let note = ReachNote()
         // Either address is asked as if it were both.
         var one = settings.apple.client
         let address = environment == .production ? one.serverAPIProductionURL : one.serverAPISandboxURL
         one.serverAPIProductionURL = address
         one.serverAPISandboxURL = address
         let client = try? ServerAPIClient(
-            settings: one, secrets: { secrets.secret(named: $0) }, proofs: ProofReader(roots: settings.apple.roots))
+            settings: one, secrets: { secrets.secret(named: $0) }, proofs: ProofReader(roots: settings.apple.roots),
+            observer: note)
         guard let client else { return .failure(CheckFailure("the settings do not make a client")) }
         let request = VerificationRequest(bundleID: app.bundleID, subject: .transaction(noTransaction, credentials))
         let answer = await client.look(up: noTransaction, credentials, for: request)
         let isKey = client.hasKey(for: app.bundleID, credentials)
         var result: Result<String, CheckFailure>
         switch answer {
-        case .blocked where !isKey: result = .failure(CheckFailure("\(setting) holds no private key"))
-        case .blocked: result = .failure(CheckFailure("the credentials are refused (HTTP 401)"))
-        case .trouble(let trouble): result = .failure(CheckFailure("no answer (\(trouble.kind.rawValue))"))
+        case .blocked where !isKey:
+            result = .failure(CheckFailure("\(setting) holds no private key", code: CommandFailure.wrongSettings))
+        case .blocked:
+            result = .failure(
+                CheckFailure("the credentials are refused (HTTP 401)", code: CommandFailure.wrongSettings))
+        case .trouble(let trouble): result = .failure(CheckFailure(note.words(trouble)))
         case .genuine, .refused: result = .success("takes the credentials")
         }
         if case .success(let text) = result, readsHistory(of: app, in: environment, settings) {

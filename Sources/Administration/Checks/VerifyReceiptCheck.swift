@@ -22,14 +22,15 @@ package enum VerifyReceiptCheck {
         var one = apple.client
         one.productionURL = address
         one.sandboxURL = address
-        guard let client = try? VerifyReceiptClient(settings: one, secrets: { _ in nil }) else {
+        let note = ReachNote()
+        guard let client = try? VerifyReceiptClient(settings: one, secrets: { _ in nil }, observer: note) else {
             return .failure(CheckFailure("the settings do not make a client"))
         }
         let answer = await client.verify(
             VerificationRequest(bundleID: "receiptd.check", receipt: "AAAA", sharedSecretSetting: nil))
         await client.shutdown()
         if case .trouble(let trouble) = answer {
-            return .failure(CheckFailure("no answer (\(trouble.kind.rawValue))"))
+            return .failure(CheckFailure(note.words(trouble)))
         }
         return .success("answers")
     }

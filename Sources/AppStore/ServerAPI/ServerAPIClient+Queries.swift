@@ -48,7 +48,7 @@ extension ServerAPIClient: StoreQueries {
     }
 
     /// Reads a body that Apple sent with success.
-    private typealias Reader<Value> =
+    typealias Reader<Value> =
         @Sendable (StoreAnswerReader, [UInt8]) throws(StoreAnswerReader.Fault) -> StoreAnswerReader.Reading<Value>
 
     private enum Outcome<Value: Sendable> {
@@ -59,7 +59,7 @@ extension ServerAPIClient: StoreQueries {
 
     /// One try: at most one change of environment, and that only where none is named.
     /// - Parameter query: nil for an id that no transaction can have.
-    private func ask<Value: Sendable>(
+    func ask<Value: Sendable>(
         _ query: ServerAPIQuery?, _ context: StoreQueryContext, _ read: Reader<Value>
     ) async -> StoreQueryAnswer<Value> {
         guard let query else { return .refused(code: StoreErrorCode.invalidTransactionID) }

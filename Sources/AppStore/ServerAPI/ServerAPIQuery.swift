@@ -36,12 +36,12 @@ struct ServerAPIQuery: Sendable {
 
     /// Of an app as a whole.
     private init(
-        _ endpoint: AppleEndpoint, _ method: HTTPRequestMethod, _ path: String, query: String, body: [UInt8],
-        of app: BundleID
+        _ endpoint: AppleEndpoint, _ method: HTTPRequestMethod, _ path: String, query rest: String = "",
+        body: [UInt8]? = nil, of app: BundleID
     ) {
         self.endpoint = endpoint
         self.method = method
-        self.path = "/\(path)\(query)"
+        self.path = "/\(path)\(rest)"
         shownPath = path
         self.body = body
         subject = Self.subject(endpoint, app)
@@ -94,6 +94,19 @@ struct ServerAPIQuery: Sendable {
         return ServerAPIQuery(
             .notificationHistory, .post, "inApps/v1/notifications/history", query: query.text, body: body.bytes, of: app
         )
+    }
+
+    /// Request a Test Notification.
+    static func testNotification(of app: BundleID) -> ServerAPIQuery {
+        ServerAPIQuery(.testNotification, .post, "inApps/v1/notifications/test", of: app)
+    }
+
+    /// Get Test Notification Status. Nil for what no token of Apple's looks like: it goes into an address.
+    static func testNotificationStatus(_ token: String, of app: BundleID) -> ServerAPIQuery? {
+        guard (1...maximumPageLength).contains(token.utf8.count), token.utf8.allSatisfy(URLQuery.isPlain),
+            !token.utf8.allSatisfy({ $0 == UInt8(ascii: ".") })
+        else { return nil }
+        return ServerAPIQuery(.testNotification, .get, "inApps/v1/notifications/test", query: "/\(token)", of: app)
     }
 
     static func finish(_ id: StoreTransactionID) -> ServerAPIQuery? {

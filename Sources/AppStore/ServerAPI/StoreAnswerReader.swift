@@ -50,7 +50,7 @@ public struct StoreAnswerReader: Sendable {
     private static let names = JSONNames([
         "signedTransactionInfo", "signedRenewalInfo", "signedTransactions", "signedPayload", "data", "lastTransactions",
         "subscriptionGroupIdentifier", "originalTransactionId", "status", "revision", "hasMore", "notificationHistory",
-        "paginationToken",
+        "paginationToken", "testNotificationToken", "sendAttempts", "sendAttemptResult",
     ])
 
     private func parse(_ body: [UInt8]) throws(Fault) -> JSONValue {
@@ -105,6 +105,20 @@ public struct StoreAnswerReader: Sendable {
         }
         let page = NotificationHistoryPage(bodies: bodies, next: try next(of: answer, "paginationToken"))
         return Reading(value: page, leftOut: items.count - bodies.count)
+    }
+
+    /// Request a Test Notification.
+    public func testNotificationToken(_ body: [UInt8]) throws(Fault) -> Reading<String> {
+        guard let token = try parse(body)["testNotificationToken"]?.string, !token.isEmpty else { throw .incomplete }
+        return Reading(value: token)
+    }
+
+    /// Get Test Notification Status.
+    public func sendAttempts(_ body: [UInt8]) throws(Fault) -> Reading<[String]> {
+        guard let attempts = try parse(body)["sendAttempts"]?.array, attempts.count <= Self.maximumPageItems else {
+            throw .incomplete
+        }
+        return Reading(value: attempts.compactMap { $0["sendAttemptResult"]?.string })
     }
 
     /// Get All Subscription Statuses.

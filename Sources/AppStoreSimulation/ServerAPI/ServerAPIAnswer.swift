@@ -35,6 +35,7 @@ struct ServerAPIFault: Error, Sendable, Equatable {
     static let percentageOutOfRange = ServerAPIFault(code: 4_000_207)
     static let percentageOfUndelivered = ServerAPIFault(code: 4_000_208)
     static let percentageOfSubscription = ServerAPIFault(code: 4_000_209)
+    static let testNotificationNotFound = ServerAPIFault(code: 4_040_008, message: "Test notification not found.")
     static let noNotificationURL = ServerAPIFault(code: 4_040_007)
     static let transactionNotFound = ServerAPIFault(code: 4_040_010, message: "Transaction id not found.")
 }

@@ -12,6 +12,8 @@ public enum SimulatedEndpoint: String, Sendable, Hashable, Codable, CaseIterable
     case history
     /// Get Notification History.
     case notifications
+    /// Request a Test Notification, and Get Test Notification Status.
+    case testNotification = "test_notification"
     case finish
     /// Send Consumption Information, version 2.
     case consumption
@@ -22,7 +24,7 @@ public enum SimulatedEndpoint: String, Sendable, Hashable, Codable, CaseIterable
 /// A request to the App Store Server API.
 struct ServerAPIRequest {
     let endpoint: SimulatedEndpoint
-    /// The transaction's or the order's; empty for notification history.
+    /// The transaction's, the order's or a test's token; empty for notification history and a new test.
     let id: String
     let query: [(name: String, value: String)]
     let body: [UInt8]
@@ -39,12 +41,15 @@ struct ServerAPIRequest {
         case ("GET", 3, "v2/history"): endpoint = .history
         case ("GET", 3, "v1/lookup"): endpoint = .lookup
         case ("POST", 3, "v1/notifications") where path[2] == "history": endpoint = .notifications
+        case ("POST", 3, "v1/notifications") where path[2] == "test": endpoint = .testNotification
+        case ("GET", 4, "v1/notifications") where path[2] == "test": endpoint = .testNotification
         case ("POST", 4, "v1/transactions") where path[3] == "finish": endpoint = .finish
         case ("PUT", 4, "v2/transactions") where path[2] == "consumption": endpoint = .consumption
         default: return nil
         }
         switch endpoint {
         case .notifications: id = ""
+        case .testNotification: id = path.count > 3 ? path[3] : ""
         case .consumption: id = path[3]
         default: id = path[2]
         }

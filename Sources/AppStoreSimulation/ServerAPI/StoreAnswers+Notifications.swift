@@ -30,6 +30,16 @@ extension StoreAnswers {
         return answer.finished()
     }
 
+    /// `CheckTestNotificationResponse`.
+    func testStatus(_ token: String) throws -> String {
+        let kept = store.notifications.last {
+            $0.notification.type == "TEST" && $0.notification.bundleID == bundleID
+                && $0.notification.environment == environment && $0.testToken == token
+        }
+        guard let kept else { throw ServerAPIFault.testNotificationNotFound }
+        return try item(kept)
+    }
+
     private func isAsked(_ kept: ToldNotification, _ question: NotificationQuestion) -> Bool {
         let notification = kept.notification
         return notification.bundleID == bundleID && notification.environment == environment

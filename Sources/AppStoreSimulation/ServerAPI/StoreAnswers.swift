@@ -23,6 +23,7 @@ struct StoreAnswers {
         case .history: return .json(try history(request))
         case .notifications: return .json(try notifications(request))
         case .lookup: return .json(try lookup(request.id))
+        case .testNotification: return .json(try testStatus(request.id))
         case .finish, .consumption, .verifyReceipt: throw ServerAPIFault.badRequest
         }
     }

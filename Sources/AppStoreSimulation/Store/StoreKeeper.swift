@@ -83,7 +83,10 @@ final class StoreKeeper: Sendable {
     func answer(
         _ request: ServerAPIRequest, bundleID: String, environment: SimulatedEnvironment, now: Int64
     ) throws -> ServerAPIAnswer {
-        try store.withLock { store in
+        if request.endpoint == .testNotification, request.id.isEmpty {
+            return try sendTest(bundleID: bundleID, environment: environment, now: now)
+        }
+        return try store.withLock { store in
             func answers() -> StoreAnswers {
                 StoreAnswers(
                     store: store, bundleID: bundleID, environment: environment, now: min(now, store.livedUntil ?? now),
@@ -99,6 +102,19 @@ final class StoreKeeper: Sendable {
             default: return try answers().answer(request)
             }
         }
+    }
+
+    /// `SendTestNotificationResponse`: the notification is handed on before this returns.
+    private func sendTest(
+        bundleID: String, environment: SimulatedEnvironment, now: Int64
+    ) throws -> ServerAPIAnswer {
+        let token = try change(now: now) { store -> String? in
+            guard store.apps[bundleID]?.hasNotificationURL ?? false else { return nil }
+            try store.sendTest(bundleID: bundleID, environment: environment)
+            return store.notifications.last?.testToken
+        }
+        guard let token else { throw ServerAPIFault.noNotificationURL }
+        return .json(#"{"testNotificationToken":"\#(token)"}"#)
     }
 }
 

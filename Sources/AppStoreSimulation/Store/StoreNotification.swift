@@ -20,6 +20,9 @@ public struct ToldNotification: Sendable {
     let account: SimulatedAccount?
     public internal(set) var attempts: [Attempt] = []
 
+    /// By which the way of a TEST can be asked for.
+    var testToken: String { "\(notification.id)_\(notification.signedDateMilliseconds)" }
+
     var reachedServer: Bool { attempts.contains { $0.result == .success } }
 }
 

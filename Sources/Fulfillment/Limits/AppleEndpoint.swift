@@ -7,6 +7,8 @@ public enum AppleEndpoint: String, Sendable, CaseIterable {
     case notificationHistory = "notification_history"
     case finish
     case consumption
+    /// Asked by `receiptd check` alone.
+    case testNotification = "test_notification"
 
     /// Apple takes 50 requests a second of an app at each of these endpoints: half of that is left to submissions, and to
     /// whatever else of the studio asks (https://developer.apple.com/documentation/appstoreserverapi/identifying-rate-limits).
@@ -19,7 +21,8 @@ public enum AppleEndpoint: String, Sendable, CaseIterable {
         switch self {
         case .verifyReceipt: nil
         case .notificationHistory: Self.historyPerSecond
-        case .transactions, .subscriptions, .transactionHistory, .finish, .consumption: Self.ownPerSecond
+        case .transactions, .subscriptions, .transactionHistory, .finish, .consumption, .testNotification:
+            Self.ownPerSecond
         }
     }
 

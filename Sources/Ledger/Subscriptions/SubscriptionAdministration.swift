@@ -29,6 +29,7 @@ public struct SubscriptionAdministration: Sendable {
     private static let counting = LedgerSQL.statement(PackageResources.count_listed_subscriptions_sql)
     private static let listing = LedgerSQL.statement(PackageResources.list_subscriptions_sql)
     private static let countingHolds = LedgerSQL.statement(PackageResources.count_holds_of_original_sql)
+    private static let findingReceipt = LedgerSQL.statement(PackageResources.find_receipt_of_app_sql)
     private static let transferring = LedgerSQL.statement(PackageResources.transfer_subscription_sql)
 
     private let pool: PostgresPool
@@ -46,6 +47,14 @@ public struct SubscriptionAdministration: Sendable {
         try await pool.run { session in
             let rows = try session.execute(Self.listing, [.int8(Int64(limit))] + filter.parameters)
             return try SubscriptionSummary.all(rows)
+        }
+    }
+
+    /// The stored receipt of one of an app's subscriptions, decoded. Nil where there is none.
+    public func anyReceipt(of app: BundleID) async throws -> [UInt8]? {
+        try await pool.run { session in
+            let rows = try session.execute(Self.findingReceipt, [.text(app.text)])
+            return rows.bytes(0, try rows.column("receipt"))
         }
     }
 

@@ -1,0 +1,69 @@
+import Fulfillment
+import ReceiptdConfiguration
+
+/// All that `receiptd check` tries, in its order.
+package struct CheckUp: Sendable {
+    /// One line of it.
+    package struct Line: Sendable {
+        package let text: String
+        /// Worth as the exit code where it failed.
+        package let code: Int32?
+
+        init(_ part: String, _ result: Result<CheckFinding, CheckFailure>) {
+            switch result {
+            case .success(let finding): self.init(part, finding)
+            case .failure(let failure): self.init("FAILED  \(part): \(failure.message)", code: failure.code)
+            }
+        }
+
+        init(_ part: String, _ result: Result<String, CheckFailure>) {
+            self.init(part, result.map { CheckFinding($0) })
+        }
+
+        init(_ part: String, _ finding: CheckFinding) {
+            self.init("\(finding.isWarning ? "WARN  " : "ok    ")  \(part): \(finding.text)", code: nil)
+        }
+
+        /// They are read by then.
+        static let settings = Line("ok      settings", code: nil)
+
+        private init(_ text: String, code: Int32?) { (self.text, self.code) = (text, code) }
+    }
+
+    private let settings: Settings
+    private let secrets: SecretSource
+
+    package init(_ settings: Settings, _ secrets: SecretSource) {
+        self.settings = settings
+        self.secrets = secrets
+    }
+
+    /// - Parameters:
+    ///   - asksForNotification: Apple is asked for test notifications, which are waited for.
+    ///   - tell: is given each line as soon as it is known.
+    package func run(asksForNotification: Bool, _ tell: (Line) -> Void) async {
+        tell(.settings)
+        tell(Line("root certificates", roots))
+        for result in await KafkaCheck(kafka: settings.kafka).results() { tell(Line("kafka", result)) }
+        let (database, catalog) = await DatabaseCheck.run(settings.database)
+        tell(Line("postgresql", database))
+        tell(Line("partitions", await MaintenanceCheckLine.run(settings.database)))
+        tell(Line("postgresql rights", await LedgerCheck.run(settings.database)))
+        for check in await VerifyReceiptCheck.all(settings.apple) { tell(Line(check.name, check.result)) }
+        // Without a catalog there are no apps: its line has said so.
+        guard let catalog else { return }
+        for check in await SharedSecretCheck.all(catalog, settings, secrets) { tell(Line(check.name, check.result)) }
+        for check in await ServerAPICheck.all(catalog, settings, secrets) { tell(Line(check.name, check.result)) }
+        guard asksForNotification else { return }
+        for check in await NotificationCheck(settings, secrets).all(catalog) { tell(Line(check.name, check.result)) }
+    }
+
+    /// Whose they are: a test's root in production would be found here.
+    private var roots: CheckFinding {
+        guard let file = settings.apple.rootCertificatesFile else { return CheckFinding("Apple's") }
+        let foreign = settings.apple.foreignRoots
+        guard foreign > 0 else { return CheckFinding("Apple's, of \(file)") }
+        return CheckFinding(
+            "\(foreign) of \(file) are not Apple's: whoever holds their keys can make receipts", isWarning: true)
+    }
+}

@@ -1,0 +1,67 @@
+import AppleProofs
+import Fulfillment
+import Identifiers
+import Kafka
+import ReceiptdConfiguration
+
+/// A `TEST` of Apple's, as far as it can be told from another.
+struct TestNotification: Hashable, Sendable {
+    let bundleID: BundleID
+    let environment: StoreEnvironment
+}
+
+/// Reads what comes to the topic of notifications, without joining a group.
+struct NotificationTopic: Sendable {
+    private static let answerMilliseconds: Int32 = 10_000
+
+    let kafka: KafkaSettings
+    let proofs: ProofReader
+
+    /// Where each partition ends now. Throws a `CommandFailure` where there is no such topic, or Kafka does not answer.
+    func ends() async throws -> [TopicPartition: Int64] {
+        let topic = kafka.notificationsTopic
+        try await DeadLetterTopic.requireTopic(topic, properties)
+        return try await blocking { [properties] in
+            let consumer = try KafkaConsumer(properties: properties, log: { _ in })
+            defer { consumer.close() }
+            let known = try consumer.metadata(topic: topic, timeoutMilliseconds: Self.answerMilliseconds)
+            let partitions = (known.topics[topic] ?? []).map { TopicPartition(topic: topic, partition: $0) }
+            return try consumer.watermarks(partitions, timeoutMilliseconds: Self.answerMilliseconds).mapValues(\.high)
+        }
+    }
+
+    /// Those of `wanted` that come within the time. Returns as soon as all are there.
+    func wait(
+        for wanted: Set<TestNotification>, from starts: [TopicPartition: Int64], seconds: Int
+    ) async throws -> Set<TestNotification> {
+        guard !wanted.isEmpty, !starts.isEmpty else { return [] }
+        return try await blocking { [properties, proofs] in
+            let consumer = try KafkaConsumer(properties: properties, log: { _ in })
+            defer { consumer.close() }
+            try consumer.assign(starts)
+            let deadline = ContinuousClock.now + .seconds(seconds)
+            var found: Set<TestNotification> = []
+            while found != wanted, ContinuousClock.now < deadline {
+                switch consumer.poll(timeoutMilliseconds: 100) {
+                case .record(let record):
+                    guard let test = Self.test(in: record, proofs), wanted.contains(test) else { continue }
+                    found.insert(test)
+                case .trouble(let error) where error.isFatal: throw error
+                case .partitionEnd, .trouble, nil: continue
+                }
+            }
+            return found
+        }
+    }
+
+    private var properties: KafkaProperties { KafkaClientProperties(settings: kafka).consumer }
+
+    /// Nil for another notification, and for what Apple did not sign.
+    private static func test(in record: ConsumerRecord, _ proofs: ProofReader) -> TestNotification? {
+        guard let value = record.value, case .read(let notification) = proofs.parse(notification: value),
+            notification.type == "TEST", let bundleID = notification.bundleID,
+            let environment = notification.environment
+        else { return nil }
+        return TestNotification(bundleID: bundleID, environment: environment)
+    }
+}

@@ -1,0 +1,27 @@
+import AppStore
+import Foundation
+import Fulfillment
+import Synchronization
+
+/// Hears why an address of Apple's did not answer, for a line of `receiptd check`.
+final class ReachNote: AppleObserver {
+    private let cause = Mutex<String?>(nil)
+
+    func requestEnded(endpoint: String, environment: StoreEnvironment, result: String, seconds: Double) {}
+
+    func reached(_ url: String, noAnswer: String?) {
+        let told = noAnswer.map { "no answer from \(Self.place(in: url)): \($0)" }
+        cause.withLock { $0 = told }
+    }
+
+    /// With host, port and the system's word where there was no answer at all.
+    func words(_ trouble: AppleAnswer.Trouble) -> String {
+        cause.withLock { $0 } ?? "no answer that can be used (\(trouble.kind.rawValue))"
+    }
+
+    /// `host:port`; the address where it has none.
+    private static func place(in url: String) -> String {
+        guard let parts = URLComponents(string: url), let host = parts.host else { return url }
+        return "\(host):\(parts.port ?? (parts.scheme?.lowercased() == "http" ? 80 : 443))"
+    }
+}

@@ -1,0 +1,77 @@
+import AppStore
+import Encodings
+import Fulfillment
+import Identifiers
+import Ledger
+import ReceiptdConfiguration
+
+/// Whether the shared secret that the catalog names for an app is set, and whether verifyReceipt takes it.
+package enum SharedSecretCheck {
+    package typealias Line = (name: String, result: Result<String, CheckFailure>)
+
+    /// No receipt: Apple answers to it before it looks at the secret.
+    private static let noReceipt = "AAAA"
+
+    package static func all(_ catalog: Catalog, _ settings: Settings, _ secrets: SecretSource) async -> [Line] {
+        var lines: [Line] = []
+        for app in catalog.apps.values.sorted(by: { $0.bundleID.text < $1.bundleID.text }) {
+            guard let setting = app.sharedSecretSetting else { continue }
+            let name = "apple verifyReceipt, the shared secret of \(ShownText.plain(app.bundleID.text))"
+            if let fault = fault(of: setting, secrets) {
+                lines.append((name, .failure(fault)))
+            } else {
+                let receipt = await storedReceipt(of: app.bundleID, settings.database)
+                lines.append((name, await ask(app, setting, receipt, settings, secrets)))
+            }
+        }
+        return lines
+    }
+
+    /// Nil where it is set.
+    static func fault(of setting: String, _ secrets: SecretSource) -> CheckFailure? {
+        switch secrets.read(setting) {
+        case .failure(let fault): CheckFailure(fault.description, code: CommandFailure.wrongSettings)
+        case .success(nil):
+            CheckFailure(
+                "\(setting) is not set, and the catalog names it: \(setting), or \(setting)_FILE with the path of a file, in "
+                    + "the environment", code: CommandFailure.wrongSettings)
+        case .success: nil
+        }
+    }
+
+    /// The only thing that makes Apple look at the secret is a receipt with a subscription. Nil where none is stored, or this
+    /// role may not read it.
+    private static func storedReceipt(of app: BundleID, _ database: DatabaseSettings) async -> String? {
+        let stored = try? await withDatabase(database) { pool in
+            try await SubscriptionAdministration(pool: pool).anyReceipt(of: app)
+        }
+        return stored.map { Base64.encode($0) }
+    }
+
+    private static func ask(
+        _ app: AppPolicy, _ setting: String, _ receipt: String?, _ settings: Settings, _ secrets: SecretSource
+    ) async -> Result<String, CheckFailure> {
+        let note = ReachNote()
+        let client = try? VerifyReceiptClient(
+            settings: settings.apple.client, secrets: { secrets.secret(named: $0) }, observer: note)
+        guard let client else { return .failure(CheckFailure("the settings do not make a client")) }
+        var request = VerificationRequest(
+            bundleID: app.bundleID, receipt: receipt ?? noReceipt, sharedSecretSetting: setting)
+        request.isProven = receipt != nil
+        let answer = await client.verify(request)
+        await client.shutdown()
+        switch answer {
+        case .blocked(.sharedSecret):
+            return .failure(
+                CheckFailure(
+                    "Apple refuses it (21004): \(setting) is not this app's, or it was made anew in App Store Connect",
+                    code: CommandFailure.wrongSettings))
+        case .blocked(let blockage):
+            return .failure(CheckFailure("Apple refuses the question (\(blockage.rawValue))"))
+        case .trouble(let trouble): return .failure(CheckFailure(note.words(trouble)))
+        case .genuine where receipt != nil: return .success("Apple takes it")
+        case .genuine, .refused:
+            return .success("\(setting) is set; Apple looks at it with the first receipt of a subscription")
+        }
+    }
+}
