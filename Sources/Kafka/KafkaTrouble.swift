@@ -26,9 +26,8 @@ public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
     /// Nil for a line that is of something else.
     public init?(_ line: KafkaLogLine) {
         var text = Substring(line.message)
-        // A listener that expects TLS closes the connection without a word: librdkafka takes that for a piece of news.
-        let isUnheard = line.facility == "FAIL" && text.contains(": Disconnected") && text.contains(Self.greeting)
-        guard line.level <= 3 || isUnheard else { return nil }
+        let silence = line.facility == "FAIL" ? Self.silence(text) : nil
+        guard line.level <= 3 || silence != nil else { return nil }
         // "[thrd:main]: " of a log line, "_SSL (-181): " of an event.
         if text.hasPrefix("[thrd:"), let end = text.range(of: "]: ") { text = text[end.upperBound...] }
         if line.code != nil, let end = text.range(of: "): ") { text = text[end.upperBound...] }
@@ -42,16 +41,31 @@ public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
             self.init(kind: .tls, broker: broker, words: Self.certificate(words))
         case "FAIL", "ERROR":
             guard let kind = Self.kind(line.code, words), !words.contains("brokers are down") else { return nil }
-            self.init(kind: kind, broker: broker, words: isUnheard ? Self.unheard : Self.brief(words))
+            self.init(kind: kind, broker: broker, words: silence ?? Self.brief(words))
         default:
             return nil
         }
     }
 
-    /// The first request of a connection is not answered yet.
-    private static let greeting = "in state APIVERSION_QUERY"
-    private static let unheard =
-        "the broker closes the connection at the first request: does this port want TLS (security.protocol)?"
+    /// Why a broker may have closed a connection without a word, which librdkafka takes for a piece of news. Nil for another
+    /// line.
+    private static func silence(_ text: Substring) -> String? {
+        guard text.contains(": Disconnected") else { return nil }
+        // A listener that expects TLS does not understand the greeting.
+        if text.contains("in state APIVERSION_QUERY") {
+            return "the broker closes the connection at the first request: does this port want TLS (security.protocol)?"
+        }
+        // One that expects a log-in understands the greeting, and no question before the log-in.
+        guard let end = text.range(of: "ms in state UP"), let start = text.range(of: "(after ", options: .backwards),
+            start.upperBound < end.lowerBound, let milliseconds = Int(text[start.upperBound..<end.lowerBound]),
+            milliseconds <= firstQuestionMilliseconds, !text.lowercased().contains("sasl_")
+        else { return nil }
+        return "the broker closes the connection at the first question: does this port want a log-in "
+            + "(security.protocol=SASL_SSL or SASL_PLAINTEXT)?"
+    }
+
+    /// From the greeting's answer to the end of a connection on which the first question was refused, at most.
+    private static let firstQuestionMilliseconds = 1_000
 
     private static func kind(_ code: Int32?, _ words: Substring) -> Kind? {
         // TLS 1.3 tells of a refused certificate only after the handshake, by an alert in the place of an answer.

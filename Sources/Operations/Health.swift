@@ -59,6 +59,9 @@ public final class Health: Sendable {
         .joinedGroup: "the consumer group has not been joined yet",
     ]
 
+    /// Those that a worker waits for before it asks Kafka anything.
+    private static let ofDatabase: Set<ReadinessCondition> = [.databaseReachable, .schemaCurrent, .catalogImported]
+
     /// What fails of all that runs by itself.
     public let failures: Failures
     private let now: @Sendable () -> UInt64
@@ -115,7 +118,12 @@ public final class Health: Sendable {
     /// Why the process is not ready, in the order of start-up; empty when it is.
     public var unmet: [String] {
         let unmet = state.withLock { $0.unmet }
-        return ReadinessCondition.allCases.compactMap { unmet[$0] } + failures.unmet
+        // Kafka is asked once the database is ready: what nobody has tried yet is not told as failed.
+        let waitsForDatabase = Self.ofDatabase.contains { unmet[$0] != nil }
+        return ReadinessCondition.allCases.compactMap { condition in
+            let isUntried = !Self.ofDatabase.contains(condition) && unmet[condition] == Self.atStart[condition]
+            return waitsForDatabase && isUntried ? nil : unmet[condition]
+        } + failures.unmet
     }
 
     /// What fails although the process may be ready.

@@ -13,36 +13,49 @@ import Testing
 @testable import ReceiptdConfiguration
 
 extension EndToEnd {
-    @Test("dead letters are listed without what they hold, and each is put back once")
+    /// Three that are submissions all the same, and three that are none.
+    private static var unsigned: [PlannedRecord] {
+        (0..<6).map { number in
+            let value =
+                number < 3
+                ? #"{"submission_id":"secret-\#(number)","player_id":"p","bundle_id":"com.example.none","#
+                    + #""receipt_data":"AAAA"}"# : "secret-\(number) is no JSON"
+            return PlannedRecord(
+                key: Array("key-\(number)".utf8), value: Array(value.utf8),
+                headers: [KafkaHeader(name: "traceparent", value: Array("00-\(number)".utf8))], playerID: "-")
+        }
+    }
+
+    @Test("dead letters are listed without what they hold, each is put back once, and what is no better stays")
     func deadLetters() async throws {
         try await Testbed.run { bed in
-            let worker = try bed.startWorker()
+            let worker = try bed.startWorker(["SUBMISSION_SIGNING_KEYS": "a-key"])
             let environment = bed.environment()
             let empty = try await Program.run(["dead-letters", "list"], environment: environment)
             #expect(empty.code == 0 && empty.output.contains("no dead letters"), "\(empty)")
-            let records = (0..<3).map { number in
-                PlannedRecord(
-                    key: Array("key-\(number)".utf8), value: Array("secret-\(number) is no JSON".utf8),
-                    headers: [KafkaHeader(name: "traceparent", value: Array("00-\(number)".utf8))], playerID: "-")
-            }
+            let records = Self.unsigned
             try await bed.submit(records)
-            try await bed.outcomes.until("all are set aside") { $0.deadLetters.count == 3 }
+            try await bed.outcomes.until("all are set aside") { $0.deadLetters.count == 6 }
 
             let table = try await Program.run(["dead-letters", "list"], environment: environment)
-            #expect(table.code == 0 && table.output.split(separator: "\n").count == 4, "\(table)")
-            #expect(table.output.contains("malformed_message") && !table.output.contains("secret"), "\(table)")
-            #expect(table.output.contains("key key-1"), "\(table)")
+            #expect(table.code == 0 && table.output.split(separator: "\n").count == 7, "\(table)")
+            #expect(table.output.contains("bad_signature") && !table.output.contains("no JSON"), "\(table)")
+            #expect(table.output.contains("key key-4"), "\(table)")
             let none = try await Program.run(["dead-letters", "list", "--bundle", "x"], environment: environment)
             #expect(none.code == 0 && none.output.contains("no dead letters"), "\(none)")
             let shown = try await Program.run(
                 ["dead-letters", "list", "--json", "--limit", "2"], environment: environment)
             let json = try JSONParser.parse(Array(shown.output.utf8)).value
             #expect(json["dead_letters"]?.array?.count == 2, "\(shown)")
-            #expect(shown.output.contains(#""total":3"#), "\(shown)")
+            #expect(shown.output.contains(#""total":6"#), "\(shown)")
             let other = try await Program.run(
                 ["dead-letters", "list", "--reason", "crashed"], environment: environment)
             #expect(other.code == 0 && other.output.contains("no dead letters"), "\(other)")
 
+            // With the key still set all of them would be dead letters again.
+            let keyed = try await Program.run(
+                ["dead-letters", "redrive"], environment: bed.environment(["SUBMISSION_SIGNING_KEYS": "a-key"]))
+            #expect(keyed.code == 0 && keyed.output.hasPrefix("0 put back; 6 would be dead letters again"), "\(keyed)")
             let tried = try await Program.run(["dead-letters", "redrive", "--dry-run"], environment: environment)
             #expect(tried.code == 0 && tried.output.contains("3 would be put back"), "\(tried)")
             let fewer = try await Program.run(
@@ -52,19 +65,26 @@ extension EndToEnd {
             #expect(try await worker.ending() == 0)
             let before = try await bed.committedOffsets().values.reduce(0) { $0 + $1.high }
             let done = try await Program.run(
-                ["dead-letters", "redrive", "--reason", "malformed_message", "--operator", "ann"],
+                ["dead-letters", "redrive", "--reason", "bad_signature", "--operator", "ann"],
                 environment: environment)
-            #expect(done.code == 0 && done.output.contains("3 put back"), "\(done)")
+            #expect(done.code == 0, "\(done)")
+            #expect(
+                done.output.hasPrefix("3 put back; 3 would be dead letters again and stay where they are"), "\(done)")
             let again = try await Program.run(["dead-letters", "redrive"], environment: environment)
-            #expect(again.code == 0 && again.output.contains("0 put back; 3 were put back before"), "\(again)")
+            #expect(again.code == 0, "\(again)")
+            #expect(again.output.hasPrefix("0 put back; 3 were put back before"), "\(again)")
+            #expect(again.output.contains("3 would be dead letters again"), "\(again)")
             #expect(try await bed.committedOffsets().values.reduce(0) { $0 + $1.high } == before + 3)
             let entered = try await bed.query(
-                "SELECT concat_ws('|', operator, change, subject, shown, result) FROM console_changes ORDER BY id"
+                "SELECT concat_ws('|', operator, change, subject, shown) FROM console_changes ORDER BY id"
             ) { rows in (0..<rows.count).map { rows.text($0, 0) } }
-            #expect(entered == ["ann|redrive-dead-letters|reason malformed_message|3|3 put back"])
-            // Still no submissions: as they came at first, they are set aside anew, from their new places.
+            #expect(entered == ["ann|redrive-dead-letters|reason bad_signature|3"])
+            // As they came at first: each is answered, and nothing is set aside anew.
             try bed.startWorker()
-            try await bed.outcomes.until("all are set aside again") { $0.deadLetters.count == 6 }
+            try await bed.outcomes.until("those put back are answered") { content in
+                (0..<3).allSatisfy { number in content.events.contains { $0.submissionID == "secret-\(number)" } }
+            }
+            #expect(bed.outcomes.content.deadLetters.count == 6)
             for letter in bed.outcomes.content.deadLetters {
                 let sent = try #require(records.first { $0.key == letter.key })
                 #expect(letter.value == sent.value)
@@ -197,6 +217,39 @@ extension EndToEnd {
             }
             let failure = refusal.map { CommandFailure($0) }
             #expect(failure?.code == 1 && failure?.message.contains("stop all") ?? false)
+            try await refusedRewind(bed, topic, settings.kafka, moves)
         }
+    }
+
+    /// A command that is refused tells of nothing as if it were done.
+    private func refusedRewind(
+        _ bed: Testbed, _ topic: String, _ kafka: KafkaSettings, _ moves: [OffsetRewind.Move]
+    ) async throws {
+        var joined = kafka
+        joined.groupID = "members"
+        let properties = KafkaClientProperties(settings: joined).consumer
+        let isOver = Shared(false)
+        let (joining, joins) = AsyncStream.makeStream(of: Void.self)
+        async let membership: Void = blocking {
+            let consumer = try KafkaConsumer(properties: properties, log: { _ in })
+            defer {
+                joins.finish()
+                consumer.close()
+            }
+            let marks = Dictionary(uniqueKeysWithValues: moves.map { ($0.partition, CommitMark(offset: 1_000_000)) })
+            try consumer.commit(marks, timeoutMilliseconds: 10_000)
+            try consumer.subscribe([topic], rebalance: KafkaConsumer.Rebalance())
+            while !isOver.value {
+                _ = consumer.poll(timeoutMilliseconds: 100)
+                if consumer.memberID != nil { joins.yield() }
+            }
+        }
+        _ = await joining.first { true }
+        let ending = try await Program.run(
+            ["rewind", "--to", "2026-11-01T00:00:00Z"], environment: bed.environment(["KAFKA_GROUP_ID": "members"]))
+        isOver.update { $0 = true }
+        try await membership
+        #expect(ending.code == 1 && ending.errors.contains("stop all"), "\(ending)")
+        #expect(ending.output.isEmpty, "\(ending)")
     }
 }

@@ -35,7 +35,7 @@ struct KafkaTroubleTests {
                     words: "Connect to ipv4#10.0.0.1:9092 failed: Connection refused"))
         let plain = KafkaLogLine(
             level: 3, facility: "FAIL",
-            message: "[thrd:b1:9092/bootstrap]: b1:9092/1: Disconnected (after 2ms in state UP)")
+            message: "[thrd:b1:9092/bootstrap]: b1:9092/1: Disconnected (after 70002ms in state UP)")
         #expect(KafkaTrouble(plain) == KafkaTrouble(kind: .transport, broker: "b1:9092", words: "Disconnected"))
         let down = KafkaLogLine(
             level: 3, facility: "ERROR", message: "_ALL_BROKERS_DOWN (-187): 1/1 brokers are down", code: -187)
@@ -56,10 +56,13 @@ struct KafkaTroubleTests {
                     kind: .tls, broker: "b1:9093",
                     words: "the broker does not accept this client's certificate, or was shown none: certificate "
                         + "unknown (TLS alert 46)"))
-        func closed(_ words: String, in state: String) -> KafkaLogLine {
-            KafkaLogLine(
+        func closed(_ words: String, in state: String, after milliseconds: Int = 2, by scheme: String = "")
+            -> KafkaLogLine
+        {
+            let name = "\(scheme)b1:9093/bootstrap"
+            return KafkaLogLine(
                 level: 6, facility: "FAIL",
-                message: "[thrd:b1:9093/bootstrap]: b1:9093/bootstrap: \(words) (after 2ms in state \(state))")
+                message: "[thrd:\(name)]: \(name): \(words) (after \(milliseconds)ms in state \(state))")
         }
         // librdkafka 2.0 and 2.16.
         for words in [
@@ -69,8 +72,32 @@ struct KafkaTroubleTests {
             let unheard = KafkaTrouble(closed(words, in: "APIVERSION_QUERY"))
             #expect(unheard?.kind == .transport && unheard?.broker == "b1:9093")
             #expect(unheard?.words.contains("does this port want TLS") ?? false)
-            #expect(KafkaTrouble(closed(words, in: "UP")) == nil)
+            let unasked = KafkaTrouble(closed(words, in: "UP"))
+            #expect(unasked?.kind == .transport && unasked?.broker == "b1:9093")
+            #expect(unasked?.words.contains("does this port want a log-in") ?? false)
+            // One that has worked for a while, and one that has logged in.
+            #expect(KafkaTrouble(closed(words, in: "UP", after: 70_000)) == nil)
+            #expect(KafkaTrouble(closed(words, in: "UP", by: "sasl_ssl://")) == nil)
         }
+    }
+
+    @Test("a client without a log-in at a port that wants one is told what the port may want")
+    func logInMissing() async throws {
+        let broker = try await RefusingBroker.start(mechanisms: ["PLAIN"])
+        let recorder = TroubleRecorder()
+        try await blocking { [address = broker.address] in
+            let producer = try KafkaProducer(
+                properties: KafkaProperties([("bootstrap.servers", address), ("reconnect.backoff.ms", "10")]),
+                log: recorder.note)
+            defer { producer.close(flushMilliseconds: 0) }
+            let deadline = ContinuousClock.now + .seconds(30)
+            while recorder.trouble == nil, ContinuousClock.now < deadline {
+                _ = try? producer.metadata(timeoutMilliseconds: 100)
+            }
+        }
+        let trouble = try #require(recorder.trouble)
+        #expect(trouble.broker == broker.address && trouble.words.contains("want a log-in"), "\(trouble)")
+        try await broker.shutdown()
     }
 
     /// What a client records that asks this broker for metadata.

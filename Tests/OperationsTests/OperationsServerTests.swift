@@ -66,7 +66,7 @@ struct OperationsServerTests {
             #expect(liveText == "ok\n")
             let (unready, reasons) = try await ask("GET", "/readyz")
             #expect(unready.statusCode == 503)
-            #expect(reasons.contains("the consumer group has not been joined yet\n"))
+            #expect(reasons.contains("PostgreSQL has not been reached yet\n"))
             for condition in Health.ReadinessCondition.allCases { fixture.health.set(condition, unmet: nil) }
             let (ready, text) = try await ask("GET", "/readyz")
             #expect(ready.statusCode == 200)
@@ -100,7 +100,7 @@ struct OperationsServerTests {
             #expect(!page.contains("http:") && !page.contains("https:") && !page.contains("innerHTML"))
             #expect(
                 page.contains("<b class=\"\">77</b>") && page.contains("<td>submissions</td><td class=\"n\">3</td>"))
-            #expect(page.contains("the consumer group has not been joined yet") && page.contains("Not ready"))
+            #expect(page.contains("PostgreSQL has not been reached yet") && page.contains("Not ready"))
             let (status, json) = try await ask("GET", "/status.json")
             #expect(status.value(forHTTPHeaderField: "Content-Type") == "application/json")
             let object = try #require(JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])

@@ -44,16 +44,17 @@ writes() { mapfile -t named < <(topics "${@:2}") && allow "$1" --operation Write
 # receiptd run. It asks how the topics are set, to warn of what compacts where it must not.
 reads "$worker" "$submissions" "$notifications" "$accounts" "$consumption"
 writes "$worker" "$outcomes" "$dead_letters"
-mapfile -t named < <(topics "$submissions" "$outcomes" "$dead_letters" "$notifications" "$accounts" "$consumption")
-allow "$worker" --operation DescribeConfigs "${named[@]}"
-allow "$worker" --operation Read \
-    --group "$group" --group "$group-notifications" --group "$group-accounts" --group "$group-consumption"
+mapfile -t all_topics < <(topics "$submissions" "$outcomes" "$dead_letters" "$notifications" "$accounts" "$consumption")
+groups=(--group "$group" --group "$group-notifications" --group "$group-accounts" --group "$group-consumption")
+allow "$worker" --operation DescribeConfigs "${all_topics[@]}"
+allow "$worker" --operation Read "${groups[@]}"
 
 # Commands: inspect and dead-letters list read; dead-letters redrive writes to where a record came from; rewind sets the
-# group's offsets back; submit writes and waits for the outcomes.
+# group's offsets back; submit writes and waits for the outcomes; check tries what a worker does.
 reads "$operator" "$submissions" "$outcomes" "$dead_letters" "$notifications" "$accounts" "$consumption"
 writes "$operator" "$submissions" "$notifications" "$accounts" "$consumption"
-allow "$operator" --operation Read --group "$group"
+allow "$operator" --operation DescribeConfigs "${all_topics[@]}"
+allow "$operator" --operation Read "${groups[@]}"
 
 # receiptd intake.
 writes "$intake" "$notifications"

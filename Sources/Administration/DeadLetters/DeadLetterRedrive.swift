@@ -7,6 +7,7 @@ import ReceiptdConfiguration
 import Synchronization
 
 /// Puts dead letters back on the topic that they came from, submissions or notifications, and remembers which, and who did it.
+/// Those that would only be dead letters again, from a new place, stay where they are.
 package struct DeadLetterRedrive {
     /// Records handed to librdkafka before their acknowledgements are awaited.
     private static let window = 500
@@ -16,6 +17,7 @@ package struct DeadLetterRedrive {
     private let kafka: KafkaSettings
     private let store: RedrivenStore
     private let changes: ConsoleChanges
+    private let reading: RedriveReading
     private let filter: DeadLetterFilter
     private let options: Options
 
@@ -34,8 +36,10 @@ package struct DeadLetterRedrive {
     }
 
     package init(
-        kafka: KafkaSettings, store: RedrivenStore, changes: ConsoleChanges, filter: DeadLetterFilter, options: Options
+        kafka: KafkaSettings, store: RedrivenStore, changes: ConsoleChanges, reading: RedriveReading,
+        filter: DeadLetterFilter, options: Options
     ) {
+        self.reading = reading
         self.kafka = kafka
         self.store = store
         self.changes = changes
@@ -48,11 +52,18 @@ package struct DeadLetterRedrive {
         var redrivenBefore = 0
         var cut = 0
         var foreign = 0
+        var stillDead = 0
+        /// Why one of those would be.
+        var example = ""
         var isDryRun = false
 
         package var description: String {
             var parts = [isDryRun ? "\(redriven) would be put back" : "\(redriven) put back"]
             if redrivenBefore > 0 { parts.append("\(redrivenBefore) were put back before (--again repeats them)") }
+            if stillDead > 0 {
+                parts.append(
+                    "\(stillDead) would be dead letters again and stay where they are, one of them: \(example)")
+            }
             if cut > 0 { parts.append("\(cut) cannot be: the topic holds only their beginning, ask their senders") }
             if foreign > 0 { parts.append("\(foreign) cannot be: their headers do not tell where they came from") }
             return parts.joined(separator: "; ")
@@ -64,15 +75,17 @@ package struct DeadLetterRedrive {
         case place(RedrivenStore.Place)
         case cut
         case foreign
+        case stillDead(String)
     }
 
     package func run(by operatorName: String) async throws -> Ending {
         let topic = DeadLetterTopic(settings: kafka)
-        let filter = filter
-        let found = try await topic.compactMap { letter -> Found? in
+        let found = try await topic.compactMap { [filter, reading] letter -> Found? in
             guard filter.admits(letter) else { return nil }
             if letter.isExcerpt { return .cut }
-            return letter.redrivenPlace.map { .place($0) } ?? .foreign
+            guard let place = letter.redrivenPlace, let record = letter.record else { return .foreign }
+            if let refusal = reading.refusal(of: record, from: place.topic) { return .stillDead(refusal.detail) }
+            return .place(place)
         }
         var ending = Ending(isDryRun: options.dryRun)
         // The same record may have been set aside twice: it goes back once.
@@ -82,6 +95,9 @@ package struct DeadLetterRedrive {
             case .place(let place): places.insert(place)
             case .cut: ending.cut += 1
             case .foreign: ending.foreign += 1
+            case .stillDead(let detail):
+                ending.stillDead += 1
+                ending.example = detail
             }
         }
         let before = options.again ? [] : try await store.redriven(of: Array(places))

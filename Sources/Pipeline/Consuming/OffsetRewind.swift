@@ -126,3 +126,14 @@ public struct OffsetRewind: Sendable {
         KafkaError.Code.unknownMemberID, KafkaError.Code.illegalGeneration, KafkaError.Code.rebalanceInProgress,
     ]
 }
+
+extension [OffsetRewind.Move] {
+    /// A line for each partition.
+    public var plan: String { map(\.description).joined(separator: "\n") }
+
+    /// What became of them, once they are done.
+    public var ending: String {
+        let count = reduce(0) { $0 + $1.count }
+        return count == 0 ? "nothing changes" : "\(count) records are taken again once workers run"
+    }
+}

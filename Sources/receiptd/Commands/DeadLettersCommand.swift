@@ -45,7 +45,8 @@ struct DeadLettersCommand: CommandGroup {
     struct Redrive: DatabaseCommand {
         static let configuration = CommandConfiguration(
             commandName: "redrive",
-            abstract: "Puts dead letters back on the submissions topic, each once.")
+            abstract: "Puts dead letters back on the topic that they came from, each once.",
+            discussion: "What this release and these settings would only set aside again is counted, and stays.")
         static let requirements: Set<Settings.Requirement> = [.kafka, .database]
 
         @Flag(help: "All of them, or all that --bundle and --reason leave: so it is without it, too.") var all = false
@@ -59,8 +60,10 @@ struct DeadLettersCommand: CommandGroup {
         func validate() throws { try RowLimit.validate(limit) }
 
         func run(_ settings: Settings, in pool: PostgresPool) async throws {
+            let catalog = try await StoredCatalog.latest(in: CatalogStore(pool: pool))
             let redrive = DeadLetterRedrive(
                 kafka: settings.kafka, store: RedrivenStore(pool: pool), changes: ConsoleChanges(pool: pool),
+                reading: RedriveReading(settings, catalog: catalog ?? Catalog(version: 0, apps: [])),
                 filter: DeadLetterFilter(bundleID: bundle, reason: reason),
                 options: .init(limit: limit, again: again, dryRun: operation.dryRun))
             print(try await redrive.run(by: operation.name))

@@ -23,10 +23,9 @@ struct OperatorOptions: ParsableArguments {
 
     /// Before many are ended for good, or anything is taken from a player: asks on a terminal, and elsewhere takes no silence for consent.
     /// - Parameter what: what would be done to how many, such as "reject 12 held transactions".
-    /// - Parameter isOfOne: the command names the one thing that it changes: without a terminal it goes on unasked.
-    func confirm(_ what: String, isOfOne: Bool = false) throws {
+    func confirm(_ what: String) throws {
         try Confirmation(
-            isGiven: yes || isOfOne && isatty(STDIN_FILENO) != 1,
+            isGiven: yes,
             isTerminal: isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1,
             answer: { question in
                 FileHandle.standardError.write(Data(question.utf8))

@@ -19,7 +19,7 @@ struct PlayersCommand: CommandGroup {
                 Devices, account tokens, stored submissions and receipts of the player are forgotten; grants stay, so that \
                 none of their purchases is granted again. Refused (exit 1) while anything of the player waits, unless \
                 --force, which rejects it. Close the account in the game first. It can be run again after it was \
-                interrupted, and while workers run.
+                interrupted, and while workers run. Asks on a terminal; elsewhere --yes is needed.
                 """)
 
         static let sessions = 4
@@ -52,7 +52,7 @@ struct PlayersCommand: CommandGroup {
             }
             let what = (isWaiting ? "reject \(ended), and " : "") + "erase \(name)"
             if operation.dryRun { return print("would \(what); nothing was done") }
-            try operation.confirm(what, isOfOne: true)
+            try operation.confirm(what)
             if force { try await PlayerRejection(of: player, in: pool).run(by: operation.name, at: WallClock.now) }
             try await awaitNothing(erasure)
             var random = SystemRandomNumberGenerator()

@@ -48,11 +48,10 @@ struct RewindCommand: DatabaseCommand {
             checkpoints: PostgresCheckpoints(pool: pool, group: settings.kafka.groupID), log: recorder.note)
         do {
             let moves = try await rewind.plan(to: time)
-            print(moves.map(\.description).joined(separator: "\n"))
-            if dryRun { return print("nothing was done") }
+            if dryRun { return print(moves.plan + "\nnothing was done") }
+            // What was not done is not told as if it were.
             try await rewind.apply(moves, isDatabaseRestored: databaseRestored)
-            let count = moves.reduce(0) { $0 + $1.count }
-            print(count == 0 ? "nothing changes" : "\(count) records are taken again once workers run")
+            print(moves.plan + "\n" + moves.ending)
         } catch let error as KafkaError {
             throw CommandFailure(kafka: error, recorder)
         } catch let refusal as OffsetRewind.Refusal {
