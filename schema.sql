@@ -37,6 +37,10 @@ COMMENT ON COLUMN grants.is_bound IS 'The submission that won it had the transac
 -- Since version 3. Null where Apple did not tell it.
 ALTER TABLE grants ADD COLUMN IF NOT EXISTS app_transaction_id text COLLATE "C";
 COMMENT ON COLUMN grants.app_transaction_id IS 'Apple''s number of the Apple account that bought it, in this app.';
+-- Since version 10. No index: the row of claims decides.
+ALTER TABLE grants ADD COLUMN IF NOT EXISTS period_id text COLLATE "C";
+COMMENT ON COLUMN grants.period_id IS
+    'The claim of the period that it pays for; null for what is no period of an auto-renewable subscription, and where an earlier version or another system granted.';
 -- The accounts that bought for a player.
 CREATE INDEX IF NOT EXISTS grants_accounts ON grants (player_id, bundle_id, app_transaction_id)
     WHERE app_transaction_id IS NOT NULL;
@@ -60,7 +64,7 @@ CREATE TABLE IF NOT EXISTS claims (
     CONSTRAINT claims_freed_holds_no_grant CHECK (player_id IS NOT NULL OR granted_transaction_id IS NULL)
 );
 COMMENT ON TABLE claims IS
-    'One row for each original transaction under which anything was granted, held or refunded: inserted or locked, ids sorted, before anything under it changes. player_id is null once a refused hold has freed it, and where only a refund made it; granted_transaction_id is the non-consumable granted under it.';
+    'One row for each original transaction under which anything was granted, held or refunded: inserted or locked, ids sorted, before anything under it changes. player_id is null once a refused hold has freed it, and where only a refund made it; granted_transaction_id is the non-consumable granted under it. So it is with each period of an auto-renewable subscription, whatever transactions and originals tell of it: its id begins with "period ", and granted_transaction_id is the transaction by which it is granted, revoked since or not, or held.';
 
 -- A grant that another system writes claims its original transaction like one of ours.
 CREATE OR REPLACE FUNCTION claim_for_outside_grant() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -116,6 +120,9 @@ ALTER TABLE holds
     ADD COLUMN IF NOT EXISTS note text COLLATE "C";
 -- Since version 4: the signals of the event that told of it, for the grant that ends it.
 ALTER TABLE holds ADD COLUMN IF NOT EXISTS risk text[] COLLATE "C" NOT NULL DEFAULT '{}';
+-- Since version 10.
+ALTER TABLE holds ADD COLUMN IF NOT EXISTS period_id text COLLATE "C";
+COMMENT ON COLUMN holds.period_id IS 'As of grants.';
 CREATE INDEX IF NOT EXISTS holds_due ON holds (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS holds_outdated ON holds (catalog_version) WHERE due_at IS NULL;
 CREATE INDEX IF NOT EXISTS holds_originals ON holds (original_transaction_id);
@@ -799,6 +806,15 @@ CREATE TABLE IF NOT EXISTS refunds (
     CONSTRAINT refunds_have_a_reason CHECK ((revoked_at IS NULL) = (reason IS NULL)),
     PRIMARY KEY (transaction_id, bundle_id, environment)
 );
+-- Since version 10.
+ALTER TABLE refunds
+    ADD COLUMN IF NOT EXISTS period_id text COLLATE "C",
+    ADD COLUMN IF NOT EXISTS earlier_parts text COLLATE "C";
+COMMENT ON COLUMN refunds.period_id IS
+    'The claim of the period that was taken back; the rows of one period say the same. Null for all else, and where only an earlier version was told.';
+COMMENT ON COLUMN refunds.earlier_parts IS
+    'Smaller totals that were taken back before revoked_at, as JSON of pairs: thousandths of a percent, milliseconds since 1970. They stay taken back where the last part is reversed. Null: none.';
+CREATE INDEX IF NOT EXISTS refunds_periods ON refunds (period_id) WHERE period_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS refunds_originals ON refunds (original_transaction_id);
 COMMENT ON TABLE refunds IS
     'What Apple last said of each transaction that it ever took back, whether it was granted or not: one that was never granted must not be granted later. Never deleted.';
@@ -907,6 +923,10 @@ ALTER TABLE announced_purchases
     -- Taken in isolation, and neither released nor forgiven.
     ADD COLUMN IF NOT EXISTS is_alone boolean NOT NULL DEFAULT false,
     ADD COLUMN IF NOT EXISTS deaths_alone integer NOT NULL DEFAULT 0 CHECK (deaths_alone >= 0);
+-- Since version 10.
+ALTER TABLE announced_purchases ADD COLUMN IF NOT EXISTS period_id text COLLATE "C";
+COMMENT ON COLUMN announced_purchases.period_id IS 'As of grants.';
+CREATE INDEX IF NOT EXISTS announced_purchases_periods ON announced_purchases (period_id) WHERE period_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS announced_purchases_suspects ON announced_purchases (due_at) WHERE takes >= 3;
 CREATE INDEX IF NOT EXISTS announced_purchases_due ON announced_purchases (due_at)
     WHERE state = 'waiting' AND NOT awaits_submission;
@@ -987,7 +1007,8 @@ BEGIN
     UPDATE announced_purchases
     SET state = 'waiting', reason = NULL, due_at = now(), awaits_submission = false, leased_until = NULL, takes = 0,
         is_alone = false, deaths_alone = 0
-    WHERE transaction_id = NEW.transaction_id AND evidence IS NOT NULL AND reason IS DISTINCT FROM 'crashed'
+    WHERE (transaction_id = NEW.transaction_id OR period_id = NEW.period_id) AND evidence IS NOT NULL
+        AND reason IS DISTINCT FROM 'crashed'
         AND (state IN ('unclaimed', 'ignored') OR state = 'refused' AND reason = 'cancelled');
     RETURN NULL;
 END
@@ -1126,6 +1147,30 @@ CREATE INDEX IF NOT EXISTS subscription_transfers_takers ON subscription_transfe
 CREATE INDEX IF NOT EXISTS subscription_transfers_originals ON subscription_transfers (original_transaction_id);
 COMMENT ON TABLE subscription_transfers IS
     'Who gave which subscription''s future periods to another player. Never deleted.';
+
+-- Since version 10.
+CREATE OR REPLACE FUNCTION is_of_app(
+    wanted_original text, wanted_bundle text, wanted_environment text
+) RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (
+        SELECT FROM grants
+        WHERE transaction_id = wanted_original AND bundle_id = wanted_bundle AND environment = wanted_environment
+    ) OR EXISTS (
+        SELECT FROM grants
+        WHERE original_transaction_id = wanted_original AND original_transaction_id <> transaction_id
+            AND bundle_id = wanted_bundle AND environment = wanted_environment
+    ) OR EXISTS (
+        SELECT FROM holds
+        WHERE original_transaction_id = wanted_original AND bundle_id = wanted_bundle
+            AND environment = wanted_environment
+    ) OR EXISTS (
+        SELECT FROM subscriptions
+        WHERE original_transaction_id = wanted_original AND bundle_id = wanted_bundle
+            AND environment = wanted_environment
+    )
+$$;
+COMMENT ON FUNCTION is_of_app IS
+    'Whether anything is granted or held under an original transaction, or followed, in this app and environment: only there another subscription goes on from it.';
 
 -- Refund requests, and what Apple is told of deliveries.
 CREATE TABLE IF NOT EXISTS finishes (

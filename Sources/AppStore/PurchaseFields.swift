@@ -17,6 +17,8 @@ struct PurchaseFields {
     var isUpgraded: Bool
     var appAccountToken: String?
     var subscriptionGroupID: String?
+    /// What Apple charged for a period.
+    var webOrderLineItemID: Identifier?
     /// Nothing was paid for this period.
     var isTrial: Bool
     /// It has a subscription's marks, so that further periods may follow.
@@ -49,6 +51,8 @@ struct PurchaseFields {
         // It decides nothing: what cannot be read counts as absent.
         subscriptionGroupID = fields.identifier("subscription_group_identifier").told?.text
         if case .value(true) = fields.flag("is_trial_period") { isTrial = true } else { isTrial = false }
+        // Where it cannot be read a period is known by its times.
+        webOrderLineItemID = fields.identifier("web_order_line_item_id").told
         mayRenew = expiresAt != nil || fields.told("web_order_line_item_id") != nil
     }
 
@@ -63,6 +67,7 @@ struct PurchaseFields {
         isUpgraded = isUpgraded || later.isUpgraded
         appAccountToken = later.appAccountToken ?? appAccountToken
         subscriptionGroupID = later.subscriptionGroupID ?? subscriptionGroupID
+        webOrderLineItemID = webOrderLineItemID ?? later.webOrderLineItemID
         isTrial = isTrial || later.isTrial
         mayRenew = mayRenew || later.mayRenew
     }
@@ -75,6 +80,7 @@ struct PurchaseFields {
         purchase.ownership = ownership ?? .purchased
         purchase.isUpgraded = isUpgraded
         purchase.subscriptionGroupID = subscriptionGroupID
+        purchase.webOrderLineItemID = webOrderLineItemID
         if isTrial { purchase.told = PurchaseFacts(isTrial: true) }
         return purchase
     }

@@ -5,12 +5,17 @@ import Testing
 
 @Suite("What the ledger knows of a purchase's owner")
 struct LedgerViewTests {
-    private func owner(_ previous: PlayerID?, own: PlayerID? = nil, isReleased: Bool = false) -> PlayerID? {
+    private static let app = StoreApp(Sample.bundle, in: .production)
+
+    private func owner(
+        _ previous: PlayerID?, own: PlayerID? = nil, of previousApp: StoreApp = app, isReleased: Bool = false
+    ) -> PlayerID? {
         var purchase = Sample.purchase("2000")
         purchase.previousOriginalTransactionID = "1000"
         var view = LedgerView(claims: ["2000": LedgerView.Claim(player: own)])
         if let previous { view.claims["1000"] = LedgerView.Claim(player: previous) }
-        return view.claim(of: purchase, isReleased: isReleased)?.player
+        view.claimApps["1000"] = [previousApp]
+        return view.claim(of: purchase, in: Self.app, isReleased: isReleased)?.player
     }
 
     @Test("what goes on from another subscription is its owner's, unless it has one of its own")
@@ -26,5 +31,11 @@ struct LedgerViewTests {
         #expect(owner(Pseudonym.make(using: &random)) == nil)
         #expect(owner("first", isReleased: true) == nil)
         #expect(owner("first", own: "second", isReleased: true) == "second")
+    }
+
+    @Test("a subscription of another app, or of the sandbox, passes nothing on")
+    func ofAnotherApp() {
+        #expect(owner("first", of: StoreApp("com.example.other", in: .production)) == nil)
+        #expect(owner("first", of: StoreApp(Sample.bundle, in: .sandbox)) == nil)
     }
 }

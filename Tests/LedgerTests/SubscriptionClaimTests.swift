@@ -100,7 +100,7 @@ struct SubscriptionClaimTests {
     @Test("one whose owner is gone is asked about no more, whatever Apple answers", arguments: [true, false])
     func ownerless(isToldOf: Bool) async throws {
         try await with { database, subject, leased in
-            try await database.run("UPDATE claims SET player_id = NULL")
+            try await database.run("UPDATE claims SET player_id = NULL, granted_transaction_id = NULL")
             let told = FollowedSubscriptionsConformance.fact(.active, period: 30, at: 40)
             #expect(try await subject.settle(leased, isToldOf ? [told] : [], at: 40).isEmpty)
             let idle = "SELECT count(*) FROM subscriptions WHERE due_at IS NULL AND leased_until IS NULL"
@@ -140,6 +140,26 @@ struct SubscriptionClaimTests {
         // Nothing else is: neither the next period nor one that ends otherwise.
         #expect(try await record("1002", from: 40, to: 70, offset: 3).granted.count == 1)
         #expect(try await record("1003", from: 29, to: 59, offset: 4).granted.count == 1)
+        await ledger.close()
+    }
+
+    @Test("seats that Apple tells of before they are delivered are of the period that Apple extended")
+    func toldBeforeDelivery() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let subject = Subject(database, ledger)
+        _ = try await subject.grant("1000", original: "1000", at: 0, offset: 1)
+        // As RENEWAL_EXTENDED has it.
+        try await database.run("UPDATE subscriptions SET expires_at = expires_at + interval '5 days'")
+        let leased = try #require(try await subject.lease().first)
+        // It begins on the fifth day, and ends with the extended period.
+        let seats = FollowedSubscriptionsConformance.fact(.active, period: 5, at: 6)
+        _ = try await subject.settle(leased, [seats], at: 6)
+        let known = try await subject.known("1000")
+        #expect(known?.told.periodBeganAt == FollowedSubscriptionsConformance.base)
+        let delivered = try await AnnouncedSubject(database, ledger)
+            .deliver(under: FollowedSubscriptionsConformance.catalog)
+        #expect(delivered == ["refused already_granted"])
         await ledger.close()
     }
 }

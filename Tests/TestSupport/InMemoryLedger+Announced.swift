@@ -87,7 +87,13 @@ struct AnnouncedRows {
     }
 }
 
+extension GrantedPurchase {
+    fileprivate var app: StoreApp { StoreApp(bundleID, in: environment) }
+}
+
 extension AnnouncedPurchase {
+    fileprivate var app: StoreApp { StoreApp(evidence.bundleID, in: evidence.environment) }
+
     fileprivate func isLaterPeriod(of original: StoreTransactionID) -> Bool {
         isRenewal && (purchase.originalTransactionID == original || previousOriginalTransactionID == original)
     }
@@ -231,14 +237,16 @@ extension InMemoryLedger.State {
         }
     }
 
-    func isLetIn(_ original: StoreTransactionID) -> Bool {
-        refunds.grants.values.contains { $0.originalTransactionID == original || $0.transactionID == original }
+    func isLetIn(_ original: StoreTransactionID, in app: StoreApp) -> Bool {
+        refunds.grants.values.contains {
+            ($0.originalTransactionID == original || $0.transactionID == original) && $0.app == app
+        }
     }
 
     fileprivate func isLetIn(_ told: AnnouncedPurchase) -> Bool {
         refunds.grants.values.contains {
-            told.isLaterPeriod(of: $0.originalTransactionID ?? $0.transactionID)
-                || told.isLaterPeriod(of: $0.transactionID)
+            (told.isLaterPeriod(of: $0.originalTransactionID ?? $0.transactionID)
+                || told.isLaterPeriod(of: $0.transactionID)) && $0.app == told.app
         }
     }
 
@@ -251,7 +259,9 @@ extension InMemoryLedger.State {
         let original = purchase.purchase.originalTransactionID
         let ownership = AnnouncedOwnership(
             owner: view.claims[original]?.player
-                ?? purchase.previousOriginalTransactionID.flatMap { view.claims[$0]?.player },
+                ?? purchase.previousOriginalTransactionID.flatMap {
+                    view.claimApps[$0]?.contains(purchase.app) == true ? view.claims[$0]?.player : nil
+                },
             isLetIn: isLetIn(purchase),
             told: purchase.tokenKey.flatMap { announced.accounts[$0]?.account.player },
             grantsSince: announced.grantsSince[purchase.evidence.bundleID],

@@ -183,6 +183,11 @@ extension InMemoryLedger.State {
     private mutating func freeClaim(of hold: LeasedHold) {
         let isGranted = refunds.grants.values.contains { $0.originalTransactionID == hold.originalTransactionID }
         if !isGranted { view.claims[hold.originalTransactionID]?.player = nil }
+        guard view.grants[hold.transactionID] == nil else { return }
+        let periods = view.claims.filter {
+            PeriodIdentity.isPeriod($0.key) && $0.value.grantedTransaction == hold.transactionID
+        }
+        for period in periods.keys { view.claims[period] = LedgerView.Claim(player: nil) }
     }
 
     fileprivate mutating func settle(_ decision: HoldDecision) -> OutcomeEvent? {
@@ -211,6 +216,9 @@ extension InMemoryLedger.State {
             return event
         case .held(let reason):
             view.holds[hold.transactionID] = LedgerView.Hold(player: hold.submission.playerID, reason: reason)
+            if hold.reason == .ownershipDisputed, reason != .ownershipDisputed, let judged = decision.judged {
+                view.enterPeriod(of: judged, decision: decision.decision)
+            }
             change(hold) { $0.keep(for: reason, catalogVersion: decision.decision.catalogVersion) }
         case .notTold:
             view.holds[hold.transactionID] = held

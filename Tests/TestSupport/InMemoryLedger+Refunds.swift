@@ -22,6 +22,17 @@ extension InMemoryLedger.State {
         if grant.kind == .nonConsumable {
             refunds.grantedUnder[purchase.originalTransactionID] = purchase.transactionID
         }
+        if let period = decision.period(of: grant) { refunds.grantedUnder[period] = purchase.transactionID }
+    }
+
+    /// For what is granted later, under whatever id of its period.
+    private mutating func noteRefund(_ notice: RefundNotice) {
+        view.refunds[notice.key] = refunds.states[notice.key]?.revocation
+        guard let period = notice.period else { return }
+        for (key, state) in refunds.states where state.period == period { view.refunds[key] = state.revocation }
+        let key = RefundKey(
+            transactionID: period, bundleID: notice.transaction.bundleID, environment: notice.transaction.environment)
+        view.refunds[key] = refunds.states[notice.key]?.revocation
     }
 
     fileprivate mutating func settle(_ received: ReceivedNotice, _ catalog: Catalog) -> NoticeEffect {
@@ -30,10 +41,10 @@ extension InMemoryLedger.State {
             return NoticeEffect(of: received.notice, refund: nil)
         }
         let effect = notice.settle(in: &refunds, at: received.decidedAt, catalog: catalog)
-        view.refunds[notice.key] = refunds.states[notice.key]?.revocation
+        noteRefund(notice)
         guard case .published(let event) = effect else { return NoticeEffect(of: received.notice, refund: effect) }
         let granted = refunds.grants[notice.transactionID]?.transactionID
-        if let transaction = granted ?? refunds.grantedUnder[notice.originalTransactionID] {
+        if let transaction = granted ?? refunds.grantedUnder[notice.period ?? notice.originalTransactionID] {
             let isRevoked =
                 refunds.grants[transaction].map { $0.revocations.revokedUnits(of: $0.quantity) >= $0.quantity } ?? false
             view.grants[transaction]?.isRevoked = isRevoked

@@ -65,6 +65,7 @@ extension InMemoryLedger: FollowedSubscriptions {
 }
 
 extension SubscriptionRow {
+    var app: StoreApp { StoreApp(subscription.bundleID, in: subscription.environment) }
     fileprivate var due: Timestamp { subscription.check.dueAt ?? Timestamp(milliseconds: .max) }
 }
 
@@ -133,15 +134,16 @@ extension InMemoryLedger.State {
     ) -> [OutcomeEvent] {
         let isCheck = check != nil
         let original = fact.originalTransactionID
+        let app = StoreApp(fact.bundleID, in: fact.environment)
         let isPreviousLetIn =
-            fact.previousOriginalTransactionID.map { isLetIn($0) || subscriptions[$0] != nil } ?? false
+            fact.previousOriginalTransactionID.map { isLetIn($0, in: app) || subscriptions[$0]?.app == app } ?? false
         if view.claims[original]?.player == nil, isPreviousLetIn, let previous = fact.previousOriginalTransactionID,
             let owner = view.claims[previous]?.player
         {
             view.claims[original, default: LedgerView.Claim(player: owner)].player = owner
         }
         guard let owner = view.claims[original]?.player,
-            subscriptions[original] != nil || isPreviousLetIn || isLetIn(original)
+            subscriptions[original] != nil || isPreviousLetIn || isLetIn(original, in: app)
         else {
             if announced.unownedSubscriptions[original]?.hear(fact) == nil {
                 announced.unownedSubscriptions[original] = UnownedSubscription(fact)

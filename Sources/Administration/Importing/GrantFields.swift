@@ -11,7 +11,8 @@ struct GrantFields {
     static let maximumPlayerScalars = 128
     static let columns: Set<String> = [
         "transaction_id", "original_transaction_id", "player_id", "bundle_id", "product_id", "quantity", "environment",
-        "purchased_at", "expires_at", "revoked_at", "granted_at", "submission_id",
+        "purchased_at", "expires_at", "revoked_at", "granted_at", "submission_id", "previous_original_transaction_id",
+        "web_order_line_item_id",
     ]
     static let required = ["transaction_id", "player_id", "bundle_id", "product_id"]
     /// What is entered as submission where the file names none: the column is never empty.
@@ -38,7 +39,9 @@ struct GrantFields {
             productID: try name("product_id"), quantity: try quantity(), environment: try environment(),
             purchasedAt: purchasedAt, expiresAt: try time("expires_at"), revokedAt: try time("revoked_at"),
             grantedAt: try time("granted_at") ?? purchasedAt ?? now,
-            submissionID: try optionalName("submission_id") ?? Self.unnamedSubmission)
+            submissionID: try optionalName("submission_id") ?? Self.unnamedSubmission,
+            previous: try transactionID("previous_original_transaction_id"),
+            charged: try optionalName("web_order_line_item_id"))
     }
 
     private func transactionID(_ column: String) throws(Fault) -> StoreTransactionID? {

@@ -3,8 +3,8 @@ import Identifiers
 
 /// The attributes of an app receipt's payload, or of one purchase in it: `SET OF SEQUENCE { type, version, value }`.
 ///
-/// Documented by Apple ("Receipt Fields"): 2, 12, 17, 1701 to 1706, 1708, 1712. Seen in every receipt, documented nowhere:
-/// 0, 1 and 1707.
+/// Documented by Apple ("Receipt Fields"): 2, 12, 17, 1701 to 1706, 1708, 1711, 1712. Seen in every receipt, documented
+/// nowhere: 0, 1 and 1707.
 enum ReceiptAttribute {
     static let environment: Int64 = 0
     static let appAppleID: Int64 = 1
@@ -19,6 +19,7 @@ enum ReceiptAttribute {
     static let originalTransactionID: Int64 = 1705
     static let productKind: Int64 = 1707
     static let expiryDate: Int64 = 1708
+    static let webOrderLineItemID: Int64 = 1711
     static let cancellationDate: Int64 = 1712
 }
 

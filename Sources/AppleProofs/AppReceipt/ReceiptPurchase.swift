@@ -1,4 +1,5 @@
 import Fulfillment
+import Identifiers
 import Timestamps
 
 /// One purchase of an app receipt: attribute 17.
@@ -14,10 +15,12 @@ struct ReceiptPurchase {
         else { return nil }
         kind = fields.kind
         isAutoRenewable = fields.kind == .autoRenewableSubscription || (fields.kind == nil && fields.expiresAt != nil)
-        purchase = StorePurchase(
+        var purchase = StorePurchase(
             transactionID: transactionID, originalTransactionID: fields.originalTransactionID ?? transactionID,
             productID: productID, quantity: fields.quantity, purchasedAt: purchasedAt, expiresAt: fields.expiresAt,
             cancelledAt: fields.cancelledAt)
+        purchase.webOrderLineItemID = fields.webOrderLineItemID
+        self.purchase = purchase
     }
 
     private struct Fields {
@@ -29,6 +32,7 @@ struct ReceiptPurchase {
         var purchasedAt: Timestamp?
         var expiresAt: Timestamp?
         var cancelledAt: Timestamp?
+        var webOrderLineItemID: Identifier?
         /// A quantity below one, or a date or an original that is set and is none: better unread than read as unset.
         var isImpossible = false
 
@@ -47,6 +51,8 @@ struct ReceiptPurchase {
                 case ReceiptAttribute.purchaseDate: purchasedAt = date(value, attributes)
                 case ReceiptAttribute.expiryDate: expiresAt = date(value, attributes)
                 case ReceiptAttribute.cancellationDate: cancelledAt = date(value, attributes)
+                case ReceiptAttribute.webOrderLineItemID:
+                    webOrderLineItemID = attributes.integer(value).map { Identifier(String($0)) }
                 default: break
                 }
             }

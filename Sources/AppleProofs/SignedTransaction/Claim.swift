@@ -54,6 +54,11 @@ extension JSONValue {
 
     private static var times: ClosedRange<Int64> { -62_135_596_800_000...253_402_300_799_999 }
 
+    /// An identifier as a text or as a whole number; nil where it is absent or cannot be read.
+    func digits(_ name: String) -> Identifier? {
+        identifier(name).told ?? integer(name).told.map { Identifier(String($0)) }
+    }
+
     func integer(_ name: String) -> Claim<Int64> { Claim(self[name], \.integer) }
 
     func flag(_ name: String) -> Claim<Bool> {

@@ -45,6 +45,8 @@ struct TransactionClaims {
         purchase.refundedMilliPercent = revocationPercentage
         purchase.revocationType = revocationType
         purchase.previousOriginalTransactionID = previousOriginalTransactionID
+        // Where it cannot be read a period is known by its times.
+        purchase.webOrderLineItemID = payload.digits("webOrderLineItemId")
         self.purchase = purchase
         self.isComplete = isComplete
     }

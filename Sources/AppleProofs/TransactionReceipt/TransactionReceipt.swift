@@ -55,6 +55,7 @@ extension StorePurchase {
             quantity: quantity, purchasedAt: purchasedAt,
             expiresAt: fields.date(Self.expiryKeys[0], orText: Self.expiryKeys[1]),
             cancelledAt: fields.date(Self.cancellationKeys[0], orText: Self.cancellationKeys[1]))
+        webOrderLineItemID = fields["web-order-line-item-id"].flatMap { ReceiptText.identifier($0) }
     }
 
     fileprivate static let expiryKeys = ["expires-date", "expires-date-formatted"]

@@ -74,12 +74,26 @@ public struct StorePurchase: Sendable, Equatable {
         set { details.previousOriginalTransactionID = newValue }
     }
 
+    /// Apple's `webOrderLineItemId`, the same for a period whatever transaction tells of it; nil where Apple does not tell it.
+    public var webOrderLineItemID: Identifier? {
+        get { details.webOrderLineItemID }
+        set { details.webOrderLineItemID = newValue.flatMap(Self.lineItem) }
+    }
+
+    /// Without leading zeros, for a receipt has it as a number. Zero is how a receipt says that there is none.
+    private static func lineItem(_ told: Identifier) -> Identifier? {
+        guard told.text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return told }
+        let digits = told.text.drop { $0 == "0" }
+        return digits.isEmpty ? nil : Identifier(String(digits))
+    }
+
     /// What most purchases do not have.
     private struct Details: Sendable, Equatable {
         var refundedMilliPercent: Int32?
         var revocationType: String?
         var subscriptionGroupID: String?
         var previousOriginalTransactionID: StoreTransactionID?
+        var webOrderLineItemID: Identifier?
     }
 
     public var isFamilyShared: Bool { ownership == .familyShared }

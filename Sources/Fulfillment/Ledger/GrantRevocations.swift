@@ -68,8 +68,11 @@ public struct GrantRevocations: Sendable, Equatable {
         return change { $0.apple = word }
     }
 
-    public mutating func reinstateByApple() -> Change? {
-        change { $0.apple = nil }
+    /// Apple has reversed a refund.
+    /// - Parameter rest: the part that stays taken back, nil where none does.
+    public mutating func reinstateByApple(leaving rest: Revocation? = nil) -> Change? {
+        guard let apple else { return nil }
+        return change { $0.apple = rest.flatMap { $0.milliPercent < apple.milliPercent ? $0 : nil } }
     }
 
     /// Said again it changes nothing.

@@ -18,12 +18,28 @@ public struct GrantedPeriod: Sendable, Hashable {
 public struct PeriodPurchase: Sendable, Hashable {
     public let period: GrantedPeriod
     public let purchasedAt: Timestamp
+    /// The subscription that it goes on from. A period that is granted under that, with the same product and times, is this one.
+    public let previousOriginalTransactionID: StoreTransactionID?
+    public let app: StoreApp
+
+    /// Of a subscription's period that Apple told of; nil where its end is not told.
+    public init?(_ announced: AnnouncedPurchase) {
+        let purchase = announced.purchase
+        guard let end = purchase.expiresAt else { return nil }
+        period = GrantedPeriod(
+            originalTransactionID: purchase.originalTransactionID, productID: purchase.productID, expiresAt: end)
+        purchasedAt = purchase.purchasedAt
+        previousOriginalTransactionID = announced.previousOriginalTransactionID
+        app = StoreApp(announced.evidence.bundleID, in: announced.evidence.environment)
+    }
 
     /// Nil for all but a period of an auto-renewable subscription.
-    public init?(_ judged: JudgedPurchase) {
+    public init?(_ judged: JudgedPurchase, in app: StoreApp) {
         guard let period = judged.period else { return nil }
         self.period = period
         purchasedAt = judged.purchase.purchasedAt
+        previousOriginalTransactionID = judged.purchase.previousOriginalTransactionID
+        self.app = app
     }
 }
 
@@ -42,12 +58,20 @@ extension LedgerView {
         guard let period = judged.period, let grant = grants[judged.purchase.transactionID], !grant.isRevoked else {
             return
         }
-        periods[period, default: []].insert(judged.purchase.transactionID)
+        periods[period, default: [:]][judged.purchase.transactionID] = judged.purchase.purchasedAt
     }
 
     /// By another transaction, and not taken back since.
-    func isPeriodGranted(_ judged: JudgedPurchase) -> Bool {
-        guard let period = judged.period, let transactions = periods[period] else { return false }
-        return transactions.contains { $0 != judged.purchase.transactionID && grants[$0]?.isRevoked != true }
+    func isPeriodGranted(_ judged: JudgedPurchase, in app: StoreApp) -> Bool {
+        guard let period = judged.period else { return false }
+        let isInForce = { (transaction: StoreTransactionID) in
+            transaction != judged.purchase.transactionID && grants[transaction]?.isRevoked != true
+        }
+        if periods[period]?.keys.contains(where: isInForce) == true { return true }
+        guard let before = judged.purchase.previousOriginalTransactionID, claimApps[before]?.contains(app) == true
+        else { return false }
+        let earlier = GrantedPeriod(
+            originalTransactionID: before, productID: period.productID, expiresAt: period.expiresAt)
+        return periods[earlier]?.contains { $0.value == judged.purchase.purchasedAt && isInForce($0.key) } == true
     }
 }

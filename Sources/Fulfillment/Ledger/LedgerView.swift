@@ -5,7 +5,8 @@ public struct LedgerView: Sendable {
     public struct Claim: Sendable, Equatable {
         /// Nil once a refused hold has freed it.
         public var player: PlayerID?
-        /// The non-consumable granted under it, and not revoked since.
+        /// The non-consumable granted under it, and not revoked since. Of a period's claim the transaction by which it is granted,
+        /// revoked since or not, or held.
         public var grantedTransaction: StoreTransactionID?
         /// The non-consumable granted under it was taken back then, by an operator's decision only.
         public var operatorRevokedAt: Timestamp?
@@ -62,11 +63,13 @@ public struct LedgerView: Sendable {
         }
     }
 
-    /// By original transaction.
+    /// By original transaction, and by period (`PeriodIdentity`).
     public var claims: [StoreTransactionID: Claim]
+    /// In which apps something is granted or held under a claim, of those that other subscriptions go on from.
+    public var claimApps: [StoreTransactionID: Set<StoreApp>] = [:]
     public var grants: [StoreTransactionID: Grant]
-    /// The transactions that periods of subscriptions were granted by.
-    public var periods: [GrantedPeriod: Set<StoreTransactionID>] = [:]
+    /// The transactions that periods of subscriptions were granted by, with when each was bought.
+    public var periods: [GrantedPeriod: [StoreTransactionID: Timestamp]] = [:]
     public var holds: [StoreTransactionID: Hold]
     /// Players who were refused a transaction by an operator. It outlives the hold, and any other player's.
     public var refusals: [StoreTransactionID: Set<PlayerID>]
@@ -94,20 +97,20 @@ public struct LedgerView: Sendable {
         self.dailyCounts = dailyCounts
     }
 
-    /// Of its original transaction; where that is nobody's, by the owner of the subscription that it goes on from, who may have
-    /// been erased since.
+    /// Of its original transaction; where that is nobody's, by the owner of the subscription that it goes on from in the same
+    /// app and environment, who may have been erased since.
     /// - Parameter isReleased: an operator decided that a dispute about it is over: then only its own claim counts.
-    func claim(of purchase: StorePurchase, isReleased: Bool) -> Claim? {
+    func claim(of purchase: StorePurchase, in app: StoreApp, isReleased: Bool) -> Claim? {
         let own = claims[purchase.originalTransactionID]
         guard !isReleased, own?.player == nil, let previous = purchase.previousOriginalTransactionID,
-            let owner = claims[previous]?.player, !owner.isPseudonym
+            claimApps[previous]?.contains(app) == true, let owner = claims[previous]?.player, !owner.isPseudonym
         else { return own }
         return Claim(player: owner)
     }
 
-    /// A non-consumable that was taken back may be bought again: no grant is under its claim any more.
+    /// A non-consumable that was taken back may be bought again: no grant is under its claim any more. A period is paid once.
     public mutating func freeRevoked(_ original: StoreTransactionID) {
-        guard let granted = claims[original]?.grantedTransaction else { return }
+        guard !PeriodIdentity.isPeriod(original), let granted = claims[original]?.grantedTransaction else { return }
         let grant = grants[granted]
         guard grant?.isRevoked ?? true else { return }
         claims[original]?.grantedTransaction = nil

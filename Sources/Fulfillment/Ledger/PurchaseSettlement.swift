@@ -28,7 +28,7 @@ extension PendingDecision {
         if view.isTakenBackByOperator(judged) { return .reject(judged.reasonOfRevoked(byOperator: true)) }
         // What is refused to every player is not disputed: a hold of what can never be granted helps nobody.
         if case .reject(let reason) = judged.verdict { return .reject(reason) }
-        if view.isPeriodGranted(judged) { return .repeatedPeriod }
+        if view.isPeriodGranted(judged, in: app) { return .repeatedPeriod }
         if isOwnerDisputed(waived) || isTokenDisputed(judged.purchase, in: view, waived) {
             return .hold(.ownershipDisputed)
         }
@@ -46,7 +46,8 @@ extension PendingDecision {
         ofRefunded judged: JudgedPurchase, in view: LedgerView, _ waived: Set<Reason>
     ) -> PurchaseSettlement? {
         guard isDecidedAgain, case .grant(let payload) = judged.verdict, !view.isTakenBackByOperator(judged),
-            !view.isPeriodGranted(judged), !isOwnerDisputed(waived), !isTokenDisputed(judged.purchase, in: view, waived)
+            !view.isPeriodGranted(judged, in: app), !isOwnerDisputed(waived),
+            !isTokenDisputed(judged.purchase, in: view, waived)
         else { return nil }
         return .grant(payload: payload)
     }
@@ -63,14 +64,20 @@ extension PendingDecision {
             let byOperator = grant.operatorRevokedAt != nil
             return .reject(grant.isRevoked ? judged.reasonOfRevoked(byOperator: byOperator) : .alreadyGranted)
         }
-        if let hold = view.holds[purchase.transactionID] {
+        let other = view.otherTransaction(of: judged, in: self)
+        if let grant = other.flatMap({ view.grants[$0] }) {
+            if grant.player != player { return settlement(of: purchase, grantedToOther: grant, in: view, waived) }
+            let byOperator = grant.operatorRevokedAt != nil
+            return grant.isRevoked ? .reject(judged.reasonOfRevoked(byOperator: byOperator)) : .repeatedPeriod
+        }
+        if let hold = view.holds[purchase.transactionID] ?? other.flatMap({ view.holds[$0] }) {
             if hold.player == player { return .stillHeld(hold.reason) }
             // A hold for a dispute claims nothing: the purchase stays free for its owner.
             if hold.reason != .ownershipDisputed { return .reject(.ownedByOtherPlayer) }
         }
         if view.refusals[purchase.transactionID]?.contains(player) == true { return .reject(.refusedByOperator) }
         guard judged.isOwnedByOriginal,
-            let claim = view.claim(of: purchase, isReleased: waived.contains(.ownershipDisputed))
+            let claim = view.claim(of: purchase, in: app, isReleased: waived.contains(.ownershipDisputed))
         else { return nil }
         // Where that is the dispute, an operator decides.
         if let owner = claim.player, owner != player, announced?.disputesOwner != true {
@@ -138,7 +145,8 @@ extension LedgerView {
         let purchase = judged.purchase
         // Whole: it is revoked in the same transaction, and keeps no other purchase from being granted.
         let isRevoked = isRefunded(judged, of: decision)
-        enterClaim(of: judged, player: decision.submission.playerID)
+        enterClaim(of: judged, decision: decision)
+        enterPeriod(of: judged, decision: decision)
         grants[purchase.transactionID] = Grant(
             player: decision.submission.playerID, submission: decision.identity, isRevoked: isRevoked, event: nil,
             isBound: decision.isBound(purchase))
@@ -151,7 +159,9 @@ extension LedgerView {
             claims[purchase.originalTransactionID]?.grantedTransaction = purchase.transactionID
         }
         if decision.risk != nil { risk.purchasesOfDay[decision.playerDay(of: purchase), default: 0] += 1 }
-        if let period = judged.period { periods[period, default: []].insert(purchase.transactionID) }
+        if let period = judged.period {
+            periods[period, default: [:]][purchase.transactionID] = purchase.purchasedAt
+        }
         if judged.dailyLimit != nil { dailyCounts[decision.dailyCount(of: purchase), default: 0] += 1 }
     }
 
@@ -162,16 +172,20 @@ extension LedgerView {
             // Nobody's, but a row to lock.
             if claims[original] == nil { claims[original] = Claim(player: nil) }
         } else {
-            enterClaim(of: judged, player: player)
+            enterClaim(of: judged, decision: decision)
+            enterPeriod(of: judged, decision: decision)
         }
         holds[judged.purchase.transactionID] = Hold(player: player, reason: reason)
         decision.enterToken(of: judged.purchase, isGranted: false, in: &self)
     }
 
-    private mutating func enterClaim(of judged: JudgedPurchase, player: PlayerID) {
+    /// The original transaction is its player's, where it is nobody's.
+    mutating func enterClaim(of judged: JudgedPurchase, decision: PendingDecision) {
         let original = judged.purchase.originalTransactionID
+        let player = decision.submission.playerID
         if claims[original]?.player == nil {
             claims[original, default: Claim(player: player)].player = player
         }
+        if judged.kind != .consumable { claimApps[original, default: []].insert(decision.app) }
     }
 }

@@ -19,6 +19,8 @@ public struct Settlement: Sendable, Equatable {
 
     public struct NewHold: Sendable, Equatable {
         public let purchase: StorePurchase
+        /// The catalog's.
+        public let kind: ProductKind?
         public let reason: Reason
         /// The risk signals of `receipt.held`; they are repeated on the grant that may follow.
         public var risk: [RiskSignal] = []
@@ -126,6 +128,8 @@ extension PendingDecision {
                 outcome = (reason == .alreadyGranted ? .alreadyGranted : .rejected, reason)
             case .repeatedPeriod:
                 settlement.repeated.insert(judged[index].purchase.transactionID)
+                // What it is told under goes on from what it was granted under: it is the same player's.
+                view.enterClaim(of: judged[index], decision: self)
                 outcome = (.alreadyGranted, .alreadyGranted)
             }
             settlement.outcomes.append(
@@ -159,7 +163,7 @@ extension PendingDecision {
     ) -> (TransactionOutcome.Outcome, Reason?) {
         // One hold for each transaction: the first player's.
         guard view.holds[judged.purchase.transactionID] == nil else { return (.rejected, .ownedByOtherPlayer) }
-        settlement.holds.append(Settlement.NewHold(purchase: judged.purchase, reason: reason))
+        settlement.holds.append(Settlement.NewHold(purchase: judged.purchase, kind: judged.kind, reason: reason))
         view.enterHold(of: judged, decision: self, reason: reason)
         return (.held, reason)
     }

@@ -33,6 +33,8 @@ public struct RefundNotice: Sendable, Equatable {
     }
 
     public var key: RefundKey { RefundKey(transaction) }
+    /// The id of the period that it is about, nil where it is about none.
+    public var period: StoreTransactionID? { transaction.period }
     public var transactionID: StoreTransactionID { transaction.purchase.transactionID }
     public var originalTransactionID: StoreTransactionID { transaction.purchase.originalTransactionID }
 

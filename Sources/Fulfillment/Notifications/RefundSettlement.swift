@@ -1,51 +1,6 @@
 import Identifiers
 import Timestamps
 
-/// The rows that refunds are settled by: read under the claims' locks, and changed as the batch goes on.
-public struct RefundView: Sendable {
-    /// What Apple last said of a transaction.
-    public struct State: Sendable, Equatable {
-        public var signedAt: Timestamp
-        /// Nil once it was reversed.
-        public var revokedAt: Timestamp?
-        /// Nil once it was reversed.
-        public var reason: Reason?
-        public var milliPercent: Int32?
-
-        public init(signedAt: Timestamp, revokedAt: Timestamp?, reason: Reason? = nil, milliPercent: Int32? = nil) {
-            self.signedAt = signedAt
-            self.revokedAt = revokedAt
-            self.reason = reason
-            self.milliPercent = milliPercent
-        }
-
-        /// Nil once it was reversed.
-        public var revocation: GrantRevocations.Revocation? {
-            revokedAt.map { GrantRevocations.Revocation(at: $0, reason: reason ?? .refund, milliPercent: milliPercent) }
-        }
-    }
-
-    public var states: [RefundKey: State]
-    /// When the first notification of a refund that was taken was signed.
-    public var firstRefunds: [RefundKey: Timestamp] = [:]
-    /// Notifications that were taken before.
-    public var taken: Set<Identifier>
-    public var grants: [StoreTransactionID: GrantedPurchase]
-    /// By original transaction: the non-consumable granted under it, under whatever id.
-    public var grantedUnder: [StoreTransactionID: StoreTransactionID]
-
-    public init(
-        states: [RefundKey: State] = [:], taken: Set<Identifier> = [],
-        grants: [StoreTransactionID: GrantedPurchase] = [:],
-        grantedUnder: [StoreTransactionID: StoreTransactionID] = [:]
-    ) {
-        self.states = states
-        self.taken = taken
-        self.grants = grants
-        self.grantedUnder = grantedUnder
-    }
-}
-
 /// What became of a notice.
 public enum RefundEffect: Sendable, Equatable {
     /// The grant of this transaction changed, and this tells it.
@@ -72,27 +27,52 @@ extension RefundNotice {
     /// - Parameter catalog: has the payload of what is reinstated.
     public func settle(in view: inout RefundView, at now: Timestamp, catalog: Catalog) -> RefundEffect {
         if let id, !view.taken.insert(id).inserted { return .duplicate }
-        let last = view.states[key]
-        let first = view.firstRefunds[key]
-        if id != nil, refunded != nil { view.firstRefunds[key] = min(first ?? signedAt, signedAt) }
-        if let last, isOutdated(by: last, after: first) { return .outdated }
-        if isReversedUnderAnotherID(in: view) { return .outdated }
-        view.states[key] = state(after: last)
+        let keys = view.keys(of: self)
+        let last = keys.compactMap { view.states[$0] }.max { $0.signedAt < $1.signedAt }
+        let told = keys.compactMap { view.told[$0] }.reduce(ToldRefunds(), +)
+        var state = last ?? RefundState(signedAt: signedAt)
+        state.period = period ?? state.period
+        let counts = !isReversedUnderAnotherID(in: view) && enter(into: &state, after: last, told)
+        if id != nil, refunded != nil { view.told[key, default: ToldRefunds()].refunds.append(signedAt) }
+        guard counts else {
+            // What another id of the period says is known of this one too.
+            if last != nil || state.revocation != nil { view.enter(state, of: keys) }
+            return .outdated
+        }
+        if id != nil, refunded == nil { view.told[key, default: ToldRefunds()].reversals.append(signedAt) }
+        state.signedAt = max(signedAt, last?.signedAt ?? signedAt)
+        view.enter(state, of: keys)
         guard var grant = view.target(of: self) else { return .remembered }
-        let change = refunded.map { grant.revocations.revoke(byApple: $0) } ?? grant.revocations.reinstateByApple()
+        let change =
+            refunded.map { grant.revocations.revoke(byApple: $0) }
+            ?? grant.revocations.reinstateByApple(leaving: state.revocation)
         let event = change.flatMap { grant.tell($0, told: transaction, at: now, catalog: catalog) }
         // What Apple said is kept with the grant, also where an operator's revocation is what counts.
         view.grants[grant.transactionID] = grant
         return event.map(RefundEffect.published) ?? .remembered
     }
 
-    /// Apple may sign a retry anew: a refund that was made before the reversal and is told of after it may be the one that was
-    /// reversed, whenever that is signed. Where that one was told of before, another notification is another refund.
-    /// - Parameter first: when the first notification of a refund of it was signed.
-    private func isOutdated(by last: RefundView.State, after first: Timestamp?) -> Bool {
-        if signedAt < last.signedAt { return true }
-        guard last.revokedAt == nil, let refunded, refunded.at < last.signedAt else { return false }
-        return id == nil || first.map { $0 > last.signedAt } ?? true
+    /// Whether it counts. A part that is told of late and was smaller is remembered all the same: it stays where the larger
+    /// one is reversed.
+    private func enter(into state: inout RefundState, after last: RefundState?, _ told: ToldRefunds) -> Bool {
+        guard let refunded else {
+            if let last, signedAt < last.signedAt { return false }
+            state.reverse(leaving: transaction.purchase.refunded)
+            return true
+        }
+        if let reversal = told.reversals.max() ?? last?.reversedAt, isReversed(at: reversal, told) { return false }
+        let isLarger = refunded.milliPercent > last?.revocation?.milliPercent ?? 0
+        let isLate = last.map { signedAt < $0.signedAt } ?? false
+        state.add(refunded)
+        return isLarger || !isLate
+    }
+
+    /// Apple may sign a retry anew: a refund that was made before a reversal and is told of after it may be the one that was
+    /// reversed, whenever that is signed. Where every reversal is of a refund that was told of, another notification is
+    /// another refund.
+    private func isReversed(at reversal: Timestamp, _ told: ToldRefunds) -> Bool {
+        guard let refunded, refunded.at < reversal else { return false }
+        return id == nil || signedAt < reversal || !told.isEveryReversalMatched(by: reversal)
     }
 
     /// A copy of a non-consumable that was restored between its refund and the reversal shows the refund under an id of its own.
@@ -101,29 +81,36 @@ extension RefundNotice {
         let others = [originalTransactionID, view.grantedUnder[originalTransactionID]].compactMap(\.self)
         return others.contains { other in
             let otherKey = RefundKey(transactionID: other, bundleID: key.bundleID, environment: key.environment)
-            guard let last = view.states[otherKey], last.revokedAt == nil else { return false }
-            return refunded.at < last.signedAt
+            guard let reversal = view.states[otherKey]?.reversedAt else { return false }
+            return refunded.at < reversal
         }
-    }
-
-    /// A part that is not larger than what was taken back before takes nothing more.
-    private func state(after last: RefundView.State?) -> RefundView.State {
-        guard let refunded else { return RefundView.State(signedAt: signedAt, revokedAt: nil) }
-        let before = last?.revocation?.milliPercent ?? 0
-        let share = max(before, refunded.milliPercent)
-        return RefundView.State(
-            signedAt: signedAt, revokedAt: refunded.at, reason: refunded.reason,
-            milliPercent: share == GrantRevocations.whole ? nil : share)
     }
 }
 
+extension RefundState {
+    /// Nil while anything is taken back.
+    fileprivate var reversedAt: Timestamp? { revocation == nil ? signedAt : nil }
+}
+
 extension RefundView {
-    /// The grant that a notice is about. A non-consumable may have been granted under the id of a restored transaction.
+    /// The notice's own, and those of other ids that its period was told under.
+    fileprivate func keys(of notice: RefundNotice) -> [RefundKey] {
+        guard let period = notice.period ?? states[notice.key]?.period else { return [notice.key] }
+        return [notice.key] + states.filter { $0.key != notice.key && $0.value.period == period }.map(\.key)
+    }
+
+    fileprivate mutating func enter(_ state: RefundState, of keys: [RefundKey]) {
+        for key in keys { states[key] = state }
+    }
+
+    /// The grant that a notice is about. A non-consumable may have been granted under the id of a restored transaction, and a
+    /// period under another id of it.
     func target(of notice: RefundNotice) -> GrantedPurchase? {
         let isOfKey = { (grant: GrantedPurchase) in
             grant.bundleID == notice.transaction.bundleID && grant.environment == notice.transaction.environment
         }
         if let grant = grants[notice.transactionID] { return isOfKey(grant) ? grant : nil }
+        if let period = notice.period { return grantedUnder[period].flatMap { grants[$0] } }
         guard notice.transaction.kind == .nonConsumable,
             let other = grantedUnder[notice.originalTransactionID], let grant = grants[other], isOfKey(grant)
         else { return nil }
@@ -144,7 +131,8 @@ extension LedgerView {
                     transactionID: transaction, bundleID: decision.submission.bundleID,
                     environment: decision.environment)]
         }
-        let known = [refund(of: purchase.transactionID), purchase.refunded].compactMap(\.self)
+        let ofPeriod = decision.period(of: judged).flatMap { refund(of: $0) }
+        let known = [refund(of: purchase.transactionID), ofPeriod, purchase.refunded].compactMap(\.self)
         if let largest = known.max(by: { $0.milliPercent < $1.milliPercent }) { return largest }
         // A restored copy of what was refunded; not what was bought again since.
         guard judged.kind == .nonConsumable, purchase.originalTransactionID != purchase.transactionID,
@@ -191,7 +179,7 @@ extension PendingDecision {
     public func revocationsShown(in view: LedgerView) -> [RefundNotice] {
         guard !view.grants.isEmpty else { return [] }
         return revocationsShown.compactMap { told in
-            guard let grant = view.grants[told.purchase.transactionID] ?? view.restored(told), !grant.isRevoked
+            guard let grant = view.grants[told.purchase.transactionID] ?? view.otherGrant(told), !grant.isRevoked
             else { return nil }
             return RefundNotice(shownBy: told)
         }
@@ -199,9 +187,9 @@ extension PendingDecision {
 }
 
 extension LedgerView {
-    /// The grant of a non-consumable under another id of the same original.
-    fileprivate func restored(_ told: NotifiedTransaction) -> Grant? {
-        guard told.kind == .nonConsumable else { return nil }
-        return claims[told.purchase.originalTransactionID]?.grantedTransaction.flatMap { grants[$0] }
+    /// The grant of a non-consumable under another id of the same original, or of a period under another id of it.
+    fileprivate func otherGrant(_ told: NotifiedTransaction) -> Grant? {
+        let claim = told.kind == .nonConsumable ? told.purchase.originalTransactionID : told.period
+        return claim.flatMap { claims[$0]?.grantedTransaction }.flatMap { grants[$0] }
     }
 }

@@ -47,7 +47,10 @@ public struct StoreNotice: Sendable, Equatable {
     /// Whose claims are locked before anything of it is entered, with the app that each is made for.
     public var originals: Set<StoreTransactionID> {
         var originals: Set<StoreTransactionID> = []
-        if let refund { originals.insert(refund.originalTransactionID) }
+        if let refund {
+            originals.insert(refund.originalTransactionID)
+            if let period = refund.period { originals.insert(period) }
+        }
         if let purchase { originals.insert(purchase.purchase.originalTransactionID) }
         if let fact { originals.insert(fact.originalTransactionID) }
         if let request { originals.insert(request.originalTransactionID) }

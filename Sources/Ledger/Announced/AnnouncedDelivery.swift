@@ -52,14 +52,21 @@ struct AnnouncedDelivery: Sendable {
     }
 
     private func lockClaims(in session: PostgresSession) throws -> [StoreTransactionID: LedgerView.Claim] {
-        let bundles = Dictionary(
-            leased.map { ($0.purchase.purchase.originalTransactionID, $0.purchase.evidence.bundleID) }
-        ) { first, _ in first }
+        var bundles: [StoreTransactionID: BundleID] = [:]
+        var all: Set<StoreTransactionID> = []
+        for one in leased.map(\.purchase) {
+            let bundle = one.evidence.bundleID
+            let kind = catalog.apps[bundle]?.products[one.purchase.productID]?.kind
+            for claim in [one.purchase.originalTransactionID, one.period(kind)].compactMap(\.self) {
+                bundles[claim] = bundle
+            }
+            if let previous = one.previousOriginalTransactionID { all.insert(previous) }
+        }
         let rows = bundles.map { ClaimRow(original: $0, player: nil, bundleID: $1, grantedTransaction: nil) }
             .sorted { $0.original < $1.original }
-        // Nobody's: whoever tells of a purchase makes one, but for what is older than that.
+        // Nobody's: whoever tells of a purchase makes one, but for what is older than that, and for its period.
         let fresh = try InsertClaims.run(rows, in: session)
-        return try LockClaims.run(rows.map(\.original).filter { !fresh.contains($0) }, in: session)
+        return try LockClaims.run(all.union(bundles.keys).subtracting(fresh).sorted(), in: session)
     }
 
     private func lockRows(in session: PostgresSession) throws -> [LeasedAnnouncement] {

@@ -27,6 +27,10 @@ enum AnnouncedWrite {
                 .timestamps(told.map(\.purchase.expiresAt)), .timestamps(told.map(\.graceExpiresAt)),
                 .timestamps(told.map(\.toldAt)), .byteaArray(told.map(\.evidence.storedBytes)),
                 .textArray(told.map { $0.previousOriginalTransactionID?.text }),
+                .textArray(
+                    told.map { one in
+                        one.period(one.evidence.holdsAutoRenewable ? .autoRenewableSubscription : nil)?.text
+                    }),
             ])
     }
 }

@@ -6,10 +6,13 @@ struct DecisionBatch: Sendable {
     struct Purchase: Sendable {
         let transactionID: StoreTransactionID
         let originalTransactionID: StoreTransactionID
+        /// The claim of the period that it pays for.
+        let period: StoreTransactionID?
 
-        init(_ purchase: StorePurchase) {
+        init(_ purchase: StorePurchase, period: StoreTransactionID? = nil) {
             transactionID = purchase.transactionID
             originalTransactionID = purchase.originalTransactionID
+            self.period = period
         }
     }
 
@@ -17,10 +20,12 @@ struct DecisionBatch: Sendable {
     let keys: [OutcomeKey]
     /// For each decision given, its index in `decisions`: a record can be in flight twice.
     let slots: [Int]
-    /// Claims that the rules would make, one for each original transaction, by the first that would.
+    /// Claims that the rules would make, one for each original transaction and period, by the first that would.
     let claims: [ClaimRow]
-    /// Original transactions of every purchase, and of the subscriptions that they go on from.
+    /// Original transactions of every purchase, and of the subscriptions that they go on from; and periods.
     let originals: [StoreTransactionID]
+    /// What purchases go on from.
+    let following: Set<FindClaimApps.Following>
     let purchases: [Purchase]
     /// Whether Apple shows any of them as taken back.
     let showsRevocations: Bool
@@ -58,10 +63,12 @@ struct DecisionBatch: Sendable {
         purchases.reserveCapacity(decisions.count)
         var showsRevocations = false
         var periods: Set<PeriodPurchase> = []
+        var following: Set<FindClaimApps.Following> = []
         for decision in decisions {
             for told in decision.shown {
-                purchases.append(Purchase(told.purchase))
+                purchases.append(Purchase(told.purchase, period: told.period))
                 originals.insert(told.purchase.originalTransactionID)
+                if let period = told.period { originals.insert(period) }
             }
             guard case .each(let judged) = decision.verdict else {
                 // Only looked up: what this very submission won earlier stays won.
@@ -70,14 +77,21 @@ struct DecisionBatch: Sendable {
             }
             // By their places: a purchase that is taken out is copied with all that it refers to.
             for index in judged.indices {
-                let purchase = Purchase(judged[index].purchase)
+                let purchase = Purchase(judged[index].purchase, period: decision.period(of: judged[index]))
                 let original = purchase.originalTransactionID
                 purchases.append(purchase)
                 originals.insert(original)
-                if let previous = judged[index].purchase.previousOriginalTransactionID { originals.insert(previous) }
+                if let previous = judged[index].purchase.previousOriginalTransactionID {
+                    originals.insert(previous)
+                    following.insert(FindClaimApps.Following(previous: previous, app: decision.app))
+                }
                 if claims[original] == nil { claims[original] = ClaimRow(judged[index], of: decision) }
                 if judged[index].purchase.cancelledAt != nil { showsRevocations = true }
-                if let period = PeriodPurchase(judged[index]) { periods.insert(period) }
+                if let period = purchase.period {
+                    originals.insert(period)
+                    if claims[period] == nil { claims[period] = ClaimRow(judged[index], of: decision, period: period) }
+                }
+                if let period = PeriodPurchase(judged[index], in: decision.app) { periods.insert(period) }
             }
         }
         self.originals = originals.sorted()
@@ -85,6 +99,7 @@ struct DecisionBatch: Sendable {
         self.purchases = purchases
         self.showsRevocations = showsRevocations
         self.periods = periods
+        self.following = following
         limitedCounts = Set(decisions.lazy.flatMap(\.limitedCounts))
         players = Set(decisions.lazy.map(\.submission.playerID))
         refusedWhole = decisions.filter {
@@ -95,7 +110,8 @@ struct DecisionBatch: Sendable {
 
 extension ClaimRow {
     /// Nil where the rules reject the purchase: it claims nothing.
-    fileprivate init?(_ judged: JudgedPurchase, of decision: PendingDecision) {
+    /// - Parameter period: where it is the claim of the purchase's period, and not that of its original transaction.
+    fileprivate init?(_ judged: JudgedPurchase, of decision: PendingDecision, period: StoreTransactionID? = nil) {
         let isGrant: Bool
         switch judged.verdict {
         case .grant: isGrant = true
@@ -103,9 +119,10 @@ extension ClaimRow {
         case .reject: return nil
         }
         self.init(
-            original: judged.purchase.originalTransactionID, player: decision.submission.playerID,
+            original: period ?? judged.purchase.originalTransactionID, player: decision.submission.playerID,
             bundleID: decision.submission.bundleID,
-            grantedTransaction: isGrant && judged.kind == .nonConsumable ? judged.purchase.transactionID : nil)
+            grantedTransaction: period != nil || isGrant && judged.kind == .nonConsumable
+                ? judged.purchase.transactionID : nil)
     }
 }
 

@@ -151,12 +151,21 @@ struct DecisionBatchWrite: Sendable {
             wanted.insert(purchase.transactionID)
             refundable.formUnion([purchase.transactionID, purchase.originalTransactionID])
         }
+        // Whoever takes a period back claims it, be it before the grant.
+        let claimedPeriods = Set(batch.purchases.compactMap(\.period)).filter {
+            lookUp == .everything || !fresh.contains($0)
+        }
         let transactions = wanted.sorted()
         view.grants = try FindGrants.run(
             transactions, submissions: batch.decisions.lazy.map(\.identity), in: session)
         try FindHolds.run(
-            transactions, players: batch.players, refundable: refundable.sorted(), into: &view, in: session)
-        let periods = batch.periods.filter { lookUp == .everything || !fresh.contains($0.period.originalTransactionID) }
+            transactions, players: batch.players, refundable: refundable.sorted(), periods: claimedPeriods.sorted(),
+            into: &view, in: session)
+        try FindClaimApps.run(batch.following, into: &view, in: session)
+        let periods = batch.periods.filter { purchase in
+            lookUp == .everything || !fresh.contains(purchase.period.originalTransactionID)
+                || purchase.previousOriginalTransactionID.map { view.claims[$0] != nil } ?? false
+        }
         try FindGrantedPeriods.run(of: periods, into: &view, in: session)
         for original in view.claims.keys { view.freeRevoked(original) }
         view.won = try FindWonGrants.run(batch.refusedWhole, in: session)

@@ -108,10 +108,13 @@ public struct PlayerErasure: Sendable {
                 let (transaction, original) = (
                     try rows.column("transaction_id"), try rows.column("original_transaction_id")
                 )
+                let period = try rows.column("period_id")
                 return GrantErasure(
                     player: player, pseudonym: pseudonym,
                     transactions: (0..<rows.count).compactMap { rows.text($0, transaction).map { Identifier($0) } },
-                    originals: Set((0..<rows.count).compactMap { rows.text($0, original).map { Identifier($0) } }))
+                    originals: Set(
+                        (0..<rows.count).flatMap { [rows.text($0, original), rows.text($0, period)] }
+                            .compactMap { $0.map { Identifier($0) } }))
             }
             if page.transactions.isEmpty { break }
             try await pool.run { try page.run(in: $0) }

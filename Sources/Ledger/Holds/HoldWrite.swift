@@ -71,6 +71,7 @@ struct HoldWrite: Sendable {
                 }
                 try delete(in: session)
                 try freeClaim(in: session)
+                try freePeriod(of: claims, in: view, session)
                 let ending = decision.reasonAgainstAnybody(after: event.reason)
                 try session.execute(Self.reopening, [.text(hold.transactionID.text), .text(ending?.rawValue)])
                 if operatorName == nil, let refused = decision.undelivered(refusedFor: event.reason) {
@@ -84,11 +85,12 @@ struct HoldWrite: Sendable {
                 if reason != .ownershipDisputed, claim.player == nil {
                     // A dispute claims nothing; what it turned into does.
                     view.claims[hold.originalTransactionID]?.player = player
+                    if let judged = decision.judged { view.enterPeriod(of: judged, decision: decision.decision) }
                     try change(claims, to: view, in: session)
                 }
                 try UpdateHolds.run(
-                    [UpdateHolds.Row(hold: hold, reason: reason)], catalogVersion: decision.decision.catalogVersion,
-                    in: session)
+                    [UpdateHolds.Row(hold: hold, reason: reason, period: reason == .ownershipDisputed ? nil : period)],
+                    catalogVersion: decision.decision.catalogVersion, in: session)
                 return .held
             case .notTold:
                 try UpdateHolds.run(
@@ -100,23 +102,45 @@ struct HoldWrite: Sendable {
     }
 
     /// Of the hold, as it was held and as it is told, of the subscription that it goes on from, and of what Apple shows as
-    /// taken back.
-    private var originals: [StoreTransactionID] {
-        let own = [hold.originalTransactionID, toldOriginal, decision.judged?.purchase.previousOriginalTransactionID]
-        return Set(decision.decision.revocationsShown.map(\.purchase.originalTransactionID))
-            .union(own.compactMap(\.self)).sorted()
+    /// taken back; and their periods.
+    private var originals: Set<StoreTransactionID> {
+        let shown = decision.decision.revocationsShown
+        let own = [
+            hold.originalTransactionID, toldOriginal, decision.judged?.purchase.previousOriginalTransactionID, period,
+        ]
+        return Set(shown.map(\.purchase.originalTransactionID) + shown.compactMap(\.period) + own.compactMap(\.self))
     }
 
-    /// An original that it was not held under has a claim made first, as batches make theirs before they lock others. It is
-    /// nobody's unless the grant comes about.
+    /// The period that Apple now tells it pays for.
+    private var period: StoreTransactionID? { decision.judged.flatMap { decision.decision.period(of: $0) } }
+
+    /// An original and a period that it was not held under have claims made first, as batches make theirs before they lock
+    /// others. They are nobody's unless the grant comes about.
     private func lockClaims(in session: PostgresSession) throws -> [StoreTransactionID: LedgerView.Claim] {
-        guard toldOriginal != hold.originalTransactionID else { return try LockClaims.run(originals, in: session) }
-        let row = ClaimRow(
-            original: toldOriginal, player: nil, bundleID: hold.submission.bundleID, grantedTransaction: nil)
-        _ = try InsertClaims.run([row], in: session)
-        let claims = try LockClaims.run(originals, in: session)
-        guard claims[toldOriginal] != nil else { throw Undone() }
+        let held = try FindOriginals.run([hold.transactionID], in: session)
+        let all = originals.union(held).sorted()
+        let told = Set([toldOriginal, period].compactMap(\.self)).subtracting(held)
+            .subtracting([hold.originalTransactionID]).sorted()
+        guard !told.isEmpty else { return try LockClaims.run(all, in: session) }
+        _ = try InsertClaims.run(
+            told.map {
+                ClaimRow(original: $0, player: nil, bundleID: hold.submission.bundleID, grantedTransaction: nil)
+            }, in: session)
+        let claims = try LockClaims.run(all, in: session)
+        guard told.allSatisfy({ claims[$0] != nil }) else { throw Undone() }
         return claims
+    }
+
+    /// What it was held by is free for others, unless it was granted meanwhile.
+    private func freePeriod(
+        of claims: [StoreTransactionID: LedgerView.Claim], in view: LedgerView, _ session: PostgresSession
+    ) throws {
+        guard view.grants[hold.transactionID] == nil else { return }
+        let held = claims.filter {
+            PeriodIdentity.isPeriod($0.key) && $0.value.grantedTransaction == hold.transactionID
+        }
+        let freed = held.keys.sorted().map { (original: $0, claim: LedgerView.Claim(player: nil)) }
+        try ChangeClaims.run(update: freed, delete: [], in: session)
     }
 
     /// Of the original that it was held under: for others, unless something else of the player lies under it.
@@ -160,10 +184,19 @@ struct HoldWrite: Sendable {
         view.grants = try FindGrants.run(wanted.sorted(), submissions: [hold.identity], in: session)
         for original in view.claims.keys { view.freeRevoked(original) }
         let refundable = Set([hold.transactionID, hold.originalTransactionID, toldOriginal])
-        try FindRefunds.run(refundable.sorted(), into: &view, in: session)
+        // Its period may be held under another id.
+        let others = [period].compactMap { $0.flatMap { view.claims[$0]?.grantedTransaction } }
+        try FindHolds.run(
+            others, players: [], refundable: refundable.sorted(), periods: [period].compactMap(\.self), into: &view,
+            in: session)
         if let judged = decision.judged {
             try RevisionFloor.find(for: &view, ifShown: judged.purchase.cancelledAt != nil, in: session)
-            try FindGrantedPeriods.run(of: [PeriodPurchase(judged)].compactMap(\.self), into: &view, in: session)
+            if let previous = judged.purchase.previousOriginalTransactionID {
+                try FindClaimApps.run(
+                    [FindClaimApps.Following(previous: previous, app: decision.decision.app)], into: &view, in: session)
+            }
+            try FindGrantedPeriods.run(
+                of: [PeriodPurchase(judged, in: decision.decision.app)].compactMap(\.self), into: &view, in: session)
             if judged.dailyLimit != nil {
                 view.dailyCounts = try CountDays.run([decision.decision.dailyCount(of: judged.purchase)], in: session)
             }
@@ -183,7 +216,7 @@ struct HoldWrite: Sendable {
         _ claims: [StoreTransactionID: LedgerView.Claim], to view: LedgerView, in session: PostgresSession
     ) throws {
         var changed: [(original: StoreTransactionID, claim: LedgerView.Claim)] = []
-        for original in Set([hold.originalTransactionID, toldOriginal]).sorted() {
+        for original in Set([hold.originalTransactionID, toldOriginal, period].compactMap(\.self)).sorted() {
             if let now = view.claims[original], now != claims[original] { changed.append((original, now)) }
         }
         try ChangeClaims.run(update: changed, delete: [], in: session)

@@ -13,6 +13,8 @@ enum UpdateHolds {
         let hold: LeasedHold
         let reason: Reason
         var note: String?
+        /// The claim of the period that it holds from now on; nil: as it was.
+        var period: StoreTransactionID?
     }
 
     private static let keeping = LedgerSQL.statement(PackageResources.update_kept_holds_sql)
@@ -27,6 +29,7 @@ enum UpdateHolds {
                 .identifiers(sorted.lazy.map(\.hold.transactionID)),
                 .timestamptzArray(unixMicroseconds: sorted.map(\.hold.lease)),
                 .textArray(sorted.map(\.reason.rawValue)), .textArray(sorted.map(\.note)), .int8(catalogVersion),
+                .textArray(sorted.map { $0.period?.text }),
             ])
     }
 

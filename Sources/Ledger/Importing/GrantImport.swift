@@ -20,12 +20,17 @@ public struct ImportedGrant: Sendable, Equatable {
     public let revokedAt: Timestamp?
     public let grantedAt: Timestamp
     public let submissionID: Identifier
+    /// The claim of the period that it pays for, nil where it is none.
+    public let period: StoreTransactionID?
 
+    /// - Parameters:
+    ///   - previous: the subscription that it goes on from.
+    ///   - charged: Apple's `webOrderLineItemId`.
     public init(
         line: Int, transactionID: StoreTransactionID, originalTransactionID: StoreTransactionID, playerID: PlayerID,
         bundleID: BundleID, productID: ProductID, quantity: Int32, environment: StoreEnvironment,
         purchasedAt: Timestamp?, expiresAt: Timestamp?, revokedAt: Timestamp?, grantedAt: Timestamp,
-        submissionID: Identifier
+        submissionID: Identifier, previous: StoreTransactionID? = nil, charged: Identifier? = nil
     ) {
         self.line = line
         self.transactionID = transactionID
@@ -40,6 +45,9 @@ public struct ImportedGrant: Sendable, Equatable {
         self.revokedAt = revokedAt
         self.grantedAt = grantedAt
         self.submissionID = submissionID
+        period = PeriodIdentity.claim(
+            of: transactionID, under: originalTransactionID, goingOnFrom: previous, charged: charged, of: productID,
+            from: purchasedAt, to: expiresAt, in: StoreApp(bundleID, in: environment))
     }
 }
 
@@ -114,7 +122,7 @@ public struct GrantImport: Sendable {
                 String(grant.line), grant.transactionID.text, grant.originalTransactionID.text, grant.playerID.text,
                 grant.bundleID.text, grant.productID.text, String(grant.quantity), grant.environment.rawValue,
                 grant.purchasedAt?.rfc3339, grant.expiresAt?.rfc3339, grant.revokedAt?.rfc3339,
-                grant.grantedAt.rfc3339, grant.submissionID.text,
+                grant.grantedAt.rfc3339, grant.submissionID.text, grant.period?.text,
             ]
             for (index, field) in fields.enumerated() {
                 if index > 0 { bytes.append(UInt8(ascii: "\t")) }

@@ -67,6 +67,8 @@ extension StorePurchase {
         refundedMilliPercent = json["refunded"]?.integer(Int32.self)
         revocationType = json["revocation"]?.string
         type = json["type"]?.string.map { ProductKind(rawValue: $0).map(PurchaseType.known) ?? .other }
+        previousOriginalTransactionID = json["previous"]?.string.map { StoreTransactionID($0) }
+        webOrderLineItemID = json["charged"]?.string.map { Identifier($0) }
         told = PurchaseFacts(stored: json)
     }
 }
@@ -118,6 +120,8 @@ extension JSONWriter {
         member("token", ifPresent: purchase.appAccountToken)
         member("currency", ifPresent: purchase.currency)
         member("app_transaction", ifPresent: purchase.appTransactionID?.text)
+        member("previous", ifPresent: purchase.previousOriginalTransactionID?.text)
+        member("charged", ifPresent: purchase.webOrderLineItemID?.text)
         if let told = purchase.told { write(told) }
         endObject()
     }

@@ -2,7 +2,7 @@ import Fulfillment
 import Identifiers
 import Postgres
 
-/// The claims that the grants and holds of transactions are under.
+/// The claims that the grants and holds of transactions are under, of their originals and of their periods.
 enum FindOriginals {
     private static let statement = LedgerSQL.statement(PackageResources.find_originals_sql)
 

@@ -8,7 +8,7 @@ struct RefundRows {
     private static let entering = LedgerSQL.statement(PackageResources.upsert_refunds_sql)
     private static let publishing = LedgerSQL.statement(PackageResources.insert_refund_events_sql)
 
-    private typealias Refund = (key: RefundKey, state: RefundView.State, purchase: StorePurchase)
+    private typealias Refund = (key: RefundKey, state: RefundState, purchase: StorePurchase)
 
     private let refunds: [Refund]
     /// Those that a notification told, with their effect.
@@ -25,8 +25,15 @@ struct RefundRows {
             if case .published(let event) = effect { events.append((event, one)) }
             let isForgotten =
                 PlantedFault.earlyRefundForgotten.isPlanted && after.grants[one.notice.transactionID] == nil
-            if let state = after.states[one.notice.key], state != before.states[one.notice.key], !isForgotten {
-                refunds[one.notice.key] = (one.notice.key, state, one.notice.transaction.purchase)
+            if isForgotten { continue }
+            let purchase = one.notice.transaction.purchase
+            if let state = after.states[one.notice.key], state != before.states[one.notice.key] {
+                refunds[one.notice.key] = (one.notice.key, state, purchase)
+            }
+            guard let period = one.notice.period else { continue }
+            // Other ids of the period say the same. What they are of is in their rows, or in their own notices.
+            for (key, state) in after.states where state.period == period && state != before.states[key] {
+                refunds[key] = (key, state, refunds[key]?.purchase ?? purchase)
             }
         }
         self.refunds = refunds.values.sorted { left, right in
@@ -40,7 +47,9 @@ struct RefundRows {
     }
 
     func write(in session: PostgresSession) throws {
-        if !refunds.isEmpty || !notices.isEmpty { try session.execute(Self.entering, refundColumns + noticeColumns) }
+        if !refunds.isEmpty || !notices.isEmpty {
+            try session.execute(Self.entering, refundColumns + noticeColumns + periodColumns)
+        }
         try RevokeGrants.run(grants, in: session)
         if !events.isEmpty { try session.execute(Self.publishing, eventColumns) }
     }
@@ -51,8 +60,14 @@ struct RefundRows {
             .textArray(refunds.map { $0.key.environment.rawValue }),
             .identifiers(refunds.lazy.map(\.purchase.originalTransactionID)),
             .identifiers(refunds.lazy.map(\.purchase.productID)), .timestamps(refunds.map(\.state.revokedAt)),
-            .textArray(refunds.map { $0.state.reason?.rawValue }), .int4Array(refunds.map(\.state.milliPercent)),
+            .textArray(refunds.map { $0.state.reason?.rawValue }), .int4Array(refunds.map(\.state.storedMilliPercent)),
             .timestamps(refunds.map(\.state.signedAt)),
+        ]
+    }
+
+    private var periodColumns: [PostgresParameter] {
+        [
+            .textArray(refunds.map(\.state.storedEarlierParts)), .textArray(refunds.map { $0.state.period?.text }),
         ]
     }
 

@@ -52,11 +52,13 @@ struct RefundWrite: Sendable {
 
     private func look(in session: PostgresSession) throws -> RefundView {
         var view = RefundView()
-        let transactions = Set(refunds.map(\.notice.transactionID)).sorted()
-        // The claims of originals are locked.
-        let stated = Set(transactions).union(claims.keys).union(claims.values.compactMap(\.grantedTransaction)).sorted()
-        try Self.read(try session.execute(Self.findingStates, [.identifiers(stated)]), into: &view)
-        let wanted = Set(transactions).union(claims.values.compactMap(\.grantedTransaction)).sorted()
+        let transactions = Set(refunds.map(\.notice.transactionID))
+        // The claims of originals and of periods are locked.
+        let stated = transactions.union(claims.keys).union(claims.values.compactMap(\.grantedTransaction)).sorted()
+        let periods = claims.keys.filter(PeriodIdentity.isPeriod).sorted()
+        try Self.read(
+            try session.execute(Self.findingStates, [.identifiers(stated), .identifiers(periods)]), into: &view)
+        let wanted = transactions.union(claims.values.compactMap(\.grantedTransaction)).sorted()
         let grants = try session.execute(Self.lockingGrants, [.identifiers(wanted)])
         let columns = try GrantColumns(grants)
         for row in 0..<grants.count {
@@ -68,27 +70,36 @@ struct RefundWrite: Sendable {
                 view.grantedUnder[original] = grant.transactionID
             }
         }
+        for period in periods {
+            guard let transaction = claims[period]?.grantedTransaction, view.grants[transaction] != nil else {
+                continue
+            }
+            view.grantedUnder[period] = transaction
+        }
         return view
     }
 
     private static func read(_ rows: PostgresRows, into view: inout RefundView) throws {
         let (transactions, bundles) = (try rows.column("transaction_id"), try rows.column("bundle_id"))
         let environments = try rows.column("environment")
-        let (signed, revoked) = (try rows.column("signed_at"), try rows.column("revoked_at"))
-        let (reason, share) = (try rows.column("reason"), try rows.column("refunded_milli_percent"))
-        let first = try rows.column("first_refund_at")
+        let columns = try RefundState.Columns(rows)
+        let (refunds, reversals) = (try rows.column("refunds_told"), try rows.column("reversals_told"))
         for row in 0..<rows.count {
             guard let transaction = rows.text(row, transactions), let bundle = rows.text(row, bundles),
                 let environment = rows.text(row, environments).flatMap(StoreEnvironment.init(rawValue:)),
-                let signedAt = rows.timestamp(row, signed)
+                let state = RefundState(rows, row, columns)
             else { continue }
             let key = RefundKey(
                 transactionID: Identifier(transaction), bundleID: Identifier(bundle), environment: environment)
-            view.firstRefunds[key] = rows.timestamp(row, first)
-            view.states[key] = RefundView.State(
-                signedAt: signedAt, revokedAt: rows.timestamp(row, revoked),
-                reason: rows.text(row, reason).flatMap(Reason.init(rawValue:)),
-                milliPercent: rows.int4(row, share).flatMap { Int32(exactly: $0) })
+            view.states[key] = state
+            view.told[key] = ToldRefunds(
+                refunds: Self.times(rows.textArray(row, refunds)), reversals: Self.times(rows.textArray(row, reversals))
+            )
         }
+    }
+
+    /// Of microseconds since 1970.
+    private static func times(_ told: [String?]?) -> [Timestamp] {
+        (told ?? []).compactMap { $0.flatMap { Int64($0) } }.map { Timestamp(milliseconds: $0 / 1000) }
     }
 }

@@ -8,6 +8,7 @@ extension LedgerRehearsal {
                 PackageResources.lock_claims_sql,
                 PackageResources.update_claims_sql,
                 PackageResources.delete_claims_sql,
+                PackageResources.find_claim_apps_sql,
             ]),
         Work(
             "grant",
@@ -29,7 +30,6 @@ extension LedgerRehearsal {
             "hold",
             [
                 PackageResources.find_holds_sql,
-                PackageResources.find_refunds_sql,
                 PackageResources.insert_holds_sql,
                 PackageResources.insert_held_submissions_sql,
                 PackageResources.retry_disputed_holds_sql,

@@ -5,14 +5,16 @@ import Postgres
 enum FindHolds {
     private static let statement = LedgerSQL.statement(PackageResources.find_holds_sql)
 
-    /// Enters the holds of `transactions`, which of `players` were refused one, and what Apple took back of `refundable`.
+    /// Enters the holds of `transactions`, which of `players` were refused one, and what Apple took back of `refundable` and
+    /// of `periods`.
     static func run(
         _ transactions: [StoreTransactionID], players: Set<PlayerID>, refundable: [StoreTransactionID],
-        into view: inout LedgerView, in session: PostgresSession
+        periods: [StoreTransactionID], into view: inout LedgerView, in session: PostgresSession
     ) throws {
-        guard !transactions.isEmpty || !refundable.isEmpty else { return }
+        guard !transactions.isEmpty || !refundable.isEmpty || !periods.isEmpty else { return }
         let rows = try session.execute(
-            statement, [.identifiers(transactions), .identifiers(players), .identifiers(refundable)])
+            statement,
+            [.identifiers(transactions), .identifiers(players), .identifiers(refundable), .identifiers(periods)])
         let refunds = try RefundColumns(rows)
         let (owner, why) = (try rows.column("player_id"), try rows.column("reason"))
         for row in 0..<rows.count {
@@ -30,19 +32,6 @@ enum FindHolds {
                 view.refusals[Identifier(transaction), default: []].insert(Identifier(player))
             }
         }
-    }
-}
-
-/// What Apple took back, where nothing else is to be read.
-enum FindRefunds {
-    private static let statement = LedgerSQL.statement(PackageResources.find_refunds_sql)
-
-    static func run(
-        _ transactions: [StoreTransactionID], into view: inout LedgerView, in session: PostgresSession
-    ) throws {
-        let rows = try session.execute(statement, [.identifiers(transactions)])
-        let columns = try RefundColumns(rows)
-        for row in 0..<rows.count { view.enterRefund(rows, row, columns) }
     }
 }
 

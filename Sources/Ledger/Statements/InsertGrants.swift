@@ -79,6 +79,7 @@ enum InsertGrants {
             .uuids(finishes.lazy.map(\.finish.eventID)),
             .identifiers(awaited.lazy.map(\.grant.purchase.transactionID)),
             .identifiers(awaited.lazy.map(\.grant.purchase.originalTransactionID)),
+            sparse(rows.map { $0.decision.period(of: $0.grant)?.text }) { .textArray($0) },
         ]
     }
 

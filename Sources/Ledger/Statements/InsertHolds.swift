@@ -1,4 +1,5 @@
 import Fulfillment
+import Identifiers
 import Postgres
 
 struct HoldRow {
@@ -41,6 +42,7 @@ enum InsertHolds {
                 .textArray(rows.map { $0.hold.risk.map(\.rawValue).joined(separator: ",") }),
                 .textArray(rows.map(\.decision.source.rawValue)),
                 .boolArray(rows.map { $0.decision.announced?.isRenewal ?? false }),
+                .textArray(rows.map { $0.decision.period(of: $0.hold)?.text }),
             ]
         ).count
     }

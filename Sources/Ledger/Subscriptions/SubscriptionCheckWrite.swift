@@ -18,7 +18,7 @@ struct SubscriptionCheckWrite: Sendable {
             let claims = try lockClaims(with: revoked, in: session)
             var events = try revoke(revoked, under: claims, in: session)
             events += try SubscriptionWrite.apply(
-                findings.facts, of: check, at: check.at, catalog: catalog, in: session)
+                findings.facts, with: findings.periods, of: check, at: check.at, catalog: catalog, in: session)
             try AnnouncedWrite.enter(findings.periods, in: session)
             if let receipt = findings.receipt {
                 let told = findings.facts.map { ($0.originalTransactionID, receipt) }
@@ -46,6 +46,7 @@ struct SubscriptionCheckWrite: Sendable {
         originals.formUnion(findings.periods.map(\.purchase.originalTransactionID))
         originals.formUnion(findings.periods.compactMap(\.previousOriginalTransactionID))
         originals.formUnion(revoked.map(\.purchase.originalTransactionID))
+        originals.formUnion(revoked.compactMap(\.period))
         let sorted = originals.sorted()
         // Whatever answers about a subscription is its app's.
         let fresh = try InsertClaims.run(

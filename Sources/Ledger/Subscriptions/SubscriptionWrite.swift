@@ -56,17 +56,36 @@ enum SubscriptionWrite {
         let originals = Set(followed.map(\.originalTransactionID)).sorted()
         var owners = try LockClaims.run(originals, in: session).compactMapValues(\.player)
         try passOn(followed, to: &owners, in: session)
+        let began = try beginsOfSeats(among: periods, in: session)
         try UnownedSubscriptions.keep(followed.filter { owners[$0.originalTransactionID] == nil }, in: session)
-        let told = followed.compactMap { fact in
-            owners[fact.originalTransactionID].map {
-                Told(
-                    fact: fact, owner: $0, source: .none, check: check,
-                    search: catalog.apps[fact.bundleID]?.missedPeriodSearch ?? .never,
-                    // What Apple is asked for is entered, or is no goods.
-                    bringsPeriod: check != nil || periods.contains { fact.isOfPeriod(of: $0.purchase) }, at: now)
-            }
+        let told = followed.compactMap { fact -> Told? in
+            guard let owner = owners[fact.originalTransactionID] else { return nil }
+            let period = periods.first { fact.isOfPeriod(of: $0.purchase) }
+            var heard = fact
+            if let period, let time = began[period.purchase.transactionID] { heard.periodBeganAt = time }
+            return Told(
+                fact: heard, owner: owner, source: .none, check: check,
+                search: catalog.apps[fact.bundleID]?.missedPeriodSearch ?? .never,
+                // What Apple is asked for is entered, or is no goods.
+                bringsPeriod: check != nil || period != nil, at: now)
         }
         return try write(told, in: session).map(\.event)
+    }
+
+    /// Seats are told by transactions of their own, and are of the period that they are added to: when that began, by
+    /// transaction. A fact of seats must not begin a period of its own, by which they would pass for goods.
+    private static func beginsOfSeats(
+        among periods: [AnnouncedPurchase], in session: PostgresSession
+    ) throws -> [StoreTransactionID: Timestamp] {
+        var view = LedgerView()
+        try FindGrantedPeriods.run(of: periods.compactMap { PeriodPurchase($0) }, into: &view, in: session)
+        var began: [StoreTransactionID: Timestamp] = [:]
+        for purchase in periods {
+            let id = purchase.purchase.transactionID
+            let granted = PeriodPurchase(purchase).flatMap { view.periods[$0.period] } ?? [:]
+            began[id] = granted.filter { $0.key != id && $0.value < purchase.purchase.purchasedAt }.values.min()
+        }
+        return began
     }
 
     /// Owners of what goes on from another subscription, where it has none of its own.
@@ -85,7 +104,7 @@ enum SubscriptionWrite {
             [
                 .identifiers(each.lazy.map(\.originalTransactionID)),
                 .textArray(each.map { $0.previousOriginalTransactionID?.text }),
-                .identifiers(each.lazy.map(\.bundleID)),
+                .identifiers(each.lazy.map(\.bundleID)), .textArray(each.map(\.environment.rawValue)),
             ])
         let (original, player) = (try rows.column("original_transaction_id"), try rows.column("player_id"))
         for row in 0..<rows.count {

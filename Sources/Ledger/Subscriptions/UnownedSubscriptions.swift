@@ -54,10 +54,18 @@ enum UnownedSubscriptions {
         let previous = Dictionary(facts.map { ($0.originalTransactionID, $0.previousOriginalTransactionID) }) {
             $0 ?? $1
         }
+        let apps = Dictionary(facts.map { ($0.originalTransactionID, StoreApp($0.bundleID, in: $0.environment)) }) {
+            first, _ in first
+        }
         let originals = previous.keys.sorted()
         guard !originals.isEmpty else { return LetIn() }
         let rows = try session.execute(
-            taking, [.identifiers(originals), .textArray(originals.map { previous[$0]??.text })])
+            taking,
+            [
+                .identifiers(originals), .textArray(originals.map { previous[$0]??.text }),
+                .textArray(originals.map { apps[$0]?.bundleID.text }),
+                .textArray(originals.map { apps[$0]?.environment.rawValue }),
+            ])
         var letIn = try read(rows)
         let (original, first) = (try rows.column("original_transaction_id"), try rows.column("first_revision"))
         for row in 0..<rows.count {

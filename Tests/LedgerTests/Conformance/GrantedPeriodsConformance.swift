@@ -12,11 +12,14 @@ struct GrantedPeriodsConformance {
 
     private static let end = Sample.noon.adding(milliseconds: Subject.period)
 
+    /// Each is bought after the period itself, 5000.
     private static func seats(
         _ id: String, product: String = "pass", until end: Timestamp = end,
         _ kind: ProductKind = .autoRenewableSubscription, _ verdict: JudgedPurchase.Verdict = .grant(payload: nil)
     ) -> JudgedPurchase {
-        Sample.judged(Sample.purchase(id, original: "5000", product: product, expires: end), kind, verdict)
+        let boughtAt = Sample.noon.adding(milliseconds: (Int64(id) ?? 0) - 5000)
+        return Sample.judged(
+            Sample.purchase(id, original: "5000", product: product, expires: end, at: boughtAt), kind, verdict)
     }
 
     private func record(

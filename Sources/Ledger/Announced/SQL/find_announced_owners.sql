@@ -2,15 +2,20 @@
 -- anything of the original was granted, or of the one it goes on from, whose that one is, whose the token is, since when the
 -- app grants, whether Apple took it all back, and whether it has taken that back since it signed what is kept.
 SELECT wanted.number,
-    EXISTS (SELECT FROM grants WHERE transaction_id IN (wanted.original, before.original))
-        OR EXISTS (
-            SELECT FROM grants
-            WHERE original_transaction_id IN (wanted.original, before.original)
-                AND original_transaction_id <> transaction_id
-        ) AS is_let_in,
+    EXISTS (
+        SELECT FROM grants
+        WHERE transaction_id IN (wanted.original, before.original) AND bundle_id = wanted.bundle_id
+            AND environment = wanted.environment
+    ) OR EXISTS (
+        SELECT FROM grants
+        WHERE original_transaction_id IN (wanted.original, before.original)
+            AND original_transaction_id <> transaction_id AND bundle_id = wanted.bundle_id
+            AND environment = wanted.environment
+    ) AS is_let_in,
     (
         SELECT player_id FROM claims
         WHERE original_transaction_id = before.original AND bundle_id = wanted.bundle_id
+            AND is_of_app(before.original, wanted.bundle_id, wanted.environment)
     ) AS previous_owner,
     (SELECT player_id FROM player_accounts WHERE bundle_id = wanted.bundle_id AND token = wanted.token) AS player_id,
     (SELECT since FROM missed_purchase_grants WHERE bundle_id = wanted.bundle_id) AS since,

@@ -12,5 +12,6 @@ CREATE TEMPORARY TABLE imported (
     expires_at timestamptz,
     revoked_at timestamptz,
     granted_at timestamptz NOT NULL,
-    submission_id text COLLATE "C" NOT NULL
+    submission_id text COLLATE "C" NOT NULL,
+    period_id text COLLATE "C"
 ) ON COMMIT DROP

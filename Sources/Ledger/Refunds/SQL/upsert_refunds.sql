@@ -1,16 +1,17 @@
--- Refunds and the notifications that told of them. $1–$9 refunds by key, sorted; $10–$16 notifications, sorted.
+-- Refunds and the notifications that told of them. $1–$9, $17 and $18 refunds by key, sorted; $10–$16 notifications, sorted.
 -- None of these notifications was taken before: that was looked up under the claims' locks.
 WITH entered AS (
     INSERT INTO refunds (
         transaction_id, bundle_id, environment, original_transaction_id, product_id, revoked_at, reason,
-        refunded_milli_percent, signed_at)
+        refunded_milli_percent, signed_at, earlier_parts, period_id)
     SELECT *
     FROM unnest(
         $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[], $7::text[], $8::int4[],
-        $9::timestamptz[])
+        $9::timestamptz[], $17::text[], $18::text[])
     ON CONFLICT (transaction_id, bundle_id, environment) DO UPDATE
     SET revoked_at = excluded.revoked_at, reason = excluded.reason,
-        refunded_milli_percent = excluded.refunded_milli_percent, signed_at = excluded.signed_at, noted_at = now()
+        refunded_milli_percent = excluded.refunded_milli_percent, signed_at = excluded.signed_at,
+        earlier_parts = excluded.earlier_parts, period_id = coalesce(excluded.period_id, refunds.period_id), noted_at = now()
 )
 INSERT INTO refund_notices (notification_id, transaction_id, bundle_id, environment, type, effect, signed_at)
 SELECT *

@@ -1,9 +1,11 @@
 -- Periods of subscriptions that are granted, and not taken back: a transaction of each. The claims of their originals are
 -- locked. One that Apple extended ends later than its grant says: what began within it and ends as the subscription's period
--- does now is of the same period. $1 originals; $2 products; $3 when they end; $4 when they were bought
-SELECT wanted.original_transaction_id, wanted.product_id, wanted.expires_at, known.transaction_id
-FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::timestamptz[])
-    AS wanted (original_transaction_id, product_id, expires_at, purchased_at)
+-- does now is of the same period. So is what was bought at the same time under the original that this one goes on from.
+-- $1 originals; $2 products; $3 when they end; $4 when they were bought; $5 originals that they go on from in the same app and
+-- environment, or null; $6 apps; $7 environments
+SELECT wanted.original_transaction_id, wanted.product_id, wanted.expires_at, known.transaction_id, known.purchased_at
+FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::timestamptz[], $5::text[], $6::text[], $7::text[])
+    AS wanted (original_transaction_id, product_id, expires_at, purchased_at, previous_id, bundle_id, environment)
 CROSS JOIN LATERAL (
     SELECT (
         SELECT period_began_at FROM subscriptions
@@ -12,12 +14,21 @@ CROSS JOIN LATERAL (
     ) AS period_began_at
 ) AS followed
 CROSS JOIN LATERAL (
-    SELECT transaction_id
+    SELECT transaction_id, purchased_at
     FROM (
         SELECT * FROM grants WHERE transaction_id = wanted.original_transaction_id
         UNION ALL
         SELECT * FROM grants
         WHERE original_transaction_id = wanted.original_transaction_id AND original_transaction_id <> transaction_id
+        UNION ALL
+        SELECT * FROM grants
+        WHERE transaction_id = wanted.previous_id AND purchased_at = wanted.purchased_at
+            AND bundle_id = wanted.bundle_id AND environment = wanted.environment
+        UNION ALL
+        SELECT * FROM grants
+        WHERE original_transaction_id = wanted.previous_id AND original_transaction_id <> transaction_id
+            AND purchased_at = wanted.purchased_at AND bundle_id = wanted.bundle_id
+            AND environment = wanted.environment
     ) AS granted
     WHERE product_id = wanted.product_id
         AND (expires_at = wanted.expires_at

@@ -1,5 +1,5 @@
 -- $1 transactions; $2 players in hand: only their refusals are read, whose rows have no reason. $3 transactions whose
--- refunds are wanted: those rows have no player.
+-- refunds are wanted: those rows have no player. $4 claims of periods whose refunds are wanted: those rows have theirs.
 SELECT known.*
 FROM unnest($1::text[]) AS wanted (id)
 CROSS JOIN LATERAL (
@@ -19,4 +19,13 @@ CROSS JOIN LATERAL (
     WHERE transaction_id = wanted.id AND revoked_at IS NOT NULL
     -- Keeps the planner from joining the whole table, however small it was when the plan was made.
     OFFSET 0
+) AS refund
+UNION ALL
+SELECT refund.*
+FROM unnest($4::text[]) AS wanted (id)
+CROSS JOIN LATERAL (
+    SELECT period_id, NULL, reason, bundle_id, environment, revoked_at, refunded_milli_percent
+    FROM refunds
+    WHERE period_id = wanted.id AND revoked_at IS NOT NULL
+    LIMIT 1
 ) AS refund;

@@ -1,6 +1,6 @@
 -- The insert decides: what comes back was granted now, what does not was granted before. Arrays sorted by transaction.
 -- $25–$28 of what Apple is to be told that it is delivered: granted here, or before; $29–$30 transactions and originals of
--- what is granted, where something may have been told of it before
+-- what is granted, where something may have been told of it before; $31 claims of the periods that are paid for, or null
 -- What Apple told of by itself waits no longer where it is granted. The owner of further periods is known from now on, and of
 -- subscriptions that go on from this one.
 WITH granted AS (
@@ -8,13 +8,13 @@ WITH granted AS (
         transaction_id, original_transaction_id, player_id, bundle_id, product_id, quantity, environment, purchased_at,
         submission_id, granted_at, submission_key, kind, expires_at, event, catalog_version, is_bound,
         app_transaction_id, price_milliunits, currency, storefront, offer_type, offer_discount_type, transaction_reason,
-        is_trial)
+        is_trial, period_id)
     SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::text[]),
         unnest($6::int4[]), unnest($7::text[]), unnest($8::timestamptz[]), unnest($9::text[]),
         unnest($10::timestamptz[]), unnest($11::uuid[]), unnest($12::text[]), unnest($13::timestamptz[]),
         unnest($14::bytea[]), unnest($15::int8[]), unnest($16::bool[]), unnest($17::text[]), unnest($18::int8[]),
         unnest($19::text[]), unnest($20::text[]), unnest($21::int4[]), unnest($22::text[]), unnest($23::text[]),
-        unnest($24::bool[])
+        unnest($24::bool[]), unnest($31::text[])
     ON CONFLICT DO NOTHING
     RETURNING transaction_id
 ), finishing AS (

@@ -1,17 +1,25 @@
 -- A subscription that goes on from another is its owner's, once anything of that is granted: a hold that is refused would
--- leave its player with the claim. Its claim is locked, or inserted here.
--- $1 originals, sorted; $2 those that they go on from; $3 apps
+-- leave its player with the claim. In one app and environment: no other says anything of it. Its claim is locked, or
+-- inserted here. $1 originals, sorted; $2 those that they go on from; $3 apps; $4 environments
 INSERT INTO claims AS known (original_transaction_id, player_id, bundle_id)
 SELECT following.original_transaction_id, before.player_id, following.bundle_id
-FROM unnest($1::text[], $2::text[], $3::text[]) AS following (original_transaction_id, previous_id, bundle_id)
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[])
+    AS following (original_transaction_id, previous_id, bundle_id, environment)
 JOIN claims AS before ON before.original_transaction_id = following.previous_id
     AND before.bundle_id = following.bundle_id
 WHERE before.player_id IS NOT NULL AND (
-    EXISTS (SELECT FROM grants WHERE transaction_id = before.original_transaction_id)
+    EXISTS (
+        SELECT FROM grants
+        WHERE transaction_id = before.original_transaction_id AND bundle_id = following.bundle_id
+            AND environment = following.environment)
     OR EXISTS (
         SELECT FROM grants
-        WHERE original_transaction_id = before.original_transaction_id AND original_transaction_id <> transaction_id)
-    OR EXISTS (SELECT FROM subscriptions WHERE original_transaction_id = before.original_transaction_id))
+        WHERE original_transaction_id = before.original_transaction_id AND original_transaction_id <> transaction_id
+            AND bundle_id = following.bundle_id AND environment = following.environment)
+    OR EXISTS (
+        SELECT FROM subscriptions
+        WHERE original_transaction_id = before.original_transaction_id AND bundle_id = following.bundle_id
+            AND environment = following.environment))
 ORDER BY following.original_transaction_id
 ON CONFLICT (original_transaction_id) DO UPDATE SET player_id = excluded.player_id WHERE known.player_id IS NULL
 RETURNING original_transaction_id, player_id;

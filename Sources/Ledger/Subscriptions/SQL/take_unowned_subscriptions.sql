@@ -1,16 +1,25 @@
 -- Which of originals without a row in subscriptions get one: those under which something is granted, or under what they go
 -- on from. With what was told of them before, which is gone from here. Their claims are locked.
 -- The first revision is above all that a lost state may have told of, as in find_subscriptions.
--- $1 originals, sorted; $2 those that they go on from, or null
+-- $1 originals, sorted; $2 those that they go on from, or null; $3 apps; $4 environments
 WITH let_in AS (
     SELECT wanted.original_transaction_id
-    FROM unnest($1::text[], $2::text[]) AS wanted (original_transaction_id, previous_id)
-    WHERE EXISTS (SELECT FROM grants WHERE transaction_id IN (wanted.original_transaction_id, wanted.previous_id))
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::text[])
+        AS wanted (original_transaction_id, previous_id, bundle_id, environment)
+    WHERE EXISTS (
+            SELECT FROM grants
+            WHERE transaction_id IN (wanted.original_transaction_id, wanted.previous_id)
+                AND bundle_id = wanted.bundle_id AND environment = wanted.environment)
         OR EXISTS (
             SELECT FROM grants
             WHERE original_transaction_id IN (wanted.original_transaction_id, wanted.previous_id)
-                AND original_transaction_id <> transaction_id)
-        OR (SELECT true FROM subscriptions WHERE original_transaction_id = wanted.previous_id LIMIT 1)
+                AND original_transaction_id <> transaction_id
+                AND bundle_id = wanted.bundle_id AND environment = wanted.environment)
+        OR (
+            SELECT true FROM subscriptions
+            WHERE original_transaction_id = wanted.previous_id AND bundle_id = wanted.bundle_id
+                AND environment = wanted.environment
+            LIMIT 1)
 ), taken AS (
     DELETE FROM unowned_subscriptions
     WHERE original_transaction_id = ANY (ARRAY(SELECT original_transaction_id FROM let_in))

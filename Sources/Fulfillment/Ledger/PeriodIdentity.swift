@@ -1,0 +1,124 @@
+import Identifiers
+import Timestamps
+
+/// What makes a paid period of an auto-renewable subscription one, whatever transactions and originals tell of it.
+///
+/// Its id has a row in the table of claims beside those of original transactions. Whoever grants, holds or takes back a period
+/// inserts or locks that row first, so that the row's uniqueness decides, and no look-up.
+public enum PeriodIdentity {
+    /// No transaction's id begins so.
+    private static let prefix = "period "
+
+    /// Whether a claim is a period's, and not an original transaction's.
+    public static func isPeriod(_ claim: StoreTransactionID) -> Bool { claim.text.hasPrefix(prefix) }
+
+    /// The id of the period that a purchase pays for: by what Apple charged. Where Apple does not tell that, by product and
+    /// times under the original, or under the one that this goes on from.
+    /// - Parameter kind: the catalog's, which counts where Apple signed no type.
+    /// - Returns: nil for all but periods of auto-renewable subscriptions.
+    static func claim(
+        of purchase: StorePurchase, kind: ProductKind?, in app: StoreApp
+    ) -> StoreTransactionID? {
+        guard (purchase.type?.kind ?? kind) == .autoRenewableSubscription else { return nil }
+        let parts: [String]
+        if let charged = purchase.webOrderLineItemID {
+            parts = ["charged", charged.text]
+        } else if let end = purchase.expiresAt {
+            let original = purchase.previousOriginalTransactionID ?? purchase.originalTransactionID
+            parts = [
+                "times", original.text, purchase.productID.text, String(purchase.purchasedAt.milliseconds),
+                String(end.milliseconds),
+            ]
+        } else {
+            return nil
+        }
+        let names = ["period", app.bundleID.text, app.environment.rawValue] + parts
+        return StoreTransactionID(prefix + NameBasedUUID(names.map(\.utf8)).description)
+    }
+}
+
+extension PeriodIdentity {
+    /// Of a purchase that an earlier system delivered, whose kind is not known: what was charged as a period, or has both a
+    /// beginning and an end.
+    public static func claim(
+        of transaction: StoreTransactionID, under original: StoreTransactionID,
+        goingOnFrom previous: StoreTransactionID?, charged: Identifier?, of product: ProductID, from start: Timestamp?,
+        to end: Timestamp?, in app: StoreApp
+    ) -> StoreTransactionID? {
+        guard start != nil || charged != nil else { return nil }
+        var purchase = StorePurchase(
+            transactionID: transaction, originalTransactionID: original, productID: product,
+            purchasedAt: start ?? Timestamp(milliseconds: 0), expiresAt: start == nil ? nil : end)
+        purchase.previousOriginalTransactionID = previous
+        purchase.webOrderLineItemID = charged
+        return claim(of: purchase, kind: .autoRenewableSubscription, in: app)
+    }
+}
+
+/// An app in one of Apple's environments: an id of the sandbox says nothing of Production.
+public struct StoreApp: Sendable, Hashable {
+    public let bundleID: BundleID
+    public let environment: StoreEnvironment
+
+    public init(_ bundleID: BundleID, in environment: StoreEnvironment) {
+        self.bundleID = bundleID
+        self.environment = environment
+    }
+}
+
+extension PendingDecision {
+    public var app: StoreApp { StoreApp(submission.bundleID, in: environment) }
+
+    /// The id of the period that it pays for, nil where it is none.
+    public func period(of judged: JudgedPurchase) -> StoreTransactionID? {
+        PeriodIdentity.claim(of: judged.purchase, kind: judged.kind, in: app)
+    }
+
+    /// The id of the period that is granted, nil where it is none.
+    public func period(of grant: Settlement.NewGrant) -> StoreTransactionID? {
+        PeriodIdentity.claim(of: grant.purchase, kind: grant.kind, in: app)
+    }
+
+    /// The id of the period that is held, nil where it is none, and where it is disputed: a dispute claims nothing.
+    public func period(of hold: Settlement.NewHold) -> StoreTransactionID? {
+        hold.reason == .ownershipDisputed ? nil : PeriodIdentity.claim(of: hold.purchase, kind: hold.kind, in: app)
+    }
+}
+
+extension NotifiedTransaction {
+    public var app: StoreApp { StoreApp(bundleID, in: environment) }
+
+    /// The id of the period that it pays for, nil where it is none.
+    public var period: StoreTransactionID? {
+        var purchase = purchase
+        purchase.previousOriginalTransactionID =
+            purchase.previousOriginalTransactionID ?? previousOriginalTransactionID
+        return PeriodIdentity.claim(of: purchase, kind: kind, in: app)
+    }
+}
+
+extension AnnouncedPurchase {
+    /// The id of the period that it pays for, nil where it is none.
+    /// - Parameter kind: the catalog's.
+    public func period(_ kind: ProductKind?) -> StoreTransactionID? {
+        PeriodIdentity.claim(
+            of: purchase, kind: kind, in: StoreApp(evidence.bundleID, in: evidence.environment))
+    }
+}
+
+extension LedgerView {
+    /// The transaction by which the period of a purchase is granted or held, where that is another one.
+    func otherTransaction(of judged: JudgedPurchase, in decision: PendingDecision) -> StoreTransactionID? {
+        guard let period = decision.period(of: judged), let known = claims[period]?.grantedTransaction,
+            known != judged.purchase.transactionID
+        else { return nil }
+        return known
+    }
+
+    /// The purchase has its period, granted or held.
+    public mutating func enterPeriod(of judged: JudgedPurchase, decision: PendingDecision) {
+        guard let period = decision.period(of: judged) else { return }
+        claims[period] = Claim(
+            player: decision.submission.playerID, grantedTransaction: judged.purchase.transactionID)
+    }
+}

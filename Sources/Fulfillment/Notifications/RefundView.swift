@@ -1,0 +1,90 @@
+import Identifiers
+import Timestamps
+
+/// The rows that refunds are settled by: read under the claims' locks, and changed as the batch goes on.
+public struct RefundView: Sendable {
+    /// What Apple said of each transaction. Those of one period say the same.
+    public var states: [RefundKey: RefundState]
+    /// When the notifications were signed that told of refunds and of reversals, but for reversals that changed nothing.
+    public var told: [RefundKey: ToldRefunds] = [:]
+    /// Notifications that were taken before.
+    public var taken: Set<Identifier>
+    public var grants: [StoreTransactionID: GrantedPurchase]
+    /// By original transaction the non-consumable that is granted under it, under whatever id; by period the transaction that
+    /// has it.
+    public var grantedUnder: [StoreTransactionID: StoreTransactionID]
+
+    public init(
+        states: [RefundKey: RefundState] = [:], taken: Set<Identifier> = [],
+        grants: [StoreTransactionID: GrantedPurchase] = [:],
+        grantedUnder: [StoreTransactionID: StoreTransactionID] = [:]
+    ) {
+        self.states = states
+        self.taken = taken
+        self.grants = grants
+        self.grantedUnder = grantedUnder
+    }
+}
+
+/// What Apple last said of a transaction that it took back, part by part.
+public struct RefundState: Sendable, Equatable {
+    /// Of the newest notice that counted.
+    public var signedAt: Timestamp
+    /// What is taken back, the larger totals later: the last is in force. Empty once all of it was reversed.
+    public private(set) var parts: [GrantRevocations.Revocation]
+    /// Of a period of a subscription, which may be told under several ids.
+    public var period: StoreTransactionID?
+
+    /// - Parameter parts: the larger totals later.
+    public init(signedAt: Timestamp, parts: [GrantRevocations.Revocation] = [], period: StoreTransactionID? = nil) {
+        self.signedAt = signedAt
+        self.parts = parts
+        self.period = period
+    }
+
+    /// Nil once all of it was reversed.
+    public var revocation: GrantRevocations.Revocation? { parts.last }
+    public var revokedAt: Timestamp? { revocation?.at }
+    public var reason: Reason? { revocation?.reason }
+
+    /// What was taken back in all by then. One that tells the same total again only dates it anew.
+    mutating func add(_ part: GrantRevocations.Revocation) {
+        parts.removeAll { $0.milliPercent == part.milliPercent }
+        let place = parts.firstIndex { $0.milliPercent > part.milliPercent } ?? parts.endIndex
+        parts.insert(part, at: place)
+    }
+
+    /// One refund is reversed: the last. Where that was of the whole, or Apple does not tell what stays, nothing of it
+    /// stays but the parts before.
+    /// - Parameter left: what Apple shows beside the reversal. What was in force before it is what was reversed.
+    mutating func reverse(leaving left: GrantRevocations.Revocation?) {
+        guard let last = parts.popLast() else { return }
+        if let left, left.milliPercent < last.milliPercent {
+            parts.removeAll { $0.milliPercent >= left.milliPercent }
+            parts.append(left)
+        } else if last.milliPercent == GrantRevocations.whole {
+            // The whole took the place of the parts before it.
+            parts = []
+        }
+    }
+}
+
+/// When notifications about a transaction's refunds were signed.
+public struct ToldRefunds: Sendable, Equatable {
+    public var refunds: [Timestamp]
+    public var reversals: [Timestamp]
+
+    public init(refunds: [Timestamp] = [], reversals: [Timestamp] = []) {
+        self.refunds = refunds
+        self.reversals = reversals
+    }
+
+    /// Whether each reversal is known to be of a refund that was told of before it.
+    func isEveryReversalMatched(by reversal: Timestamp) -> Bool {
+        refunds.count { $0 <= reversal } >= reversals.count
+    }
+
+    static func + (one: ToldRefunds, other: ToldRefunds) -> ToldRefunds {
+        ToldRefunds(refunds: one.refunds + other.refunds, reversals: one.reversals + other.reversals)
+    }
+}

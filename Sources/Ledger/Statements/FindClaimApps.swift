@@ -1,0 +1,35 @@
+import Fulfillment
+import Identifiers
+import Postgres
+
+/// What other subscriptions go on from, and in which app.
+enum FindClaimApps {
+    private static let statement = LedgerSQL.statement(PackageResources.find_claim_apps_sql)
+
+    struct Following: Sendable, Hashable {
+        /// The original that the other one goes on from.
+        let previous: StoreTransactionID
+        let app: StoreApp
+    }
+
+    /// Enters into the view in which of these apps anything lies under each. The claims are locked. No round trip where
+    /// none of them has an owner.
+    static func run(
+        _ following: Set<Following>, into view: inout LedgerView, in session: PostgresSession
+    ) throws {
+        let wanted = following.filter { view.claims[$0.previous]?.player != nil }
+        guard !wanted.isEmpty else { return }
+        let all = Array(wanted)
+        let rows = try session.execute(
+            statement,
+            [
+                .identifiers(all.lazy.map(\.previous)), .identifiers(all.lazy.map(\.app.bundleID)),
+                .textArray(all.map(\.app.environment.rawValue)),
+            ])
+        let number = try rows.column("number")
+        for row in 0..<rows.count {
+            guard let place = rows.int8(row, number).map({ Int($0) - 1 }), all.indices.contains(place) else { continue }
+            view.claimApps[all[place].previous, default: []].insert(all[place].app)
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import Identifiers
+import Testing
+import Timestamps
+
+@testable import Fulfillment
+
+@Suite("Refunds part by part")
+struct RefundPartTests {
+    private static func at(_ seconds: Int64) -> Timestamp { RefundTests.day.adding(milliseconds: seconds * 1000) }
+
+    /// - Parameters:
+    ///   - date: Apple's, in seconds.
+    ///   - signed: in seconds; nil: another answer of Apple's shows it.
+    private static func part(
+        _ milliPercent: Int32?, _ date: Int64, signed: Int64?, of kind: ProductKind = .consumable
+    ) -> RefundNotice {
+        RefundNotice(
+            id: signed.map { Identifier("refund \(date) \($0) \(milliPercent ?? 0)") },
+            change: .revoked(.refund, at: at(date)), signedAt: at(signed ?? date),
+            transaction: RefundTests.told(kind: kind, milliPercent: milliPercent, revokedAt: at(date)))
+    }
+
+    /// - Parameter left: what Apple shows to stay taken back.
+    private static func reversal(_ signed: Int64, leaving left: (share: Int32, date: Int64)? = nil) -> RefundNotice {
+        RefundNotice(
+            id: Identifier("reversal \(signed)"), change: .reversed, signedAt: at(signed),
+            transaction: RefundTests.told(
+                milliPercent: left?.share, revokedAt: left.map { at($0.date) }))
+    }
+
+    /// The names of the effects, and how many of three units are taken back in the end.
+    private func settle(_ notices: RefundNotice...) -> (effects: [String], units: Int32) {
+        var view = RefundView(grants: ["1000": RefundTests.grant()])
+        let effects = notices.map { $0.settle(in: &view, at: RefundTests.day, catalog: RefundTests.catalog).name }
+        return (effects, view.grants["1000"]?.revocations.revokedUnits(of: 3) ?? -1)
+    }
+
+    @Test("of two parts, one reversal gives back the second, and another one the first")
+    func onePart() {
+        let (first, second) = (Self.part(33_333, 1, signed: 1), Self.part(66_667, 2, signed: 2))
+        let once = settle(first, second, Self.reversal(3))
+        #expect(once.effects == ["revoked", "revoked", "revoked"] && once.units == 1)
+        let twice = settle(first, second, Self.reversal(3), Self.reversal(4))
+        #expect(twice.effects.last == "reinstated" && twice.units == 0)
+    }
+
+    @Test("what Apple shows to be left of the parts is what stays")
+    func shownRest() {
+        let parts = [Self.part(33_333, 1, signed: 1), Self.part(66_667, 2, signed: 2), Self.part(nil, 3, signed: 3)]
+        #expect(settle(parts[0], parts[1], parts[2], Self.reversal(4, leaving: (33_333, 1))).units == 1)
+        #expect(settle(parts[0], parts[1], parts[2], Self.reversal(4, leaving: (66_667, 2))).units == 2)
+        // It shows the very refund that it reverses.
+        #expect(settle(parts[0], parts[1], Self.reversal(4, leaving: (66_667, 2))).units == 1)
+    }
+
+    @Test("the whole takes the place of the parts before it: its reversal gives back all")
+    func whole() {
+        let reversed = settle(Self.part(33_333, 1, signed: 1), Self.part(nil, 2, signed: 2), Self.reversal(3))
+        #expect(reversed.effects == ["revoked", "revoked", "reinstated"] && reversed.units == 0)
+    }
+
+    @Test("a part that is told of late stays where the larger one that was told before it is reversed")
+    func lateSmallerPart() {
+        let late = settle(Self.part(66_667, 2, signed: 2), Self.part(33_333, 1, signed: 1), Self.reversal(3))
+        #expect(late.effects == ["revoked", "outdated", "revoked"] && late.units == 1)
+    }
+
+    @Test("a larger part counts whatever its date, and however it is told")
+    func largerPartOfOneDate() {
+        let first = Self.part(33_333, 1, signed: 5)
+        for second in [
+            Self.part(66_667, 1, signed: 6), Self.part(66_667, 1, signed: 4), Self.part(66_667, 1, signed: nil),
+        ] {
+            let both = settle(first, second)
+            #expect(both.effects == ["revoked", "revoked"] && both.units == 2)
+        }
+        // Reversed since, it is another matter.
+        #expect(settle(first, Self.reversal(6), Self.part(66_667, 1, signed: nil)).units == 0)
+    }
+
+    @Test("of two reversed refunds the second, which is told of late and signed anew, takes nothing back")
+    func secondToldLate() {
+        let (first, second) = (Self.part(nil, 0, signed: 0), Self.part(nil, 3, signed: 9))
+        let told = settle(first, Self.reversal(2), Self.reversal(5), second)
+        #expect(told.effects == ["revoked", "reinstated", "remembered", "outdated"] && told.units == 0)
+        // A third one, of after both, counts.
+        let third = settle(first, Self.reversal(2), Self.reversal(5), second, Self.part(nil, 7, signed: 10))
+        #expect(third.units == 3)
+    }
+}
