@@ -91,7 +91,21 @@ struct StoreTests {
             ])
     }
 
-    @Test("a refund may grow, never shrink; reversed, the purchase is as it was; REVOKE is for what was shared")
+    @Test("a period that is told under another original is one order, and a refund of either is both's")
+    func conversion() throws {
+        var store = StoreBed.store()
+        let first = try store.buy("vip", by: StoreBed.lena)
+        let copy = try store.convert(first.id, namesPrevious: true)
+        #expect(copy.id != first.id && copy.originalID == copy.id && copy.line == first.line)
+        #expect(copy.purchasedAt == first.purchasedAt && copy.expiresAt == first.expiresAt)
+        #expect(copy.terms.previousOriginalTransactionID == first.originalID)
+        try store.refund(copy.id)
+        #expect(store.transactions[first.id]?.revocation != nil)
+        try store.reverseRefund(of: copy.id)
+        #expect(store.transactions[first.id]?.revocation == nil)
+    }
+
+    @Test("a refund may grow, never shrink; a reversal takes the last part back; REVOKE is for what was shared")
     func refunds() throws {
         var store = StoreBed.store()
         let gems = try store.buy("gems", by: StoreBed.lena, SimulatedTerms(quantity: 3))
@@ -103,6 +117,8 @@ struct StoreTests {
         try store.refund(gems.id)
         #expect(store.transactions[gems.id]?.revocation?.type == "REFUND_FULL")
         try store.reverseRefund(of: gems.id)
+        #expect(store.transactions[gems.id]?.revocation?.milliPercent == 33_333)
+        try store.reverseRefund(of: gems.id)
         #expect(store.transactions[gems.id]?.revocation == nil)
         #expect(throws: SimulatedStore.Fault.notRefunded(gems.id)) { try store.reverseRefund(of: gems.id) }
         #expect(throws: SimulatedStore.Fault.notFamilyShared(gems.id)) { try store.revoke(gems.id) }
@@ -113,12 +129,12 @@ struct StoreTests {
         #expect(try Self.state(store, vip.id) == "revoked")
         #expect(
             Self.told(store) == [
-                "ONE_TIME_CHARGE", "CONSUMPTION_REQUEST", "REFUND", "REFUND", "REFUND_REVERSED",
+                "ONE_TIME_CHARGE", "CONSUMPTION_REQUEST", "REFUND", "REFUND", "REFUND_REVERSED", "REFUND_REVERSED",
                 "SUBSCRIBED/INITIAL_BUY",
                 "REVOKE",
             ])
         #expect(store.notifications[1].notification.consumptionRequestReason == "FULFILLMENT_ISSUE")
-        #expect(store.notifications[6].notification.status == 5)
+        #expect(store.notifications[7].notification.status == 5)
     }
 
     @Test("the same calls make the same ids; an app without an address is told nothing")

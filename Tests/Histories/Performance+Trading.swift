@@ -63,9 +63,15 @@ extension Performance {
         }
         switch step.kind {
         case .refund, .reverse:
-            let share = step.kind == .reverse ? 0 : step["share"] == 0 ? 100_000 : step["share"]
-            facts.purchases[id]?.refunds.append(RefundWord(signedAt: now, thousandths: share, isDelivered: false))
-            say(step, step.kind == .reverse ? "Apple reverses the refund of \(id)" : "Apple refunds \(share) of \(id)")
+            let left = world.apple.inStore { $0.transactions[id]?.revocation }
+            let share = left.map { $0.milliPercent ?? 100_000 } ?? 0
+            facts.purchases[id]?.refunds.append(
+                RefundWord(signedAt: now, thousandths: share, isReversal: step.kind == .reverse))
+            say(
+                step,
+                step.kind == .reverse
+                    ? "Apple reverses the last refund of \(id): \(share) stays refunded"
+                    : "Apple refunds \(share) of \(id)")
         case .buy: break
         case .convert:
             conversions.insert(facts.purchases[id]?.originalID ?? id)

@@ -47,7 +47,7 @@ extension History {
         let world = performance.world
         let began = Date.now
         var (quietSince, unchangedSince) = (Date?.none, Date.now)
-        var last = ""
+        var (last, hurriedAt) = ("", began)
         var looks = 0
         // A worker learns by its next checkpoint that its database was put back, and joins its group again.
         let patience =
@@ -82,7 +82,10 @@ extension History {
                 return found.isEmpty ? [Difference(unquiet: state)] : found
             }
             // Leases of what was killed, and long waits.
-            if waited > 4, Int(waited * 5) % 10 == 0 { await world.hurry() }
+            if waited > 4, Date.now.timeIntervalSince(hurriedAt) > 1.5 {
+                hurriedAt = Date.now
+                await world.hurry()
+            }
             try? await Task.sleep(for: .milliseconds(200))
         }
     }

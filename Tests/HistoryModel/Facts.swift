@@ -97,14 +97,17 @@ public struct Purchase: Sendable {
 /// REFUND, REVOKE or REFUND_REVERSED of a purchase.
 public struct RefundWord: Sendable {
     public let signedAt: Int64
-    /// Of the whole quantity, in thousandths of a per cent: the total so far. 0 where it was reversed.
+    /// Of the whole quantity, in thousandths of a per cent: what is refunded in all from then on.
     public let thousandths: Int
+    /// It took the last refund back.
+    public let isReversal: Bool
     /// Whether it reached the topic.
     public var isDelivered: Bool
 
-    public init(signedAt: Int64, thousandths: Int, isDelivered: Bool) {
+    public init(signedAt: Int64, thousandths: Int, isReversal: Bool = false, isDelivered: Bool = false) {
         self.signedAt = signedAt
         self.thousandths = thousandths
+        self.isReversal = isReversal
         self.isDelivered = isDelivered
     }
 }

@@ -24,7 +24,9 @@ extension Model {
                 return [.init(.refunds, "\(id) ends as \(last.type), and Apple never said so")]
             }
             // What did not reach us may be known or not.
-            guard let final = words.last, final.isDelivered else { return [] }
+            guard let final = words.last, final.isDelivered,
+                !final.isReversal || words.allSatisfy(\.isDelivered)
+            else { return [] }
             return compare(purchase, last, final.thousandths, isRevokedByOperator)
         }
     }

@@ -17,18 +17,19 @@ extension SimulatedStore {
         if let known = refunded.revocation, known.milliPercent ?? Self.wholePercent >= share {
             throw .alreadyRefunded(id)
         }
+        if let known = refunded.revocation { refunded.earlierRevocations.append(known) }
         refunded.revocation = .init(
             at: now, type: share < Self.wholePercent ? "REFUND_PRORATED" : "REFUND_FULL", milliPercent: share)
         takeBack(refunded, isRevoked: true)
         notify("REFUND", subtype, of: refunded)
     }
 
-    /// A refund that a dispute took back: REFUND_REVERSED.
+    /// The last refund, which a dispute took back: REFUND_REVERSED. A smaller part of before stays refunded.
     public mutating func reverseRefund(of id: String) throws(Fault) {
         var kept = try transaction(id)
         guard kept.revocation != nil else { throw .notRefunded(id) }
-        kept.revocation = nil
-        takeBack(kept, isRevoked: false)
+        kept.revocation = kept.earlierRevocations.popLast()
+        takeBack(kept, isRevoked: kept.revocation != nil)
         notify("REFUND_REVERSED", of: kept)
     }
 
@@ -53,6 +54,7 @@ extension SimulatedStore {
             for var copy in transactions.values
             where copy.number == transaction.number && copy.id != transaction.id && copy.product.plan != nil {
                 copy.revocation = transaction.revocation
+                copy.earlierRevocations = transaction.earlierRevocations
                 keep(copy)
             }
         }

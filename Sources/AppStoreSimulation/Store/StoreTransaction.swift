@@ -16,6 +16,8 @@ public struct StoreTransaction: Sendable, Hashable {
     /// The last digits of an order's id and of `webOrderLineItemId`.
     let number: Int64
     public internal(set) var revocation: Revocation?
+    /// Smaller parts that were refunded before it: a reversal takes back only the last one.
+    var earlierRevocations: [Revocation] = []
     /// Given up for another plan before it was over.
     public internal(set) var upgradedAt: Int64?
     public internal(set) var isFinished = false
