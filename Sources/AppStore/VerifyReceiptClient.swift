@@ -59,14 +59,13 @@ public final class VerifyReceiptClient: ReceiptVerifier {
         guard case .receipt(let receipt, let setting) = request.subject else { return .blocked(.noServerAPI) }
         let password = setting.flatMap(secrets).flatMap { $0.isEmpty ? nil : $0 }
         let hasSecret = password != nil || setting == nil
-        guard limits.mayAsk(request.bundleID, endpoint: Self.endpoint, hasSecret: hasSecret) else {
-            return .blocked(.sharedSecret)
-        }
+        let mayAsk = limits.mayAsk(
+            request.bundleID, endpoint: Self.endpoint, hasSecret: hasSecret, isProven: request.isProven)
+        guard mayAsk else { return .blocked(.sharedSecret) }
         let answer = await withTaskExecutorPreference(connection.executor) {
             await ask(request, receipt, password: password)
         }
-        limits.note(answer, to: request, endpoint: Self.endpoint)
-        return answer
+        return limits.noted(answer, to: request, endpoint: Self.endpoint)
     }
 
     /// One try: at most one change of environment, for two that send to each other would never end.

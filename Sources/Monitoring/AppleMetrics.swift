@@ -37,7 +37,10 @@ extension AppleMetrics: AppleLimitsObserver {
     package func circuit(bundleID: BundleID, endpoint: String, isOpen: Bool) {
         let gauge = metrics.appleCircuitOpen.with(bundleID.text, endpoint)
         // The app's first use: its series begin.
-        if !isOpen { _ = metrics.misconfigured.with(bundleID.text) }
+        if !isOpen {
+            _ = metrics.misconfigured.with(bundleID.text)
+            _ = metrics.credentialsDoubted.with(bundleID.text)
+        }
         if isOpen == (gauge.value != 0) { return }
         gauge.set(isOpen)
         // Many apps' circuits open together: the line that counts is the one of `apple(isDown:afterSeconds:)`.
@@ -54,6 +57,17 @@ extension AppleMetrics: AppleLimitsObserver {
                 [.bundleID: "\(bundleID)", .endpoint: "\(endpoint)"])
         } else {
             logger.notice("Apple takes this app's credentials again", [.bundleID: "\(bundleID)"])
+        }
+    }
+
+    package func credentials(bundleID: BundleID, areDoubted: Bool) {
+        metrics.credentialsDoubted.with(bundleID.text).set(areDoubted)
+        if areDoubted {
+            logger.warning(
+                "Apple takes none of an app's unproven receipts with its shared secret: they are another app's, or it is wrong",
+                [.bundleID: "\(bundleID)"])
+        } else {
+            logger.notice("Apple takes a receipt with the app's shared secret again", [.bundleID: "\(bundleID)"])
         }
     }
 

@@ -84,6 +84,10 @@ extension MetricDeclaration {
     static let misconfigured = Self(
         "receiptd_misconfigured", help: "1 while an app's submissions wait for an operator to mend its settings.",
         labels: ["bundle_id"])
+    static let credentialsDoubted = Self(
+        "receiptd_credentials_doubted",
+        help: "1 while Apple takes none of an app's receipts with its secret, of which none is proven here.",
+        labels: ["bundle_id"])
     static let appleDown = Self(
         "receiptd_apple_down", help: "1 while Apple is held back for every app and endpoint in use.")
     static let appleNoAnswer = Self(

@@ -34,6 +34,7 @@ public struct ReceiptdMetrics: Sendable {
     public let submissionDuration: Histogram
     /// `bundle_id`: 0 or 1. Set by ``misconfiguration``.
     public let misconfigured: GaugeFamily
+    public let credentialsDoubted: GaugeFamily
     public let misconfiguration: Misconfiguration
 
     // What helps besides.
@@ -130,6 +131,7 @@ public struct ReceiptdMetrics: Sendable {
         httpConnectionsEvicted = registry.counter(.httpConnectionsEvicted).with()
         submissionDuration = registry.histogram(.submissionDuration).with()
         misconfigured = registry.gauge(.misconfigured)
+        credentialsDoubted = registry.gauge(.credentialsDoubted)
         misconfiguration = Misconfiguration(gauge: misconfigured)
         appleDown = registry.gauge(.appleDown).with()
         appleOutages = AppleOutages(gauge: registry.gauge(.appleNoAnswer).with())

@@ -10,8 +10,6 @@ import Timestamps
 package enum ServerAPICheck {
     package typealias Line = (name: String, result: Result<String, CheckFailure>)
 
-    /// An id that no transaction has: any answer about it shows that the token was taken.
-    private static let noTransaction: StoreTransactionID = "0"
     /// Of the notification history that is asked for: whether there is any does not matter. An hour.
     private static let historyMilliseconds: Int64 = 3_600_000
 
@@ -44,8 +42,11 @@ package enum ServerAPICheck {
             settings: one, secrets: { secrets.secret(named: $0) }, proofs: ProofReader(roots: settings.apple.roots),
             observer: note)
         guard let client else { return .failure(CheckFailure("the settings do not make a client")) }
-        let request = VerificationRequest(bundleID: app.bundleID, subject: .transaction(noTransaction, credentials))
-        let answer = await client.look(up: noTransaction, credentials, for: request)
+        // Any answer about it shows that the token was taken.
+        let id = ServerAPIClient.noTransaction
+        var request = VerificationRequest(bundleID: app.bundleID, subject: .transaction(id, credentials))
+        request.isProven = true
+        let answer = await client.look(up: id, credentials, for: request)
         let isKey = client.hasKey(for: app.bundleID, credentials)
         var result: Result<String, CheckFailure>
         switch answer {

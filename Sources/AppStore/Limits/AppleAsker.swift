@@ -6,6 +6,8 @@ struct AppleAsker {
     let work: RequestKind.Work
     let isRetry: Bool
     let isProven: Bool
+    /// It holds a lease, which ends: it waits for no outage's end.
+    let isLeased: Bool
     let suspect: Suspect
     /// Told of a wait in front of Apple, as it begins (true) and ends.
     let waiting: (@Sendable (Bool) -> Void)?
@@ -15,6 +17,7 @@ struct AppleAsker {
         work = .submission
         isRetry = request.isRetry
         isProven = request.isProven
+        isLeased = request.isLeased
         let proof = request.proofHash
         suspect = Suspect(player: request.playerID?.hashValue ?? proof, proof: proof)
         waiting = request.waiting
@@ -31,6 +34,7 @@ struct AppleAsker {
         // Behind the submissions that have not been answered yet: whoever waits for this one has got one answer.
         isRetry = true
         isProven = true
+        isLeased = true
         suspect = Suspect(player: subject, proof: subject)
         waiting = nil
     }

@@ -28,7 +28,7 @@ extension AppleLimits.End {
         // A strange receipt may bring this about, a hundred of one player's too.
         case .status: self = .doubtful
         // Apple answered, with something that we cannot read or that leads nowhere.
-        case .incomplete, .environmentLoop, .unproven, .emptyAnswer, .longHistory: self = .answered
+        case .incomplete, .environmentLoop, .unproven, .credentials, .emptyAnswer, .longHistory: self = .answered
         }
     }
 

@@ -14,7 +14,7 @@ extension AppleLimits {
         if isFixed { return await gate.withPermit { await body().0 } }
         while true {
             let kind = kind(of: asker)
-            let admitted = await admission(to: scope, kind, queueSeconds: queueSeconds, waiting: asker.waiting)
+            let admitted = await admission(to: scope, kind, queueSeconds: queueSeconds, of: asker)
             guard let pass = admitted else { return nil }
             let sent: Sent<Answer>? = await gate.withPermit(kind, since: now(), mustWait: makeRoom) {
                 guard let number = begin(scope, pass) else { return .mustWaitAgain }
@@ -121,7 +121,8 @@ extension AppleLimits {
             let limitBefore = state.concurrency.limit
             newHold = apply(end, of: request, now: now, &state)
             let isTelling =
-                scope.isOfProofs && request.pass.kind.isFresh && waiting.limits.breaker.isWidespread(now: now)
+                scope.isOfProofs && request.pass.kind.isFresh
+                && waiting.limits.isWidespread(request.pass.kind, now: now)
             state.concurrency.ended(request.number, end.outcome(isTelling: isTelling, isOfProofs: scope.isOfProofs))
             if newHold != nil, scope.isOfProofs { state.concurrency.calm() }
             let isShut = waiting.limits.isShut(now: now)

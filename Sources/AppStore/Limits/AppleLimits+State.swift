@@ -20,11 +20,11 @@ extension AppleLimits: AppleState {
     func noteShut(_ scope: AppleScope, _ state: inout State, now: Double) {
         let isOpen = [StoreEnvironment.production, .sandbox].contains { environment in
             let sibling = AppleScope(bundleID: scope.bundleID, endpoint: scope.endpoint, environment: environment)
-            return state.scopes[sibling]?.limits.breaker.isOpen ?? false
+            return state.scopes[sibling]?.limits.circuits.isOpen(now: now) ?? false
         }
         let key = Credentials(bundleID: scope.bundleID, endpoint: scope.endpoint)
-        if state.openCircuits.contains(key) != isOpen {
-            if isOpen { state.openCircuits.insert(key) } else { state.openCircuits.remove(key) }
+        if state.told.openCircuits.contains(key) != isOpen {
+            if isOpen { state.told.openCircuits.insert(key) } else { state.told.openCircuits.remove(key) }
             observer?.circuit(bundleID: scope.bundleID, endpoint: scope.endpoint, isOpen: isOpen)
         }
         // The sandbox may fail by itself: no purchase waits for it. Nor for what receiptd asks by itself.
@@ -48,7 +48,9 @@ extension AppleLimits: AppleState {
             let end = now.adding(milliseconds: Int64(seconds * 1000))
             return .init(.rateLimited, retryNotBefore: end, wasAsked: false)
         }
-        let isOpen = state.withLock { $0.scopes[scope]?.limits.breaker.isOpen ?? false }
+        let isOpen = state.withLock { state in
+            [true, false].contains { state.scopes[scope]?.limits.circuits[isProven: $0].isOpen ?? false }
+        }
         return .init(isOpen ? .connection : .rateLimited, wasAsked: false)
     }
 
@@ -62,18 +64,19 @@ extension AppleLimits: AppleState {
     // MARK: Credentials
 
     /// False where asking is no use: the answer is `blocked`.
-    func mayAsk(_ bundleID: BundleID, endpoint: String, hasSecret: Bool) -> Bool {
+    func mayAsk(_ bundleID: BundleID, endpoint: String, hasSecret: Bool, isProven: Bool = true) -> Bool {
         if isFixed { return hasSecret }
         return change(bundleID, endpoint) { credentials, now in
             credentials.secret(isMissing: !hasSecret)
-            return hasSecret && credentials.mayAsk(now: now)
+            return hasSecret && credentials.mayAsk(isProven: isProven, now: now)
         }
     }
 
-    /// What an answer says of the credentials.
-    func note(_ answer: AppleAnswer, to request: VerificationRequest, endpoint: String) {
-        if isFixed { return }
-        if request.receipt == nil { return noteOfTransaction(answer, request.bundleID, endpoint) }
+    /// Notes what verifyReceipt's answer says of the credentials. A proof that is not proven may be refused for what it is,
+    /// whatever the credentials are: then that is its own trouble.
+    /// - Returns: what the answer is for the proof.
+    func noted(_ answer: AppleAnswer, to request: VerificationRequest, endpoint: String) -> AppleAnswer {
+        if isFixed { return answer }
         switch answer {
         case .blocked:
             change(request.bundleID, endpoint) { credentials, now in
@@ -82,6 +85,7 @@ extension AppleLimits: AppleState {
                     receipt: request.proofHash, isProven: request.isProven,
                     holdsAutoRenewable: request.holdsAutoRenewable, now: now)
             }
+            return request.isProven ? answer : .trouble(.init(.credentials))
         case .genuine(let receipt):
             change(request.bundleID, endpoint) { credentials, _ in
                 credentials.succeeded(
@@ -89,9 +93,10 @@ extension AppleLimits: AppleState {
             }
         case .refused, .trouble: break
         }
+        return answer
     }
 
-    /// As for an answer, of a token that Apple took or did not take.
+    /// The same of a token that Apple took or did not take.
     func noteToken(isTaken: Bool, of bundleID: BundleID, endpoint: String) {
         if isFixed { return }
         change(bundleID, endpoint) { credentials, now in
@@ -100,7 +105,7 @@ extension AppleLimits: AppleState {
     }
 
     /// Each answer but 401 shows that the token was taken, also where the transaction is not known.
-    private func noteOfTransaction(_ answer: AppleAnswer, _ bundleID: BundleID, _ endpoint: String) {
+    func noteToken(_ answer: AppleAnswer, of bundleID: BundleID, endpoint: String) {
         switch answer {
         case .blocked: noteToken(isTaken: false, of: bundleID, endpoint: endpoint)
         case .genuine, .refused: noteToken(isTaken: true, of: bundleID, endpoint: endpoint)
@@ -127,16 +132,27 @@ extension AppleLimits: AppleState {
             if known == nil { state.credentials[key] = credentials }
             let value = body(&credentials.state, now)
             let areWrong = credentials.state.isMisconfigured(now: now)
-            if state.misconfigured.contains(key) != areWrong {
-                let wereWrong = state.misconfigured.contains { $0.bundleID == bundleID }
-                if areWrong { state.misconfigured.insert(key) } else { state.misconfigured.remove(key) }
-                let areStillWrong = state.misconfigured.contains { $0.bundleID == bundleID }
+            noteDoubt(key, credentials.state.areDoubted, &state)
+            if state.told.misconfigured.contains(key) != areWrong {
+                let wereWrong = state.told.misconfigured.contains { $0.bundleID == bundleID }
+                if areWrong { state.told.misconfigured.insert(key) } else { state.told.misconfigured.remove(key) }
+                let areStillWrong = state.told.misconfigured.contains { $0.bundleID == bundleID }
                 if wereWrong != areStillWrong {
                     observer?.credentials(bundleID: bundleID, endpoint: endpoint, areWrong: areStillWrong)
                 }
             }
             return value
         }
+    }
+
+    /// Of verifyReceipt only: 401 is never the fault of what is asked about.
+    private func noteDoubt(_ key: Credentials, _ areDoubted: Bool, _ state: inout State) {
+        guard state.told.doubted.contains(key.bundleID) != areDoubted, key.endpoint == VerifyReceiptClient.endpoint
+        else {
+            return
+        }
+        if areDoubted { state.told.doubted.insert(key.bundleID) } else { state.told.doubted.remove(key.bundleID) }
+        observer?.credentials(bundleID: key.bundleID, areDoubted: areDoubted)
     }
 
     // MARK: Other replicas

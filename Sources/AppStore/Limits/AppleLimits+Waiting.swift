@@ -8,6 +8,7 @@ extension AppleLimits {
         struct Waiter {
             let ticket: UInt64
             let since: Double
+            let isLeased: Bool
             let continuation: CheckedContinuation<ScopeLimits.Pass?, Never>
         }
 
@@ -32,7 +33,7 @@ extension AppleLimits {
 
     /// Waits until one request may be sent. Nil where the task was cancelled, or the app's own wait took too long.
     func admission(
-        to scope: AppleScope, _ kind: RequestKind, queueSeconds: Double?, waiting: (@Sendable (Bool) -> Void)?
+        to scope: AppleScope, _ kind: RequestKind, queueSeconds: Double?, of asker: AppleAsker
     ) async -> ScopeLimits.Pass? {
         if Task.isCancelled { return nil }
         let began = now()
@@ -53,9 +54,9 @@ extension AppleLimits {
         }
         if let pass { return pass }
         guard let ticket else { return nil }
-        waiting?(true)
-        defer { waiting?(false) }
-        let admitted = await wait(for: scope, kind, ticket: ticket, since: began)
+        asker.waiting?(true)
+        defer { asker.waiting?(false) }
+        let admitted = await wait(for: scope, kind, ticket: ticket, since: began, isLeased: asker.isLeased)
         observer?.waited(seconds: now() - began)
         return admitted
     }
@@ -81,7 +82,7 @@ extension AppleLimits {
     }
 
     private func wait(
-        for scope: AppleScope, _ kind: RequestKind, ticket: UInt64, since: Double
+        for scope: AppleScope, _ kind: RequestKind, ticket: UInt64, since: Double, isLeased: Bool
     ) async -> ScopeLimits.Pass? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -89,7 +90,8 @@ extension AppleLimits {
                 // look sees the flag or the handler finds the waiter.
                 let isCancelled = state.withLock { state in
                     if Task.isCancelled { return true }
-                    let waiter = Waiting.Waiter(ticket: ticket, since: since, continuation: continuation)
+                    let waiter = Waiting.Waiter(
+                        ticket: ticket, since: since, isLeased: isLeased, continuation: continuation)
                     state.scopes[scope]?.queue.append(waiter, kind)
                     return false
                 }
@@ -113,10 +115,9 @@ extension AppleLimits {
             // A circuit closes and a hold ends by themselves too.
             noteShut(scope, &state, now: now)
             while !waiting.isEmpty, let (waiter, pass) = waiting.next(now: now) { admitted.append((waiter, pass)) }
-            let impatient = waiting.queue.takeFirst(impatientKinds(waiting, isDown: state.downSince != nil, now: now)) {
-                $0.since < now - Self.patienceSeconds
+            for waiter in takeImpatient(waiting, isDown: state.downSince != nil, now: now) {
+                admitted.append((waiter, nil))
             }
-            for waiter in impatient { admitted.append((waiter, nil)) }
             let count = waiting.limits.needingBudget(of: waiting.queue)
             if !waiting.limits.isHeld(now: now) { toLease = waiting.limits.budget?.toLease(waiting: count, now: now) }
             wakeUp = nextWakeUp(waiting, now: now)
@@ -126,11 +127,21 @@ extension AppleLimits {
         if let wakeUp { look(at: scope, when: wakeUp, seconds: wakeUp - now) }
     }
 
-    /// What failed before waits for its turn, too, and shall not stay in memory for it. What receiptd asks by itself comes
-    /// again from the database, and holds a lease meanwhile.
-    private func impatientKinds(_ waiting: Waiting, isDown: Bool, now: Double) -> [RequestKind] {
-        if isDown { return RequestKind.own }
-        return waiting.limits.isShut(now: now) ? RequestKind.all : RequestKind.deferrable
+    /// What failed before waits for its turn, too, and shall not stay in memory for it. What holds a lease comes again from
+    /// the database, also while Apple is down. What is not proven keeps its place from others only for a moment where
+    /// nothing but its own circuit holds it back.
+    private func takeImpatient(_ waiting: Waiting, isDown: Bool, now: Double) -> [Waiting.Waiter] {
+        let isLate = { (waiter: Waiting.Waiter) in waiter.since < now - Self.patienceSeconds }
+        guard !isDown else {
+            var leased: [Waiting.Waiter] = []
+            while let waiter = waiting.queue.remove(where: { $0.isLeased && isLate($0) }) { leased.append(waiter) }
+            return leased
+        }
+        let kinds = RequestKind.all.filter { !$0.isFresh || waiting.limits.isShut($0, now: now) }
+        let late = waiting.queue.takeFirst(kinds, while: isLate)
+        guard !waiting.limits.isHeld(now: now) else { return late }
+        let held = RequestKind.submissions.filter { !$0.isProven && waiting.limits.isShut($0, now: now) }
+        return late + waiting.queue.takeFirst(held) { $0.since < now - Self.unprovenPatienceSeconds }
     }
 
     /// Nil where a look is on its way already, or nobody waits.

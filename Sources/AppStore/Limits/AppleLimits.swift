@@ -10,10 +10,12 @@ public final class AppleLimits: Sendable {
     /// Seconds that a request waits for its own app's circuit or `Retry-After`, or for its turn where it failed before, until
     /// it is told to come again. While Apple as a whole is down it waits for as long as that lasts.
     static let patienceSeconds = 10.0
+    /// The same for what is not proven, in front of its own circuit.
+    static let unprovenPatienceSeconds = 1.0
     /// Apple answers others where it has answered anybody within so many seconds.
     static let answeringSeconds = 60.0
     /// An app and endpoint that nobody asked for this long is not in use.
-    static let inUseSeconds = 60.0
+    static let inUseSeconds = ProofCircuits.inUseSeconds
     /// Where a 429 says nothing about when. Seconds.
     static let defaultHoldSeconds = 1.0
     /// Between two looks at what other replicas hold back.
@@ -34,9 +36,7 @@ public final class AppleLimits: Sendable {
     struct State {
         var scopes: [AppleScope: Waiting] = [:]
         var credentials: [Credentials: CredentialsBox] = [:]
-        /// What the observer was last told.
-        var openCircuits: Set<Credentials> = []
-        var misconfigured: Set<Credentials> = []
+        var told = Told()
         var concurrency: AdaptiveConcurrency
         var underWay = RequestsUnderWay()
         var failedProofs = FailedProofs()
@@ -47,6 +47,13 @@ public final class AppleLimits: Sendable {
         var nextTicket: UInt64 = 0
         var downSince: Double?
         var downBefore = 0.0
+    }
+
+    /// What the observer was last told.
+    struct Told {
+        var openCircuits: Set<Credentials> = []
+        var misconfigured: Set<Credentials> = []
+        var doubted: Set<BundleID> = []
     }
 
     /// Changes in place; guarded by the lock around it.

@@ -7,6 +7,9 @@ public protocol AppleLimitsObserver: Sendable {
     func circuit(bundleID: BundleID, endpoint: String, isOpen: Bool)
     /// An app's credentials for any endpoint, the one named at last, turned out to be wrong, or none are any more.
     func credentials(bundleID: BundleID, endpoint: String, areWrong: Bool)
+    /// Apple refused the app's shared secret with several players' receipts of which none is proven, and has taken none since;
+    /// or it took one. Nobody is held back for it: such receipts may be another app's.
+    func credentials(bundleID: BundleID, areDoubted: Bool)
     /// Apple asked for no request for so many seconds.
     func held(_ scope: AppleScope, seconds: Double)
     func concurrency(limit: Int)

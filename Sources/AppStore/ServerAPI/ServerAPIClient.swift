@@ -1,5 +1,6 @@
 import Clocks
 import Fulfillment
+import Identifiers
 import PooledHTTP
 import Timestamps
 
@@ -68,13 +69,34 @@ public final class ServerAPIClient: Sendable {
     ) async -> AppleAnswer {
         guard let query = ServerAPIQuery.transaction(id) else { return .refused(.invalidTransaction) }
         let hasToken = token(for: request.bundleID, credentials) != nil
-        guard limits.mayAsk(request.bundleID, endpoint: Self.endpoint, hasSecret: hasToken) else {
-            return .blocked(.serverAPI)
-        }
+        let mayAsk = limits.mayAsk(
+            request.bundleID, endpoint: Self.endpoint, hasSecret: hasToken, isProven: request.isProven)
+        guard mayAsk else { return .blocked(.serverAPI) }
         let answer = await ask(query, about: id, credentials, for: request)
-        limits.note(answer, to: request, endpoint: Self.endpoint)
-        return answer
+        var telling = answer
+        if case .blocked = answer, !request.isProven { telling = await askNeutrally(credentials, for: request) }
+        limits.noteToken(telling, of: request.bundleID, endpoint: Self.endpoint)
+        guard case .blocked = answer else { return answer }
+        if case .blocked = telling { return answer }
+        return .trouble(.init(.credentials))
     }
+
+    /// Anybody can send an id. What one meets accuses the credentials only where an id that no player chose meets it, too.
+    private func askNeutrally(
+        _ credentials: ServerAPICredentials, for request: VerificationRequest
+    ) async -> AppleAnswer {
+        guard let query = ServerAPIQuery.transaction(Self.noTransaction) else { return .refused(.invalidTransaction) }
+        var neutral = VerificationRequest(
+            bundleID: request.bundleID, subject: .transaction(Self.noTransaction, credentials))
+        neutral.isProven = true
+        neutral.isRetry = true
+        neutral.isLeased = request.isLeased
+        neutral.waiting = request.waiting
+        return await ask(query, about: Self.noTransaction, credentials, for: neutral)
+    }
+
+    /// Apple gives it to none.
+    public static let noTransaction: StoreTransactionID = "0"
 
     /// Whether the setting that the credentials name holds a private key.
     public func hasKey(for bundleID: BundleID, _ credentials: ServerAPICredentials) -> Bool {

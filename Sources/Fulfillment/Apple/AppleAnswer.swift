@@ -51,6 +51,9 @@ public enum AppleAnswer: Sendable, Equatable {
         case status
         case environmentLoop = "environment_loop"
         case incomplete
+        /// 21000, 21004 or 401 about a proof that is not proven here: whatever it is, Apple does not take it with our
+        /// credentials.
+        case credentials
         /// What Apple should have signed is not proven by our roots, or tells of another transaction than was asked
         /// for.
         case unproven

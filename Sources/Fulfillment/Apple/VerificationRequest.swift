@@ -24,6 +24,8 @@ public struct VerificationRequest: Sendable {
     public var holdsAutoRenewable = true
     /// It was asked about before, in vain, or waited in PostgreSQL: what is fresh goes first.
     public var isRetry = false
+    /// It was taken out of PostgreSQL under a lease, which ends while Apple is out.
+    public var isLeased = false
     /// Told of a wait in front of Apple, as it begins (true) and ends: such work can be given up at once.
     public var waiting: (@Sendable (Bool) -> Void)?
     /// Told of each request that was sent, as it ends.

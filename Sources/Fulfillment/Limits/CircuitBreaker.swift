@@ -96,10 +96,13 @@ public struct CircuitBreaker: Sendable {
     public mutating func succeeded(_ pass: Pass, now: Double) {
         guard isValid(pass) else { return }
         tries.succeeded(isFirst: pass.isFirst, now: now)
-        guard pass.isProbe else { return }
-        enter(.closed)
-        closedAt = now
-        openSeconds = Self.shortestOpenSeconds
+        if pass.isProbe { close(now: now) }
+    }
+
+    /// Apple answered somebody who speaks for these requests, too: what they fail at is their own.
+    public mutating func othersAnswered(now: Double) {
+        tries.endRow()
+        if isOpen { close(now: now) }
     }
 
     /// - Parameters:
@@ -145,6 +148,12 @@ public struct CircuitBreaker: Sendable {
         // Equal jitter: replicas do not probe at the same time, and no random delay is zero.
         enter(.open(until: now + openSeconds * (0.5 + jitter / 2)))
         openSeconds = min(openSeconds * 2, Self.longestOpenSeconds)
+    }
+
+    private mutating func close(now: Double) {
+        enter(.closed)
+        closedAt = now
+        openSeconds = Self.shortestOpenSeconds
     }
 
     private mutating func enter(_ state: State) {

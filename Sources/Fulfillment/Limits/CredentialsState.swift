@@ -1,19 +1,10 @@
 /// Whether one app's credentials are right, as far as Apple's answers tell.
 ///
-/// 21004 may be the receipt's fault: a foreign app's subscription receipt, sent with our secret, gets it. So one
-/// refusal says nothing about the app. The app is only believed to be misconfigured when the secret is set nowhere,
-/// when a receipt that is proven to be the app's was refused, or when several players' receipts were and none was
-/// taken.
+/// 21004 may be the receipt's fault: a foreign app's subscription receipt, sent with our secret, gets it. So only receipts
+/// that are proven to be the app's accuse the secret. The app is believed to be misconfigured when the secret is set nowhere,
+/// or when several players' proven receipts were refused and none was taken. What is not proven and refused makes the
+/// credentials *doubted*: that is told, and holds nobody back.
 public struct CredentialsState: Sendable {
-    enum Belief: Sendable, Equatable {
-        /// Can become: suspected.
-        case sound
-        /// Refusals, and no answer since. Can become: sound, wrong.
-        case suspected
-        /// The app's requests are answered as blocked, but for probes. Can become: sound, when Apple takes one.
-        case wrong(nextProbe: Double)
-    }
-
     /// Players, each with a receipt of their own, that it takes where this replica never saw an answer for the app.
     public static let playersWithoutSuccess = 3
     /// The same, where it did: the credentials were right a while ago.
@@ -22,19 +13,25 @@ public struct CredentialsState: Sendable {
     public static let certainRefusalsNeeded = 2
     /// Refusals older than this are forgotten.
     public static let windowSeconds = 600.0
-    /// Between two requests of an app whose credentials are wrong.
+    /// Between two requests of an app whose credentials are wrong, with a proof that is proven; and the same for others.
     public static let probeSeconds = 5.0
 
-    private var belief = Belief.sound
-    private var players: Set<Int> = []
-    private var receipts: Set<Int> = []
-    private var suspectedAt = 0.0
+    /// The app's requests are answered as blocked, but for probes, until Apple takes one.
+    private var areWrong = false
+    private var refusals = Refusals()
+    private var unprovenRefusals = Refusals()
+    /// What is not proven never takes the turn of what is: it may be refused whatever the credentials are.
+    private var nextProbe = 0.0
+    private var nextUnprovenProbe = 0.0
     /// The last refusal that is certainly the credentials'.
     private var proven: ProvenRefusal?
     /// Of the credentials themselves, with no answer since.
     private var certainRefusals = 0
     private var isMissing = false
     private var hasSucceeded = false
+
+    /// Several players' proofs that are not proven were refused, and Apple has taken nothing since.
+    public private(set) var areDoubted = false
 
     private struct ProvenRefusal {
         let at: Double
@@ -44,20 +41,36 @@ public struct CredentialsState: Sendable {
         let wasForAnyReceipt: Bool
     }
 
+    /// Those with no answer since, in bounded memory.
+    private struct Refusals {
+        private var players: Set<Int> = []
+        private var receipts: Set<Int> = []
+        private var since = 0.0
+
+        /// Whether so many different players' receipts, each another one, were refused within the window.
+        mutating func note(player: Int, receipt: Int, needed: Int, now: Double) -> Bool {
+            if players.isEmpty || now - since > CredentialsState.windowSeconds { self = Refusals(since: now) }
+            if players.count < needed { players.insert(player) }
+            if receipts.count < needed { receipts.insert(receipt) }
+            return min(players.count, receipts.count) >= needed
+        }
+
+        init(since: Double = 0) { self.since = since }
+    }
+
     public init() {}
 
     /// What `receiptd_misconfigured` tells.
     public func isMisconfigured(now: Double) -> Bool {
-        if isMissing { return true }
-        if case .wrong = belief { return true }
+        if isMissing || areWrong { return true }
         return proven.map { now - $0.at < Self.windowSeconds } ?? false
     }
 
     /// False where asking is useless now.
-    public mutating func mayAsk(now: Double) -> Bool {
-        guard case .wrong(let nextProbe) = belief else { return true }
-        guard now >= nextProbe else { return false }
-        belief = .wrong(nextProbe: now + Self.probeSeconds)
+    public mutating func mayAsk(isProven: Bool = true, now: Double) -> Bool {
+        guard areWrong else { return true }
+        guard now >= (isProven ? nextProbe : nextUnprovenProbe) else { return false }
+        if isProven { nextProbe = now + Self.probeSeconds } else { nextUnprovenProbe = now + Self.probeSeconds }
         return true
     }
 
@@ -74,28 +87,20 @@ public struct CredentialsState: Sendable {
     public mutating func refused(
         player: Int, receipt: Int, isProven: Bool, holdsAutoRenewable: Bool = true, now: Double
     ) {
-        if isProven { proven = ProvenRefusal(at: now, receipt: receipt, wasForAnyReceipt: !holdsAutoRenewable) }
-        if belief == .suspected, now - suspectedAt > Self.windowSeconds { forget() }
-        if belief == .sound {
-            belief = .suspected
-            suspectedAt = now
-        }
-        guard belief == .suspected else { return }
-        players.insert(player)
-        receipts.insert(receipt)
         let needed = hasSucceeded ? Self.playersAfterSuccess : Self.playersWithoutSuccess
-        guard min(players.count, receipts.count) >= needed else { return }
-        forget()
-        belief = .wrong(nextProbe: now + Self.probeSeconds)
+        guard isProven else {
+            if unprovenRefusals.note(player: player, receipt: receipt, needed: needed, now: now) { areDoubted = true }
+            return
+        }
+        proven = ProvenRefusal(at: now, receipt: receipt, wasForAnyReceipt: !holdsAutoRenewable)
+        if !areWrong, refusals.note(player: player, receipt: receipt, needed: needed, now: now) { holdBack(now: now) }
     }
 
     /// Apple refused the credentials themselves (401), before it looked at what was asked: no player can cause that.
     public mutating func refusedForCertain(now: Double) {
         proven = ProvenRefusal(at: now, receipt: nil, wasForAnyReceipt: false)
         certainRefusals += 1
-        guard certainRefusals >= Self.certainRefusalsNeeded, belief == .sound || belief == .suspected else { return }
-        forget()
-        belief = .wrong(nextProbe: now + Self.probeSeconds)
+        if certainRefusals >= Self.certainRefusalsNeeded, !areWrong { holdBack(now: now) }
     }
 
     /// Apple took a receipt of the app, or answered a request that its credentials were needed for.
@@ -105,15 +110,19 @@ public struct CredentialsState: Sendable {
     public mutating func succeeded(receipt: Int? = nil, didCheckSecret: Bool) {
         hasSucceeded = true
         certainRefusals = 0
-        if belief != .sound { forget() }
+        areDoubted = false
+        unprovenRefusals = Refusals()
+        areWrong = false
+        refusals = Refusals()
         guard let refused = proven else { return }
         // What proves the credentials right is the very receipt that was refused, or one that they were as needed for.
         if didCheckSecret || refused.wasForAnyReceipt || (receipt != nil && receipt == refused.receipt) { proven = nil }
     }
 
-    private mutating func forget() {
-        belief = .sound
-        players = []
-        receipts = []
+    private mutating func holdBack(now: Double) {
+        areWrong = true
+        refusals = Refusals()
+        nextProbe = now + Self.probeSeconds
+        nextUnprovenProbe = now + Self.probeSeconds
     }
 }

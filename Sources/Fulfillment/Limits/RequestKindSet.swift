@@ -12,8 +12,12 @@ struct RequestKindSet: OptionSet, Sendable {
     static let freshAndProven = Self(RequestKind.all.filter { $0.isFresh && $0.isProven })
     /// Of submissions.
     static let proven = Self(RequestKind.submissions.filter(\.isProven))
-    /// Anything that has not failed before.
-    static let first = Self(RequestKind.all.filter(\.isFirst))
+    static let unproven = Self(RequestKind.submissions.filter { !$0.isProven })
+    static let freshAndUnproven = Self(RequestKind.submissions.filter { $0.isFirst && !$0.isProven })
+    /// With what receiptd asks by itself.
+    static let anyProven = Self(RequestKind.all.filter(\.isProven))
+    /// Anything proven that has not failed before.
+    static let firstAndProven = Self(RequestKind.all.filter { $0.isFirst && $0.isProven })
     static let deferrable = Self(RequestKind.deferrable)
     static let own = Self(RequestKind.own)
     static let background = Self(RequestKind.all.filter { $0.work == .background })

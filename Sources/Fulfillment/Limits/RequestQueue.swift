@@ -18,8 +18,10 @@ public struct RequestQueue<Element> {
     public var hasFresh: Bool { kinds.overlaps(.fresh) }
     /// Of submissions.
     public var hasProven: Bool { kinds.overlaps(.proven) }
+    /// What receiptd asks by itself counts as proven.
+    public func hasAny(isProven: Bool) -> Bool { kinds.overlaps(isProven ? .anyProven : .unproven) }
     /// Anything that has not failed before.
-    public var hasFirst: Bool { kinds.overlaps(.first) }
+    public func hasFirst(isProven: Bool) -> Bool { kinds.overlaps(isProven ? .firstAndProven : .freshAndUnproven) }
     public var hasDeferrable: Bool { kinds.overlaps(.deferrable) }
     /// What receiptd asks by itself.
     public var ownCount: Int {

@@ -19,7 +19,7 @@ public struct ScopeLimits: Sendable {
         case noBudget
     }
 
-    public private(set) var breaker = CircuitBreaker()
+    public private(set) var circuits = ProofCircuits()
     public private(set) var heldUntil = -Double.infinity
     public var budget: RequestBudget?
     /// The budget is that of what receiptd asks by itself: submissions have none.
@@ -43,42 +43,55 @@ public struct ScopeLimits: Sendable {
     }
 
     public func isHeld(now: Double) -> Bool { now < heldUntil }
-    public func isShut(now: Double) -> Bool { isHeld(now: now) || breaker.isOpen }
+    public func isShut(now: Double) -> Bool { isHeld(now: now) || circuits.isOpen(now: now) }
+    /// Whether requests of this kind are held back.
+    public func isShut(_ kind: RequestKind, now: Double) -> Bool { isHeld(now: now) || circuits[kind].isOpen }
+
+    /// Many different ones of the kind have failed lately, and they tell of Apple's load.
+    public func isWidespread(_ kind: RequestKind, now: Double) -> Bool {
+        circuits.speaksOfApple(kind, now: now) && circuits[kind].isWidespread(now: now)
+    }
 
     public mutating func admit(_ kind: RequestKind, since: Double? = nil, now: Double) -> Admission {
+        circuits.came(kind, now: now)
         if isHeld(now: now) { return .shut }
-        if let next = breaker.nextPass(isFirst: kind.isFirst), now < next { return kind.isFresh ? .shut : .noRetry }
-        if !kind.isFresh, !breaker.isOpen, !retries.take(now: now) { return .noRetry }
+        let isOpen = circuits[kind].isOpen
+        if let next = circuits[kind].nextPass(isFirst: kind.isFirst), now < next {
+            return kind.isFresh ? .shut : .noRetry
+        }
+        if !kind.isFresh, !isOpen, !retries.take(now: now) { return .noRetry }
         var token: RequestBudget.Token?
         if needsBudget(kind) {
             token = budget?.take(now: now)
             if token == nil {
-                if !kind.isFresh, !breaker.isOpen { retries.withdrew() }
+                if !kind.isFresh, !isOpen { retries.withdrew() }
                 return .noBudget
             }
         }
-        guard let circuit = breaker.pass(isFirst: kind.isFirst, since: since, now: now) else { return .shut }
+        guard let circuit = circuits[kind].pass(isFirst: kind.isFirst, since: since, now: now) else { return .shut }
         return .pass(Pass(circuit: circuit, kind: kind, token: token))
     }
 
-    /// The waiting request of this scope whose turn it is, with the right to go. First tries probe a circuit where
+    /// The waiting request of this scope whose turn it is, with the right to go. First tries probe their circuit where
     /// there are any.
     /// - Parameter since: when one came.
     public mutating func next<Element>(
         of waiting: inout RequestQueue<Element>, now: Double, since: (Element) -> Double
     ) -> (element: Element, pass: Pass)? {
-        var mustWait: Set<RequestKind> = []
+        var mustWait: RequestKindSet = []
         while true {
             let kind = waiting.next { kind in
-                !mustWait.contains(kind) && (kind.isFirst || !breaker.isOpen || !waiting.hasFirst)
+                !mustWait.contains(kind)
+                    && (kind.isFirst || !circuits[kind].isOpen || !waiting.hasFirst(isProven: kind.isProven))
             }
             guard let kind else { return nil }
             switch admit(kind, since: waiting.first(kind).map(since), now: now) {
             case .pass(let pass):
                 return waiting.take(kind, newest: pass.circuit.isForNewest).map { ($0, pass) }
-            case .noRetry: mustWait.formUnion(RequestKind.deferrable)
-            case .shut: return nil
-            case .noBudget: mustWait.formUnion(RequestKind.all.filter(needsBudget))
+            case .shut where isHeld(now: now): return nil
+            // Its circuit is not that of all others.
+            case .shut, .noRetry: mustWait.formUnion(RequestKindSet([kind]))
+            case .noBudget: mustWait.formUnion(RequestKindSet(RequestKind.all.filter(needsBudget)))
             }
         }
     }
@@ -86,25 +99,25 @@ public struct ScopeLimits: Sendable {
     /// Checks again right before sending, for the request may have waited since. False: withdraw the pass, and wait for
     /// another.
     public mutating func confirm(_ pass: inout Pass, now: Double) -> Bool {
-        if isHeld(now: now) || !breaker.isValid(pass.circuit) { return false }
+        if isHeld(now: now) || !circuits[pass.kind].isValid(pass.circuit) { return false }
         guard let token = pass.token, token.validUntil <= now else { return true }
         pass.token = budget?.take(now: now)
         return pass.token != nil
     }
 
     public mutating func withdrew(_ pass: Pass, now: Double, jitter: Double) {
-        breaker.withdrew(pass.circuit, now: now, jitter: jitter)
+        circuits[pass.kind].withdrew(pass.circuit, now: now, jitter: jitter)
         if !pass.kind.isFresh { retries.withdrew() }
     }
 
     public mutating func succeeded(_ pass: Pass, now: Double) {
-        breaker.succeeded(pass.circuit, now: now)
+        circuits.succeeded(pass.circuit, of: pass.kind, now: now)
         retries.succeeded()
     }
 
     /// As for `CircuitBreaker`.
     public mutating func failed(_ pass: Pass, by suspect: Suspect, now: Double, jitter: Double) {
-        breaker.failed(pass.circuit, by: suspect, now: now, jitter: jitter)
+        circuits[pass.kind].failed(pass.circuit, by: suspect, now: now, jitter: jitter)
     }
 
     /// Apple answered with `Retry-After`, which is no failure.
@@ -122,8 +135,17 @@ public struct ScopeLimits: Sendable {
     /// When to look again for waiting requests, nil where another event will do so.
     public func nextLook<Element>(for waiting: RequestQueue<Element>, now: Double) -> Double? {
         if isHeld(now: now) { return heldUntil }
-        if let next = breaker.nextPass(isFirst: waiting.hasFirst || waiting.isEmpty), next > now { return next }
         var times: [Double] = []
+        var mayAnyPass = false
+        for isProven in [true, false] where waiting.isEmpty || waiting.hasAny(isProven: isProven) {
+            let isFirst = waiting.isEmpty || waiting.hasFirst(isProven: isProven)
+            if let next = circuits[isProven: isProven].nextPass(isFirst: isFirst), next > now {
+                times.append(next)
+            } else {
+                mayAnyPass = true
+            }
+        }
+        guard mayAnyPass else { return times.min() }
         if needingBudget(of: waiting) > 0, let next = budget?.nextLook(now: now) { times.append(next) }
         if waiting.hasDeferrable { times.append(retries.nextToken(now: now)) }
         return times.min()

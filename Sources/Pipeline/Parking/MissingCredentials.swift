@@ -23,11 +23,11 @@ final class MissingCredentials: Sendable {
     ) -> (isMisconfigured: Bool, isNews: Bool) {
         apps.withLock { apps in
             var evidence = apps[bundleID] ?? Evidence()
-            let was = evidence.state.isMisconfigured(now: now)
+            let was = evidence.state.areDoubted
             evidence.state.refused(player: player.hashValue, receipt: proof.hashValue, isProven: false, now: now)
             evidence.lastAt = now
             apps[bundleID] = evidence
-            let isMisconfigured = evidence.state.isMisconfigured(now: now)
+            let isMisconfigured = evidence.state.areDoubted
             return (isMisconfigured, isMisconfigured && !was)
         }
     }
@@ -40,7 +40,7 @@ final class MissingCredentials: Sendable {
             for (bundleID, evidence) in apps {
                 let lacksCredentials = catalog.apps[bundleID].map { $0.serverAPI == nil } ?? false
                 guard !lacksCredentials || now - evidence.lastAt > Self.forgottenSeconds else { continue }
-                mended.append((bundleID, evidence.state.isMisconfigured(now: now)))
+                mended.append((bundleID, evidence.state.areDoubted))
                 apps[bundleID] = nil
             }
             return mended

@@ -14,25 +14,54 @@ struct CredentialsTests {
         ) { apple in try await body(apple, observer) }
     }
 
-    @Test("one player's refused receipts only make themselves wait")
-    func onePlayer() async throws {
+    @Test("one player's refused receipts only make themselves wait", arguments: [true, false])
+    func onePlayer(isProven: Bool) async throws {
         try await Self.run { apple, observer in
             for number in 0..<30 {
-                let answer = await apple.ask(SimulatedApple.receipt("\(number)"), secret: "WRONG", player: "forger")
-                #expect(answer == .blocked(.sharedSecret))
+                let answer = await apple.ask(
+                    SimulatedApple.receipt("\(number)"), secret: "WRONG", player: "forger", isProven: isProven)
+                #expect(answer == (isProven ? .blocked(.sharedSecret) : .trouble(of: .credentials)))
             }
             #expect(apple.store.counters.requests == 30)
-            #expect(observer.heard.misconfigured.isEmpty)
+            #expect(observer.heard.doubted.isEmpty)
             #expect(await apple.ask(SimulatedApple.receipt("100"), secret: "RIGHT", player: "honest").genuine != nil)
         }
     }
 
-    @Test("several players' refused receipts block the app, not another one, and Apple is spared")
+    @Test(
+        "fifteen hundred players' unproven receipts that get 21004 or 21000 hold no other receipt back, and are told of"
+    )
+    func notProven() async throws {
+        try await Self.run { apple, observer in
+            await withTaskGroup(of: Void.self) { group in
+                for number in 0..<1_500 {
+                    group.addTask {
+                        let receipt = SimulatedApple.receipt(
+                            "\(number)", .status(number.isMultiple(of: 2) ? 21004 : 21000))
+                        let player = PlayerID("forger \(number)")
+                        #expect(await apple.ask(receipt, secret: "RIGHT", player: player) == .trouble(of: .credentials))
+                    }
+                }
+            }
+            #expect(apple.store.counters.requests == 1_500)
+            #expect(observer.heard.misconfigured.isEmpty && observer.heard.openCircuits.isEmpty)
+            #expect(observer.heard.doubted == ["com.example.game"])
+            for number in 0..<10 {
+                let honest = await apple.ask(
+                    SimulatedApple.receipt("9\(number)"), secret: "RIGHT", player: "honest", isProven: true)
+                #expect(honest.genuine != nil)
+            }
+            #expect(observer.heard.doubted.isEmpty)
+        }
+    }
+
+    @Test("several players' refused receipts that are proven block the app, not another one, and Apple is spared")
     func severalPlayers() async throws {
         try await Self.run { apple, observer in
             for number in 0..<30 {
                 let answer = await apple.ask(
-                    SimulatedApple.receipt("\(number)"), secret: "WRONG", player: Identifier("player \(number)"))
+                    SimulatedApple.receipt("\(number)"), secret: "WRONG", player: Identifier("player \(number)"),
+                    isProven: true)
                 #expect(answer == .blocked(.sharedSecret))
             }
             #expect(apple.store.counters.requests == CredentialsState.playersWithoutSuccess)

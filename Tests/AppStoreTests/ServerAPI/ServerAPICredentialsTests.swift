@@ -45,6 +45,36 @@ struct ServerAPICredentialsTests {
         }
     }
 
+    @Test("401 about ids that anybody may invent is theirs, where Apple takes the token for another id")
+    func inventedUnauthorized() async throws {
+        let observer = RecordingLimits()
+        try await SimulatedServerAPI.run(limits: AppleLimits(maxConcurrency: 8, observer: observer)) { apple in
+            try apple.register("1")
+            for number in 100..<110 {
+                try apple.register("\(number)", .status(401).times(100))
+                let answer = await apple.ask("\(number)", player: Identifier("forger \(number)"), isProven: false)
+                #expect(answer == .trouble(of: .credentials))
+            }
+            #expect(observer.heard.misconfigured.isEmpty)
+            #expect(await apple.ask("1", player: "honest").genuine != nil)
+        }
+    }
+
+    @Test("a key that Apple does not know is found by bare ids alone")
+    func wrongKey() async throws {
+        let observer = RecordingLimits()
+        try await SimulatedServerAPI.run(
+            knownKeyID: "OTHER", limits: AppleLimits(maxConcurrency: 8, observer: observer)
+        ) { apple in
+            for number in 0..<10 {
+                #expect(await apple.ask("\(number)", player: "p", isProven: false) == .blocked(.serverAPI))
+            }
+            #expect(observer.heard.misconfigured == [Self.bundle])
+            // Two ids, and a question of receiptd's own after each.
+            #expect(apple.store.counters.requests == 2 * CredentialsState.certainRefusalsNeeded)
+        }
+    }
+
     @Test("one 401 between answers holds nobody back")
     func single() async throws {
         let observer = RecordingLimits()

@@ -9,6 +9,7 @@ final class RecordingLimits: AppleLimitsObserver {
     struct Heard {
         var openCircuits: Set<BundleID> = []
         var misconfigured: Set<BundleID> = []
+        var doubted: Set<BundleID> = []
         var circuitsOpened = 0
         var holds: [AppleScope: Double] = [:]
         var limit = 0
@@ -81,6 +82,12 @@ final class RecordingLimits: AppleLimitsObserver {
     func credentials(bundleID: BundleID, endpoint: String, areWrong: Bool) {
         hear { heard in
             if areWrong { heard.misconfigured.insert(bundleID) } else { heard.misconfigured.remove(bundleID) }
+        }
+    }
+
+    func credentials(bundleID: BundleID, areDoubted: Bool) {
+        hear { heard in
+            if areDoubted { heard.doubted.insert(bundleID) } else { heard.doubted.remove(bundleID) }
         }
     }
 

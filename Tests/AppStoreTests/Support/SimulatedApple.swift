@@ -45,11 +45,12 @@ struct SimulatedApple: Sendable {
 
     func ask(
         _ receipt: String, secret: String? = nil, bundleID: BundleID = "com.example.game", player: PlayerID? = nil,
-        isRetry: Bool = false, waiting: (@Sendable (Bool) -> Void)? = nil
+        isRetry: Bool = false, isProven: Bool = false, waiting: (@Sendable (Bool) -> Void)? = nil
     ) async -> AppleAnswer {
         var request = VerificationRequest(bundleID: bundleID, receipt: receipt, sharedSecretSetting: secret)
         request.playerID = player
         request.isRetry = isRetry
+        request.isProven = isProven
         request.waiting = waiting
         return await client.verify(request)
     }

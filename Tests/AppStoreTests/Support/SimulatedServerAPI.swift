@@ -56,11 +56,12 @@ struct SimulatedServerAPI: Sendable {
 
     func ask(
         _ id: String, bundle: BundleID = bundle, _ credentials: ServerAPICredentials = credentials,
-        player: PlayerID? = nil
+        player: PlayerID? = nil, isProven: Bool = true
     ) async -> AppleAnswer {
         let id = StoreTransactionID(id)
         var request = VerificationRequest(bundleID: bundle, subject: .transaction(id, credentials))
         request.playerID = player
+        request.isProven = isProven
         return await client.look(up: id, credentials, for: request)
     }
 

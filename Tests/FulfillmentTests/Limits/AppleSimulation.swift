@@ -139,11 +139,7 @@ struct AppleSimulation {
                 throw Fault(description: "a limit of \(concurrency.limit), not of 1 to \(maximum)")
             }
             // Without work nobody finds out that Apple is back.
-            var others = queue
-            let isIdle = (others.takeAll() + work.underWay.map(\.submission)).allSatisfy {
-                work.submissions[$0].isStuck
-            }
-            if !limits.breaker.isOpen || isIdle { openSince = max(now, Self.trouble) }
+            if ![true, false].contains(where: isHeldUp) { openSince = max(now, Self.trouble) }
             guard now - openSince < Self.closesWithin else {
                 throw Fault(description: "the circuit stays open \(now - openSince) s after the trouble, at \(now)")
             }
@@ -169,18 +165,31 @@ struct AppleSimulation {
             BudgetLease(requests: wanted, startsIn: start - now, lasts: lasts), now: now, jitter: jitter)
     }
 
+    /// Its circuit is open, and somebody waits there whom Apple would answer.
+    private func isHeldUp(isProven: Bool) -> Bool {
+        guard limits.circuits[isProven: isProven].isOpen else { return false }
+        var others = queue
+        return (others.takeAll() + work.underWay.map(\.submission)).contains {
+            !work.submissions[$0].isStuck && Self.isProven($0) == isProven
+        }
+    }
+
+    private static func isProven(_ submission: Int) -> Bool { submission.isMultiple(of: 2) }
+
     private mutating func ask(_ submission: Int) {
         let one = work.submissions[submission]
         let isKnown = failedProofs.contains(-1 - submission, now: now)
         let isFresh = one.history.failures == 0 && !one.isParked && !isKnown
         arrivedAt[submission] = now
-        queue.append(submission, RequestKind(isFresh: isFresh, isProven: submission.isMultiple(of: 2)))
+        queue.append(submission, RequestKind(isFresh: isFresh, isProven: Self.isProven(submission)))
     }
 
     private mutating func send() throws {
         while work.underWay.count < concurrency.limit {
             let isHeld = limits.isHeld(now: now)
-            let next = [true, false].compactMap { limits.breaker.nextPass(isFirst: $0) }.min()
+            let next = [true, false].map { isProven in
+                [true, false].compactMap { limits.circuits[isProven: isProven].nextPass(isFirst: $0) }.min()
+            }
             guard let (submission, admitted) = limits.next(of: &queue, now: now, since: { arrivedAt[$0] ?? 0 }) else {
                 return
             }
@@ -190,7 +199,7 @@ struct AppleSimulation {
                 queue.append(submission, pass.kind)
                 return
             }
-            let mustWait = next.map { now < $0 } ?? false
+            let mustWait = next[pass.kind.isProven ? 0 : 1].map { now < $0 } ?? false
             if isHeld || mustWait { throw Fault(description: "asked at \(now) although the way is shut") }
             if now < work.submissions[submission].notBefore - Self.tick {
                 throw Fault(description: "submission \(submission) is asked for before its Retry-After is over")
@@ -223,7 +232,7 @@ struct AppleSimulation {
             let suspect = Suspect(player: work.submissions[end.submission].player, proof: -1 - end.submission)
             limits.failed(end.pass, by: suspect, now: now, jitter: jitter)
             failedProofs.note(-1 - end.submission, now: now)
-            let isTelling = end.pass.kind.isFresh && limits.breaker.isWidespread(now: now)
+            let isTelling = end.pass.kind.isFresh && limits.isWidespread(end.pass.kind, now: now)
             concurrency.ended(end.number, isTelling ? .overload : .unknown)
             trouble = .init(.serverError)
         case .limiting(let seconds):

@@ -209,7 +209,7 @@ struct CircuitBreakerTests {
             guard case .pass(let pass) = limits.admit(kind, now: 0) else { continue }
             limits.failed(pass, by: Suspect(number), now: 0, jitter: 1)
         }
-        #expect(limits.breaker.isOpen)
+        #expect(limits.circuits.ofProven.isOpen)
         var queue = RequestQueue<Int>()
         for number in 0..<100 { queue.append(number, kind) }
         var probing: [Int] = []

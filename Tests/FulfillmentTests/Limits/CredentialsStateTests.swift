@@ -9,35 +9,60 @@ struct CredentialsStateTests {
         #expect(answer == mayAsk)
     }
 
-    @Test("one player's refusals, however many, prove nothing")
-    func onePlayer() {
+    @Test("one player's refusals, however many, hold nobody back", arguments: [true, false])
+    func onePlayer(isProven: Bool) {
         var state = CredentialsState()
         for receipt in 0..<1_000 {
-            state.refused(player: 1, receipt: receipt, isProven: false, now: Double(receipt) / 10)
+            state.refused(player: 1, receipt: receipt, isProven: isProven, now: Double(receipt) / 10)
         }
-        #expect(!state.isMisconfigured(now: 100))
         expect(&state, mayAsk: true, at: 100)
+        #expect(!state.areDoubted && state.isMisconfigured(now: 100) == isProven)
     }
 
-    @Test("one receipt that many players send proves nothing")
-    func oneReceipt() {
+    @Test("one receipt that many players send holds nobody back", arguments: [true, false])
+    func oneReceipt(isProven: Bool) {
         var state = CredentialsState()
-        for player in 0..<1_000 { state.refused(player: player, receipt: 1, isProven: false, now: 1) }
-        #expect(!state.isMisconfigured(now: 1))
+        for player in 0..<1_000 { state.refused(player: player, receipt: 1, isProven: isProven, now: 1) }
+        expect(&state, mayAsk: true, at: 1)
+        #expect(!state.areDoubted)
     }
 
-    @Test("several players' receipts, and no success: misconfigured, and probes go every five seconds")
+    @Test("receipts that are not proven, of however many players, accuse nobody: they are only told of")
+    func notProven() {
+        var state = CredentialsState()
+        for player in 0..<CredentialsState.playersWithoutSuccess {
+            #expect(!state.areDoubted)
+            state.refused(player: player, receipt: player, isProven: false, now: 10)
+        }
+        for player in 0..<1_500 { state.refused(player: player, receipt: player, isProven: false, now: 10) }
+        #expect(state.areDoubted && !state.isMisconfigured(now: 10))
+        expect(&state, mayAsk: true, at: 10)
+        state.succeeded(didCheckSecret: false)
+        #expect(!state.areDoubted)
+    }
+
+    @Test("what is not proven takes no probe from what is")
+    func probes() {
+        var state = CredentialsState()
+        for player in 0..<3 { state.refused(player: player, receipt: player, isProven: true, now: 10) }
+        let unproven = [14, 15, 16, 20].map { state.mayAsk(isProven: false, now: $0) }
+        #expect(unproven == [false, true, false, true])
+        expect(&state, mayAsk: true, at: 20)
+        expect(&state, mayAsk: false, at: 20)
+    }
+
+    @Test("several players' proven receipts, and no success: misconfigured, and probes go every five seconds")
     func severalPlayers() {
         var state = CredentialsState()
         for player in 0..<CredentialsState.playersWithoutSuccess {
-            #expect(!state.isMisconfigured(now: 10))
-            state.refused(player: player, receipt: player, isProven: false, now: 10)
+            expect(&state, mayAsk: true, at: 10)
+            state.refused(player: player, receipt: player, isProven: true, now: 10)
         }
         #expect(state.isMisconfigured(now: 10))
         expect(&state, mayAsk: false, at: 14.9)
         expect(&state, mayAsk: true, at: 15)
         expect(&state, mayAsk: false, at: 15.1)
-        state.succeeded(didCheckSecret: false)
+        state.succeeded(didCheckSecret: true)
         #expect(!state.isMisconfigured(now: 16))
         expect(&state, mayAsk: true, at: 16)
     }
@@ -45,21 +70,21 @@ struct CredentialsStateTests {
     @Test("a success in between begins the count anew, and it takes more then")
     func success() {
         var state = CredentialsState()
-        for player in 0..<2 { state.refused(player: player, receipt: player, isProven: false, now: 1) }
-        state.succeeded(didCheckSecret: false)
-        for player in 2..<6 { state.refused(player: player, receipt: player, isProven: false, now: 2) }
-        #expect(!state.isMisconfigured(now: 2))
-        state.refused(player: 7, receipt: 7, isProven: false, now: 2)
-        #expect(state.isMisconfigured(now: 2))
+        for player in 0..<2 { state.refused(player: player, receipt: player, isProven: true, now: 1) }
+        state.succeeded(didCheckSecret: true)
+        for player in 2..<6 { state.refused(player: player, receipt: player, isProven: true, now: 2) }
+        expect(&state, mayAsk: true, at: 2)
+        state.refused(player: 7, receipt: 7, isProven: true, now: 2)
+        expect(&state, mayAsk: false, at: 2)
     }
 
-    @Test("forgers by the hundred among players whose receipts Apple takes bring nothing about")
+    @Test("refusals among players whose receipts Apple takes bring nothing about")
     func forgers() {
         var state = CredentialsState()
         for number in 0..<400 {
-            state.refused(player: number, receipt: number, isProven: false, now: Double(number))
-            if number % 4 == 0 { state.succeeded(didCheckSecret: false) }
-            #expect(!state.isMisconfigured(now: Double(number)))
+            state.refused(player: number, receipt: number, isProven: true, now: Double(number))
+            expect(&state, mayAsk: true, at: Double(number))
+            if number % 4 == 0 { state.succeeded(didCheckSecret: true) }
         }
     }
 
@@ -67,9 +92,9 @@ struct CredentialsStateTests {
     func old() {
         var state = CredentialsState()
         for player in 0..<20 {
-            state.refused(player: player, receipt: player, isProven: false, now: Double(player) * 601)
+            state.refused(player: player, receipt: player, isProven: true, now: Double(player) * 601)
         }
-        #expect(!state.isMisconfigured(now: 20 * 601))
+        expect(&state, mayAsk: true, at: 20 * 601)
     }
 
     @Test("a proven receipt's refusal is enough to tell, but holds no other receipt back")

@@ -59,14 +59,14 @@ struct ScopeLimitsTests {
     func ownCircuit() throws {
         var limits = ScopeLimits(perSecond: 0)
         for number in 0..<FirstTries.fewestFailures {
-            #expect(!limits.breaker.isOpen)
+            #expect(!limits.circuits.ofProven.isOpen)
             guard case .pass(let pass) = limits.admit(RequestKind(.background, isFirst: true), now: 0) else {
                 Issue.record("held back after \(number)")
                 return
             }
             limits.failed(pass, by: Suspect(number), now: 0, jitter: 1)
         }
-        #expect(limits.breaker.isOpen)
+        #expect(limits.circuits.ofProven.isOpen)
     }
 
     @Test("the rate is the setting's; a tenth of it for Apple's notification history, and of either for the sandbox")
@@ -108,7 +108,7 @@ struct ScopeLimitsTests {
                 }
                 let wasHeld = limits.isHeld(now: now)
                 let kind = RequestKind(isFresh: random.chance(50), isProven: random.chance(50))
-                let next = limits.breaker.nextPass(isFirst: kind.isFresh) ?? now
+                let next = limits.circuits[kind].nextPass(isFirst: kind.isFresh) ?? now
                 switch limits.admit(kind, now: now) {
                 case .pass(let pass):
                     try #require(!wasHeld && next <= now, "seed \(seed)")
@@ -133,8 +133,8 @@ struct ScopeLimitsTests {
                 // Whoever waits is looked at again: there is always a time for it, or a lease on its way.
                 var waiting = RequestQueue<Int>()
                 waiting.append(1, kind)
-                let later = limits.breaker.nextPass(isFirst: kind.isFresh).map { $0 > now }
-                if limits.isShut(now: now), later ?? limits.isHeld(now: now) {
+                let later = limits.circuits[kind].nextPass(isFirst: kind.isFresh).map { $0 > now }
+                if limits.isShut(kind, now: now), later ?? limits.isHeld(now: now) {
                     try #require(limits.nextLook(for: waiting, now: now) != nil, "seed \(seed)")
                 }
             }

@@ -93,7 +93,8 @@ struct SimulatedFront {
                 number,
                 isDoubtful
                     ? .fine
-                    : one.waiter.kind.isFresh && scope.limits.breaker.isWidespread(now: now) ? .overload : .unknown)
+                    : one.waiter.kind.isFresh && scope.limits.isWidespread(one.waiter.kind, now: now)
+                        ? .overload : .unknown)
         }
         if wasShut, !scope.limits.isShut(now: now) { concurrency.restart() }
     }
@@ -138,5 +139,5 @@ struct SimulatedFront {
         }
         return isAnyInUse
     }
-    var isAnyOpen: Bool { scopes.contains { $0.limits.breaker.isOpen } }
+    var isAnyOpen: Bool { scopes.contains { $0.limits.circuits.ofProven.isOpen } }
 }

@@ -1,0 +1,81 @@
+import Testing
+
+@testable import Fulfillment
+
+@Suite("The circuits of what is proven and of what is not")
+struct ProofCircuitsTests {
+    private static let proven = RequestKind(isFresh: true, isProven: true)
+    private static let unproven = RequestKind(isFresh: true, isProven: false)
+
+    private static func pass(_ kind: RequestKind, _ limits: inout ScopeLimits, now: Double) -> ScopeLimits.Pass? {
+        if case .pass(let pass) = limits.admit(kind, now: now) { return pass }
+        return nil
+    }
+
+    /// As many different first tries as it takes fail.
+    private static func fail(_ kind: RequestKind, _ limits: inout ScopeLimits, from first: Int = 0, now: Double) throws
+    {
+        for number in first..<first + FirstTries.fewestFailures {
+            let pass = pass(kind, &limits, now: now)
+            limits.failed(try #require(pass), by: Suspect(number), now: now, jitter: 1)
+        }
+    }
+
+    @Test("two hundred players whose unproven receipts all fail hold back no proven one")
+    func unprovenFail() throws {
+        var limits = ScopeLimits(perSecond: 0)
+        for number in 0..<200 {
+            guard let pass = Self.pass(Self.unproven, &limits, now: 1) else { break }
+            limits.failed(pass, by: Suspect(number), now: 1, jitter: 1)
+        }
+        #expect(limits.isShut(Self.unproven, now: 1) && !limits.isShut(Self.proven, now: 1))
+        // Nobody else comes: as far as anybody knows, Apple is down.
+        #expect(limits.isShut(now: 1))
+        let honest = Self.pass(Self.proven, &limits, now: 1.1)
+        #expect(try #require(honest).circuit.isProbe == false)
+        #expect(!limits.isShut(now: 1.1))
+        limits.succeeded(try #require(honest), now: 1.2)
+        // Apple answers: what the others fail at is their own.
+        #expect(!limits.isShut(Self.unproven, now: 1.2))
+    }
+
+    @Test("proven receipts that fail say that Apple is down, whatever is answered to others")
+    func provenFail() throws {
+        var limits = ScopeLimits(perSecond: 0)
+        try Self.fail(Self.proven, &limits, now: 1)
+        #expect(limits.isShut(now: 1) && limits.isShut(Self.proven, now: 1))
+        let junk = Self.pass(Self.unproven, &limits, now: 1)
+        limits.succeeded(try #require(junk), now: 1)
+        #expect(limits.isShut(now: 1) && limits.isShut(Self.proven, now: 1))
+        // Proven ones no longer come: the others tell.
+        let other = Self.pass(Self.unproven, &limits, now: 61)
+        #expect(other != nil && !limits.isShut(now: 61))
+    }
+
+    @Test("a shut circuit of either holds back nothing of the other that waits with it", arguments: [true, false])
+    func queue(isProven: Bool) throws {
+        let (shut, open) = isProven ? (Self.proven, Self.unproven) : (Self.unproven, Self.proven)
+        var limits = ScopeLimits(perSecond: 0)
+        try Self.fail(shut, &limits, now: 1)
+        var waiting = RequestQueue<Int>()
+        for number in 0..<10 { waiting.append(number, shut) }
+        for number in 10..<20 { waiting.append(number, open) }
+        var gone: [Int] = []
+        while let (number, _) = limits.next(of: &waiting, now: 1, since: { _ in 1 }) { gone.append(number) }
+        #expect(gone == Array(10..<20))
+        // There is a time to look again.
+        #expect(try #require(limits.nextLook(for: waiting, now: 1)) > 1)
+    }
+
+    @Test("what is not proven says nothing of Apple's load where anything proven comes")
+    func load() throws {
+        var limits = ScopeLimits(perSecond: 0)
+        for number in 0..<15 {
+            let pass = Self.pass(Self.unproven, &limits, now: 1)
+            limits.failed(try #require(pass), by: Suspect(number), now: 1, jitter: 1)
+        }
+        #expect(limits.isWidespread(Self.unproven, now: 1))
+        let honest = Self.pass(Self.proven, &limits, now: 1)
+        #expect(honest != nil && !limits.isWidespread(Self.unproven, now: 1))
+    }
+}
