@@ -766,6 +766,19 @@ CREATE TABLE IF NOT EXISTS parked_submissions (
 COMMENT ON TABLE parked_submissions IS
     'What it takes to try a parked submission again: the SHA-256 of its record''s value, and the submission as it was, as JSON of the submissions topic. Apart from its schedule, which is read and written far more often.';
 
+-- Since version 10.
+CREATE TABLE IF NOT EXISTS parked_weights (
+    id uuid NOT NULL PRIMARY KEY REFERENCES parked ON DELETE CASCADE,
+    bytes integer NOT NULL CHECK (bytes >= 0)
+);
+COMMENT ON TABLE parked_weights IS
+    'How many bytes each parked submission takes whose proof is not proven: their sum is bounded, and read often. A row is never changed.';
+INSERT INTO parked_weights (id, bytes)
+SELECT id, octet_length(submission)
+FROM parked JOIN parked_submissions USING (id)
+WHERE NOT is_proven AND NOT EXISTS (SELECT FROM parked_weights AS known WHERE known.id = parked.id)
+ON CONFLICT DO NOTHING;
+
 CREATE TABLE IF NOT EXISTS redriven_dead_letters (
     source_topic text COLLATE "C" NOT NULL,
     source_partition integer NOT NULL,

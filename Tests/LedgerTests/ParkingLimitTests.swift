@@ -1,6 +1,7 @@
 import Fulfillment
-import Ledger
 import Testing
+
+@testable import Ledger
 
 @Suite("Limits of what is parked for one player")
 struct ParkingLimitTests {
@@ -65,6 +66,73 @@ struct ParkingLimitTests {
             #expect(outcomes.count { $0 == .parked } == 20)
             #expect(try await database.number("SELECT count(*) FROM parked") == 20)
         }
+    }
+
+    /// What a row of the samples weighs.
+    private static let weight: Int64 = {
+        let submission = Sample.parking(1).submission
+        return Int64(submission.storedBytes.count)
+    }()
+
+    @Test(
+        "what is parked unproven is bounded for all players together; proven ones and what waits already are not refused"
+    )
+    func fleet() async throws {
+        try await withParking(mostUnprovenBytes: 10 * Self.weight + 9) { database, store in
+            for offset in 10..<20 {
+                let given = Sample.parking(Int64(offset), player: "p-\(offset)")
+                #expect(try await outcome(of: given, in: store) == .parked)
+            }
+            #expect(try await database.number("SELECT sum(bytes)::bigint FROM parked_weights") > 9 * Self.weight)
+            // Another replica knows it from the database alone.
+            let other = PostgresParking(
+                pool: LedgerDatabase.pool(database.uri), mostUnprovenBytes: 10 * Self.weight + 9)
+            for store in [store, other] {
+                #expect(try await outcome(of: Sample.parking(30, player: "p-30"), in: store) == .tooManyWaiting)
+                #expect(try await outcome(of: Sample.parking(11, player: "p-11"), in: store) == .parked)
+            }
+            #expect(try await outcome(of: Sample.parking(40, player: "p-40", isProven: true), in: store) == .parked)
+            try await database.run("DELETE FROM parked WHERE source_offset < 15")
+            let fresh = PostgresParking(
+                pool: LedgerDatabase.pool(database.uri), mostUnprovenBytes: 10 * Self.weight + 9)
+            #expect(try await outcome(of: Sample.parking(30, player: "p-30"), in: fresh) == .parked)
+            let weighed = "SELECT count(*) FROM parked_weights"
+            #expect(try await database.number(weighed) == 6)
+            await other.close()
+            await fresh.close()
+        }
+    }
+
+    @Test("a flood of many players' in one batch stays within the bound of all")
+    func fleetAtOnce() async throws {
+        try await withParking(hasSecondWriter: false, mostUnprovenBytes: 5 * Self.weight + 20) { database, store in
+            let outcomes = try await withThrowingTaskGroup(of: ParkingOutcome.self) { group in
+                for offset in 10..<90 {
+                    group.addTask {
+                        try await outcome(of: Sample.parking(Int64(offset), player: "p-\(offset)"), in: store)
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect((4...5).contains(outcomes.count { $0 == .parked }))
+            #expect(try await database.number("SELECT count(*) FROM parked") <= 5)
+        }
+    }
+
+    @Test("the bound is asked of the database more often the less room is left, and never all the time")
+    func counting() {
+        var bytes = UnprovenBytes(limit: 1_600)
+        #expect(bytes.mustCount(now: 0))
+        bytes.counted(0, now: 0)
+        bytes.parked(100)
+        #expect(!bytes.mustCount(now: 1) && bytes.room == 1_500)
+        bytes.parked(1)
+        #expect(bytes.mustCount(now: 1) && !bytes.mustCount(now: 0.4))
+        bytes.counted(1_584, now: 1)
+        bytes.parked(2)
+        #expect(bytes.mustCount(now: 2) && bytes.room == 14)
+        bytes.counted(2_000, now: 2)
+        #expect(bytes.room == 0 && !bytes.mustCount(now: 3) && bytes.mustCount(now: 7))
     }
 
     @Test("what found no place in memory is tried in order, one after the other")

@@ -55,6 +55,7 @@ struct SettingsTests {
         #expect(settings.apple.caFile == nil && settings.apple.rootCertificatesFile == nil)
         #expect(settings.retry.delay == RetryDelay(initialSeconds: 0.5, maximumSeconds: 300, doubtSeconds: 600))
         #expect(settings.retry.parkAfterSeconds == 30 && settings.maxInFlight == 2000)
+        #expect(settings.retry.unprovenMegabytes == 512 && settings.retry.unprovenBytes == 512_000_000)
         #expect(settings.submissionSigningKeys.isEmpty && settings.outcomeRetentionDays == 30)
         #expect(settings.http.host == "127.0.0.1" && settings.http.port == 8080)
         #expect(settings.shutdownGraceSeconds == 25)
@@ -106,6 +107,7 @@ struct SettingsTests {
               timeoutSeconds: 2.5
             retry: { initialDelaySeconds: 0.1, maxDelaySeconds: 1, doubtSeconds: 0, parkAfterSeconds: 5 }
             max: { inFlight: 10 }
+            parked: { unprovenMegabytes: 7 }
             submission: { signingKeys: "a,b" }
             outcome:
               retentionDays: 3
@@ -128,6 +130,7 @@ struct SettingsTests {
         #expect(settings.apple.timeoutSeconds == 2.5)
         #expect(settings.retry.delay == RetryDelay(initialSeconds: 0.1, maximumSeconds: 1, doubtSeconds: 0))
         #expect(settings.retry.parkAfterSeconds == 5 && settings.maxInFlight == 10)
+        #expect(settings.retry.unprovenMegabytes == 7)
         #expect(settings.submissionSigningKeys == [Secret("a"), Secret("b")] && settings.outcomeRetentionDays == 3)
         #expect(settings.http.host == "0.0.0.0" && settings.http.port == 0 && settings.shutdownGraceSeconds == 1)
         #expect(settings.log.level == .debug && settings.log.format == .text)

@@ -18,9 +18,15 @@ public final class InMemoryParking: ParkedSubmissions {
     }
 
     private let state: Shared<State>
+    private let mostUnprovenBytes: Int
 
-    /// - Parameter changes: the signal of the bench that it is part of.
-    public init(changes: ChangeSignal = ChangeSignal()) { state = Shared(State(), changes) }
+    /// - Parameters:
+    ///   - changes: the signal of the bench that it is part of.
+    ///   - mostUnprovenBytes: of proofs that are parked and not proven.
+    public init(changes: ChangeSignal = ChangeSignal(), mostUnprovenBytes: Int = .max) {
+        state = Shared(State(), changes)
+        self.mostUnprovenBytes = mostUnprovenBytes
+    }
 
     public var count: Int { state.read { $0.rows.count } }
 
@@ -44,6 +50,8 @@ public final class InMemoryParking: ParkedSubmissions {
                 if !proofs.contains(submission.proof), proofs.count >= ParkingPolicy.parkedOfPlayer {
                     return Durable(.tooManyWaiting, in: nil)
                 }
+                let parked = state.rows.values.filter { !$0.parked.isProven }.reduce(0) { $0 + $1.parked.byteCount }
+                if parked + submission.byteCount > mostUnprovenBytes { return Durable(.tooManyWaiting, in: nil) }
             }
             state.rows[id] = Row(
                 parked: submission, reason: submission.reason, history: submission.history, dueAt: dueAt)
@@ -119,6 +127,22 @@ public final class InMemoryParking: ParkedSubmissions {
         change(leased) { $0 = nil }
     }
 
+    public func wakeTroubled(
+        _ count: Int, of apps: Set<BundleID>?, after place: NameBasedUUID?
+    ) async throws -> NameBasedUUID? {
+        let now = ContinuousClock.now
+        return state.update { state in
+            let behind = state.rows.keys.sorted().filter { id in place.map { $0 < id } ?? true }
+            let waiting = behind.filter { id in
+                guard let row = state.rows[id], row.reason == .appleTrouble, row.dueAt.map({ $0 > now }) ?? false
+                else { return false }
+                return apps?.contains(row.parked.submission.bundleID) ?? true
+            }
+            for id in waiting.prefix(count) { state.rows[id]?.dueAt = now }
+            return waiting.count >= count ? waiting.prefix(count).last : nil
+        }
+    }
+
     public func retryBlocked(_ bundleID: BundleID, for reasons: [ParkingReason]) async throws {
         state.update { state in
             for (id, row) in state.rows where row.dueAt != nil {
@@ -160,6 +184,13 @@ extension ParkingSubmission {
     fileprivate struct Key: Hashable {
         let proof: Digest256
         let bundleID: BundleID
+    }
+
+    fileprivate var byteCount: Int {
+        switch submission.proof {
+        case .receipt(let text), .signedTransaction(let text): text.utf8.count
+        case .transactionID(let id): id.text.utf8.count
+        }
     }
 
     fileprivate var key: Key { Key(proof: proof, bundleID: submission.bundleID) }

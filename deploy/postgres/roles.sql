@@ -65,7 +65,8 @@ REVOKE ALL ON ALL TABLES IN SCHEMA :"schema"
 GRANT SELECT ON catalogs, durable_offsets, erasures, schema_version TO receiptd_worker;
 GRANT INSERT ON hold_decisions TO receiptd_worker;
 GRANT SELECT, INSERT ON
-    account_token_accounts, account_token_senders, database_lives, missed_purchase_grants, parked_submissions, refund_notices, refusals
+    account_token_accounts, account_token_senders, database_lives, missed_purchase_grants, parked_submissions,
+    parked_weights, refund_notices, refusals
     TO receiptd_worker;
 GRANT SELECT, INSERT, UPDATE ON
     account_tokens, apple_budgets, grants, maintenance_turns, notification_history,

@@ -132,6 +132,13 @@ public protocol ParkedSubmissions: Sendable {
     /// Its answer is durable: it waits no longer. Nothing happens where the lease is over or the row is gone.
     func delete(_ leased: LeasedSubmission) async throws
 
+    /// Makes submissions due that wait for the end of Apple's trouble, at most `count` of these apps, or of all (nil). Each
+    /// call goes on behind the place that the last one returned, from anywhere (nil) at first, so that all have their turn.
+    /// It looks at a bounded number of rows. Throws where the database is out of reach.
+    func wakeTroubled(
+        _ count: Int, of apps: Set<BundleID>?, after place: NameBasedUUID?
+    ) async throws -> NameBasedUUID?
+
     /// The app's credentials work again: what waited for these reasons is due, spread over a short while.
     func retryBlocked(_ bundleID: BundleID, for reasons: [ParkingReason]) async throws
 }

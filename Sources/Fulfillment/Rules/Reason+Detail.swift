@@ -9,7 +9,7 @@ extension Reason {
         case .unauthenticReceipt: "The receipt is not signed by Apple."
         case .sandboxNotAllowed: "The purchase was made in Apple's sandbox, which is not open to this player."
         case .tooManyWaiting:
-            "Too many of the player's submissions wait for Apple: send this one again once one of them is answered."
+            "Too many submissions whose proofs are not proven wait for Apple: send this one again once one of them is answered."
         case .accountNotFound: "Apple does not know the account of this receipt, or it was deleted."
         case .transactionNotFound: "Apple does not know this transaction."
         case .noPurchase: "The receipt is genuine but holds no purchase."

@@ -14,20 +14,21 @@ enum InsertParked {
     static let countedRows = 200
 
     /// With what their players wait for.
+    /// - Parameter room: bytes that may still be parked of what is not proven.
     static func run(
-        _ rows: [ParkingSubmission], with undelivered: UndeliveredRows, in session: PostgresSession
+        _ rows: [ParkingSubmission], room: Int64, with undelivered: UndeliveredRows, in session: PostgresSession
     ) throws -> Durable<Set<NameBasedUUID>> {
-        if undelivered.isEmpty { return try run(rows, in: session) }
+        if undelivered.isEmpty { return try run(rows, room: room, in: session) }
         return try session.transaction { session in
             // In the order of a batch, which deletes what was parked at its end.
             try undelivered.write(in: session)
-            return try run(rows, in: session)
+            return try run(rows, room: room, in: session)
         }
     }
 
-    /// The rows that are not parked, since their players have too many that wait.
+    /// The rows that are not parked, since too much that is not proven waits, of their players or in all.
     static func run(
-        _ rows: [ParkingSubmission], in session: PostgresSession
+        _ rows: [ParkingSubmission], room: Int64, in session: PostgresSession
     ) throws -> Durable<Set<NameBasedUUID>> {
         let found = try session.execute(
             statement,
@@ -55,7 +56,7 @@ enum InsertParked {
                 .int8(Int64(ParkingPolicy.parkedOfPlayer)), .int8(Int64(countedRows)),
                 .float8(shareSpacing),
                 .textArray(rows.map(\.history.tries.storedText)),
-                .boolArray(rows.map(\.isProven)), .int8(Int64(rowsOfPlayer)),
+                .boolArray(rows.map(\.isProven)), .int8(Int64(rowsOfPlayer)), .int8(room),
             ])
         let (id, history) = (try found.column("refused_id"), try found.column("history"))
         let refused = Set((0..<found.count).compactMap { found.uuid($0, id)?.nameBased })

@@ -1,3 +1,4 @@
+import Clocks
 import Fulfillment
 import Identifiers
 import Postgres
@@ -23,6 +24,8 @@ public final class PostgresParking: ParkedSubmissions {
     private static let clearing = LedgerSQL.statement(PackageResources.clear_parked_suspicion_sql)
     private static let finding = LedgerSQL.statement(PackageResources.find_parked_suspect_sql)
     private static let deleting = LedgerSQL.statement(PackageResources.delete_leased_parked_sql)
+    private static let weighing = LedgerSQL.statement(PackageResources.sum_parked_weights_sql)
+    private static let waking = LedgerSQL.statement(PackageResources.wake_troubled_parked_sql)
     private static let retryingBlocked = LedgerSQL.statement(PackageResources.retry_blocked_parked_page_sql)
 
     private let pool: PostgresPool
@@ -30,25 +33,29 @@ public final class PostgresParking: ParkedSubmissions {
     private let leaseSeconds: Double
     private let farthestSeconds: Double
     private let floor = PollFloor(.parked)
+    private let unproven: Mutex<UnprovenBytes>
     private let queue = GroupQueue<ParkingSubmission, Durable<ParkingOutcome>>()
     private let loops = Mutex<[Task<Void, Never>]>([])
 
     /// Starts at once, and connects when there is work.
-    /// - Parameter longestDelay: of the operator's settings, in seconds. What is due later still is due now.
+    /// - Parameters:
+    ///   - longestDelay: of the operator's settings, in seconds. What is due later still is due now.
+    ///   - mostUnprovenBytes: that are parked in the whole fleet of proofs that are not proven.
     public convenience init(
         pool: PostgresPool, leaseSeconds: Double = PostgresParking.leaseSeconds, longestDelay: Double = 0,
-        observer: LedgerObserver = LedgerObserver()
+        mostUnprovenBytes: Int64 = .max, observer: LedgerObserver = LedgerObserver()
     ) {
         self.init(
-            pool: pool, leaseSeconds: leaseSeconds, longestDelay: longestDelay, observer: observer,
-            hasSecondWriter: true)
+            pool: pool, leaseSeconds: leaseSeconds, longestDelay: longestDelay, mostUnprovenBytes: mostUnprovenBytes,
+            observer: observer, hasSecondWriter: true)
     }
 
     init(
         pool: PostgresPool, leaseSeconds: Double = PostgresParking.leaseSeconds, longestDelay: Double = 0,
-        observer: LedgerObserver = LedgerObserver(), hasSecondWriter: Bool
+        mostUnprovenBytes: Int64 = .max, observer: LedgerObserver = LedgerObserver(), hasSecondWriter: Bool
     ) {
         self.pool = pool
+        unproven = Mutex(UnprovenBytes(limit: mostUnprovenBytes))
         self.leaseSeconds = leaseSeconds
         farthestSeconds = DueTimes.farthest(longestDelay: longestDelay)
         self.observer = observer
@@ -112,6 +119,21 @@ public final class PostgresParking: ParkedSubmissions {
         try await pool.change(.uuid(leased.id.stored), leasedAs: leased.lease, by: Self.deleting)
     }
 
+    public func wakeTroubled(
+        _ count: Int, of apps: Set<BundleID>?, after place: NameBasedUUID?
+    ) async throws -> NameBasedUUID? {
+        let behind = place?.stored ?? PostgresUUID(high: .random(in: 0 ... .max), low: 0)
+        return try await pool.run { session in
+            let rows = try session.execute(
+                Self.waking,
+                [
+                    .uuid(behind), .int8(ParkedPages.size), .int8(Int64(count)),
+                    .textArray(apps.map { $0.map(\.text) } ?? []),
+                ])
+            return rows.uuid(0, try rows.column("last_id"))?.nameBased
+        }
+    }
+
     public func retryBlocked(_ bundleID: BundleID, for reasons: [ParkingReason]) async throws {
         _ = try await ParkedPages.run(
             Self.retryingBlocked,
@@ -148,7 +170,11 @@ extension PostgresParking {
         while true {
             let given = entries.map(\.request)
             do {
-                let refused = try await pool.run { try InsertParked.run(given, with: UndeliveredRows(given), in: $0) }
+                let refused = try await pool.run { [self] session in
+                    let room = try room(for: given, in: session)
+                    return try InsertParked.run(given, room: room, with: UndeliveredRows(given), in: session)
+                }
+                noteParked(given, but: refused.value)
                 observer.succeeded(.parking)
                 for entry in entries {
                     let isRefused = refused.value.contains(entry.request.position.parkedID)
@@ -177,6 +203,24 @@ extension PostgresParking {
                 return
             }
         }
+    }
+
+    /// Bytes that may still be parked of what is not proven, where any of these is.
+    private func room(for given: [ParkingSubmission], in session: PostgresSession) throws -> Int64 {
+        guard given.contains(where: { !$0.isProven }) else { return .max }
+        let now = WallClock.monotonicSeconds
+        if unproven.withLock({ $0.mustCount(now: now) }) {
+            let rows = try session.execute(Self.weighing)
+            let bytes = rows.int8(0, try rows.column("bytes")) ?? 0
+            unproven.withLock { $0.counted(bytes, now: now) }
+        }
+        return unproven.withLock { $0.room }
+    }
+
+    private func noteParked(_ given: [ParkingSubmission], but refused: Set<NameBasedUUID>) {
+        let parked = given.filter { !$0.isProven && !refused.contains($0.position.parkedID) }
+        let bytes = parked.reduce(0) { $0 + $1.submission.storedBytes.count }
+        unproven.withLock { $0.parked(Int64(bytes)) }
     }
 
     /// Nil where it could not be parked.

@@ -85,6 +85,8 @@ extension LedgerRehearsal {
                 PackageResources.lease_suspect_parked_sql,
                 PackageResources.clear_parked_suspicion_sql,
                 PackageResources.retry_blocked_parked_page_sql,
+                PackageResources.wake_troubled_parked_sql,
+                PackageResources.sum_parked_weights_sql,
             ]),
         Work(
             "end holds",

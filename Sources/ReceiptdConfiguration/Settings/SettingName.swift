@@ -27,6 +27,7 @@ package enum SettingName: String, CaseIterable, Sendable {
     case retryDoubtSeconds = "RETRY_DOUBT_SECONDS"
     case retryParkAfterSeconds = "RETRY_PARK_AFTER_SECONDS"
     case maxInFlight = "MAX_IN_FLIGHT"
+    case parkedUnprovenMegabytes = "PARKED_UNPROVEN_MEGABYTES"
     case submissionSigningKeys = "SUBMISSION_SIGNING_KEYS"
     case outcomeRetentionDays = "OUTCOME_RETENTION_DAYS"
     case notificationHistorySeconds = "NOTIFICATION_HISTORY_SECONDS"

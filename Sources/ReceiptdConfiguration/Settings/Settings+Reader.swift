@@ -115,6 +115,8 @@ extension Settings {
             checks.decimal(.retryMaxDelaySeconds, into: &retry.delay.maximumSeconds, in: seconds)
             checks.decimal(.retryDoubtSeconds, into: &retry.delay.doubtSeconds, in: seconds)
             checks.decimal(.retryParkAfterSeconds, into: &retry.parkAfterSeconds, in: seconds)
+            checks.integer(
+                .parkedUnprovenMegabytes, into: &retry.unprovenMegabytes, in: SettingsLimits.parkedMegabytes)
             if retry.delay.maximumSeconds < retry.delay.initialSeconds {
                 let initial = SettingName.retryInitialDelaySeconds.rawValue
                 checks.fail(.retryMaxDelaySeconds, "must not be less than \(initial)")

@@ -35,6 +35,7 @@ extension Settings {
             (.retryDoubtSeconds, "\(retry.delay.doubtSeconds)"),
             (.retryParkAfterSeconds, "\(retry.parkAfterSeconds)"),
             (.maxInFlight, "\(maxInFlight)"),
+            (.parkedUnprovenMegabytes, "\(retry.unprovenMegabytes)"),
             (.submissionSigningKeys, "\(submissionSigningKeys.count) keys"),
             (.outcomeRetentionDays, "\(outcomeRetentionDays)"),
             (.notificationHistorySeconds, "\(announcements.historySeconds)"),

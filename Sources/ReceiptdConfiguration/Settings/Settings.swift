@@ -41,6 +41,10 @@ package struct RetrySettings: Sendable {
     package var delay = RetryDelay()
     /// Seconds after which a retrying submission leaves memory for PostgreSQL.
     package var parkAfterSeconds = 30.0
+    /// Of proofs that are not proven, parked in the whole fleet at most. A megabyte is 1,000,000 bytes.
+    package var unprovenMegabytes = 512
+
+    package var unprovenBytes: Int64 { Int64(unprovenMegabytes) * 1_000_000 }
 
     /// No delay that these settings make is longer.
     package var longestSeconds: Double { max(delay.maximumSeconds, delay.doubtSeconds, parkAfterSeconds) }

@@ -39,10 +39,10 @@ struct WorkerService: Service {
         ledgerLimits.gatheringBound = { [latency] in .seconds(latency.seconds * Self.gatheringShare) }
         let ledger = PostgresLedger(pool: pool, limits: ledgerLimits, observer: .reporting(to: metrics, health, logger))
         let parking = PostgresParking(
-            pool: pool, longestDelay: settings.retry.longestSeconds, observer: .reporting(to: metrics, health, logger))
+            pool: pool, longestDelay: settings.retry.longestSeconds, mostUnprovenBytes: settings.retry.unprovenBytes,
+            observer: .reporting(to: metrics, health, logger))
         // Of its own: a lease must not wait behind a batch.
-        let budgetPool = PostgresPool(
-            configuration: settings.database.workerConfiguration, size: 1, hung: noteHung)
+        let budgetPool = PostgresPool(configuration: settings.database.workerConfiguration, size: 1, hung: noteHung)
         let limit = ShutdownLimit(seconds: settings.shutdownGraceSeconds, pools: [pool, budgetPool], logger: logger)
         let limits = AppleLimits(
             maxConcurrency: settings.apple.maxConcurrency, maxRequestsPerSecond: settings.apple.maxRequestsPerSecond,

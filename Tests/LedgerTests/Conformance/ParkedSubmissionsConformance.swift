@@ -39,12 +39,13 @@ struct ParkedSubmissionsConformance {
     }
 
     private func submission(
-        _ offset: Int64, player: String? = nil, proof: String? = nil, dueAfter seconds: Double = 0
+        _ offset: Int64, player: String? = nil, proof: String? = nil, reason: ParkingReason = .appleTrouble,
+        dueAfter seconds: Double = 0
     ) -> ParkingSubmission {
         ParkingSubmission(
             submission: Sample.submission("s-\(offset)", player: player ?? "player-\(offset)"),
             position: Sample.position(offset), proof: Sample.digest(proof ?? "proof \(offset)"),
-            traceparent: "00-aa-bb-01", reason: .appleTrouble, detail: "timeout",
+            traceparent: "00-aa-bb-01", reason: reason, detail: "timeout",
             history: WaitingHistory(failures: 1, doubts: [.noPurchase: 2], firstFailureAt: Sample.noon, parkings: 3),
             dueAfterSeconds: seconds)
     }
@@ -135,6 +136,29 @@ struct ParkedSubmissionsConformance {
             let known = submission(count + 2, player: "hog", proof: "proof 1")
             #expect(try await subject.store.park(known).value == .parked)
             #expect(try await subject.store.park(submission(count + 3)).value == .parked)
+        }
+    }
+
+    private let lowest = NameBasedUUID(high: 0, low: 0)
+
+    @Test(
+        "those that wait for Apple's trouble to end are woken by turns, of an app or of all",
+        arguments: Implementation.allCases)
+    func woken(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            for offset in Int64(1)...5 { try await subject.store.park(submission(offset, dueAfter: 3_600)) }
+            try await subject.store.park(submission(6, reason: .doubt, dueAfter: 3_600))
+            #expect(try await subject.store.wakeTroubled(9, of: ["com.example.other"], after: lowest) == nil)
+            #expect(try await subject.dueOffsets().isEmpty)
+            let place = try await subject.store.wakeTroubled(2, of: [Sample.bundle], after: lowest)
+            let first = try await subject.dueOffsets()
+            #expect(first.count == 2 && place != nil)
+            #expect(try await subject.store.wakeTroubled(9, of: nil, after: place) == nil)
+            let others = try await subject.dueOffsets()
+            #expect(Set(first + others) == [1, 2, 3, 4, 5])
+            // From anywhere.
+            _ = try await subject.store.wakeTroubled(9, of: nil, after: nil)
+            #expect(try await subject.dueOffsets().isEmpty)
         }
     }
 

@@ -18,11 +18,14 @@ extension Sample {
 /// With a database of its own and a store of parked submissions, which is closed afterwards.
 ///
 /// - Parameter hasSecondWriter: false where both may not count at once, as they do when the first is slow.
-func withParking(hasSecondWriter: Bool = true, _ body: (LedgerDatabase, PostgresParking) async throws -> Void)
-    async throws
-{
+func withParking(
+    hasSecondWriter: Bool = true, mostUnprovenBytes: Int64 = .max,
+    _ body: (LedgerDatabase, PostgresParking) async throws -> Void
+) async throws {
     let database = try await LedgerDatabase()
-    let store = PostgresParking(pool: LedgerDatabase.pool(database.uri), hasSecondWriter: hasSecondWriter)
+    let store = PostgresParking(
+        pool: LedgerDatabase.pool(database.uri), mostUnprovenBytes: mostUnprovenBytes,
+        hasSecondWriter: hasSecondWriter)
     try await body(database, store)
     await store.close()
 }

@@ -33,10 +33,16 @@ extension ParkingBench {
         }
 
         private let state: Shared<Content>
+        private let troubled: Shared<[Set<BundleID>?]>
 
-        init(changes: ChangeSignal) { state = Shared(Content(), changes) }
+        init(changes: ChangeSignal) {
+            state = Shared(Content(), changes)
+            troubled = Shared([], changes)
+        }
 
         var content: Content { state.value }
+        /// Apps whose submissions were woken when Apple's trouble ended, nil for all.
+        var wokenTroubled: [Set<BundleID>?] { troubled.value }
         func add(_ leased: LeasedSubmission...) { state.update { $0.due += leased } }
         func addSuspects(_ suspects: Suspect...) { state.update { $0.suspects += suspects } }
         func fill() { state.update { $0.isFull = true } }
@@ -88,6 +94,13 @@ extension ParkingBench {
                 if state.refusesEnds { throw Abandoned() }
                 state.removed.append(leased.position.offset)
             }
+        }
+
+        func wakeTroubled(
+            _ count: Int, of apps: Set<BundleID>?, after place: NameBasedUUID?
+        ) async throws -> NameBasedUUID? {
+            troubled.update { $0.append(apps) }
+            return nil
         }
 
         func retryBlocked(_ bundleID: BundleID, for reasons: [ParkingReason]) async throws {

@@ -1,8 +1,10 @@
 -- Parks many at a time; one that waits already stays as it is. What lies behind a parked offset may have been decided.
--- Returns those that are not parked: not proven, and of a player who has enough such proofs parked.
+-- Returns those that are not parked: not proven, and of a player who has enough such proofs parked, or beyond what may be
+-- parked of such in all.
 -- $1–$20 a column each, and $25 whether it is proven; $21 how many of a player's proofs may wait that are not proven, and how
 -- many others wait by their own delay only; $22 further ones that are counted; $23 seconds between two of a player who has
--- more, or too many in memory: in order, and never many at once; $24 tries at Apple; $26 rows of a player that are not proven
+-- more, or too many in memory: in order, and never many at once; $24 tries at Apple; $26 rows of a player that are not proven;
+-- $27 bytes that may still be parked of what is not proven
 WITH given AS (
     SELECT *, row_number() OVER (PARTITION BY player_id, reason = 'player_share' ORDER BY number) AS place,
         min(number) OVER (PARTITION BY player_id, is_proven, proof) AS first_number,
@@ -26,14 +28,22 @@ WITH given AS (
             SELECT FROM parked AS other
             WHERE other.player_id = given.player_id AND other.proof = given.proof AND NOT other.is_proven) AS is_known
     FROM given LEFT JOIN known USING (player_id)
-), judged AS (
+), known_rows AS (
+    SELECT compared.*, EXISTS (SELECT FROM parked AS same WHERE same.id = compared.id) AS is_parked FROM compared
+), shared AS (
     SELECT *,
-        NOT is_proven
+        NOT is_proven AND NOT is_parked
         AND (NOT is_known AND proofs + dense_rank() OVER (
                 PARTITION BY player_id, is_proven, is_known ORDER BY first_number) > $21
-            OR rows + place_of_kind > $26)
-        AND NOT EXISTS (SELECT FROM parked AS same WHERE same.id = compared.id) AS is_refused
-    FROM compared
+            OR rows + place_of_kind > $26) AS is_beyond_share
+    FROM known_rows
+), judged AS (
+    SELECT *,
+        is_beyond_share
+        OR NOT is_proven AND NOT is_parked
+            AND sum(CASE WHEN is_proven OR is_parked OR is_beyond_share THEN 0 ELSE octet_length(submission) END)
+                OVER (ORDER BY number) > $27 AS is_refused
+    FROM shared
 ), fresh AS (
     INSERT INTO parked (
         id, source_topic, source_partition, source_offset, source_timestamp, submission_key, submission_id, player_id,
@@ -75,6 +85,10 @@ WITH given AS (
 ), stored AS (
     INSERT INTO parked_submissions (id, content, traceparent, submission)
     SELECT id, content, traceparent, submission FROM given JOIN fresh USING (id)
+    ON CONFLICT DO NOTHING
+), weighed AS (
+    INSERT INTO parked_weights (id, bytes)
+    SELECT id, octet_length(submission) FROM given JOIN fresh USING (id) WHERE NOT is_proven
     ON CONFLICT DO NOTHING
 )
 SELECT database_history() AS history, judged.id AS refused_id
