@@ -58,6 +58,69 @@ struct PartialOutageTests {
         }
     }
 
+    /// As many as open the circuit fill the window, and none of them is ever answered.
+    @Test(
+        "sixty players whose one receipt always gets 21005 leave room for others in a window of 24, with nobody before them"
+    )
+    func stuckWindow() async throws {
+        try await ParkingBed.run { bed in
+            _ = try bed.startWorker(Self.defaults.merging(["MAX_IN_FLIGHT": "24"]) { $1 })
+            for number in 0..<60 {
+                let receipt = ParkingBed.receipt("7\(1000 + number)")
+                bed.apple.register(receiptData: receipt, behaviour: [.status(21005).times(1_000_000)])
+                try await bed.submit("p-stuck-\(number)", receipt)
+            }
+            for number in 0..<20 { try await bed.submit("p-\(number)", ParkingBed.receipt("8\(1000 + number)")) }
+            try await bed.until("everybody else is granted") {
+                (0..<20).allSatisfy { bed.answers("p-\($0)") == ["receipt.granted"] }
+            }
+            #expect(try await bed.number("SELECT count(*) FROM parked") >= 60 - 24)
+        }
+    }
+
+    @Test(
+        "a part of Apple that failed is well again: all are answered within a minute, what was parked too", .takesLong)
+    func recovered() async throws {
+        try await ParkingBed.run(latency: .fixed(20)) { bed in
+            let settings = ["RETRY_PARK_AFTER_SECONDS": "1", "RETRY_MAX_DELAY_SECONDS": "300"]
+            _ = try bed.startWorker(Self.defaults.merging(settings) { $1 })
+            let failing = (0..<40).map { ParkingBed.receipt("9\(1000 + $0)") }
+            for (number, receipt) in failing.enumerated() {
+                bed.apple.register(receiptData: receipt, behaviour: [.status(21009).times(1_000_000)])
+                try await bed.submit("p-failing-\(number)", receipt)
+                try await bed.submit("p-\(number)", ParkingBed.receipt("8\(1000 + number)"))
+            }
+            // Long enough that some would be due only minutes later.
+            try await bed.until("each has been asked for many times") {
+                try await bed.number("SELECT count(*) FROM parked WHERE parkings >= 5") == 40
+            }
+            for receipt in failing { bed.apple.register(receiptData: receipt, behaviour: nil) }
+            try await bed.until("all are granted", seconds: 60) {
+                (0..<40).allSatisfy { bed.answers("p-failing-\($0)") == ["receipt.granted"] }
+            }
+        }
+    }
+
+    @Test("what is parked unproven is bounded for all players together, and answered beyond it")
+    func fleetBound() async throws {
+        try await ParkingBed.run { bed in
+            _ = try bed.startWorker(["RETRY_PARK_AFTER_SECONDS": "0", "PARKED_UNPROVEN_MEGABYTES": "1"])
+            // White space is left out before Apple is asked.
+            let filling = String(repeating: " ", count: 200_000)
+            for number in 0..<8 {
+                let receipt = ParkingBed.receipt("6\(1000 + number)")
+                bed.apple.register(receiptData: receipt, behaviour: [.status(21009).times(1_000_000)])
+                try await bed.submit("p-\(number)", receipt + filling)
+            }
+            try await bed.until("each is parked or answered") {
+                let refused = (0..<8).count { bed.answers("p-\($0)") == ["receipt.rejected too_many_waiting"] }
+                return try await Int64(refused) + bed.number("SELECT count(*) FROM parked") == 8
+            }
+            #expect(try await bed.number("SELECT sum(bytes)::bigint FROM parked_weights") <= 1_000_000)
+            #expect(try await bed.number("SELECT count(*) FROM parked") >= 1)
+        }
+    }
+
     @Test(
         "a player's twenty-first parked proof that is not proven is answered too_many_waiting, and taken once there is room"
     )

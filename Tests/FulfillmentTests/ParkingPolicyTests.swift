@@ -28,11 +28,33 @@ struct ParkingPolicyTests {
         #expect(step(rest) == .park(.appleTrouble, dueAfterSeconds: 60))
     }
 
-    @Test("retrying submissions that have no room are parked at once; none is for Apple being out")
-    func circumstances() {
+    @Test("retrying submissions that have no room are parked at once, whether Apple is out or not")
+    func noRoom() {
         #expect(step(trouble, .init(hasRoom: false)) == .park(.appleTrouble, dueAfterSeconds: 0.5))
         let out = ParkingPolicy.Circumstances(isAppleOut: true, hasRoom: false)
-        #expect(step(trouble, failures: 20, waited: 1_000, out) == .tryAgain(afterSeconds: 150))
+        #expect(step(trouble, out) == .park(.appleTrouble, dueAfterSeconds: 0.5))
+    }
+
+    @Test("while Apple is out time parks none, but what was its probe again and again leaves memory by its time")
+    func out() {
+        let out = ParkingPolicy.Circumstances(isAppleOut: true)
+        let most = ParkingPolicy.failuresInOutage
+        #expect(step(trouble, failures: most - 1, waited: 1_000, out) == .tryAgain(afterSeconds: 32))
+        #expect(step(trouble, failures: most, waited: 1_000, out) == .park(.appleTrouble, dueAfterSeconds: 64))
+    }
+
+    @Test("what is parked waits no longer than for half of the time for which it has failed, or than memory keeps it")
+    func age() {
+        func due(afterSeconds age: Double, parkings: Int, isParked: Bool = true) -> ParkingPolicy.Step {
+            var history = WaitingHistory(failures: 20, firstFailureAt: now, parkings: parkings)
+            history.noteWait(seconds: 31)
+            return policy.step(
+                after: trouble, history, .init(isParked: isParked), jitter: 1,
+                now: now.adding(milliseconds: Int64(age * 1000)))
+        }
+        #expect(due(afterSeconds: 31, parkings: 0, isParked: false) == .park(.appleTrouble, dueAfterSeconds: 30))
+        #expect(due(afterSeconds: 90, parkings: 3) == .park(.appleTrouble, dueAfterSeconds: 45))
+        #expect(due(afterSeconds: 100_000, parkings: 30) == .park(.appleTrouble, dueAfterSeconds: 21_600))
     }
 
     @Test("what failed by itself leaves memory also while Apple is out, when its own time is over")

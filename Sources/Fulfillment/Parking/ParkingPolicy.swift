@@ -18,6 +18,11 @@ public struct ParkingPolicy: Sendable, Equatable {
     /// After so many tries that failed while Apple answered others a submission does not wait for the end of an outage
     /// in memory: it may fail for ever.
     public static let failuresOfItsOwn = 3
+    /// The same where Apple answered nobody: then it was a probe so often, and nobody knows who else would be answered.
+    public static let failuresInOutage = 8
+    /// No parked submission waits longer than this share of the time for which it has failed, or than memory keeps it: it
+    /// finds the end of Apple's trouble in time.
+    static let shareOfAge = 0.5
 
     public var retry: RetryDelay
     /// Waited in memory at most, in seconds.
@@ -37,7 +42,7 @@ public struct ParkingPolicy: Sendable, Equatable {
     public struct Circumstances: Sendable {
         /// It came from PostgreSQL: it goes back there.
         public var isParked: Bool
-        /// Nobody gets an answer: what waits fills the window, Kafka keeps the rest, and nothing is parked for it.
+        /// Nobody gets an answer: what waits fills the window, Kafka keeps the rest, and that time parks nothing.
         public var isAppleOut: Bool
         /// Whether one more retrying submission may stay in memory.
         public var hasRoom: Bool
@@ -77,14 +82,16 @@ public struct ParkingPolicy: Sendable, Equatable {
             return .park(ParkingReason(blockage), dueAfterSeconds: delayWhileBlocked(history, jitter: jitter))
         case .undecided(let trouble):
             if circumstances.isParked {
-                let due = delayWhileParked(history, trouble, circumstances, jitter: jitter)
+                let due = delayWhileParked(history, trouble, circumstances, jitter: jitter, now: now)
                 return .park(.appleTrouble, dueAfterSeconds: max(due, Self.rest(trouble, now)))
             }
-            if circumstances.isAppleOut, history.failuresOfItsOwn < Self.failuresOfItsOwn {
-                return .tryAgain(afterSeconds: seconds)
-            }
-            if mayStay, history.waitedSeconds + seconds <= parkAfterSeconds { return .tryAgain(afterSeconds: seconds) }
-            return .park(.appleTrouble, dueAfterSeconds: seconds)
+            let waitsForReturn =
+                circumstances.isAppleOut && history.failuresOfItsOwn < Self.failuresOfItsOwn
+                && history.failures < Self.failuresInOutage
+            let isInTime = waitsForReturn || history.waitedSeconds + seconds <= parkAfterSeconds
+            if mayStay, isInTime { return .tryAgain(afterSeconds: seconds) }
+            let due = min(seconds, longestByAge(history, now))
+            return .park(.appleTrouble, dueAfterSeconds: max(due, Self.rest(trouble, now)))
         }
     }
 
@@ -119,11 +126,19 @@ public struct ParkingPolicy: Sendable, Equatable {
 
     /// Where Apple answers nobody, or was not asked, no try is missed by being late: the usual longest delay holds.
     private func delayWhileParked(
-        _ history: WaitingHistory, _ trouble: AppleAnswer.Trouble, _ circumstances: Circumstances, jitter: Double
+        _ history: WaitingHistory, _ trouble: AppleAnswer.Trouble, _ circumstances: Circumstances, jitter: Double,
+        now: Timestamp
     ) -> Double {
-        let delay = delayWhileParked(history, first: parkAfterSeconds, jitter: jitter)
+        let delay = min(
+            delayWhileParked(history, first: parkAfterSeconds, jitter: jitter), longestByAge(history, now))
         if trouble.wasAsked, circumstances.answersOthers { return delay }
         return min(delay, max(Self.minimumDelay, retry.maximumSeconds * (0.5 + jitter / 2)))
+    }
+
+    private func longestByAge(_ history: WaitingHistory, _ now: Timestamp) -> Double {
+        guard let first = history.firstFailureAt else { return .infinity }
+        let age = Double(now.milliseconds - first.milliseconds) / 1000
+        return max(parkAfterSeconds, Self.minimumDelay, age * Self.shareOfAge)
     }
 
     /// Exponential with full jitter, from where memory left off.

@@ -138,7 +138,7 @@ final class ConsumerLoop {
     }
 
     private func takeRecords(_ consumer: KafkaConsumer) {
-        switch assignment.gate.turn(now: WallClock.monotonicSeconds) {
+        switch assignment.gate.turn(now: WallClock.monotonicSeconds, held: intake.worker.parking.slots.held) {
         case .poll: break
         case .wait: return handleInbox(waitingSeconds: 0.05)
         case .pause: fetching.pause(consumer)

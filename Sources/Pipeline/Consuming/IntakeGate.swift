@@ -46,7 +46,8 @@ struct IntakeGate: Sendable {
         case open
         /// Can become: `open`, as soon as there is a place; `paused`, after a second.
         case full(since: Double)
-        /// Polling goes on, so that the group does not think us dead. Can become: `open`, at half of the window.
+        /// Polling goes on, so that the group does not think us dead. Can become: `open`, at half of the window beside what
+        /// retries.
         case paused
     }
 
@@ -167,7 +168,8 @@ extension IntakeGate {
 // MARK: - Pausing
 
 extension IntakeGate {
-    mutating func turn(now: Double) -> Turn {
+    /// - Parameter held: the part of what is in memory that retries, and may do so for long.
+    mutating func turn(now: Double, held: WorkSlots.Places = WorkSlots.Places()) -> Turn {
         switch state {
         case .open:
             guard window.isFull else { return .poll }
@@ -179,7 +181,7 @@ extension IntakeGate {
                 return .poll
             }
             return now - since < Self.fullBeforePauseSeconds ? .wait : .pause
-        case .paused: return window.mayResume ? .resume : .poll
+        case .paused: return window.mayResume(beside: held) ? .resume : .poll
         }
     }
 

@@ -1,4 +1,4 @@
-/// How much may be in memory at once. Full: the loop stops polling, then pauses; at half it resumes.
+/// How much may be in memory at once. Full: the loop stops polling, then pauses; it resumes at half, beside what retries.
 struct IntakeWindow: Sendable {
     /// Bytes of records in flight, for the whole process.
     static let maximumBytes = 64 * 1024 * 1024
@@ -12,7 +12,12 @@ struct IntakeWindow: Sendable {
     }
 
     var isFull: Bool { records >= maximumRecords || bytes >= Self.maximumBytes }
-    var mayResume: Bool { records <= maximumRecords / 2 && bytes <= Self.maximumBytes / 2 }
+
+    /// Half of what the held places leave is free.
+    func mayResume(beside held: WorkSlots.Places) -> Bool {
+        records - held.records <= (maximumRecords - held.records) / 2
+            && bytes - held.bytes <= (Self.maximumBytes - held.bytes) / 2
+    }
 
     mutating func admit(bytes count: Int) {
         records += 1

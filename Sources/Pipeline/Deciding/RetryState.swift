@@ -22,7 +22,10 @@ final class RetryState {
         self.parking = parking
         self.item = item
         switch item.origin {
-        case .record: history = WaitingHistory()
+        case .record:
+            history = WaitingHistory()
+            // Its player's earlier ones waited for Apple: where it fails as they did, its time may be over.
+            history.noteWait(seconds: item.secondsBehindOthers)
         case .parked(let leased): history = leased.history
         case .held(let hold): history = WaitingHistory(failures: hold.tries)
         }
@@ -36,6 +39,9 @@ final class RetryState {
 
     /// It was asked about before, in vain, or waited in the database.
     var isRetry: Bool { history.failures > 0 || item.isParked }
+
+    /// It met trouble before.
+    var hasFailed: Bool { history.failures > 0 }
 
     /// How often the answer was given before. For a parked one that is not due yet it never was often enough: its tries
     /// are spread over `RETRY_DOUBT_SECONDS`, whoever else asks for its proof. A hold's answers are not counted one by one:
@@ -53,10 +59,11 @@ final class RetryState {
         further.forgetUnknown()
         history.note(judgement, now: now)
         let jitter = Double.random(in: 0..<1)
-        if !item.isParked, !hasSlot { hasSlot = parking.slots.beginRetrying() }
+        if !item.isParked, !hasSlot { hasSlot = parking.slots.beginRetrying(bytes: item.byteCount) }
         let circumstances = ParkingPolicy.Circumstances(
             isParked: item.isParked, isAppleOut: parking.apple.isDown,
-            hasRoom: hasSlot && !isBlamedWhileWaiting(judgement), answersOthers: parking.apple.answersOthers)
+            hasRoom: hasSlot && parking.slots.isWithinRetryShare && !isBlamedWhileWaiting(judgement),
+            answersOthers: parking.apple.answersOthers)
         if case .undecided(let trouble) = judgement, trouble.wasAsked, !circumstances.isAppleOut {
             history.noteFailureOfItsOwn()
         }
@@ -89,6 +96,6 @@ final class RetryState {
 
     /// To be called once.
     func end() {
-        if hasSlot { parking.slots.endRetrying() }
+        if hasSlot { parking.slots.endRetrying(bytes: item.byteCount) }
     }
 }

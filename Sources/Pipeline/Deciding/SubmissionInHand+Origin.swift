@@ -24,6 +24,10 @@ extension SubmissionInHand {
         if case .held = origin { true } else { false }
     }
 
+    var isLeased: Bool {
+        if case .record = origin { false } else { true }
+    }
+
     /// What was leased moves no offset and waits for no turn.
     var ticket: PlayerLanes.Ticket? {
         if case .record(let admitted) = origin { admitted.ticket } else { nil }

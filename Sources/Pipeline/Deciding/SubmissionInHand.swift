@@ -25,6 +25,7 @@ final class SubmissionInHand: Sendable {
         var isWaiting = false
         var isAbandoned = false
         var isOver = false
+        var secondsBehindOthers = 0.0
         var tries: [AppleTry] = []
         /// How many there ever were.
         var tryCount = 0
@@ -119,6 +120,12 @@ final class SubmissionInHand: Sendable {
         }
         task?.cancel()
     }
+
+    /// It waited for its turn so long.
+    func noteBehindOthers(seconds: Double) { state.withLock { $0.secondsBehindOthers += seconds } }
+
+    /// An outage of Apple as a whole does not count.
+    var secondsBehindOthers: Double { state.withLock { $0.secondsBehindOthers } }
 
     func add(_ latest: AppleTry) {
         state.withLock { state in

@@ -47,6 +47,7 @@ extension SubmissionWorker {
         request.isProven = proof.isProven(of: submission.bundleID)
         request.holdsAutoRenewable = proof.content?.holdsAutoRenewable ?? true
         request.isRetry = isRetry
+        request.isLeased = screened.item.isLeased
         request.waiting = { [weak item] isWaiting in item?.setWaiting(isWaiting) }
         request.ended = { [weak item] latest in item?.add(latest) }
         let key = SharedAnswers.Key(proof: proof.digest, bundleID: submission.bundleID)

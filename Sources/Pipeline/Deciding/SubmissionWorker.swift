@@ -89,11 +89,20 @@ public final class SubmissionWorker: Sendable {
         let item = screened.item
         if item.isBeyondShare { return try await parkUntried(screened, blockedBy: nil) }
         var clock = StageClock(of: item, in: metrics)
-        if let ticket = item.ticket { try await item.waiting { await lanes.turn(ticket) } }
+        if let ticket = item.ticket, !lanes.isFirst(ticket) { try await waitForTurn(ticket, of: item) }
         clock.mark(.turn)
         let (events, origin) = try await decide(screened, &clock)
         try await publishRecorded(events, of: item, origin)
         clock.mark(.publish)
+    }
+
+    private func waitForTurn(_ ticket: PlayerLanes.Ticket, of item: SubmissionInHand) async throws(Abandoned) {
+        parking.slots.waitingBehindOthers(bytes: item.byteCount)
+        defer { parking.slots.endedWaitingBehindOthers(bytes: item.byteCount) }
+        let (since, downBefore) = (WallClock.monotonicSeconds, parking.apple.downSeconds)
+        try await item.waiting { await lanes.turn(ticket) }
+        let waited = WallClock.monotonicSeconds - since - (parking.apple.downSeconds - downBefore)
+        item.noteBehindOthers(seconds: max(0, waited))
     }
 
     /// Returns the events to publish; none where it waits durably. Where the proof is enough, nobody is asked.
@@ -117,6 +126,7 @@ public final class SubmissionWorker: Sendable {
             switch try await judge(screened, by: answer, retries) {
             case .decided(let verdict):
                 CrashPoint.judged.reached()
+                if retries.hasFailed, !screened.item.isHeld { parking.recovery.answered(screened.submission.bundleID) }
                 clock.mark(.ask)
                 let events = try await record(verdict, on: screened, by: answer.besides(retries.further))
                 clock.mark(.record)

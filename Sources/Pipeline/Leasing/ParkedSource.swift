@@ -29,10 +29,18 @@ struct ParkedSource: LeaseSource {
     }
 
     func leaseDue(limit: Int) async throws -> LeasedBatch {
+        try await wakeTroubled()
         let leased = try await parking.store.leaseDue(limit: limit)
         return LeasedBatch(
             leased, by: { SharedAnswers.Key(proof: $0.proof, bundleID: $0.submission.bundleID) },
             isFull: leased.count { $0.isDue } == batch, inHand: SubmissionInHand.init(parked:sharing:))
+    }
+
+    /// What waits for the end of Apple's trouble is due where others that had met it were answered.
+    private func wakeTroubled() async throws {
+        guard let signs = parking.recovery.take(isDown: parking.apple.isDown) else { return }
+        let place = try await parking.store.wakeTroubled(signs.count, of: signs.apps, after: signs.place)
+        parking.recovery.looked(to: place)
     }
 
     /// Answered, by this try or an earlier one. Where it was parked again, the lease is over and the row stays.

@@ -9,6 +9,7 @@ public final class ParkingContext: Sendable {
     let apple: any AppleState
     let blockedApps = BlockedApps()
     let missingCredentials = MissingCredentials()
+    let recovery = RecoverySigns()
 
     init(store: any ParkedSubmissions, apple: any AppleState, settings: PipelineSettings) {
         self.store = store

@@ -3,9 +3,27 @@ import Synchronization
 
 /// Who has how many slots in memory: submissions of fresh records, those of them that retry, and leased work.
 final class WorkSlots: Sendable {
+    /// Some of the records in memory.
+    struct Places: Sendable, Equatable {
+        var records = 0
+        var bytes = 0
+
+        static func + (one: Self, other: Self) -> Self {
+            Self(records: one.records + other.records, bytes: one.bytes + other.bytes)
+        }
+
+        static func - (one: Self, other: Self) -> Self {
+            Self(records: one.records - other.records, bytes: one.bytes - other.bytes)
+        }
+
+        func isWithin(_ limit: Self) -> Bool { records <= limit.records && bytes <= limit.bytes }
+    }
+
     private struct State {
         var fresh = 0
-        var retrying = 0
+        var retrying = Places()
+        /// Behind their players' earlier ones, which may be retrying.
+        var behindOthers = Places()
         var leased = 0
         /// Leases that are being taken.
         var leasing = 0
@@ -15,8 +33,9 @@ final class WorkSlots: Sendable {
         var isIsolating = false
     }
 
-    /// Of retrying submissions: half of the window.
-    let maximumRetrying: Int
+    /// Of retrying submissions: half of the window, whether Apple is out or not. The other half is for first tries, which
+    /// find out whom Apple answers.
+    let mostRetrying: Places
     /// Of leased work while fresh work is in memory: a fifth of the window and of Apple's concurrency.
     let maximumLeased: Int
     /// Of leased work while there is no fresh work; the other half is free for what comes.
@@ -25,7 +44,7 @@ final class WorkSlots: Sendable {
 
     init(maximumInFlight: Int, appleConcurrency: Int) {
         let slots = min(maximumInFlight, appleConcurrency)
-        maximumRetrying = maximumInFlight / 2
+        mostRetrying = Places(records: maximumInFlight / 2, bytes: IntakeWindow.maximumBytes / 2)
         maximumLeased = max(1, slots / 5)
         maximumLeasedWhenIdle = max(1, slots / 2)
     }
@@ -81,13 +100,37 @@ final class WorkSlots: Sendable {
     }
 
     /// False where retrying submissions have all the slots that they may have.
-    func beginRetrying() -> Bool {
+    func beginRetrying(bytes: Int = 0) -> Bool {
         state.withLock { state in
-            guard state.retrying < maximumRetrying else { return false }
-            state.retrying += 1
+            let retrying = state.retrying + Places(records: 1, bytes: bytes)
+            guard retrying.isWithin(mostRetrying) else { return false }
+            state.retrying = retrying
             return true
         }
     }
 
-    func endRetrying() { state.withLock { $0.retrying -= 1 } }
+    func endRetrying(bytes: Int = 0) {
+        state.withLock { $0.retrying = $0.retrying - Places(records: 1, bytes: bytes) }
+    }
+
+    func waitingBehindOthers(bytes: Int) {
+        state.withLock { $0.behindOthers = $0.behindOthers + Places(records: 1, bytes: bytes) }
+    }
+
+    func endedWaitingBehindOthers(bytes: Int) {
+        state.withLock { $0.behindOthers = $0.behindOthers - Places(records: 1, bytes: bytes) }
+    }
+
+    /// Whether what retries and what waits behind others have no more than half of the window together: else whoever retries
+    /// leaves it, for those behind it take places of first tries.
+    var isWithinRetryShare: Bool { state.withLock { ($0.retrying + $0.behindOthers).isWithin(mostRetrying) } }
+
+    /// What retries, and what waits behind others, as far as it is within its share: no room for it is to be waited for.
+    var held: Places {
+        state.withLock { state in
+            let held = state.retrying + state.behindOthers
+            return Places(
+                records: min(held.records, mostRetrying.records), bytes: min(held.bytes, mostRetrying.bytes))
+        }
+    }
 }

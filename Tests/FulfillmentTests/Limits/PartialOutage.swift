@@ -31,6 +31,7 @@ struct PartialOutage: Sendable {
     /// How long it lasts.
     var seconds = 120.0
     var seed: UInt64 = 1
+    var maximumInFlight = 2000
 
     var name: String {
         let failing =
@@ -67,6 +68,8 @@ struct OutageFigures {
     /// Seconds after it until 99 of 100 are answered that Apple had not answered before.
     var drained = 0.0
     var mostInMemory = 0
+    /// Submissions that left memory for the database.
+    var parked = 0
 
     static let tableHead = """
         | what fails | healthy answered in time | median, s | p99, s | Apple counted as down, s | requests in vain, 1/s \

@@ -15,7 +15,8 @@ struct PartialOutageSimulation {
     static let scopes = 20
     static let players = 1000
     static let maximumConcurrency = 256
-    static let maximumInFlight = 2000
+    /// Woken for each answer to what had failed, as `RecoverySigns` does.
+    static let wokenByAnswer = 2
 
     struct Submission {
         var player = 0
@@ -43,6 +44,8 @@ struct PartialOutageSimulation {
         var inMemory = 0
         var retrying = 0
         var parked = 0
+        /// Signs of a recovery that have woken nobody yet.
+        var signs = 0
     }
 
     private struct Schedules {
@@ -105,7 +108,7 @@ struct PartialOutageSimulation {
             arrivals.backlog.append(submissions.count - 1)
             arrivals.next += (0.5 + unit()) / Self.perSecond
         }
-        while arrivals.head < arrivals.backlog.count, load.inMemory < Self.maximumInFlight {
+        while arrivals.head < arrivals.backlog.count, load.inMemory < outage.maximumInFlight {
             let id = arrivals.backlog[arrivals.head]
             arrivals.head += 1
             load.inMemory += 1
@@ -175,6 +178,7 @@ struct PartialOutageSimulation {
         front.ended(id: id, isFine: isFine, isDoubtful: outage.failure == .status, now: now, jitter: unit())
         if isFine {
             submissions[id].answered = now
+            if submissions[id].history.failures > 0 { load.signs += Self.wokenByAnswer }
             leave(id)
             return
         }
@@ -184,7 +188,7 @@ struct PartialOutageSimulation {
 
     private mutating func unanswered(_ id: Int, isSent: Bool) {
         var one = submissions[id]
-        if !one.isParked, !one.holdsRetryPlace, load.retrying < Self.maximumInFlight / 2 {
+        if !one.isParked, !one.holdsRetryPlace, load.retrying < outage.maximumInFlight / 2 {
             one.holdsRetryPlace = true
             load.retrying += 1
         }
@@ -195,6 +199,7 @@ struct PartialOutageSimulation {
         case .tryAgain(let seconds): schedules.sleeping.add(id, at: now + seconds)
         case .park(_, let seconds):
             leave(id)
+            if !submissions[id].isParked { figures.parked += 1 }
             submissions[id].isParked = true
             schedules.parked.add(id, at: now + seconds)
         }
@@ -203,7 +208,9 @@ struct PartialOutageSimulation {
     private mutating func pollParked() {
         guard now >= schedules.nextPoll else { return }
         schedules.nextPoll = now + 0.5 + unit()
-        let places = min(Self.maximumInFlight, Self.maximumConcurrency)
+        for _ in 0..<load.signs { schedules.parked.wake(random.below(max(1, schedules.parked.count)), at: now) }
+        load.signs = 0
+        let places = min(outage.maximumInFlight, Self.maximumConcurrency)
         while true {
             let room = max(0, max(1, places / (load.inMemory > 0 ? 5 : 2)) - load.parked)
             let limit = min(room, front.isDown(now: now) ? 1 : 20)

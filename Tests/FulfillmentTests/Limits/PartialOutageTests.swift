@@ -64,6 +64,28 @@ struct PartialOutageTests {
         #expect(figures.p99 < 10, "p99 \(figures.p99)")
     }
 
+    @Test("nor where they fill a small window before anybody else comes, and fail for ever")
+    func smallWindow() {
+        let figures = Self.figures(PartialOutage(pattern: .stuckPlayersFirst, amount: 120, maximumInFlight: 40))
+        #expect(figures.answeredInTime == figures.healthy)
+        #expect(figures.p99 < 90, "p99 \(figures.p99)")
+    }
+
+    @Test("what was parked while a part failed is answered soon after the part is well again", arguments: 1...5)
+    func recovery(seed: UInt64) {
+        let figures = Self.figures(PartialOutage(amount: 40, seconds: 180, seed: seed))
+        #expect(figures.parked > 400)
+        #expect(figures.drained < 60, "drained \(figures.drained)")
+    }
+
+    @Test("an outage of half an hour parks few beside what Kafka keeps, and they are answered soon after it")
+    func longOutage() {
+        let figures = Self.figures(
+            PartialOutage(failure: .serverError, amount: 100, seconds: 1800, maximumInFlight: 200))
+        #expect(figures.parked < 3000, "\(figures.parked) parked of 18,000")
+        #expect(figures.drained < 90, "drained \(figures.drained)")
+    }
+
     @Test("where Apple answers nobody it is spared, consumption pauses, and its return is found within seconds")
     func total() {
         for failure in [PartialOutage.Failure.status, .serverError, .hang] {

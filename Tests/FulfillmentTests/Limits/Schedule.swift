@@ -11,6 +11,18 @@ struct Schedule {
         }
     }
 
+    var count: Int { heap.count }
+
+    /// Whichever has this place comes at that time, where it comes later.
+    mutating func wake(_ place: Int, at time: Double) {
+        guard heap.indices.contains(place), heap[place].at > time else { return }
+        let id = heap[place].id
+        let others = heap.enumerated().filter { $0.offset != place }.map(\.element)
+        heap = []
+        for other in others { add(other.id, at: other.at) }
+        add(id, at: time)
+    }
+
     /// The earliest that is due.
     mutating func next(_ now: Double) -> Int? {
         guard let first = heap.first, first.at <= now else { return nil }

@@ -14,9 +14,19 @@ struct IntakeWindowTests {
         #expect(window.isFull)
         for _ in 0..<4 { window.release(bytes: 1) }
         #expect(!window.isFull)
-        #expect(!window.mayResume)
+        #expect(!window.mayResume(beside: WorkSlots.Places()))
         window.release(bytes: 1)
-        #expect(window.mayResume)
+        #expect(window.mayResume(beside: WorkSlots.Places()))
+    }
+
+    @Test("what retries and waits behind it is not waited for: half of the rest is enough to resume")
+    func beside() {
+        var window = IntakeWindow(maximumRecords: 40)
+        for _ in 0..<40 { window.admit(bytes: 1) }
+        for _ in 0..<10 { window.release(bytes: 1) }
+        #expect(!window.mayResume(beside: WorkSlots.Places()))
+        #expect(!window.mayResume(beside: WorkSlots.Places(records: 19, bytes: 19)))
+        #expect(window.mayResume(beside: WorkSlots.Places(records: 20, bytes: 20)))
     }
 
     @Test("it is full at its number of bytes, and one record may go beyond")
@@ -24,11 +34,11 @@ struct IntakeWindowTests {
         var window = IntakeWindow(maximumRecords: 10)
         window.admit(bytes: IntakeWindow.maximumBytes - 1)
         #expect(!window.isFull)
-        #expect(!window.mayResume)
+        #expect(!window.mayResume(beside: WorkSlots.Places()))
         window.admit(bytes: 1 << 20)
         #expect(window.isFull)
         window.release(bytes: IntakeWindow.maximumBytes - 1)
-        #expect(window.mayResume)
+        #expect(window.mayResume(beside: WorkSlots.Places()))
         window.release(bytes: 1 << 20)
         #expect((window.records, window.bytes) == (0, 0))
     }
@@ -38,9 +48,9 @@ struct IntakeWindowTests {
         var window = IntakeWindow(maximumRecords: 1)
         window.admit(bytes: 1)
         #expect(window.isFull)
-        #expect(!window.mayResume)
+        #expect(!window.mayResume(beside: WorkSlots.Places()))
         window.release(bytes: 1)
-        #expect(window.mayResume)
+        #expect(window.mayResume(beside: WorkSlots.Places()))
     }
 
     @Test("a record weighs its key, value and headers, and an empty header something too")

@@ -1,0 +1,85 @@
+import Fulfillment
+import TestSupport
+import Testing
+
+@testable import Pipeline
+
+/// Who has how much of the window, and what ends a wait.
+extension ParkingTests {
+    @Test("bytes count as places do: what retries holds half of them at most")
+    func retryShareInBytes() {
+        let slots = WorkSlots(maximumInFlight: 2_000, appleConcurrency: 10)
+        #expect(slots.beginRetrying(bytes: IntakeWindow.maximumBytes / 2))
+        #expect(!slots.beginRetrying(bytes: 1))
+        #expect(slots.beginRetrying(bytes: 0))
+        slots.endRetrying(bytes: IntakeWindow.maximumBytes / 2)
+        #expect(slots.beginRetrying(bytes: 1))
+    }
+
+    @Test("whoever waits behind a retrying one counts with it, and it leaves where they are too many")
+    func behindOthers() async throws {
+        try await with(ParkingBench(maximumInFlight: 10, parkAfterSeconds: 30)) { bench in
+            let item = bench.item(ParkingBench.submission("a"))
+            let retries = RetryState(of: item, in: bench.parking)
+            defer { retries.end() }
+            bench.outage.begin()
+            func isParked() -> Bool {
+                if case .park = retries.next(after: .undecided(.init(.timeout)), now: .distantTest) {
+                    true
+                } else {
+                    false
+                }
+            }
+            for _ in 0..<4 { bench.parking.slots.waitingBehindOthers(bytes: 0) }
+            #expect(!isParked())
+            #expect(bench.parking.slots.held.records == 5)
+            bench.parking.slots.waitingBehindOthers(bytes: 0)
+            #expect(isParked())
+            #expect(bench.parking.slots.held.records == 5)
+        }
+    }
+
+    @Test("time behind an earlier one of its player's that fails counts: one try is enough then")
+    func failsBehindOthers() async throws {
+        try await with(ParkingBench(retry: RetryDelay(initialSeconds: 0.001), parkAfterSeconds: 30)) { bench in
+            let item = bench.item(ParkingBench.submission("a"))
+            item.noteBehindOthers(seconds: 31)
+            try await bench.work(on: item)
+            #expect(bench.apple.asked.count == 1)
+            #expect(bench.store.content.parked.map(\.history.failures) == [1])
+        }
+    }
+
+    @Test("while Apple is out a submission that finds no room is parked at its first failure")
+    func noRoomInOutage() async throws {
+        try await with(ParkingBench(maximumInFlight: 2, parkAfterSeconds: 30)) { bench in
+            bench.outage.begin()
+            #expect(bench.parking.slots.beginRetrying())
+            try await bench.work(on: bench.item(ParkingBench.submission("a")))
+            #expect(bench.store.content.parked.count == 1)
+        }
+    }
+
+    @Test("an answer to what had met trouble wakes others of its app; the end of an outage wakes those of all")
+    func recovery() async throws {
+        try await with(ParkingBench(parkAfterSeconds: 30)) { bench in
+            let source = bench.parkedSource()
+            let itsOwn: Set<BundleID>? = [ParkingBench.bundle]
+            func wake() async throws { _ = try await source.leaseDue(limit: 1) }
+            bench.apple.answer(ParkingBench.genuine)
+            try await bench.work(on: bench.item(ParkingBench.submission("a")))
+            try await wake()
+            #expect(bench.store.wokenTroubled.isEmpty)
+            bench.apple.answer(.trouble(.init(.timeout)), ParkingBench.genuine)
+            try await bench.work(on: bench.item(ParkingBench.submission("b"), offset: 2))
+            try await wake()
+            try await wake()
+            #expect(bench.store.wokenTroubled == [itsOwn])
+            bench.outage.begin()
+            try await wake()
+            bench.outage.end()
+            try await wake()
+            #expect(bench.store.wokenTroubled == [itsOwn, nil])
+        }
+    }
+}
