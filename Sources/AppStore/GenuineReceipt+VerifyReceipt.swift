@@ -3,8 +3,8 @@ import Fulfillment
 import Timestamps
 
 extension GenuineReceipt {
-    /// Reads an answer of status 0 or 21006, of an app receipt (iOS 7) or of a single transaction (iOS 6). All of it or
-    /// nothing: one transaction that cannot be read makes the whole answer incomplete, for it may be the paid one.
+    /// Reads an answer of status 0 or 21006, of an app receipt (iOS 7) or of a single transaction (iOS 6). What cannot be read
+    /// of a purchase is noted with it, and keeps no other from being decided. An answer without its app is none.
     /// - Parameter cameAt: taken where the answer has no time of Apple's own.
     init(
         _ root: JSONValue, isExpiredSubscription: Bool, asked: StoreEnvironment, cameAt: Timestamp?
@@ -22,16 +22,20 @@ extension GenuineReceipt {
         }
         if let latest = root["latest_receipt_info"] { try gathered.add(latest) }
 
+        var reader = FieldReader()
         let account = Self.appTransactionID(receipt)
+        let appAppleID = Self.appAppleID(receipt, &reader)
+        let environment = Self.environment(root, receipt, &reader) ?? asked
         self.init(
             bundleID: bundleID,
-            appAppleID: try Self.appAppleID(receipt),
-            environment: try Self.environment(root, receipt) ?? asked,
-            purchases: gathered.purchases.map { $0.purchase(by: account) },
+            appAppleID: appAppleID,
+            environment: environment,
+            purchases: gathered.purchases.map { $0.purchase(by: account, besides: reader.unreadable) },
             isExpiredSubscription: isExpiredSubscription,
             holdsAutoRenewable: isExpiredSubscription || Self.renewalMarks.contains { root.told($0) != nil }
                 || gathered.purchases.contains(where: \.mayRenew),
             createdAt: Self.createdAt(receipt))
+        nameless = gathered.nameless
         guard holdsAutoRenewable else { return }
         // What cannot be read of the rest counts as absent: no purchase waits for it.
         answeredAt = receipt.date("request_date_ms", "request_date").told ?? cameAt
@@ -44,7 +48,7 @@ extension GenuineReceipt {
     ) -> [RenewalInfo] {
         guard let answeredAt, let told = root.told("pending_renewal_info")?.array else { return [] }
         return told.compactMap { element in
-            guard let original = element.identifier("original_transaction_id").told else { return nil }
+            guard let original = element.transactionID("original_transaction_id").told else { return nil }
             return RenewalInfo(
                 originalTransactionID: original, productID: element.identifier("product_id").told,
                 renewalProductID: element.identifier("auto_renew_product_id").told,
@@ -63,9 +67,9 @@ extension GenuineReceipt {
     ]
 
     /// `item_id`, beside them in iOS 6 receipts, is the product's number, not the app's.
-    private static func appAppleID(_ receipt: JSONValue) throws(IncompleteAnswer) -> Int64? {
+    private static func appAppleID(_ receipt: JSONValue, _ reader: inout FieldReader) -> Int64? {
         for name in ["adam_id", "app_item_id"] {
-            if let number = try receipt.wholeNumber(name).optional(), number != 0 { return number }
+            if let number = reader(name, receipt.wholeNumber(name)), number != 0 { return number }
         }
         return nil
     }
@@ -84,18 +88,20 @@ extension GenuineReceipt {
 
     /// Nil where nothing says so: then it is the environment that was asked.
     private static func environment(
-        _ root: JSONValue, _ receipt: JSONValue
-    ) throws(IncompleteAnswer) -> StoreEnvironment? {
-        for place in [root, receipt] {
-            guard let told = try place.text("environment").optional() else { continue }
-            guard let environment = StoreEnvironment(rawValue: told) else { throw IncompleteAnswer() }
+        _ root: JSONValue, _ receipt: JSONValue, _ reader: inout FieldReader
+    ) -> StoreEnvironment? {
+        for place in [root, receipt] where place.told("environment") != nil {
+            let environment = place.text("environment").told.flatMap(StoreEnvironment.init(rawValue:))
+            if environment == nil { reader.note("environment") }
             return environment
         }
-        switch try receipt.text("receipt_type").optional() {
+        guard receipt.told("receipt_type") != nil else { return nil }
+        switch receipt.text("receipt_type").told {
         case "Production", "ProductionVPP": return .production
         case "ProductionSandbox", "ProductionVPPSandbox", "Sandbox": return .sandbox
-        case nil: return nil
-        default: throw IncompleteAnswer()
+        default:
+            reader.note("receipt_type")
+            return nil
         }
     }
 }
@@ -103,21 +109,30 @@ extension GenuineReceipt {
 /// Transactions from several places of an answer, one for each id.
 private struct PurchaseGathering {
     private(set) var purchases: [PurchaseFields] = []
+    private(set) var nameless: [NamelessPurchase] = []
     private var positions: [StoreTransactionID: Int] = [:]
 
-    /// Takes an array of transactions, or a single one.
+    /// Takes an array of transactions, or a single one. What is neither says nothing of any purchase.
     mutating func add(_ value: JSONValue) throws(IncompleteAnswer) {
         switch value {
         case .null: return
         case .array(let elements):
-            for element in elements { try add(PurchaseFields(element)) }
-        default: try add(PurchaseFields(value))
+            for element in elements { add(PurchaseFields.read(element)) }
+        case .object(let members) where !members.isEmpty: add(PurchaseFields.read(value))
+        default: throw IncompleteAnswer()
         }
     }
 
-    private mutating func add(_ fields: PurchaseFields) throws(IncompleteAnswer) {
+    private mutating func add(_ reading: PurchaseFields.Reading) {
+        switch reading {
+        case .purchase(let fields): add(fields)
+        case .nameless(let purchase): if !nameless.contains(purchase) { nameless.append(purchase) }
+        }
+    }
+
+    private mutating func add(_ fields: PurchaseFields) {
         if let position = positions[fields.transactionID] {
-            try purchases[position].merge(fields)
+            purchases[position].merge(fields)
         } else {
             positions[fields.transactionID] = purchases.count
             purchases.append(fields)

@@ -27,8 +27,21 @@ enum LenientField<Value> {
     }
 }
 
-/// An answer that cannot be read whole: nothing is granted from it, and nothing lost, for Apple is asked again.
+/// An answer that says of no app, or of nothing at all: nothing is granted from it, and nothing lost, for Apple is asked again.
 struct IncompleteAnswer: Error {}
+
+/// Keeps the names of those facts of one element that are there and cannot be read.
+struct FieldReader {
+    private(set) var unreadable: [String] = []
+
+    /// Nil where it is absent, and where it cannot be read: then `name` is noted, Apple's first spelling of it.
+    mutating func callAsFunction<Value>(_ name: String, _ field: LenientField<Value>) -> Value? {
+        if case .unreadable = field, !unreadable.contains(name) { unreadable.append(name) }
+        return field.told
+    }
+
+    mutating func note(_ name: String) { _ = self(name, LenientField<Bool>.unreadable) }
+}
 
 extension JSONValue {
     /// Unicode scalars in an identifier.
@@ -84,6 +97,42 @@ extension JSONValue {
             text.utf8.count <= Self.maximumIdentifierLength && text.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 }
                 ? .value(Identifier(text)) : .unreadable
         default: .unreadable
+        }
+    }
+
+    func transactionID(_ name: String) -> LenientField<StoreTransactionID> {
+        switch identifier(name) {
+        case .absent: .absent
+        case .unreadable: .unreadable
+        case .value(let id): TransactionIDText.read(id.text).map(LenientField.value) ?? .unreadable
+        }
+    }
+
+    /// A whole number from 1 on.
+    func quantity(_ name: String) -> LenientField<Int32> {
+        switch wholeNumber(name) {
+        case .absent: return .absent
+        case .unreadable: return .unreadable
+        case .value(let number):
+            guard let quantity = Int32(exactly: number), quantity >= 1 else { return .unreadable }
+            return .value(quantity)
+        }
+    }
+
+    func accountToken(_ name: String) -> LenientField<AccountToken> {
+        switch text(name) {
+        case .absent: .absent
+        case .unreadable: .unreadable
+        case .value(let text):
+            AccountToken(told: text) == .malformed ? .unreadable : .value(AccountToken(told: text))
+        }
+    }
+
+    /// As text, whatever it is worth as an identifier; nil where it is neither text nor number.
+    func shownText(_ name: String) -> String? {
+        switch told(name) {
+        case .string(let text)?, .number(let text)?: text
+        default: nil
         }
     }
 

@@ -23,42 +23,66 @@ struct PurchaseFields {
     var isTrial: Bool
     /// It has a subscription's marks, so that further periods may follow.
     var mayRenew: Bool
+    /// What of it is there and cannot be read.
+    private var reader = FieldReader()
 
-    /// Reads an element of `in_app` or `latest_receipt_info`, or an iOS 6 transaction.
-    init(_ fields: JSONValue) throws(IncompleteAnswer) {
-        guard case .object = fields,
-            let transactionID = try fields.identifier("transaction_id").optional(),
-            let productID = try fields.identifier("product_id").optional(),
-            let purchasedAt = try fields.date("purchase_date_ms", "purchase_date").optional()
-        else { throw IncompleteAnswer() }
+    /// An element of `in_app` or `latest_receipt_info`, or an iOS 6 transaction.
+    enum Reading {
+        case purchase(PurchaseFields)
+        /// Its ids or product cannot be read.
+        case nameless(NamelessPurchase)
+    }
+
+    static func read(_ fields: JSONValue) -> Reading {
+        func nameless(_ field: String) -> Reading {
+            .nameless(
+                NamelessPurchase(
+                    transactionID: fields.shownText("transaction_id"), productID: fields.shownText("product_id"),
+                    field: field))
+        }
+        guard case .value(let transactionID) = fields.transactionID("transaction_id") else {
+            return nameless("transaction_id")
+        }
+        if case .unreadable = fields.transactionID("original_transaction_id") {
+            return nameless("original_transaction_id")
+        }
+        guard case .value(let productID) = fields.identifier("product_id") else { return nameless("product_id") }
+        return .purchase(PurchaseFields(transactionID, productID, fields))
+    }
+
+    private init(_ transactionID: StoreTransactionID, _ productID: ProductID, _ fields: JSONValue) {
+        var reader = FieldReader()
         self.transactionID = transactionID
         self.productID = productID
-        self.purchasedAt = purchasedAt
-        originalTransactionID = try fields.identifier("original_transaction_id").optional()
-        if let told = try fields.wholeNumber("quantity").optional() {
-            guard told >= 1, let quantity = Int32(exactly: told) else { throw IncompleteAnswer() }
-            self.quantity = quantity
-        }
+        let purchasedAt = reader("purchase_date_ms", fields.date("purchase_date_ms", "purchase_date"))
+        // No purchase is without a time.
+        if purchasedAt == nil { reader.note("purchase_date_ms") }
+        self.purchasedAt = purchasedAt ?? Timestamp(milliseconds: 0)
+        originalTransactionID = fields.transactionID("original_transaction_id").told
+        quantity = reader("quantity", fields.quantity("quantity"))
         // iOS 6 gives `expires_date` in milliseconds, and the date as text beside it.
-        expiresAt = try fields.date("expires_date_ms", "expires_date", "expires_date_formatted").optional()
-        cancelledAt = try fields.date("cancellation_date_ms", "cancellation_date").optional()
-        ownership = try fields.text("in_app_ownership_type").optional().map(Ownership.init(claim:))
-        isUpgraded = try fields.flag("is_upgraded").optional() ?? false
-        if let token = try fields.text("app_account_token").optional().map(AccountToken.init(told:)) {
-            guard token != .malformed else { throw IncompleteAnswer() }
-            appAccountToken = token.text
-        }
+        expiresAt = reader(
+            "expires_date_ms", fields.date("expires_date_ms", "expires_date", "expires_date_formatted"))
+        cancelledAt = reader("cancellation_date_ms", fields.date("cancellation_date_ms", "cancellation_date"))
+        ownership = reader("in_app_ownership_type", fields.text("in_app_ownership_type"))
+            .map(Ownership.init(claim:))
+        isUpgraded = reader("is_upgraded", fields.flag("is_upgraded")) ?? false
+        appAccountToken = reader("app_account_token", fields.accountToken("app_account_token"))?.text
         // It decides nothing: what cannot be read counts as absent.
         subscriptionGroupID = fields.identifier("subscription_group_identifier").told?.text
-        if case .value(true) = fields.flag("is_trial_period") { isTrial = true } else { isTrial = false }
+        isTrial = fields.flag("is_trial_period").told ?? false
         // Where it cannot be read a period is known by its times.
         webOrderLineItemID = fields.identifier("web_order_line_item_id").told
         mayRenew = expiresAt != nil || fields.told("web_order_line_item_id") != nil
+        self.reader = reader
     }
 
-    /// Takes what another place says of the same transaction. Where both have a value, `later` is the fresher one.
-    mutating func merge(_ later: PurchaseFields) throws(IncompleteAnswer) {
-        guard productID == later.productID, (quantity ?? 1) == (later.quantity ?? 1) else { throw IncompleteAnswer() }
+    /// Takes what another place says of the same transaction. Where both have a value, `later` is the fresher one; where they
+    /// contradict one another on what is fixed, that cannot be read.
+    mutating func merge(_ later: PurchaseFields) {
+        for name in later.reader.unreadable { reader.note(name) }
+        if productID != later.productID { reader.note("product_id") }
+        if (quantity ?? 1) != (later.quantity ?? 1) { reader.note("quantity") }
         quantity = later.quantity ?? quantity
         originalTransactionID = originalTransactionID ?? later.originalTransactionID
         expiresAt = later.expiresAt ?? expiresAt
@@ -72,7 +96,8 @@ struct PurchaseFields {
         mayRenew = mayRenew || later.mayRenew
     }
 
-    func purchase(by account: AppTransactionID?) -> StorePurchase {
+    /// - Parameter unreadable: what of the whole answer cannot be read.
+    func purchase(by account: AppTransactionID?, besides unreadable: [String]) -> StorePurchase {
         var purchase = StorePurchase(
             transactionID: transactionID, originalTransactionID: originalTransactionID ?? transactionID,
             productID: productID, quantity: quantity ?? 1, purchasedAt: purchasedAt, expiresAt: expiresAt,
@@ -81,6 +106,7 @@ struct PurchaseFields {
         purchase.isUpgraded = isUpgraded
         purchase.subscriptionGroupID = subscriptionGroupID
         purchase.webOrderLineItemID = webOrderLineItemID
+        purchase.unreadable = reader.unreadable + unreadable
         if isTrial { purchase.told = PurchaseFacts(isTrial: true) }
         return purchase
     }

@@ -98,9 +98,12 @@ extension ProofReader {
         switch examined.kind {
         case .signedTransaction:
             examined.proof = .signedTransaction(text)
-            if case .read(let transaction) = readSignedTransaction(text) {
+            switch readSignedTransaction(text) {
+            case .read(let transaction):
                 examined.signature = transaction.signature
                 examined.purchases = [transaction.purchase]
+            case .nameless(let field): examined.cause = .namelessPurchase([field])
+            case .malformed, .notATransaction, .unreadable: break
             }
         case .notification:
             examined.add(token.payload["data"]?["signedTransactionInfo"]?.string.map(readSignedTransaction))

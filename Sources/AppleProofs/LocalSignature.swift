@@ -40,7 +40,6 @@ public enum Doubt: String, Error, Sendable, CaseIterable {
     case signerIdentifier = "a signer named by a key identifier"
     case criticalExtension = "a critical extension that is not known here"
     case marker = "a sound chain to a known root without Apple's marker"
-    case unreadableDate = "a time of signing that cannot be read"
     case unsupportedCertificate = "a certificate that cannot be read here"
     case transactionSignature = "an iOS 6 signature that cannot be proven here"
     case notLookedAt = "a signature that was not looked at"

@@ -56,6 +56,7 @@ extension ProofReader: NotificationParser {
             case .proven(let value): .told(value)
             case .notProvable(let why): .notProvable(why)
             case .unusable(let why): .unusable(why)
+            case .unreadable(let why): .unreadable(why)
             }
         }
     }

@@ -24,6 +24,7 @@ extension ProofReader: ProofParser {
         // Without a transaction in it there is nothing that Apple could be asked for, whatever its signature is worth.
         case .malformed(let why): .unreadable(.notAJWS(why))
         case .notATransaction: .unreadable(.notATransaction)
+        case .nameless(let field): .unreadable(.namelessPurchase([field]))
         case .unreadable(.notProvable), .unreadable(.proven): .unreadable(.notAJWS("it names no transaction"))
         case .unreadable(.forged(let forgery)): .read(nil, .forged, cause: forgery.cause)
         case .read(let transaction):
@@ -83,6 +84,6 @@ extension ProofContent {
             || (transaction.kind == nil && transaction.purchase.expiresAt != nil)
         self.init(
             bundleID: transaction.bundleID, environment: transaction.environment, purchases: [transaction.purchase],
-            isComplete: transaction.isComplete, holdsAutoRenewable: isAutoRenewable, signedAt: transaction.signedDate)
+            holdsAutoRenewable: isAutoRenewable, signedAt: transaction.signedDate)
     }
 }

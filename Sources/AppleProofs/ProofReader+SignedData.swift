@@ -3,17 +3,18 @@ import Fulfillment
 import Timestamps
 
 extension ProofReader: SignedDataParser {
-    static let unreadableContent = "Apple signed it, but it says something that cannot be read"
+    static func unreadable(_ field: String) -> String { "its \(field) cannot be read" }
 
     public func parse(transactionInfo jws: String) -> SignedReading<NotifiedTransaction> {
         switch readSignedTransaction(jws) {
         case .malformed(let why): return .unusable(why)
         case .notATransaction: return .unusable("not a transaction")
+        case .nameless(let field): return .unreadable(Self.unreadable(field))
         case .unreadable(let signature): return signature.fault() ?? .unusable("not a transaction")
         case .read(let transaction):
             if let fault: SignedReading<NotifiedTransaction> = transaction.signature.fault() { return fault }
-            guard let environment = transaction.environment, transaction.isComplete else {
-                return .unusable(Self.unreadableContent)
+            guard let environment = transaction.environment else {
+                return .unreadable(Self.unreadable("environment"))
             }
             return .proven(NotifiedTransaction(transaction, environment))
         }
@@ -31,7 +32,8 @@ extension ProofReader: SignedDataParser {
         guard case .told(let time) = signedAt else {
             // Judged at no time: what has no readable date is proven by nobody.
             let signature = token.signature(at: nil, chains: chains)
-            return signature.fault() ?? .unusable(signedAt.isTold ? Self.unreadableContent : "it has no signedDate")
+            return signature.fault()
+                ?? (signedAt.isTold ? .unreadable(Self.unreadable("signedDate")) : .unusable("it has no signedDate"))
         }
         if let fault: SignedReading<RenewalInfo> = token.signature(at: time, chains: chains).fault() { return fault }
         return RenewalInfo.read(token.payload, signedAt: time)
@@ -41,27 +43,31 @@ extension ProofReader: SignedDataParser {
 extension RenewalInfo {
     /// Of a payload that Apple signed. A transaction is none, although it names an original transaction too.
     fileprivate static func read(_ payload: JSONValue, signedAt: Timestamp) -> SignedReading<RenewalInfo> {
-        guard case .told(let original) = payload.identifier("originalTransactionId"),
-            payload["transactionId"] == nil,
+        guard payload.transactionID("originalTransactionId").isTold, payload["transactionId"] == nil,
             payload.integer("autoRenewStatus").isTold || payload.identifier("autoRenewProductId").isTold
         else { return .unusable("not renewal information") }
-        var isComplete = true
-        let renews = payload.integer("autoRenewStatus").value(noting: &isComplete)
-        let environment = payload.text("environment").value(noting: &isComplete)
+        guard case .told(let original) = payload.transactionID("originalTransactionId") else {
+            return .unreadable(ProofReader.unreadable("originalTransactionId"))
+        }
+        var claim = ClaimReader(payload)
         let info = RenewalInfo(
             originalTransactionID: original,
-            productID: payload.identifier("productId").value(noting: &isComplete),
-            renewalProductID: payload.identifier("autoRenewProductId").value(noting: &isComplete),
+            productID: claim("productId", JSONValue.identifier),
+            renewalProductID: claim("autoRenewProductId", JSONValue.identifier),
             // A number that is neither says nothing that could be told.
-            willRenew: renews.flatMap { [0: false, 1: true][$0] },
-            isInBillingRetry: payload.flag("isInBillingRetryPeriod").value(noting: &isComplete) ?? false,
-            graceExpiresAt: payload.date("gracePeriodExpiresDate").value(noting: &isComplete),
-            environment: environment.flatMap(StoreEnvironment.init(rawValue:)), signedAt: signedAt)
-        // A development machine's, or one that is not known here.
-        guard isComplete, environment == nil || info.environment != nil else {
-            return .unusable(ProofReader.unreadableContent)
-        }
+            willRenew: claim("autoRenewStatus", JSONValue.integer).flatMap { [0: false, 1: true][$0] },
+            isInBillingRetry: claim("isInBillingRetryPeriod", JSONValue.flag) ?? false,
+            graceExpiresAt: claim("gracePeriodExpiresDate", JSONValue.date),
+            // A development machine's, or one that is not known here, cannot be read either.
+            environment: claim("environment", JSONValue.storeEnvironment), signedAt: signedAt)
+        if let field = claim.unreadable.first { return .unreadable(ProofReader.unreadable(field)) }
         return .proven(info)
+    }
+}
+
+extension JSONValue {
+    fileprivate func storeEnvironment(_ name: String) -> Claim<StoreEnvironment> {
+        Claim(self[name]) { $0.string.flatMap(StoreEnvironment.init(rawValue:)) }
     }
 }
 
@@ -69,11 +75,10 @@ extension NotifiedTransaction {
     fileprivate init(_ transaction: SignedTransaction, _ environment: StoreEnvironment) {
         self.init(
             purchase: transaction.purchase, kind: transaction.kind, bundleID: transaction.bundleID,
-            environment: environment, refundedMilliPercent: transaction.refundedMilliPercent)
-        revocationType = transaction.revocationType
+            environment: environment)
         signedAt = transaction.signedDate
-        subscriptionGroupID = transaction.subscriptionGroupID
-        previousOriginalTransactionID = transaction.previousOriginalTransactionID
+        subscriptionGroupID = transaction.purchase.subscriptionGroupID
+        previousOriginalTransactionID = transaction.purchase.previousOriginalTransactionID
     }
 }
 

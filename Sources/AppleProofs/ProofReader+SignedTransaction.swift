@@ -10,19 +10,31 @@ extension ProofReader {
         } catch {
             return .malformed(error.rawValue)
         }
-        guard let claims = TransactionClaims(token.payload) else {
+        let claims: TransactionClaims
+        do throws(TransactionClaims.Fault) {
+            claims = try TransactionClaims(token.payload)
+        } catch {
             let signature = token.signature(at: nil, chains: chains)
-            return signature == .proven ? .notATransaction : .unreadable(signature)
+            guard signature == .proven else { return .unreadable(signature) }
+            return switch error {
+            case .notATransaction: .notATransaction
+            case .nameless(let field): .nameless(field)
+            }
         }
         return .read(SignedTransaction(claims, signature: signature(of: token, claims)))
     }
 
+    /// A time of signing that cannot be read leaves the chain to be judged at no time at all: whoever has the leaf's key may
+    /// write any time. The purchase is not granted by it.
     private func signature(of token: CompactJWS, _ claims: TransactionClaims) -> LocalSignature {
-        if case .local = claims.environment { return .forged(.localEnvironment) }
-        if case .told(let signedDate) = claims.signedDate { return token.signature(at: signedDate, chains: chains) }
-        let signature = token.signature(at: nil, chains: chains)
-        guard signature == .proven else { return signature }
-        return claims.signedDate.isTold ? .notProvable(.unreadableDate) : .forged(.signedDateMissing)
+        switch (claims.environment, claims.signedDate) {
+        case (.local, _): return .forged(.localEnvironment)
+        case (_, .told(let time)): return token.signature(at: time, chains: chains)
+        case (_, .unreadable): return token.signature(at: nil, chains: chains)
+        case (_, .absent):
+            let signature = token.signature(at: nil, chains: chains)
+            return signature == .proven ? .forged(.signedDateMissing) : signature
+        }
     }
 }
 
@@ -32,9 +44,6 @@ extension SignedTransaction {
         if case .store(let store) = claims.environment { environment = store }
         self.init(
             purchase: claims.purchase, bundleID: claims.bundleID, environment: environment,
-            signedDate: claims.signedDate.told, signature: signature, isComplete: claims.isComplete,
-            refundedMilliPercent: claims.revocationPercentage, revocationType: claims.revocationType,
-            subscriptionGroupID: claims.subscriptionGroupID,
-            previousOriginalTransactionID: claims.previousOriginalTransactionID)
+            signedDate: claims.signedDate.told, signature: signature)
     }
 }

@@ -45,7 +45,7 @@ public struct Pipeline: Sendable {
             logger: logger)
         let notificationWorker = NotificationWorker(
             source: notifications, catalog: catalog, publisher: publisher, ledger: stores.ledger,
-            metrics: pipelineMetrics, logger: logger)
+            queries: verification.queries, metrics: pipelineMetrics, logger: logger)
         history = notifications.history.map { [turn] in
             NotificationHistoryPoll(
                 source: $0, worker: notificationWorker, turn: turn, failures: health.failures)

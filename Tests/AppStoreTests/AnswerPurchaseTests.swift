@@ -78,13 +78,13 @@ struct AnswerPurchaseTests {
     }
 
     @Test(
-        "A quantity that cannot be granted makes the answer incomplete",
+        "A quantity that cannot be granted cannot be read",
         arguments: [
             "0", "-1", #""0""#, #""-3""#, "2147483648", #""2147483648""#, "1.5", "1e1", #""two""#, "true",
             "[]",
         ])
     func badQuantity(text: String) {
-        #expect(parse(AnswerText(AnswerText.fields(["quantity": text])).text) == .incomplete)
+        #expect(purchase(["quantity": text])?.unreadable == ["quantity"])
     }
 
     @Test("The largest quantity is taken")
@@ -95,27 +95,55 @@ struct AnswerPurchaseTests {
     static let longest = String(repeating: "7", count: 128)
 
     @Test(
-        "A purchase without a readable id, product or date makes the whole answer incomplete",
+        "A purchase whose id or product cannot be read is told, never granted, and keeps no other from being decided",
         arguments: [
             ("transaction_id", nil), ("transaction_id", "null"), ("transaction_id", #""""#), ("transaction_id", "1.5"),
             ("transaction_id", "1e9"), ("transaction_id", "true"), ("transaction_id", "{}"), ("transaction_id", "-5"),
-            ("transaction_id", "\"\(longest)7\""), ("transaction_id", longest + "7"),
-            ("transaction_id", #""10\u000000""#), ("original_transaction_id", #""\u0000""#),
-            ("original_transaction_id", "[]"), ("product_id", nil), ("product_id", #""""#), ("product_id", "false"),
-            ("product_id", #""go\u0000ld""#), ("product_id", "\"\(longest)7\""), ("purchase_date_ms", nil),
-            ("purchase_date_ms", "0"), ("purchase_date_ms", "-5"), ("purchase_date_ms", "1.4e12"),
-            ("purchase_date_ms", #""soon""#), ("purchase_date_ms", "253402300800000"),
-            ("expires_date", #""soon""#), ("expires_date_ms", "true"), ("cancellation_date_ms", #""soon""#),
-            ("cancellation_date", "0"),
+            ("transaction_id", "\"\(longest)7\""), ("transaction_id", longest + "7"), ("transaction_id", "0"),
+            ("transaction_id", #""10\u000000""#), ("transaction_id", #""01000""#), ("transaction_id", "01000"),
+            ("transaction_id", #""1000 ""#), ("transaction_id", #""+1000""#), ("transaction_id", #""１０００""#),
+            ("transaction_id", #""999999999999999999999""#), ("original_transaction_id", #""01000""#),
+            ("original_transaction_id", #""\u0000""#), ("original_transaction_id", "[]"), ("product_id", nil),
+            ("product_id", #""""#), ("product_id", "false"), ("product_id", #""go\u0000ld""#),
+            ("product_id", "\"\(longest)7\""),
         ] as [(String, String?)])
-    func incompletePurchase(name: String, value: String?) {
+    func namelessPurchase(name: String, value: String?) {
         let text = AnswerText(AnswerText.fields(["transaction_id": #""1""#]), AnswerText.fields([name: value])).text
-        #expect(parse(text) == .incomplete)
+        let receipt = parse(text).genuine
+        #expect(receipt?.purchases.map(\.transactionID) == ["1"])
+        #expect(receipt?.nameless.map(\.field) == [name])
+        #expect(receipt?.isReadable == false)
     }
 
-    @Test("An id of 128 scalars is taken")
+    @Test("What such a purchase is called is told as Apple wrote it, where that can be shown")
+    func shownNames() {
+        let text = AnswerText(
+            AnswerText.fields(["transaction_id": #""01000""#]),
+            AnswerText.fields(["transaction_id": "{}", "product_id": "7"]),
+            AnswerText.fields(["transaction_id": #""01000""#])
+        ).text
+        #expect(
+            parse(text).genuine?.nameless == [
+                NamelessPurchase(transactionID: "01000", productID: "gold", field: "transaction_id"),
+                NamelessPurchase(transactionID: nil, productID: "7", field: "transaction_id"),
+            ])
+        #expect(NamelessPurchase(transactionID: "a\u{0}", productID: "", field: "f").transactionID == "unreadable")
+    }
+
+    @Test(
+        "A date that cannot be read is named, and one of the purchase that is missing",
+        arguments: [
+            ("purchase_date_ms", nil), ("purchase_date_ms", "0"), ("purchase_date_ms", "-5"),
+            ("purchase_date_ms", "1.4e12"), ("purchase_date_ms", #""soon""#), ("purchase_date_ms", "253402300800000"),
+            ("expires_date_ms", "true"), ("cancellation_date_ms", #""soon""#),
+        ] as [(String, String?)])
+    func unreadableDates(name: String, value: String?) {
+        #expect(purchase([name: value])?.unreadable == [name])
+    }
+
+    @Test("A product of 128 scalars is taken, and an id of twenty digits")
     func longestIdentifier() {
-        #expect(purchase(["transaction_id": "\"\(Self.longest)\""])?.transactionID.text == Self.longest)
+        #expect(purchase(["transaction_id": "99999999999999999999"])?.transactionID == "99999999999999999999")
         let wide = String(repeating: "é", count: 128)
         #expect(purchase(["product_id": "\"\(wide)\""])?.productID.text == wide)
     }
@@ -154,28 +182,35 @@ struct AnswerPurchaseTests {
     }
 
     @Test(
-        "What Apple tells and cannot be read is trouble, and never taken for absent",
+        "What Apple tells and cannot be read is named, and never taken for absent",
         arguments: [
-            ("app_account_token", #""player-1""#), ("app_account_token", "7"),
-            ("app_account_token", #""5B6CDB01+2E3A-4F7B-9C1D-0123456789AB""#), ("in_app_ownership_type", "1"),
-            ("is_upgraded", #""perhaps""#), ("is_upgraded", "{}"), ("cancellation_date", #""yesterday""#),
-            ("cancellation_date_ms", "{}"), ("expires_date_ms", #""soon""#), ("quantity", #""two""#),
+            ("app_account_token", #""player-1""#, "app_account_token"), ("app_account_token", "7", "app_account_token"),
+            ("app_account_token", #""5B6CDB01+2E3A-4F7B-9C1D-0123456789AB""#, "app_account_token"),
+            ("in_app_ownership_type", "1", "in_app_ownership_type"), ("is_upgraded", #""perhaps""#, "is_upgraded"),
+            ("is_upgraded", "{}", "is_upgraded"), ("cancellation_date", #""yesterday""#, "cancellation_date_ms"),
+            ("cancellation_date_ms", "{}", "cancellation_date_ms"), ("cancellation_date", "0", "cancellation_date_ms"),
+            ("expires_date_ms", #""soon""#, "expires_date_ms"), ("expires_date", #""soon""#, "expires_date_ms"),
+            ("quantity", #""two""#, "quantity"),
         ])
-    func unreadable(name: String, value: String) {
-        #expect(parse(AnswerText(AnswerText.fields([name: value])).text) == .incomplete)
+    func unreadable(name: String, value: String, field: String) {
+        #expect(purchase([name: value])?.unreadable == [field])
     }
 
     @Test(
-        "So it is with the environment and the app's number",
-        arguments: [#""environment":"Elsewhere","#, #""receipt_type":7,"#, #""adam_id":"x","#, #""app_item_id":{},"#])
-    func unreadableApp(field: String) {
-        var answer = AnswerText(AnswerText.fields())
-        answer.receipt = #""bundle_id":"a","# + field
-        #expect(parse(answer.text) == .incomplete)
+        "What cannot be read of environment and app's number is named with each purchase",
+        arguments: [
+            (#""environment":"Elsewhere","#, "environment"), (#""receipt_type":7,"#, "receipt_type"),
+            (#""adam_id":"x","#, "adam_id"), (#""app_item_id":{},"#, "app_item_id"),
+        ])
+    func unreadableApp(told: String, field: String) {
+        var answer = AnswerText(AnswerText.fields(), AnswerText.fields(["transaction_id": "2", "quantity": "0"]))
+        answer.receipt = #""bundle_id":"a","# + told
+        #expect(parse(answer.text).genuine?.purchases.map(\.unreadable) == [[field], ["quantity", field]])
     }
 
-    @Test("Elements that are no objects make the answer incomplete", arguments: ["1", "null", "[]", #""x""#])
+    @Test("Elements that are no objects are purchases without a name", arguments: ["1", "null", "[]", #""x""#])
     func strangeElements(element: String) {
-        #expect(parse(AnswerText(AnswerText.fields(), element).text) == .incomplete)
+        let receipt = parse(AnswerText(AnswerText.fields(), element).text).genuine
+        #expect(receipt?.purchases.count == 1 && receipt?.nameless.count == 1)
     }
 }

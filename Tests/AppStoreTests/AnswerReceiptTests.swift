@@ -108,10 +108,12 @@ struct AnswerReceiptTests {
     }
 
     @Test(
-        "Two places that contradict each other on what was bought make the answer incomplete",
-        arguments: [["product_id": #""silver""#], ["quantity": "2"]] as [[String: String?]])
-    func contradiction(fields: [String: String?]) {
-        #expect(parse(AnswerText(AnswerText.fields(), AnswerText.fields(fields)).text) == .incomplete)
+        "What two places of an answer contradict each other on cannot be read, and keeps no other purchase waiting",
+        arguments: [("product_id", #""silver""#), ("quantity", "2"), ("quantity", #""two""#)])
+    func contradiction(name: String, value: String) {
+        let other = AnswerText.fields(["transaction_id": "2000"])
+        let receipt = parse(AnswerText(AnswerText.fields(), AnswerText.fields([name: value]), other).text).genuine
+        #expect(receipt?.purchases.map(\.unreadable) == [[name], []])
     }
 
     @Test(
@@ -146,7 +148,7 @@ struct AnswerReceiptTests {
     }
 
     static let oldStyle = """
-        "receipt":{"bid":"com.example.application","bvrs":"123","product_id":"month","transaction_id":"0987654312",
+        "receipt":{"bid":"com.example.application","bvrs":"123","product_id":"month","transaction_id":"1987654312",
         "original_transaction_id":"9078563412","quantity":1,"purchase_date":"2013-01-18 20:11:23 Etc/GMT",
         "item_id":"521129812","app_item_id":"456","expires_date":"1361131883894",
         "expires_date_formatted":"2013-02-17 20:11:23 Etc/GMT","unique_identifier":"c0ffee"}
@@ -155,7 +157,7 @@ struct AnswerReceiptTests {
     @Test("An iOS 6 receipt is one transaction, and its latest period is beside it")
     func transactionReceipt() {
         let latest = """
-            {"product_id":"month","transaction_id":"0987654321","original_transaction_id":"9078563412","quantity":"1",
+            {"product_id":"month","transaction_id":"1987654321","original_transaction_id":"9078563412","quantity":"1",
             "purchase_date_ms":"1361218283000","expires_date":"1363547483000","bid":"com.example.application"}
             """
         let renewals = "\"latest_receipt\":\"TUlJ\",\"latest_receipt_info\":\(latest)"
@@ -164,7 +166,7 @@ struct AnswerReceiptTests {
         #expect(receipt?.appAppleID == 456)
         #expect(receipt?.holdsAutoRenewable == true)
         #expect(receipt?.isExpiredSubscription == false)
-        #expect(receipt?.purchases.map(\.transactionID) == ["0987654312", "0987654321"])
+        #expect(receipt?.purchases.map(\.transactionID) == ["1987654312", "1987654321"])
         #expect(receipt?.purchases.first?.expiresAt == Timestamp(milliseconds: 1_361_131_883_894))
         #expect(receipt?.purchases.first?.purchasedAt == Timestamp(rfc3339: "2013-01-18T20:11:23Z"))
     }
@@ -174,11 +176,15 @@ struct AnswerReceiptTests {
         let receipt = parse(#"{"status":21006,\#(Self.oldStyle)}"#).genuine
         #expect(receipt?.isExpiredSubscription == true)
         #expect(receipt?.holdsAutoRenewable == true)
-        #expect(receipt?.purchases.map(\.transactionID) == ["0987654312"])
+        #expect(receipt?.purchases.map(\.transactionID) == ["1987654312"])
     }
 
-    @Test("An iOS 6 transaction without its id is incomplete, not empty")
+    @Test("An iOS 6 transaction without its id is told as such, and is not taken for no purchase")
     func transactionReceiptWithoutID() {
-        #expect(parse(#"{"status":0,"receipt":{"bid":"a","product_id":"month"}}"#) == .incomplete)
+        let receipt = parse(#"{"status":0,"receipt":{"bid":"a","product_id":"month"}}"#).genuine
+        #expect(receipt?.purchases == [])
+        #expect(
+            receipt?.nameless
+                == [NamelessPurchase(transactionID: nil, productID: "month", field: "transaction_id")])
     }
 }

@@ -54,11 +54,11 @@ struct JudgeFurtherTests {
     @Test("refund_check looks up each consumable of a receipt that is more than an hour old")
     func refunds() {
         let receipt = Self.receipt([Self.old("1"), Self.old("2"), Sample.purchase("3")])
-        #expect(judge(receipt) == .needs(.refunds(of: ["1", "2"], in: .production)))
+        #expect(judge(receipt) == .needs(.transactions(["1", "2"], in: .production)))
         let atAnHour = Sample.purchase("4", after: -Self.hour + 60_000)
         #expect(verdicts(judge(Self.receipt([atAnHour]))) == [.grant(payload: nil)])
         let pastIt = Sample.purchase("5", after: -Self.hour + 59_999)
-        #expect(judge(Self.receipt([pastIt])) == .needs(.refunds(of: ["5"], in: .production)))
+        #expect(judge(Self.receipt([pastIt])) == .needs(.transactions(["5"], in: .production)))
     }
 
     @Test("it looks up nothing else: other kinds, what is not granted anyway, other proofs, other apps")
@@ -88,7 +88,7 @@ struct JudgeFurtherTests {
         var priced = Self.old("2")
         priced.told = PurchaseFacts(priceMilliunits: 1990)
         further.note(priced, of: "2")
-        #expect(judge(receipt, besides: further) == .needs(.refunds(of: ["3"], in: .production)))
+        #expect(judge(receipt, besides: further) == .needs(.transactions(["3"], in: .production)))
         further.note(nil, of: "3")
         let judgement = judge(receipt, besides: further)
         #expect(verdicts(judgement) == [.reject(.cancelled)] + Array(repeating: .grant(payload: nil), count: 3))

@@ -61,6 +61,7 @@ struct JudgePurchaseTests {
             $0.purchase.appAccountToken = nil
         },
         Fault(verdict: .hold(.beforeCutover)) { $0.app.cutover = Sample.recordTime },
+        Fault(verdict: .hold(.unreadableTransaction)) { $0.purchase.unreadable = ["quantity"] },
         Fault(verdict: .hold(.unknownProduct)) { $0.app.products[Sample.product] = nil },
         Fault(verdict: .hold(.retiredProduct)) { $0.bend { $0.isRetired = true } },
         Fault(verdict: .hold(.currencyNotAllowed)) {

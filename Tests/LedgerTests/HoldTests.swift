@@ -60,6 +60,29 @@ struct HoldTests {
         await ledger.close()
     }
 
+    @Test(
+        "one that cannot be read is kept as such, and a release that Apple answers no better leaves it held with a note"
+    )
+    func unreadable() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        var purchase = Sample.purchase("1000")
+        purchase.unreadable = ["quantity"]
+        let judged = Sample.judged(purchase, .consumable, .hold(.unreadableTransaction))
+        _ = try await ledger.record(Sample.decision([judged], offset: 1))
+        let store = HoldAdministration(pool: database.pool)
+        #expect(try await store.release(HoldFilter(transactionID: "1000"), by: "ann") == 1)
+        let hold = try #require(try await take(database).first)
+        #expect(hold.evidence?.purchases.map(\.unreadable) == [["quantity"]])
+        #expect(try await PostgresHolds(pool: database.pool).settle(decision(hold, judged)) == nil)
+        let left = try await store.count(HoldFilter(transactionID: "1000", reason: .unreadableTransaction))
+        #expect(left.all == 1 && left.released == 0)
+        let summary = try await store.list(HoldFilter(), limit: 10).first
+        #expect(summary?.note == "what cannot be read of it: quantity")
+        #expect(try await database.number("SELECT count(*) FROM grants") == 0)
+        await ledger.close()
+    }
+
     @Test("a worker that dies loses nothing, and an operator's release ends the lease of one at work")
     func leases() async throws {
         let database = try await LedgerDatabase()

@@ -1,4 +1,5 @@
 import Fulfillment
+import Identifiers
 import Testing
 
 @testable import Ledger
@@ -39,6 +40,20 @@ struct PurchaseFactsTests {
             #expect(GenuineReceipt(stored: receipt.storedBytes) == receipt)
             receipt.createdAt = Sample.noon
             #expect(GenuineReceipt(stored: receipt.storedBytes) == receipt)
+            receipt.purchases[0].unreadable = ["quantity", "type"]
+            #expect(GenuineReceipt(stored: receipt.storedBytes) == receipt)
+        }
+    }
+
+    @Test("evidence of an id with a leading zero, which an earlier release stored, is none")
+    func unsoundID() {
+        let wrong = [
+            Sample.purchase("01000"),
+            StorePurchase(
+                transactionID: "1000", originalTransactionID: "01000", productID: "gold", purchasedAt: Sample.noon),
+        ]
+        for purchase in wrong {
+            #expect(GenuineReceipt(stored: Sample.receipt([purchase]).storedBytes) == nil)
         }
     }
 }

@@ -150,7 +150,10 @@ extension ServerAPIClient: StoreQueries {
                 leftOut = reading.leftOut
                 answer = .answered(reading.value)
             } catch {
-                answer = .trouble(.init(error.troubleKind))
+                let isFinal = error == .unreadable && query.endpoint == .transactions
+                answer =
+                    isFinal
+                    ? .refused(code: StoreErrorCode.unreadableAnswer) : .trouble(.init(error.troubleKind))
             }
         }
         tell(sent, leftOut == 0 ? answer.label : Self.partlyReadLabel, to: context.ended)

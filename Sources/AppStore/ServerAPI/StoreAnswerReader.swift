@@ -5,9 +5,10 @@ import Identifiers
 /// Reads what the App Store Server API answers. What Apple signs by itself is believed once it is proven by our roots, and is
 /// of the app and the environment that were asked. Pure, and never a trap.
 ///
-/// What cannot be proven makes the whole answer trouble, so that nothing is ever concluded from a part. Two answers are
-/// read in parts (decision 0036): of the statuses another subscription's may be left out, and notifications are handed on
-/// as they are, each to be proven by itself.
+/// What cannot be proven makes the whole answer trouble, so that nothing is ever concluded from a part. Three answers are
+/// read in parts (decision 0036): of the statuses another subscription's may be left out, of the history a transaction
+/// that Apple signed and whose name or environment cannot be read, for it can never be granted, and notifications are
+/// handed on as they are, each to be proven by itself.
 public struct StoreAnswerReader: Sendable {
     /// Of an answer's body: Apple's have at most 20 signed parts, or as many as the customer has subscriptions.
     public static let maximumBytes = 4 << 20
@@ -19,11 +20,13 @@ public struct StoreAnswerReader: Sendable {
         case notJSON
         case incomplete
         case unproven
+        /// Apple signed it, and its name or environment cannot be read: it will be the same whenever it is asked for.
+        case unreadable
 
         var troubleKind: AppleAnswer.TroubleKind {
             switch self {
             case .notJSON: .notJSON
-            case .incomplete: .incomplete
+            case .incomplete, .unreadable: .incomplete
             case .unproven: .unproven
             }
         }
@@ -79,14 +82,18 @@ public struct StoreAnswerReader: Sendable {
             throw .incomplete
         }
         var transactions: [NotifiedTransaction] = []
+        var leftOut = 0
         for item in items {
             guard let jws = item.string else { throw .incomplete }
-            transactions.append(try transaction(jws))
+            do throws(Fault) { transactions.append(try transaction(jws)) } catch {
+                guard error == .unreadable else { throw error }
+                leftOut += 1
+            }
         }
         let next = try next(of: answer, "revision")
         // The same page for ever.
         if let next, next == page { throw .incomplete }
-        return Reading(value: TransactionHistoryPage(transactions: transactions, next: next))
+        return Reading(value: TransactionHistoryPage(transactions: transactions, next: next), leftOut: leftOut)
     }
 
     /// Get Notification History.
@@ -154,6 +161,8 @@ public struct StoreAnswerReader: Sendable {
             let renewalInfo = item["signedRenewalInfo"]?.string
         else { throw .incomplete }
         let transaction = try transaction(transactionInfo)
+        // A state is told by what is read of it, or not at all.
+        guard transaction.purchase.unreadable.isEmpty else { throw .unreadable }
         let original = transaction.purchase.originalTransactionID
         guard case .proven(let renewal) = parser.parse(renewalInfo: renewalInfo),
             renewal.originalTransactionID == original, renewal.environment == nil || renewal.environment == environment,
@@ -165,10 +174,12 @@ public struct StoreAnswerReader: Sendable {
     }
 
     private func transaction(_ jws: String) throws(Fault) -> NotifiedTransaction {
-        guard case .proven(let transaction) = parser.parse(transactionInfo: jws), transaction.bundleID == bundleID,
-            transaction.environment == environment
-        else { throw .unproven }
-        return transaction
+        switch parser.parse(transactionInfo: jws) {
+        case .proven(let transaction) where transaction.bundleID == bundleID && transaction.environment == environment:
+            return transaction
+        case .unreadable: throw .unreadable
+        case .proven, .notProvable, .unusable: throw .unproven
+        }
     }
 
     private func next(of answer: JSONValue, _ name: String) throws(Fault) -> String? {

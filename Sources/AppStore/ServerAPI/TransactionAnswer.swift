@@ -49,10 +49,14 @@ public enum TransactionAnswer: Sendable, Equatable {
             guard !document.exceededDepth, let text = document.value["signedTransactionInfo"]?.string else {
                 return trouble(.incomplete)
             }
-            guard case .read(let content?, .proven, _) = proofs.parse(signedTransaction: text),
+            let reading = proofs.parse(signedTransaction: text)
+            if case .unreadable(let cause) = reading, cause.isOfNamelessPurchase {
+                return .answer(.refused(.unreadable))
+            }
+            guard case .read(let content?, .proven, _) = reading,
                 content.purchases.map(\.transactionID) == [asked]
             else { return trouble(.unproven) }
-            // Signed by Apple, but not all of it can be read.
+            // It names no environment, and no app.
             guard let receipt = content.asReceipt else { return trouble(.incomplete) }
             return .answer(.genuine(receipt))
         }

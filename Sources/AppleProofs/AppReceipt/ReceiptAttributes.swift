@@ -71,6 +71,10 @@ struct ReceiptAttributeReader {
         text(value).flatMap { ReceiptText.identifier($0) }
     }
 
+    func transactionID(_ value: Range<Int>) -> StoreTransactionID? {
+        text(value).flatMap { TransactionIDText.read($0) }
+    }
+
     func integer(_ value: Range<Int>) -> Int64? {
         element(in: value).flatMap { BERReader.integer($0, in: bytes) }
     }

@@ -42,9 +42,9 @@ struct ReceiptPurchase {
                 switch type {
                 case ReceiptAttribute.quantity: setQuantity(attributes.integer(value))
                 case ReceiptAttribute.productID: productID = attributes.identifier(value)
-                case ReceiptAttribute.transactionID: transactionID = attributes.identifier(value)
+                case ReceiptAttribute.transactionID: transactionID = attributes.transactionID(value)
                 case ReceiptAttribute.originalTransactionID:
-                    originalTransactionID = attributes.identifier(value)
+                    originalTransactionID = attributes.transactionID(value)
                     if originalTransactionID == nil, !attributes.isUnset(value) { isImpossible = true }
                 case ReceiptAttribute.productKind:
                     kind = attributes.integer(value).flatMap(ProductKind.init(receiptCode:))

@@ -17,17 +17,6 @@ enum Claim<Value> {
         }
     }
 
-    /// Nil where it is absent, and where it cannot be read: then `isComplete` ends.
-    func value(noting isComplete: inout Bool) -> Value? {
-        switch self {
-        case .told(let value): return value
-        case .absent: return nil
-        case .unreadable:
-            isComplete = false
-            return nil
-        }
-    }
-
     /// Nil where it is absent or cannot be read.
     var told: Value? {
         if case .told(let value) = self { value } else { nil }
@@ -39,7 +28,44 @@ enum Claim<Value> {
     }
 }
 
+/// Reads the facts of one payload that Apple signed, and keeps the names of those that are there and cannot be read: one reading
+/// tells both.
+struct ClaimReader {
+    private let payload: JSONValue
+    private(set) var unreadable: [String] = []
+
+    init(_ payload: JSONValue) {
+        self.payload = payload
+    }
+
+    /// Nil where it is absent, and where it cannot be read: then it is noted.
+    mutating func callAsFunction<Value>(_ name: String, _ read: (JSONValue) -> (String) -> Claim<Value>) -> Value? {
+        switch read(payload)(name) {
+        case .told(let value): return value
+        case .absent: return nil
+        case .unreadable:
+            unreadable.append(name)
+            return nil
+        }
+    }
+}
+
 extension JSONValue {
+    func transactionID(_ name: String) -> Claim<StoreTransactionID> {
+        Claim(self[name]) { $0.string.flatMap { TransactionIDText.read($0) } }
+    }
+
+    func accountToken(_ name: String) -> Claim<AccountToken> {
+        Claim(self[name]) { claim in
+            claim.string.map(AccountToken.init(told:)).flatMap { $0 == .malformed ? nil : $0 }
+        }
+    }
+
+    /// A whole number from 1 on.
+    func quantity(_ name: String) -> Claim<Int32> {
+        Claim(self[name]) { claim in claim.integer.flatMap { Int32(exactly: $0) }.flatMap { $0 >= 1 ? $0 : nil } }
+    }
+
     func identifier(_ name: String) -> Claim<Identifier> {
         Claim(self[name]) { $0.string.flatMap { ReceiptText.identifier($0) } }
     }
@@ -57,6 +83,12 @@ extension JSONValue {
     /// An identifier as a text or as a whole number; nil where it is absent or cannot be read.
     func digits(_ name: String) -> Identifier? {
         identifier(name).told ?? integer(name).told.map { Identifier(String($0)) }
+    }
+
+    /// A number of milliseconds at which no certificate was valid, for no time of ours is so early or so late.
+    var isOutsideAllTimes: Bool {
+        guard case .number(let text) = self, let number = Double(text) else { return false }
+        return number < Double(Self.times.lowerBound) || number > Double(Self.times.upperBound)
     }
 
     func integer(_ name: String) -> Claim<Int64> { Claim(self[name], \.integer) }

@@ -7,6 +7,8 @@ public enum SignedTransactionReading: Sendable, Equatable {
     case malformed(String)
     /// Apple signed it, but it is no transaction: a notification, renewal information, an app transaction.
     case notATransaction
+    /// Apple signed it, and an id or the product of it cannot be read. Names the field.
+    case nameless(String)
     /// Not Apple's, and no transaction to be read either. Never `.proven`.
     case unreadable(LocalSignature)
     case read(SignedTransaction)
@@ -18,18 +20,9 @@ public struct SignedTransaction: Sendable, Equatable {
     public var purchase: StorePurchase
     public var kind: ProductKind? { purchase.type?.kind }
     public var bundleID: BundleID
-    /// Nil where it is a development machine's (`Xcode`, `LocalTesting`), which is always forged, and where it is not known
-    /// here.
+    /// Nil where it is a development machine's (`Xcode`, `LocalTesting`), which is always forged, and where it cannot be read
+    /// or is not known here.
     public var environment: StoreEnvironment?
     public var signedDate: Timestamp?
     public var signature: LocalSignature
-    /// False where it says something that cannot be read: Apple can tell what it is.
-    public var isComplete: Bool
-    /// Thousandths of a percent that Apple has refunded; nil where it does not tell.
-    public var refundedMilliPercent: Int32?
-    /// Apple's `revocationType`.
-    public var revocationType: String?
-    public var subscriptionGroupID: String?
-    /// The subscription that this one goes on from.
-    public var previousOriginalTransactionID: StoreTransactionID?
 }

@@ -5,93 +5,108 @@ import Timestamps
 
 /// The claims of a JWS payload, typed: Apple's `JWSTransactionDecodedPayload`.
 struct TransactionClaims {
+    /// With the names of all that cannot be read, environment and time of signing among them.
     let purchase: StorePurchase
     let bundleID: BundleID
-    let environment: Environment
+    /// Nil where it cannot be read, or is one that is not known here.
+    let environment: Environment?
     let signedDate: Claim<Timestamp>
-    /// Thousandths of a percent; nil where nothing was refunded.
-    let revocationPercentage: Int32?
-    let revocationType: String?
-    let subscriptionGroupID: String?
-    let previousOriginalTransactionID: StoreTransactionID?
-    /// False where a claim that decides something is there and cannot be read.
-    let isComplete: Bool
 
     enum Environment {
         case store(StoreEnvironment)
         /// Signed by Xcode or its test server with a key of its own.
         case local
-        /// One that is not known here.
-        case other
     }
 
-    /// Nil where the payload is no transaction.
-    init?(_ payload: JSONValue) {
-        var isComplete = true
-        guard case .told(let bundleID) = payload.identifier("bundleId"),
-            let environment = Environment(payload["environment"]),
-            var purchase = StorePurchase(claims: payload, noting: &isComplete)
-        else { return nil }
-        self.bundleID = bundleID
-        self.environment = environment
-        signedDate = payload.date("signedDate")
-        let percentage = payload.integer("revocationPercentage").value(noting: &isComplete)
-        revocationPercentage = percentage.flatMap { Int32(exactly: $0) }
-        if percentage != nil, revocationPercentage == nil { isComplete = false }
-        revocationType = payload.identifier("revocationType").told?.text
-        subscriptionGroupID = payload.identifier("subscriptionGroupIdentifier").told?.text
-        previousOriginalTransactionID =
-            payload.identifier("previousOriginalTransactionId").value(noting: &isComplete)
-        purchase.refundedMilliPercent = revocationPercentage
-        purchase.revocationType = revocationType
-        purchase.previousOriginalTransactionID = previousOriginalTransactionID
-        // Where it cannot be read a period is known by its times.
-        purchase.webOrderLineItemID = payload.digits("webOrderLineItemId")
-        self.purchase = purchase
-        self.isComplete = isComplete
+    /// Why no purchase can be told from a payload.
+    enum Fault: Error, Equatable {
+        case notATransaction
+        /// It is one, and this field of it, which says which one, cannot be read.
+        case nameless(String)
+    }
+
+    init(_ payload: JSONValue) throws(Fault) {
+        bundleID = try payload.required("bundleId", JSONValue.identifier)
+        let transactionID = try payload.required("transactionId", JSONValue.transactionID)
+        let productID = try payload.required("productId", JSONValue.identifier)
+        guard payload.date("purchaseDate").isTold, payload.text("environment").isTold else { throw .notATransaction }
+        let original = payload.transactionID("originalTransactionId")
+        if case .unreadable = original { throw .nameless("originalTransactionId") }
+        var claim = ClaimReader(payload)
+        environment = claim("environment", JSONValue.environment)
+        signedDate = payload.signedDate
+        _ = claim("signedDate") { payload in { _ in payload.signedDate } }
+        purchase = StorePurchase(
+            transactionID, original: original.told, productID, reading: &claim, besides: payload)
     }
 }
 
-extension TransactionClaims.Environment {
-    fileprivate init?(_ claim: JSONValue?) {
-        switch claim?.string {
-        case "Xcode", "LocalTesting": self = .local
-        case let name?: self = StoreEnvironment(rawValue: name).map(Self.store) ?? .other
-        case nil: return nil
+extension JSONValue {
+    fileprivate func required<Value>(
+        _ name: String, _ read: (JSONValue) -> (String) -> Claim<Value>
+    ) throws(TransactionClaims.Fault) -> Value {
+        switch read(self)(name) {
+        case .told(let value): return value
+        case .absent: throw .notATransaction
+        case .unreadable: throw .nameless(name)
         }
     }
+
+    fileprivate func environment(_ name: String) -> Claim<TransactionClaims.Environment> {
+        Claim(self[name]) { claim in
+            switch claim.string {
+            case "Xcode", "LocalTesting": .local
+            case let name?: StoreEnvironment(rawValue: name).map { .store($0) }
+            case nil: nil
+            }
+        }
+    }
+
+    /// A number beyond all times is told, as a time at which no certificate was valid.
+    fileprivate var signedDate: Claim<Timestamp> {
+        if let told = self["signedDate"], told.isOutsideAllTimes { return .told(.beforeAllCertificates) }
+        return date("signedDate")
+    }
+}
+
+extension Timestamp {
+    /// The year 1.
+    fileprivate static let beforeAllCertificates = Timestamp(milliseconds: -62_135_596_800_000)
 }
 
 extension StorePurchase {
-    /// Nil where no transaction is named. `isComplete` ends where the rest of what it says cannot be read: then what is
-    /// read here says which transaction Apple is to be asked about, and nothing more.
-    fileprivate init?(claims: JSONValue, noting isComplete: inout Bool) {
-        let purchasedAt = claims.date("purchaseDate")
-        guard case .told(let transactionID) = claims.identifier("transactionId"),
-            case .told(let productID) = claims.identifier("productId"), purchasedAt.isTold
-        else { return nil }
-        let original = claims.identifier("originalTransactionId").value(noting: &isComplete)
-        let quantity = Claim(claims["quantity"]) { _ in
-            claims.integer("quantity").told.flatMap { Int32(exactly: $0) }.flatMap { $0 >= 1 ? $0 : nil }
-        }
-        let ownership = claims.text("inAppOwnershipType").value(noting: &isComplete).map(Ownership.init(claim:))
-        let token = claims.text("appAccountToken").value(noting: &isComplete).map(AccountToken.init(told:))
-        if token == .malformed { isComplete = false }
+    /// What cannot be read of it is noted. What stands in its place says nothing, and is never granted by.
+    fileprivate init(
+        _ transactionID: StoreTransactionID, original: StoreTransactionID?, _ productID: ProductID,
+        reading claim: inout ClaimReader, besides claims: JSONValue
+    ) {
         self.init(
             transactionID: transactionID, originalTransactionID: original ?? transactionID, productID: productID,
-            quantity: quantity.value(noting: &isComplete) ?? 1,
-            purchasedAt: purchasedAt.value(noting: &isComplete) ?? Timestamp(milliseconds: 0),
-            expiresAt: claims.date("expiresDate").value(noting: &isComplete),
-            cancelledAt: claims.date("revocationDate").value(noting: &isComplete),
-            appAccountToken: token?.text,
+            quantity: claim("quantity", JSONValue.quantity) ?? 1,
+            purchasedAt: claim("purchaseDate", JSONValue.date) ?? Timestamp(milliseconds: 0),
+            expiresAt: claim("expiresDate", JSONValue.date), cancelledAt: claim("revocationDate", JSONValue.date),
+            appAccountToken: claim("appAccountToken", JSONValue.accountToken)?.text,
             // The next two decide little: what cannot be read of them counts as absent.
             currency: claims.identifier("currency").told?.text.uppercased(),
             appTransactionID: claims.identifier("appTransactionId").told)
-        self.ownership = ownership ?? .purchased
+        ownership = claim("inAppOwnershipType", JSONValue.text).map(Ownership.init(claim:)) ?? .purchased
+        isUpgraded = claim("isUpgraded", JSONValue.flag) ?? false
+        type = claim("type", JSONValue.text).map(PurchaseType.init(claim:))
+        refundedMilliPercent = claim("revocationPercentage", JSONValue.milliPercent)
+        previousOriginalTransactionID = claim("previousOriginalTransactionId", JSONValue.transactionID)
+        unreadable = claim.unreadable
+        // Where it cannot be read a period is known by its times.
+        webOrderLineItemID = claims.digits("webOrderLineItemId")
+        // Nothing of these decides.
+        revocationType = claims.identifier("revocationType").told?.text
         subscriptionGroupID = claims.identifier("subscriptionGroupIdentifier").told?.text
-        isUpgraded = claims.flag("isUpgraded").value(noting: &isComplete) ?? false
-        type = claims.text("type").value(noting: &isComplete).map(PurchaseType.init(claim:))
         told = PurchaseFacts(claims: claims)
+    }
+}
+
+extension JSONValue {
+    fileprivate func milliPercent(_ name: String) -> Claim<Int32> {
+        Claim(self[name]) { _ in integer(name).told.flatMap { Int32(exactly: $0) } }
     }
 }
 

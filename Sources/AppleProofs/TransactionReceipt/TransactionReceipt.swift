@@ -36,7 +36,7 @@ struct TransactionReceipt {
         hasUnreadableFields =
             (fields["app-item-id"] ?? "").isEmpty != (appAppleID == nil)
             || (fields["original-transaction-id"] ?? "").isEmpty
-                != (fields["original-transaction-id"].flatMap { ReceiptText.identifier($0) } == nil)
+                != (fields["original-transaction-id"].flatMap { TransactionIDText.read($0) } == nil)
             || fields.isTold(StorePurchase.expiryKeys) && purchase.expiresAt == nil
             || fields.isTold(StorePurchase.cancellationKeys) && purchase.cancelledAt == nil
     }
@@ -44,12 +44,12 @@ struct TransactionReceipt {
 
 extension StorePurchase {
     fileprivate init?(purchaseInfo fields: PropertyList) {
-        guard let transactionID = fields["transaction-id"].flatMap({ ReceiptText.identifier($0) }),
+        guard let transactionID = fields["transaction-id"].flatMap({ TransactionIDText.read($0) }),
             let productID = fields["product-id"].flatMap({ ReceiptText.identifier($0) }),
             let quantity = Int32(fields["quantity"] ?? "1"), quantity >= 1,
             let purchasedAt = fields.date("purchase-date-ms", orText: "purchase-date")
         else { return nil }
-        let original = fields["original-transaction-id"].flatMap { ReceiptText.identifier($0) }
+        let original = fields["original-transaction-id"].flatMap { TransactionIDText.read($0) }
         self.init(
             transactionID: transactionID, originalTransactionID: original ?? transactionID, productID: productID,
             quantity: quantity, purchasedAt: purchasedAt,

@@ -21,6 +21,8 @@ public enum AppleAnswer: Sendable, Equatable {
         case accountNotFound
         /// A 21100–21199 flagged as not retryable.
         case refusedForGood
+        /// Apple signed an answer whose ids or product cannot be read.
+        case unreadable
         /// 4040010 from both environments: perhaps not known yet.
         case unknownTransaction
         /// 4000006: an id that no transaction can have. 4000048: an app transaction's.

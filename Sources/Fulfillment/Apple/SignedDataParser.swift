@@ -13,6 +13,8 @@ public enum SignedReading<Value: Sendable>: Sendable {
     case notProvable(String)
     /// Not Apple's, or not what it should be. Says why, and holds none of its content.
     case unusable(String)
+    /// Apple signed it, and what it is about cannot be read. Says which field, and holds none of its content.
+    case unreadable(String)
 
     /// Nil where it is not proven.
     public var proven: Value? {

@@ -12,6 +12,9 @@ public enum StoreErrorCode {
     /// The app has no address for version 2 notifications, so that Apple sends none and has no history of any.
     public static let noNotificationURL: Int64 = 4_040_007
 
+    /// None of Apple's: what Apple signed cannot be read, and will be the same whenever it is asked for.
+    public static let unreadableAnswer: Int64 = 0
+
     public static func restartsPaging(_ code: Int64) -> Bool {
         [invalidRevision, invalidPaginationToken, paginationTokenExpired].contains(code)
     }

@@ -87,6 +87,15 @@ public struct StorePurchase: Sendable, Equatable {
         return digits.isEmpty ? nil : Identifier(String(digits))
     }
 
+    /// What Apple told of it and cannot be read here, by Apple's names. While there is any, the purchase is not granted; what
+    /// stands in place of such a fact says nothing.
+    public var unreadable: [String] {
+        get { details.unreadable }
+        set { details.unreadable = newValue }
+    }
+
+    public func isUnreadable(_ names: String...) -> Bool { unreadable.contains { names.contains($0) } }
+
     /// What most purchases do not have.
     private struct Details: Sendable, Equatable {
         var refundedMilliPercent: Int32?
@@ -94,6 +103,7 @@ public struct StorePurchase: Sendable, Equatable {
         var subscriptionGroupID: String?
         var previousOriginalTransactionID: StoreTransactionID?
         var webOrderLineItemID: Identifier?
+        var unreadable: [String] = []
     }
 
     public var isFamilyShared: Bool { ownership == .familyShared }
@@ -136,6 +146,8 @@ public struct GenuineReceipt: Sendable, Equatable {
     public var environment: StoreEnvironment
     /// In purchase order, one for each transaction id.
     public var purchases: [StorePurchase]
+    /// Of these nothing can be granted.
+    public var nameless: [NamelessPurchase] = []
     /// 21006: the one subscription period of an iOS 6 receipt is over.
     public var isExpiredSubscription: Bool
     /// New periods appear behind the same bytes, so that the answer must not be remembered.
@@ -161,6 +173,9 @@ public struct GenuineReceipt: Sendable, Equatable {
         self.holdsAutoRenewable = holdsAutoRenewable
         self.createdAt = createdAt
     }
+
+    /// Whether all that Apple told was read. Else it is not remembered: a later release may read it.
+    public var isReadable: Bool { nameless.isEmpty && purchases.allSatisfy(\.unreadable.isEmpty) }
 
     private static func inOrder(_ purchases: [StorePurchase]) -> [StorePurchase] {
         // Most receipts hold one.

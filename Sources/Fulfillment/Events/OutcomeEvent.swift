@@ -87,6 +87,8 @@ public struct TransactionOutcome: Sendable, Equatable {
     public let outcome: Outcome
     /// Nil where it was granted.
     public let reason: Reason?
+    /// Apple's names of what cannot be read of it. For the event's sentence; it is not listed.
+    var unreadable: [String] = []
 
     public init(transactionID: StoreTransactionID, productID: ProductID, outcome: Outcome, reason: Reason?) {
         self.transactionID = transactionID

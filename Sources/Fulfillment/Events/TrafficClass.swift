@@ -48,7 +48,8 @@ public enum TrafficClass: String, Sendable, CaseIterable {
             .upgraded,
             .cancelled, .revokedByOperator, .familyShared, .subscriptionExpired, .unknownOwnership, .kindMismatch,
             .bindingMissing,
-            .beforeCutover, .unknownProduct, .retiredProduct, .currencyNotAllowed, .dailyLimit, .refusedByOperator,
+            .beforeCutover, .unreadableTransaction, .unknownProduct, .retiredProduct, .currencyNotAllowed, .dailyLimit,
+            .refusedByOperator,
             .refund, .revoke, nil:
             self = .other
         }

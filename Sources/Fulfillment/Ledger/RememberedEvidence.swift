@@ -7,7 +7,7 @@ extension ParsedProof {
         _ receipt: GenuineReceipt, after verdict: Verdict, of app: AppPolicy
     ) -> GenuineReceipt? {
         // New periods appear behind the same bytes of a receipt that holds an auto-renewable subscription.
-        guard !receipt.holdsAutoRenewable, !receipt.purchases.isEmpty else { return nil }
+        guard !receipt.holdsAutoRenewable, !receipt.purchases.isEmpty, receipt.isReadable else { return nil }
         // The App Store Server API tells refunds: until its transaction is in the ledger, it is asked anew.
         if case .transaction = question(for: app), !verdict.grantsAll { return nil }
         return recalls(receipt) ? nil : receipt

@@ -132,10 +132,11 @@ extension PendingDecision {
                 view.enterClaim(of: judged[index], decision: self)
                 outcome = (.alreadyGranted, .alreadyGranted)
             }
-            settlement.outcomes.append(
-                TransactionOutcome(
-                    transactionID: judged[index].purchase.transactionID, productID: judged[index].purchase.productID,
-                    outcome: outcome.0, reason: outcome.1))
+            var listed = TransactionOutcome(
+                transactionID: judged[index].purchase.transactionID, productID: judged[index].purchase.productID,
+                outcome: outcome.0, reason: outcome.1)
+            listed.unreadable = judged[index].purchase.unreadable
+            settlement.outcomes.append(listed)
         }
         for (index, payload) in toGrant {
             let event = OutcomeEvent.granted(

@@ -68,5 +68,7 @@ public struct StoreNotice: Sendable, Equatable {
 /// What is to be done with a notification.
 public enum NotificationVerdict: Sendable, Equatable {
     case taken(StoreNotice)
+    /// A refund of a part that cannot be read: Apple is to tell it by name. Boxed, as few notifications come to it.
+    indirect case needsPart(UnreadRefund)
     case deadLetter(DeadLetter)
 }

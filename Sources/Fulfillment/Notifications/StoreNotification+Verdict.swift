@@ -33,6 +33,14 @@ private enum NotificationKind {
         }
     }
 
+    /// Nothing that it does depends on renewal info: a refund takes effect without.
+    var isOfTransactionOnly: Bool {
+        switch self {
+        case .refund, .seats, .reversal, .refundRequest: true
+        case .purchase, .other: false
+        }
+    }
+
     /// Its transaction need not be the subscription's newest.
     var isOfAnyPeriod: Bool {
         switch self {
@@ -55,7 +63,7 @@ extension StoreNotification {
         let renewal: RenewalInfo?
         do {
             told = try content(of: transaction, called: "transaction")
-            renewal = try content(of: self.renewal, called: "renewal info")
+            renewal = try content(of: self.renewal, called: "renewal info", isNeeded: !kind.isOfTransactionOnly)
         } catch {
             return .deadLetter(DeadLetter(reason: .malformedMessage, detail: error.detail))
         }
@@ -70,8 +78,11 @@ extension StoreNotification {
             return .taken(notice)
         }
         notice.isAbout(told)
-        notice.refund = refund(kind, told)
         notice.fact = fact(kind, told, renewal)
+        if case .refund(.refund) = kind, told.purchase.isUnreadable(StorePurchase.refundedPart) {
+            return .needsPart(UnreadRefund(notice: notice, reason: .refund, transaction: told))
+        }
+        notice.refund = refund(kind, told)
         switch kind {
         case .purchase: notice.purchase = purchase(told, renewal, from: source)
         case .refundRequest: notice.request = request(told)
@@ -84,10 +95,16 @@ extension StoreNotification {
         let detail: String
     }
 
-    private func content<Value>(of part: SignedPart<Value>, called name: String) throws(Unusable) -> Value? {
+    /// - Parameter isNeeded: false: what Apple signed of it and cannot be read is as if it were absent.
+    private func content<Value>(
+        of part: SignedPart<Value>, called name: String, isNeeded: Bool = true
+    ) throws(Unusable) -> Value? {
         switch part {
         case .none: return nil
         case .told(let value): return value
+        case .unreadable(let why):
+            if isNeeded { throw Unusable(detail: "its \(name): \(why)") }
+            return nil
         case .unusable(let why), .notProvable(let why): throw Unusable(detail: "its \(name): \(why)")
         }
     }
@@ -158,6 +175,8 @@ extension StoreNotification {
     private func fact(
         _ kind: NotificationKind, _ told: NotifiedTransaction, _ renewal: RenewalInfo?
     ) -> SubscriptionFact? {
+        // A state is told by what is read of its period, or not at all: Apple is asked when it is due.
+        guard told.purchase.unreadable.allSatisfy({ $0 == StorePurchase.refundedPart }) else { return nil }
         // Seats that are taken back leave the subscription what it is.
         if case .seats = kind, state == nil { return nil }
         func fact(_ status: SubscriptionState?) -> SubscriptionFact? {

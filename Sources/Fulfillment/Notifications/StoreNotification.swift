@@ -49,6 +49,8 @@ public enum SignedPart<Value: Sendable & Equatable>: Sendable, Equatable {
     case unusable(String)
     /// It cannot be told whether Apple signed it.
     case notProvable(String)
+    /// Apple signed it, and what it is about cannot be read. Says which field.
+    case unreadable(String)
     case told(Value)
 
     public var told: Value? {

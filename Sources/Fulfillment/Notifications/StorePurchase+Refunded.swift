@@ -1,16 +1,23 @@
 extension StorePurchase {
-    /// What Apple says with the purchase itself. A period that is given up for another plan is not refunded.
+    /// What Apple says with the purchase itself. A period that is given up for another plan is not refunded. Of what part, or
+    /// whether at all, is never guessed: nil where that cannot be read.
     public var refunded: GrantRevocations.Revocation? {
-        guard let cancelledAt, !isUpgraded else { return nil }
+        guard let cancelledAt, !isUpgraded, !isUnreadable("isUpgraded", "is_upgraded") else { return nil }
         let isRevoked = revocationType.map { $0 == Self.familyRevocation } ?? isFamilyShared
+        guard isRevoked || !isUnreadable(Self.refundedPart) else { return nil }
         return GrantRevocations.Revocation(
             at: cancelledAt, reason: isRevoked ? .revoke : .refund,
             milliPercent: isRevoked ? nil : refundedMilliPercent)
     }
 
     /// Apple has taken back all of its units.
-    var isWhollyRefunded: Bool { refunded.map { !$0.leavesUnits(of: quantity) } ?? (cancelledAt != nil) }
+    var isWhollyRefunded: Bool {
+        guard unreadable.isEmpty || refunded?.milliPercent == nil else { return false }
+        return refunded.map { !$0.leavesUnits(of: quantity) } ?? (cancelledAt != nil && unreadable.isEmpty)
+    }
 
+    /// Apple's name of the part that was refunded.
+    static let refundedPart = "revocationPercentage"
     private static let familyRevocation = "FAMILY_REVOKE"
 }
 

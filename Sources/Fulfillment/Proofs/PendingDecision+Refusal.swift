@@ -7,13 +7,16 @@ extension PendingDecision {
 
     /// Nil where the reason has only one.
     private func cause(of reason: Reason, _ outcomes: [TransactionOutcome]) -> Cause? {
+        let unreadable = outcomes.last { $0.reason == reason }?.unreadable ?? []
         switch reason {
+        case .malformedReceipt where !unreadable.isEmpty: return .namelessPurchase(unreadable)
+        case .unreadableTransaction where !unreadable.isEmpty: return .unreadableFact(unreadable)
         // Whoever comes here was read, and Apple was asked.
-        case .malformedReceipt: .malformedAtApple
-        case .unauthenticReceipt: .unauthenticAtApple
-        case .foreignApp: .otherBundle
-        case .bindingMismatch: causeOfMismatch(outcomes)
-        default: nil
+        case .malformedReceipt: return .malformedAtApple
+        case .unauthenticReceipt: return .unauthenticAtApple
+        case .foreignApp: return .otherBundle
+        case .bindingMismatch: return causeOfMismatch(outcomes)
+        default: return nil
         }
     }
 

@@ -2,8 +2,9 @@ import Timestamps
 
 /// What the rules have to know beside the answer before they decide: asked of the App Store Server API.
 public enum FurtherQuestion: Sendable, Equatable {
-    /// Each of these that the ledger does not have is looked up: a receipt does not tell that Apple took a consumable back.
-    case refunds(of: [StoreTransactionID], in: StoreEnvironment)
+    /// Each of these that the ledger does not have is looked up: a receipt does not tell that Apple took a consumable back,
+    /// and what cannot be read of an answer Apple may tell by name.
+    case transactions([StoreTransactionID], in: StoreEnvironment)
     /// What the Apple account of a transaction bought of a product: a client that finishes too early makes its receipt
     /// without it.
     case purchases(EarlyFinish)

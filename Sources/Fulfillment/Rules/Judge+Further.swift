@@ -43,20 +43,29 @@ extension Judge {
         }.map(\.purchase)
     }
 
-    /// Consumables of the receipt that would be granted, old enough that Apple may have taken them back.
-    func openRefunds(in judged: [JudgedPurchase], besides further: FurtherAnswers) -> [StoreTransactionID] {
-        guard app.announcements.checksRefunds, app.serverAPI != nil, case .receipt = submission.proof else { return [] }
-        return judged.compactMap { one in
-            guard case .grant = one.verdict, one.kind == .consumable,
-                now.milliseconds - one.purchase.purchasedAt.milliseconds > Self.lookUpAgeMilliseconds,
-                further.isOpen(one.purchase.transactionID)
-            else { return nil }
-            return one.purchase.transactionID
-        }
+    /// Purchases of the receipt that Apple is to tell by name before they are decided: those that cannot be read, and
+    /// consumables that would be granted, old enough that Apple may have taken them back.
+    func openLookUps(in judged: [JudgedPurchase], besides further: FurtherAnswers) -> [StoreTransactionID] {
+        guard app.serverAPI != nil, case .receipt = submission.proof else { return [] }
+        return judged.lazy.filter { one in
+            switch one.verdict {
+            case .hold(.unreadableTransaction): true
+            case .grant:
+                app.announcements.checksRefunds && one.kind == .consumable
+                    && now.milliseconds - one.purchase.purchasedAt.milliseconds > Self.lookUpAgeMilliseconds
+            case .hold, .reject: false
+            }
+        }.map(\.purchase.transactionID).filter { further.isOpen($0) }
     }
 }
 
 extension GenuineReceipt {
+    /// Whether a purchase of it may be of this product.
+    func names(_ product: ProductID) -> Bool {
+        purchases.contains { $0.productID == product }
+            || nameless.contains { $0.productID == product || $0.productID.text == NamelessPurchase.unreadable }
+    }
+
     /// With what Apple told of single transactions in place of what the receipt says of them, and with purchases that
     /// count as if they were in it.
     func completed(by further: FurtherAnswers, adding others: [StorePurchase]) -> GenuineReceipt {
@@ -65,7 +74,7 @@ extension GenuineReceipt {
             bundleID: bundleID, appAppleID: appAppleID, environment: environment,
             purchases: (purchases + others).map { further.lookedUp[$0.transactionID] ?? $0 },
             isExpiredSubscription: isExpiredSubscription, holdsAutoRenewable: holdsAutoRenewable, createdAt: createdAt)
-        (completed.answeredAt, completed.renewals) = (answeredAt, renewals)
+        (completed.answeredAt, completed.renewals, completed.nameless) = (answeredAt, renewals, nameless)
         return completed
     }
 }

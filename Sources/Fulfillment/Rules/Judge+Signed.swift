@@ -15,7 +15,7 @@ extension Judge {
     /// Apple's answer with the purchases that it leaves out although Apple signed them.
     func withSigned(_ answer: GenuineReceipt, besides further: FurtherAnswers) -> SignedWord {
         let leftOut = purchasesLeftOut(of: answer.purchases)
-        if leftOut.isEmpty, answer.purchases.isEmpty, isApples, signed?.isComplete != true {
+        if leftOut.isEmpty, answer.purchases.isEmpty, answer.nameless.isEmpty, isApples, signed?.isComplete != true {
             // What it lists cannot be read here.
             return .open(.undecided(AppleAnswer.Trouble(.emptyAnswer)))
         }
@@ -30,6 +30,14 @@ extension Judge {
             }
         }
         return .told(answer.completed(by: FurtherAnswers(), adding: found))
+    }
+
+    /// A transaction that Apple signed and of which something cannot be read. Nil of any other proof.
+    var unreadableSigned: GenuineReceipt? {
+        guard case .signedTransaction = submission.proof, let receipt = signed?.asReceipt, !receipt.isReadable else {
+            return nil
+        }
+        return receipt
     }
 
     /// An answer without a receipt, as one without a purchase. Nil where the proof lists none to ask for.

@@ -74,10 +74,12 @@ public struct Judge: Sendable {
         case .refused(.accountNotFound): return .decided(.whole(.accountNotFound, []))
         case .refused(.refusedForGood): return .decided(.whole(.refusedByApple, []))
         case .refused(.unknownTransaction) where isApples, .refused(.invalidTransaction) where isApples:
-            // Apple signed the very id.
-            return .undecided(AppleAnswer.Trouble(.emptyAnswer))
+            // Apple signed the very id. Where its facts cannot be read, and nobody tells them, an operator decides.
+            guard let unreadable = unreadableSigned else { return .undecided(AppleAnswer.Trouble(.emptyAnswer)) }
+            return judge(.genuine(unreadable), besides: further, doubts: doubts)
         case .refused(.unknownTransaction): return doubtful(.transactionNotFound)
         case .refused(.invalidTransaction): return .decided(.whole(.transactionNotFound, []))
+        case .refused(.unreadable): return .decided(.each([NamelessPurchase.ofSignedAnswer.rejected]))
         case .genuine(let told):
             if let reason = reasonAgainst(told) { return .decided(.whole(reason, told.purchases)) }
             let receipt: GenuineReceipt
@@ -85,7 +87,7 @@ public struct Judge: Sendable {
             case .told(let whole): receipt = whole
             case .open(let judgement): return judgement
             }
-            if receipt.purchases.isEmpty { return doubtful(.noPurchase) }
+            if receipt.purchases.isEmpty, receipt.nameless.isEmpty { return doubtful(.noPurchase) }
             let judgement = judge(receipt, besides: further)
             guard dependsOnExpiredStatus(judgement, receipt, further) else { return judgement }
             return doubts(.subscriptionExpired) + 1 >= Self.triesInDoubt ? judgement : .doubtful(.subscriptionExpired)
@@ -95,7 +97,7 @@ public struct Judge: Sendable {
     /// Purchase by purchase, unless the product that was submitted is missing.
     private func judge(_ receipt: GenuineReceipt, besides further: FurtherAnswers) -> Judgement {
         var others: [StorePurchase] = []
-        if let product = submission.productID, !receipt.purchases.contains(where: { $0.productID == product }) {
+        if let product = submission.productID, !receipt.names(product) {
             if further.history == nil, let question = question(about: product, missingIn: receipt) {
                 return .needs(question)
             }
@@ -109,11 +111,12 @@ public struct Judge: Sendable {
             judged.isFromHistory = told.contains(purchase.transactionID)
             return judged
         }
-        // Apple told of these just now: no refund of theirs is open.
-        let open = openRefunds(in: judged, besides: further).filter { !told.contains($0) && !further.isToldByName($0) }
-        if !open.isEmpty { return .needs(.refunds(of: open, in: receipt.environment)) }
+        // Apple told of these just now: nothing of theirs is open.
+        let open = openLookUps(in: judged, besides: further).filter { !told.contains($0) && !further.isToldByName($0) }
+        if !open.isEmpty { return .needs(.transactions(open, in: receipt.environment)) }
         if let question = question(aboutGraceIn: judged, of: completed, besides: further) { return .needs(question) }
-        return .decided(.each(judged))
+        // The others decide: theirs is the newest.
+        return .decided(.each(receipt.nameless.map(\.rejected) + judged))
     }
 
     /// Whether only 21006 makes the difference: around an expiry Apple is known to say it wrongly for hours.

@@ -59,7 +59,10 @@ extension ParsedProof {
         switch material {
         case .receipt: return app.verification == .local ? evidence : nil
         case .signedTransaction:
-            return app.serverAPI == nil || app.verification == .local || isFresh(now) ? evidence : nil
+            guard app.serverAPI != nil else { return evidence }
+            // What cannot be read of it Apple may tell by name.
+            guard evidence.isReadable else { return nil }
+            return app.verification == .local || isFresh(now) ? evidence : nil
         case .transactionID: return nil
         }
     }

@@ -6,7 +6,7 @@ public struct ProofContent: Sendable, Equatable {
     public var bundleID: BundleID?
     /// Nil or 0 where it is not told.
     public var appAppleID: Int64?
-    /// Nil where it is not told, or is a development machine's.
+    /// Nil where it is not told or cannot be read, or is a development machine's.
     public var environment: StoreEnvironment?
     public var purchases: [StorePurchase]
     /// False where something in it is beyond our reading: Apple can tell what it is.
@@ -29,11 +29,16 @@ public struct ProofContent: Sendable, Equatable {
     }
 
     /// As Apple would tell it; nil where it does not tell enough. Without a known environment nothing is granted: a
-    /// sandbox purchase costs nothing.
+    /// sandbox purchase costs nothing. Of purchases that cannot be read nothing is, so that either environment will do.
     public var asReceipt: GenuineReceipt? {
-        guard isComplete, let bundleID, let environment else { return nil }
+        let known = environment ?? (isNothingReadable ? .production : nil)
+        guard isComplete, let bundleID, let environment = known else { return nil }
         return GenuineReceipt(
             bundleID: bundleID, appAppleID: appAppleID, environment: environment, purchases: purchases,
             holdsAutoRenewable: holdsAutoRenewable)
+    }
+
+    private var isNothingReadable: Bool {
+        !purchases.isEmpty && purchases.allSatisfy { !$0.unreadable.isEmpty }
     }
 }

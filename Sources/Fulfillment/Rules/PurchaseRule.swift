@@ -20,6 +20,8 @@ struct PurchaseRule: Sendable {
         case reject
         /// Unless an operator has waived the reason.
         case hold
+        /// Whatever an operator waives: it may end only by another answer of Apple's.
+        case holdAlways
     }
 
     let reason: Reason
@@ -31,6 +33,7 @@ struct PurchaseRule: Sendable {
         switch effect {
         case .reject: fails(facts) ? .reject(reason) : nil
         case .hold: !facts.judge.waived.contains(reason) && fails(facts) ? .hold(reason) : nil
+        case .holdAlways: fails(facts) ? .hold(reason) : nil
         }
     }
 
@@ -42,6 +45,10 @@ struct PurchaseRule: Sendable {
         PurchaseRule(reason: reason, effect: .hold, fails: fails)
     }
 
+    private static func holdAlways(_ reason: Reason, _ fails: @escaping @Sendable (Facts) -> Bool) -> PurchaseRule {
+        PurchaseRule(reason: reason, effect: .holdAlways, fails: fails)
+    }
+
     /// In the contract's order: the first that fails is the verdict.
     static let all: [PurchaseRule] = [
         .reject(.bindingMismatch) { $0.isBoundElsewhere },
@@ -51,8 +58,9 @@ struct PurchaseRule: Sendable {
         .reject(.subscriptionExpired) { $0.isOver },
         .hold(.unknownOwnership) { $0.purchase.ownership == .other },
         .hold(.kindMismatch) { $0.isOfAnotherKind },
-        .hold(.bindingMissing) { $0.app.accountToken == .require && $0.purchase.appAccountToken == nil },
+        .hold(.bindingMissing) { $0.lacksRequiredToken },
         .hold(.beforeCutover) { $0.isBeforeCutover },
+        .holdAlways(.unreadableTransaction) { !$0.purchase.unreadable.isEmpty },
         .hold(.unknownProduct) { $0.product == nil },
         .hold(.retiredProduct) { $0.isRetired(.hold) },
         .reject(.retiredProduct) { $0.isRetired(.reject) },
@@ -77,7 +85,16 @@ extension PurchaseRule.Facts {
         return type.kind != product.kind
     }
 
-    fileprivate var isBeforeCutover: Bool { app.cutover.map { purchase.purchasedAt < $0 } ?? false }
+    /// What cannot be read is not absent.
+    fileprivate var lacksRequiredToken: Bool {
+        app.accountToken == .require && purchase.appAccountToken == nil
+            && !purchase.isUnreadable("appAccountToken", "app_account_token")
+    }
+
+    fileprivate var isBeforeCutover: Bool {
+        guard !purchase.isUnreadable("purchaseDate", "purchase_date_ms") else { return false }
+        return app.cutover.map { purchase.purchasedAt < $0 } ?? false
+    }
 
     fileprivate func isRetired(_ action: Product.RetiredAction) -> Bool {
         product.map { $0.isRetired && $0.onRetired == action } ?? false

@@ -28,6 +28,7 @@ extension Reason {
         case .kindMismatch: "Apple's type of the product is not the catalog's kind."
         case .bindingMissing: "The app requires a game account on the purchase, and it has none."
         case .beforeCutover: "The purchase is older than this system, and no grant of it is known."
+        case .unreadableTransaction: "Apple signed the purchase, and a fact of it that decides cannot be read here."
         case .unknownProduct: "The catalog does not have this product."
         case .retiredProduct: "The product is no longer sold."
         case .currencyNotAllowed: "The purchase was paid in a currency that this app does not admit."

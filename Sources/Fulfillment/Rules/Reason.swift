@@ -25,6 +25,7 @@ public enum Reason: String, Sendable, CaseIterable {
     case kindMismatch = "kind_mismatch"
     case bindingMissing = "binding_missing"
     case beforeCutover = "before_cutover"
+    case unreadableTransaction = "unreadable_transaction"
     case unknownProduct = "unknown_product"
     case retiredProduct = "retired_product"
     case currencyNotAllowed = "currency_not_allowed"

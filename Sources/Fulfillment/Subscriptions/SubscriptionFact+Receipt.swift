@@ -7,8 +7,11 @@ extension SubscriptionFact {
     /// Apple sent any. Sorted by original transaction.
     /// - Parameter now: when it was answered, where Apple's answer does not say.
     public static func all(in receipt: GenuineReceipt, under app: AppPolicy, now: Timestamp) -> [SubscriptionFact] {
+        // Which period is the newest is not known where one cannot be read.
+        let open = Set(receipt.purchases.lazy.filter { !$0.unreadable.isEmpty }.map(\.originalTransactionID))
         let periods = receipt.purchases.filter {
             $0.expiresAt != nil && !$0.isUpgraded && app.kind(of: $0) == .autoRenewableSubscription
+                && !open.contains($0.originalTransactionID)
         }
         guard !periods.isEmpty else { return [] }
         let toldAt = receipt.answeredAt ?? now

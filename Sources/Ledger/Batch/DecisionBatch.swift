@@ -80,6 +80,8 @@ struct DecisionBatch: Sendable {
                 let purchase = Purchase(judged[index].purchase, period: decision.period(of: judged[index]))
                 let original = purchase.originalTransactionID
                 purchases.append(purchase)
+                // What has no readable name is told, and claims nothing.
+                if judged[index].verdict == .reject(.malformedReceipt) { continue }
                 originals.insert(original)
                 if let previous = judged[index].purchase.previousOriginalTransactionID {
                     originals.insert(previous)

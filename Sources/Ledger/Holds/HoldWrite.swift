@@ -88,9 +88,13 @@ struct HoldWrite: Sendable {
                     if let judged = decision.judged { view.enterPeriod(of: judged, decision: decision.decision) }
                     try change(claims, to: view, in: session)
                 }
+                let unreadable = reason == .unreadableTransaction ? decision.judged?.purchase.unreadable : nil
                 try UpdateHolds.run(
-                    [UpdateHolds.Row(hold: hold, reason: reason, period: reason == .ownershipDisputed ? nil : period)],
-                    catalogVersion: decision.decision.catalogVersion, in: session)
+                    [
+                        UpdateHolds.Row(
+                            hold: hold, reason: reason, note: UpdateHolds.note(unreadable: unreadable ?? []),
+                            period: reason == .ownershipDisputed ? nil : period)
+                    ], catalogVersion: decision.decision.catalogVersion, in: session)
                 return .held
             case .notTold:
                 try UpdateHolds.run(

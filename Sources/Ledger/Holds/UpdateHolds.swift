@@ -9,6 +9,11 @@ enum UpdateHolds {
     /// What `note` says where nothing can be asked for it.
     static let unreadable = "its submission cannot be read"
 
+    /// What `note` says where Apple was asked again and the same cannot be read.
+    static func note(unreadable fields: [String]) -> String? {
+        fields.isEmpty ? nil : "what cannot be read of it: \(fields.joined(separator: ", "))"
+    }
+
     struct Row: Sendable {
         let hold: LeasedHold
         let reason: Reason

@@ -49,13 +49,15 @@ extension GenuineReceipt {
 
 extension StorePurchase {
     fileprivate init?(stored json: JSONValue) {
-        guard let id = json["id"]?.string, let product = json["product"]?.string,
+        // Also what an earlier release stored passes the one door for ids.
+        guard let id = json["id"]?.string.flatMap(TransactionIDText.read),
+            let original = (json["original"]?.string).map(TransactionIDText.read) ?? id,
+            let product = json["product"]?.string,
             let quantity = json["quantity"]?.integer(Int32.self),
             let purchasedAt = json["purchased"]?.integer(Int64.self)
         else { return nil }
         self.init(
-            transactionID: StoreTransactionID(id),
-            originalTransactionID: StoreTransactionID(json["original"]?.string ?? id), productID: ProductID(product),
+            transactionID: id, originalTransactionID: original, productID: ProductID(product),
             quantity: quantity, purchasedAt: Timestamp(milliseconds: purchasedAt),
             expiresAt: json["expires"]?.integer(Int64.self).map(Timestamp.init(milliseconds:)),
             cancelledAt: json["cancelled"]?.integer(Int64.self).map(Timestamp.init(milliseconds:)),
@@ -67,8 +69,9 @@ extension StorePurchase {
         refundedMilliPercent = json["refunded"]?.integer(Int32.self)
         revocationType = json["revocation"]?.string
         type = json["type"]?.string.map { ProductKind(rawValue: $0).map(PurchaseType.known) ?? .other }
-        previousOriginalTransactionID = json["previous"]?.string.map { StoreTransactionID($0) }
+        previousOriginalTransactionID = json["previous"]?.string.flatMap(TransactionIDText.read)
         webOrderLineItemID = json["charged"]?.string.map { Identifier($0) }
+        unreadable = (json["unreadable"]?.array ?? []).compactMap(\.string)
         told = PurchaseFacts(stored: json)
     }
 }
@@ -123,6 +126,12 @@ extension JSONWriter {
         member("previous", ifPresent: purchase.previousOriginalTransactionID?.text)
         member("charged", ifPresent: purchase.webOrderLineItemID?.text)
         if let told = purchase.told { write(told) }
+        if !purchase.unreadable.isEmpty {
+            name("unreadable")
+            beginArray()
+            for field in purchase.unreadable { string(field) }
+            endArray()
+        }
         endObject()
     }
 

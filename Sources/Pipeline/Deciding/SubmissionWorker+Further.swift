@@ -16,7 +16,7 @@ extension SubmissionWorker {
             case .grace(let period, _): return await lookUpGrace(of: period, retries)
             case .named(let transactions, _):
                 return try await askByName(transactions, about: screened, nil, retries)
-            case .refunds, .purchases: return .blocked(.noServerAPI)
+            case .transactions, .purchases: return .blocked(.noServerAPI)
             }
         }
         let item = screened.item
@@ -27,7 +27,7 @@ extension SubmissionWorker {
         }
         let unanswered: Judgement?
         switch question {
-        case .refunds(let transactions, let environment):
+        case .transactions(let transactions, let environment):
             retries.further.settle(try await knownToLedger(transactions, item))
             let open = transactions.filter { retries.further.isOpen($0) }
             unanswered = try await lookUp(open, for: item, context(in: environment)) { transaction, told in

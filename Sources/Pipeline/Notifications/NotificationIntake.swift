@@ -182,7 +182,8 @@ private enum PartFault {
 extension SignedPart {
     fileprivate var fault: PartFault? {
         switch self {
-        case .none, .told: nil
+        // What Apple signed and cannot be read here is told to an operator by the workers. Apple would only send it again.
+        case .none, .told, .unreadable: nil
         case .unusable(let why): .unusable(why)
         case .notProvable(let why): .notProvable(why)
         }

@@ -19,6 +19,7 @@ struct NotificationWorker: Sendable {
     let catalog: @Sendable () -> Catalog?
     let publisher: OutcomePublisher
     let ledger: any PurchaseLedger
+    let queries: any StoreQueries
     let metrics: PipelineMetrics
     let logger: Logger
 
@@ -38,15 +39,15 @@ struct NotificationWorker: Sendable {
         var judged: [Judged] = []
         for one in notifications {
             CrashPoint.reading(one.record.value)
-            let place = one.record.topicPartition
             switch verdict(on: one, catalog) {
             case (let type, .deadLetter(let letter)): try await bury(one.record, letter, type)
-            case (let type, .taken(let notice)):
-                noteUnknownApp(notice, catalog)
-                let received = ReceivedNotice(
-                    notice, source: one.source, topic: place.topic, partition: place.partition,
-                    traceparent: one.record.traceparent, decidedAt: WallClock.now)
-                judged.append(Judged(record: one.record, type: type, received: received))
+            case (let type, .taken(let notice)): judged.append(self.judged(one, type, notice, catalog))
+            case (let type, .needsPart(let refund)):
+                if let notice = refund.notice(after: await transaction(of: refund, under: catalog)) {
+                    judged.append(self.judged(one, type, notice, catalog))
+                } else {
+                    try await bury(one.record, refund.deadLetter, type)
+                }
             }
         }
         let applied = try await source.notices.apply(judged.map(\.received), catalog: catalog)
@@ -63,6 +64,17 @@ struct NotificationWorker: Sendable {
         }
         try await publish(applied.value.events, traceparent: nil)
         return applied.history
+    }
+
+    private func judged(
+        _ one: ReceivedNotification, _ type: String, _ notice: StoreNotice, _ catalog: Catalog
+    ) -> Judged {
+        noteUnknownApp(notice, catalog)
+        let place = one.record.topicPartition
+        let received = ReceivedNotice(
+            notice, source: one.source, topic: place.topic, partition: place.partition,
+            traceparent: one.record.traceparent, decidedAt: WallClock.now)
+        return Judged(record: one.record, type: type, received: received)
     }
 
     private func publish(_ events: [OutcomeEvent], traceparent: String?) async throws {
@@ -91,6 +103,17 @@ struct NotificationWorker: Sendable {
         }
     }
 
+    /// As Apple tells it now; nil where it cannot be asked, or does not tell it. One try: what is not answered is told to an
+    /// operator, and a redriven dead letter asks again.
+    private func transaction(of refund: UnreadRefund, under catalog: Catalog) async -> NotifiedTransaction? {
+        let app = refund.transaction.bundleID
+        guard let credentials = catalog.apps[app]?.serverAPI else { return nil }
+        let context = StoreQueryContext(
+            bundleID: app, credentials: credentials, environment: refund.transaction.environment, share: .history)
+        guard case .answered(let told) = await queries.transaction(refund.transactionID, context) else { return nil }
+        return told
+    }
+
     /// Returns when the dead letter is acknowledged.
     func bury(_ record: ConsumerRecord, _ letter: DeadLetter, _ type: String) async throws {
         let place = record.topicPartition
@@ -101,13 +124,19 @@ struct NotificationWorker: Sendable {
         try await publisher.publish(letter, of: record, position: position)
         metrics.deadLetter(letter.reason)
         count(type, "dead_letter")
-        logger.warning(
-            "a notification is no use: it is a dead letter",
-            [
-                .topic: "\(place.topic)", .partition: .stringConvertible(place.partition),
-                .offset: .stringConvertible(record.offset), .detail: "\(letter.detail)",
-            ])
+        let fields: Logger.Fields = [
+            .topic: "\(place.topic)", .partition: .stringConvertible(place.partition),
+            .offset: .stringConvertible(record.offset), .detail: "\(letter.detail)",
+        ]
+        if Self.takingBack.contains(type) {
+            logger.error("a refund that Apple told of has no effect: it is a dead letter for an operator", fields)
+        } else {
+            logger.warning("a notification is no use: it is a dead letter", fields)
+        }
     }
+
+    /// Their purchase was taken back, or given back, and the game has to know it.
+    private static let takingBack: Set<String> = ["REFUND", "REVOKE", "REFUND_REVERSED"]
 
     private func noteUnknownApp(_ notice: StoreNotice, _ catalog: Catalog) {
         guard !notice.isUnconcerned, let bundleID = notice.bundleID, catalog.apps[bundleID] == nil else { return }

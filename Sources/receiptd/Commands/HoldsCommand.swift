@@ -32,10 +32,8 @@ struct HoldsCommand: CommandGroup {
             let store = HoldAdministration(pool: pool)
             let total = try await store.count(filter).all
             let shown = try await store.list(filter, limit: RowLimit.rows(limit, all: all, page: Self.page))
-            print(
-                json
-                    ? HoldsTable.json(shown, total: total)
-                    : HoldsTable.text(shown, total: total, width: Terminal.outputWidth))
+            let width = Terminal.outputWidth
+            print(json ? HoldsTable.json(shown, total: total) : HoldsTable.text(shown, total: total, width: width))
         }
     }
 
@@ -54,6 +52,7 @@ struct HoldsCommand: CommandGroup {
             if choice.operation.dryRun {
                 return print("\(choice.count(found.all - found.released)) would be released; nothing was done")
             }
+            let unreadable = try await UnreadableRelease(of: choice.filter, in: store)
             var progress = ProgressBar("releasing")
             let released = try await store.release(
                 choice.filter, by: choice.operation.name, limit: choice.limit
@@ -61,6 +60,7 @@ struct HoldsCommand: CommandGroup {
             progress.end()
             let before = found.released > 0 ? ", \(found.released) were before" : ""
             print("\(released) released\(before); a worker decides them within seconds")
+            if let why = try await unreadable?.end() { throw CommandFailure(why, code: 1) }
         }
     }
 

@@ -83,8 +83,8 @@ struct BatchedTopicWorkerConformance {
             let worker = NotificationWorker(
                 source: NotificationSource(
                     topic: Self.topic, consumerProperties: KafkaProperties([]), parser: parser, notices: ledger),
-                catalog: { Sample.catalog }, publisher: publisher, ledger: ledger, metrics: metrics,
-                logger: Self.logger)
+                catalog: { Sample.catalog }, publisher: publisher, ledger: ledger,
+                queries: InMemoryStoreQueries(), metrics: metrics, logger: Self.logger)
             return subject(worker, "refund") {
                 // It was taken once: another of the same says so.
                 guard case .taken(let notice) = Self.refund.verdict(under: Sample.catalog, from: .notification) else {

@@ -34,7 +34,7 @@ struct UnreadableNotificationTests {
                         topic: topic, consumerProperties: properties, parser: ScriptedNotifications(),
                         notices: InMemoryLedger()),
                     catalog: { Sample.catalog }, publisher: publisher,
-                    ledger: ObservedLedger(changes: changes),
+                    ledger: ObservedLedger(changes: changes), queries: InMemoryStoreQueries(),
                     metrics: PipelineMetrics(ReceiptdMetrics(version: "test")), logger: logger),
                 checkpoints: checkpoints, turn: IsolationTurn(), health: health, logger: logger)
             ended.enter()

@@ -1,0 +1,44 @@
+import Identifiers
+import Timestamps
+
+/// A purchase that Apple told of and whose id or product cannot be read. It is told to whoever submitted it, and never granted.
+public struct NamelessPurchase: Sendable, Equatable {
+    /// In place of what cannot even be shown.
+    public static let unreadable = "unreadable"
+    /// What Apple signed by itself, in answer to a question about one transaction.
+    static let ofSignedAnswer = NamelessPurchase(transactionID: nil, productID: nil, field: "signedTransactionInfo")
+    /// Unicode scalars of what is shown.
+    public static let maximumScalars = 128
+
+    /// As Apple wrote it, where that can be shown. It names no transaction of ours.
+    public let transactionID: Identifier
+    /// As Apple wrote it, where that can be shown.
+    public let productID: ProductID
+    /// Apple's name of the field that cannot be read.
+    public let field: String
+
+    /// - Parameters:
+    ///   - transactionID: as Apple wrote it; nil where that is no text.
+    ///   - productID: likewise.
+    public init(transactionID: String?, productID: String?, field: String) {
+        self.transactionID = Identifier(Self.shown(transactionID))
+        self.productID = ProductID(Self.shown(productID))
+        self.field = field
+    }
+
+    private static func shown(_ text: String?) -> String {
+        guard let text, !text.isEmpty, !text.utf8.contains(0), text.unicodeScalars.count <= maximumScalars else {
+            return unreadable
+        }
+        return text
+    }
+
+    /// For the list of transactions of an event.
+    var rejected: JudgedPurchase {
+        var purchase = StorePurchase(
+            transactionID: transactionID, originalTransactionID: transactionID, productID: productID,
+            purchasedAt: Timestamp(milliseconds: 0))
+        purchase.unreadable = [field]
+        return JudgedPurchase(purchase: purchase, kind: nil, verdict: .reject(.malformedReceipt))
+    }
+}

@@ -1,0 +1,36 @@
+import Identifiers
+import Timestamps
+
+/// A refund that Apple signed, and of which it cannot be read how much was taken back. It is never taken for a refund of all, nor
+/// for none: Apple is asked for the transaction, and what is still unknown then is an operator's.
+public struct UnreadRefund: Sendable, Equatable {
+    /// Without the refund.
+    public let notice: StoreNotice
+    public let reason: Reason
+    public let transaction: NotifiedTransaction
+
+    /// What Apple is asked about.
+    public var transactionID: StoreTransactionID { transaction.purchase.transactionID }
+
+    /// Nil where it is still not known how much was taken back.
+    /// - Parameter answer: the transaction as Apple tells it now; nil where it could not be asked, or did not answer.
+    public func notice(after answer: NotifiedTransaction?) -> StoreNotice? {
+        guard let answer, RefundKey(answer) == RefundKey(transaction), answer.purchase.unreadable.isEmpty else {
+            return nil
+        }
+        var notice = notice
+        // Apple's newest word: one that was reversed since is none.
+        if let time = answer.purchase.cancelledAt {
+            notice.refund = RefundNotice(
+                id: notice.id, change: .revoked(reason, at: time), signedAt: notice.signedAt, transaction: answer)
+        }
+        return notice
+    }
+
+    /// What it is then.
+    public var deadLetter: DeadLetter {
+        DeadLetter(
+            reason: .malformedMessage,
+            detail: "its transaction: its \(StorePurchase.refundedPart) cannot be read; the grant stands as it is")
+    }
+}

@@ -1,0 +1,204 @@
+import Encodings
+import Identifiers
+import Testing
+import Timestamps
+
+@testable import Fulfillment
+
+@Suite("Purchases that cannot be read whole")
+struct UnreadableTransactionTests {
+    private static let credentials = ServerAPICredentials(issuerID: "i", keyID: "k", privateKeySetting: "S")
+
+    private static func purchase(_ id: StoreTransactionID = "1000", _ fields: String...) -> StorePurchase {
+        var purchase = Sample.purchase(id)
+        purchase.unreadable = fields
+        return purchase
+    }
+
+    private static func app(withAPI: Bool = false) -> AppPolicy {
+        var app = Sample.app()
+        if withAPI { app.serverAPI = credentials }
+        return app
+    }
+
+    private static func judge(
+        _ receipt: GenuineReceipt, _ submission: Submission = Sample.submission(), under app: AppPolicy = app(),
+        waived: Set<Reason> = [], besides further: FurtherAnswers = FurtherAnswers()
+    ) -> Judgement {
+        Judge(
+            submission: submission, under: app.terms, recordTimestamp: Sample.recordTime, now: Sample.recordTime,
+            signature: .notProvable, waived: waived
+        ).judge(.genuine(receipt), besides: further) { _ in 0 }
+    }
+
+    private static func verdicts(_ judgement: Judgement) -> [JudgedPurchase.Verdict]? {
+        guard case .decided(.each(let judged)) = judgement else { return nil }
+        return judged.map(\.verdict)
+    }
+
+    private static func proof(_ purchase: StorePurchase) -> ParsedProof {
+        ParsedProof(
+            digest: Digest256(hashing: [1]), material: .signedTransaction("a.b.c"), signature: .proven,
+            content: ProofContent(
+                bundleID: Sample.bundle, environment: purchase.isUnreadable("environment") ? nil : .production,
+                purchases: [purchase], signedAt: Sample.recordTime))
+    }
+
+    @Test(
+        "a proven JWS is enough to be held without the API, whatever cannot be read, and with it Apple is asked by name"
+    )
+    func signedTransaction() {
+        for field in ["quantity", "environment", "signedDate", "expiresDate", "type"] {
+            let proof = Self.proof(Self.purchase("1000", field))
+            let evidence = proof.sufficientEvidence(for: Self.app(), now: Sample.recordTime)
+            #expect(evidence?.purchases.map(\.unreadable) == [[field]], "\(field)")
+            for verification in [AppPolicy.Verification.apple, .local] {
+                var app = Self.app(withAPI: true)
+                app.verification = verification
+                #expect(proof.sufficientEvidence(for: app, now: Sample.recordTime) == nil)
+                #expect(proof.question(for: app) == .transaction("1000", Self.credentials))
+            }
+        }
+        // What is sound is believed while it is fresh.
+        let sound = Self.proof(Self.purchase())
+        #expect(sound.sufficientEvidence(for: Self.app(withAPI: true), now: Sample.recordTime) != nil)
+    }
+
+    @Test("no release lets one pass: only another answer of Apple's does")
+    func release() {
+        let receipt = Sample.receipt([Self.purchase("1000", "quantity")])
+        let held: [JudgedPurchase.Verdict] = [.hold(.unreadableTransaction)]
+        #expect(Self.verdicts(Self.judge(receipt)) == held)
+        #expect(Self.verdicts(Self.judge(receipt, waived: [.unreadableTransaction])) == held)
+        let readable = Sample.receipt([Self.purchase()])
+        #expect(
+            Self.verdicts(Self.judge(readable, waived: [.unreadableTransaction])) == [.grant(payload: nil)])
+    }
+
+    @Test("what stands in place of an unreadable time or token is no reason to hold or to refuse")
+    func standIns() {
+        var app = Self.app()
+        app.cutover = Sample.purchaseTime
+        var dated = Self.purchase("1000", "purchaseDate")
+        dated.purchasedAt = Timestamp(milliseconds: 0)
+        #expect(Self.verdicts(Self.judge(Sample.receipt([dated]), under: app)) == [.hold(.unreadableTransaction)])
+        app = Self.app()
+        app.accountToken = .require
+        let submission = Sample.submission(token: Sample.token)
+        let bound = Self.purchase("1000", "appAccountToken")
+        #expect(
+            Self.verdicts(Self.judge(Sample.receipt([bound]), submission, under: app))
+                == [.hold(.unreadableTransaction)])
+    }
+
+    @Test("of a receipt's answer each one is looked up with the API before it is held, and a readable answer is judged")
+    func lookedUp() {
+        let receipt = Sample.receipt([Self.purchase("1", "quantity"), Self.purchase("2")])
+        let app = Self.app(withAPI: true)
+        #expect(Self.judge(receipt, under: app) == .needs(.transactions(["1"], in: .production)))
+        var further = FurtherAnswers()
+        var told = Self.purchase("1")
+        told.quantity = 3
+        further.note(told, of: "1")
+        guard case .decided(.each(let judged)) = Self.judge(receipt, under: app, besides: further) else {
+            Issue.record("it is not decided")
+            return
+        }
+        #expect(judged.map(\.purchase.quantity) == [3, 1])
+        #expect(judged.map(\.verdict) == [.grant(payload: nil), .grant(payload: nil)])
+        var unknown = FurtherAnswers()
+        unknown.note(nil, of: "1")
+        let left: [JudgedPurchase.Verdict] = [.hold(.unreadableTransaction), .grant(payload: nil)]
+        #expect(Self.verdicts(Self.judge(receipt, under: app, besides: unknown)) == left)
+        var again = FurtherAnswers()
+        again.note(Self.purchase("1", "quantity"), of: "1")
+        #expect(Self.verdicts(Self.judge(receipt, under: app, besides: again)) == left)
+    }
+
+    @Test("a refund of an unreadable part is neither the whole nor nothing: the purchase is held")
+    func unreadablePart() {
+        var refunded = Self.purchase("1000", "revocationPercentage")
+        refunded.cancelledAt = Sample.recordTime
+        #expect(refunded.refunded == nil)
+        #expect(Self.verdicts(Self.judge(Sample.receipt([refunded]))) == [.hold(.unreadableTransaction)])
+        // Family sharing that ended has no parts.
+        refunded.revocationType = "FAMILY_REVOKE"
+        #expect(refunded.refunded?.reason == .revoke)
+        // Neither is one that may have been an upgrade.
+        var upgraded = Self.purchase("1000", "isUpgraded")
+        upgraded.cancelledAt = Sample.recordTime
+        #expect(upgraded.refunded == nil)
+    }
+
+    @Test("one that has no readable name is listed as rejected, and keeps no other from its grant")
+    func nameless() throws {
+        var receipt = Sample.receipt([Self.purchase("1000")])
+        receipt.nameless = [
+            NamelessPurchase(transactionID: "01000", productID: "gold.1", field: "transaction_id"),
+            NamelessPurchase(transactionID: nil, productID: nil, field: "product_id"),
+        ]
+        guard case .decided(let verdict) = Self.judge(receipt) else {
+            Issue.record("it is not decided")
+            return
+        }
+        var view = LedgerView()
+        let settlement = Sample.decision(verdict).settle(in: &view)
+        #expect(settlement.grants.map(\.purchase.transactionID) == ["1000"])
+        #expect(
+            settlement.events.map(\.listed) == [
+                [
+                    "1000 granted -", "01000 rejected malformed_receipt", "unreadable rejected malformed_receipt",
+                ]
+            ])
+        #expect(view.claims.keys.sorted() == ["1000"])
+        #expect(!verdict.grantsAll)
+    }
+
+    @Test("where there is no other the submission is malformed, and the event names the field")
+    func onlyNameless() throws {
+        var receipt = Sample.receipt([])
+        receipt.nameless = [NamelessPurchase(transactionID: "01", productID: "gold.1", field: "transaction_id")]
+        guard case .decided(let verdict) = Self.judge(receipt, Sample.submission(productID: "gold.1")) else {
+            Issue.record("it is not decided")
+            return
+        }
+        var view = LedgerView()
+        let event = try #require(Sample.decision(verdict).settle(in: &view).events.first)
+        #expect(event.kind == .rejected && event.reason == .malformedReceipt)
+        #expect(event.member("detail")?.string?.hasSuffix("cannot be read here: `transaction_id`.") == true)
+        #expect(view.claims.isEmpty)
+    }
+
+    @Test("the event of a hold names what cannot be read")
+    func detail() throws {
+        let receipt = Sample.receipt([Self.purchase("1000", "quantity", "type")])
+        guard case .decided(let verdict) = Self.judge(receipt) else {
+            Issue.record("it is not decided")
+            return
+        }
+        var view = LedgerView()
+        let event = try #require(Sample.decision(verdict).settle(in: &view).answer)
+        #expect(event.kind == .held && event.reason == .unreadableTransaction)
+        #expect(event.member("detail")?.string?.hasSuffix("cannot be read here: `quantity`, `type`.") == true)
+    }
+
+    @Test("an answer of which something cannot be read is not remembered, for a later release may read it")
+    func remembered() {
+        let proof = ParsedProof(digest: Digest256(hashing: [1]), material: .receipt("MIIB"))
+        var receipt = Sample.receipt([Self.purchase("1", "quantity"), Self.purchase("2")])
+        let verdict = Verdict.each(receipt.purchases.map { Sample.judged($0, .consumable, .hold(.unknownProduct)) })
+        #expect(proof.rememberedEvidence(receipt, after: verdict, of: Self.app()) == nil)
+        receipt.purchases[0].unreadable = []
+        #expect(proof.rememberedEvidence(receipt, after: verdict, of: Self.app()) != nil)
+        receipt.nameless = [NamelessPurchase(transactionID: nil, productID: nil, field: "f")]
+        #expect(proof.rememberedEvidence(receipt, after: verdict, of: Self.app()) == nil)
+    }
+
+    @Test("a signed answer whose name cannot be read is malformed at once, also for a proven proof")
+    func signedAnswer() {
+        let judge = Judge(
+            submission: Sample.submission(), under: Self.app().terms, recordTimestamp: Sample.recordTime,
+            now: Sample.recordTime, signature: .proven)
+        #expect(Self.verdicts(judge.judge(.refused(.unreadable)) { _ in 0 }) == [.reject(.malformedReceipt)])
+    }
+}

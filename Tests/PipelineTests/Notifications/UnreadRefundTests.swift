@@ -1,0 +1,107 @@
+import Fulfillment
+import Identifiers
+import Kafka
+import Logging
+import Operations
+import TestSupport
+import Testing
+import Timestamps
+
+@testable import Pipeline
+
+@Suite("A refund of which the part cannot be read")
+struct UnreadRefundTests {
+    private static let topic = "app-store-notifications"
+    private static let refundedAt = Timestamp(milliseconds: 1_795_168_000_000)
+    private static let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+    private static func told(milliPercent: Int32? = nil) -> NotifiedTransaction {
+        var purchase = StorePurchase(
+            transactionID: "1000", originalTransactionID: "1000", productID: Sample.product,
+            purchasedAt: Timestamp(milliseconds: 1_795_167_000_000))
+        purchase.cancelledAt = refundedAt
+        purchase.refundedMilliPercent = milliPercent
+        if milliPercent == nil { purchase.unreadable = ["revocationPercentage"] }
+        return NotifiedTransaction(
+            purchase: purchase, kind: .consumable, bundleID: Sample.bundle, environment: .production)
+    }
+
+    private static let notification = StoreNotification(
+        id: "n-1", type: "REFUND", signedAt: refundedAt, bundleID: Sample.bundle, environment: .production,
+        transaction: .told(told()))
+
+    private static func catalog(withAPI: Bool) -> Catalog {
+        var app = AppPolicy(bundleID: Sample.bundle)
+        if withAPI { app.serverAPI = ServerAPICredentials(issuerID: "i", keyID: "k", privateKeySetting: "S") }
+        return Catalog(version: 1, apps: [app])
+    }
+
+    /// What a worker makes of it: whether the ledger has the refund, and the details of its dead letters.
+    private func outcome(_ queries: InMemoryStoreQueries, withAPI: Bool) async throws -> (isTaken: Bool, letters: Int) {
+        let cluster = try MockCluster(topics: [Sample.outcomes: 1, Sample.deadLetters: 1])
+        let changes = ChangeSignal()
+        let collector = Collector(cluster, topics: [Sample.deadLetters: 1], changes: changes)
+        let publisher = try OutcomePublisher(
+            settings: PipelineBench.settings(cluster), health: Health(), logger: Self.logger)
+        let parser = ScriptedNotifications()
+        parser.read(Array("refund".utf8), as: .read(Self.notification))
+        let ledger = InMemoryLedger()
+        let catalog = Self.catalog(withAPI: withAPI)
+        let worker = NotificationWorker(
+            source: NotificationSource(
+                topic: Self.topic, consumerProperties: KafkaProperties([]), parser: parser, notices: ledger),
+            catalog: { catalog }, publisher: publisher, ledger: ledger, queries: queries,
+            metrics: PipelineMetrics(ReceiptdMetrics(version: "test")), logger: Self.logger)
+        let record = ConsumerRecord(
+            topicPartition: TopicPartition(topic: Self.topic, partition: 0), offset: 1,
+            timestampMilliseconds: 1_795_168_000_000, key: nil, value: Array("refund".utf8))
+        _ = try await worker.work(on: [record])
+        // It is known by now where it was taken.
+        let received = ReceivedNotice(
+            StoreNotice(
+                RefundNotice(
+                    id: "n-1", change: .revoked(.refund, at: Self.refundedAt), signedAt: Self.refundedAt,
+                    transaction: Self.told(milliPercent: 50_000)), type: "REFUND", id: "n-1"),
+            topic: Self.topic, partition: 0, traceparent: nil, decidedAt: Self.refundedAt)
+        let applied = try await ledger.apply([received], catalog: catalog).value.effects.first
+        let isTaken = if case .applied(let effect)? = applied { effect == .duplicate } else { false }
+        // A dead letter is acknowledged when the worker is done with it.
+        if !isTaken {
+            try await changes.until("the dead letter is there") { collector.all(Sample.deadLetters).count == 1 }
+        }
+        let letters = collector.all(Sample.deadLetters).count
+        try await collector.close()
+        try await blocking {
+            publisher.close()
+            cluster.close()
+        }
+        return (isTaken, letters)
+    }
+
+    @Test("is taken as Apple tells it by name, where the app has the API", .timeLimit(.minutes(1)))
+    func asked() async throws {
+        let queries = InMemoryStoreQueries()
+        queries.register(Self.told(milliPercent: 50_000))
+        let outcome = try await outcome(queries, withAPI: true)
+        #expect(outcome.isTaken && outcome.letters == 0)
+        #expect(queries.asked.map(\.question) == [.transaction("1000")])
+        #expect(queries.asked.map(\.share) == [.history])
+    }
+
+    @Test(
+        "is a dead letter and no refund of all, where Apple is not asked or does not tell it", .timeLimit(.minutes(1)))
+    func notAsked() async throws {
+        let answering = InMemoryStoreQueries()
+        answering.register(Self.told(milliPercent: 50_000))
+        let unasked = try await outcome(answering, withAPI: false)
+        #expect(!unasked.isTaken && unasked.letters == 1 && answering.asked.isEmpty)
+        let unreadable = InMemoryStoreQueries()
+        unreadable.register(Self.told())
+        let failing = InMemoryStoreQueries()
+        failing.failAlways(.transaction, .trouble(.init(.timeout)))
+        for queries in [unreadable, failing, InMemoryStoreQueries()] {
+            let outcome = try await outcome(queries, withAPI: true)
+            #expect(!outcome.isTaken && outcome.letters == 1)
+        }
+    }
+}
