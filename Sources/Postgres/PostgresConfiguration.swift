@@ -2,6 +2,8 @@
 public struct PostgresConfiguration: Sendable {
     /// `postgresql://…`, or libpq's `key=value` form. What it says wins over the settings below.
     let uri: String
+    /// What takes its place at the next connect, as after a rotated password. Nil, or what libpq cannot read: `uri` holds.
+    let latestURI: @Sendable () -> String?
     let applicationName: String
     /// Prepare each statement once a connection. Off for PgBouncer in transaction pooling before 1.21.
     let preparedStatements: Bool
@@ -34,13 +36,14 @@ public struct PostgresConfiguration: Sendable {
     /// The timeouts hold for the session, set when it connects; with `preparedStatements` off they are set in each
     /// transaction instead (a pooler shares server sessions among clients), and a statement outside one has none.
     public init(
-        uri: String, applicationName: String, preparedStatements: Bool = true,
+        uri: String, latestURI: @escaping @Sendable () -> String? = { nil }, applicationName: String, preparedStatements: Bool = true,
         preparedSessionSettings: [String: String] = [:], statementTimeoutSeconds: Int = 30,
         lockTimeoutSeconds: Int = 10, idleInTransactionTimeoutSeconds: Int = 60, connectTimeoutSeconds: Int = 5,
         keepalivesIdleSeconds: Int = 30, tcpUserTimeoutMilliseconds: Int = 30_000, answerMarginSeconds: Int = 5,
         commitSeconds: Int = 30, planSeconds: Int = 10
     ) {
         self.uri = uri
+        self.latestURI = latestURI
         self.applicationName = applicationName
         self.preparedStatements = preparedStatements
         self.preparedSessionSettings = preparedSessionSettings
@@ -71,7 +74,8 @@ public struct PostgresConfiguration: Sendable {
 
     /// libpq's parameters, by keyword.
     func parameters() throws(PostgresError) -> [String: String] {
-        let given = try ConnectionString.parse(uri)
+        let latest = latestURI().flatMap { Self.faults(in: $0) == nil ? $0 : nil }
+        let given = try ConnectionString.parse(latest ?? uri)
         var parameters = [
             "application_name": applicationName,
             "connect_timeout": String(connectTimeoutSeconds),

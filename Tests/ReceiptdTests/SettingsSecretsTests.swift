@@ -1,3 +1,4 @@
+import Foundation
 import Fulfillment
 import Kafka
 import Testing
@@ -19,6 +20,23 @@ struct SettingsSecretsTests {
             }
         }
         #expect(settings.database.url.value == "postgres://u:hush@db/x")
+    }
+
+    @Test("a connection string in a file is read anew for the next connect, as long as the file holds one")
+    func latestURL() throws {
+        try withFile("postgres://u:old@db/x\n") { path in
+            let database = try Settings.Reader(environment: ["DATABASE_URL_FILE": path]).read(requiring: [.database]).database
+            #expect(database.latestURL == Secret("postgres://u:old@db/x"))
+            try "postgres://u:new@db/x\n".write(toFile: path, atomically: true, encoding: .utf8)
+            #expect(database.latestURL == Secret("postgres://u:new@db/x"))
+            #expect(database.url == Secret("postgres://u:old@db/x"))
+            for text in ["", "half a li", "mysql://u@db"] {
+                try text.write(toFile: path, atomically: true, encoding: .utf8)
+                #expect(database.latestURL == nil)
+            }
+        }
+        let given = try Settings.Reader(environment: ["DATABASE_URL": "postgres://u@db/x"]).read(requiring: [.database])
+        #expect(given.database.latestURL == nil)
     }
 
     @Test("a secret that cannot be read, or that is given twice, is one fault")

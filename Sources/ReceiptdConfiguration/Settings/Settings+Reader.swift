@@ -44,6 +44,7 @@ extension Settings {
             }
             readKafka(&checks, into: &settings.kafka)
             readDatabase(&checks, into: &settings.database)
+            settings.database.urlFile = source.secretFiles[.databaseURL]
             readApple(&checks, into: &settings.apple)
             readRetry(&checks, into: &settings.retry)
             readAnnouncements(&checks, into: &settings)
@@ -69,10 +70,7 @@ extension Settings {
 
         private func readDatabase(_ checks: inout SettingsChecks, into database: inout DatabaseSettings) {
             let requirement = "a URI that begins with postgresql:// or postgres://"
-            checks.read(.databaseURL, into: &database.url, mustBe: requirement) { text in
-                let isURI = text.hasPrefix("postgresql://") || text.hasPrefix("postgres://")
-                return isURI && !text.unicodeScalars.contains { $0.value < 0x20 } ? Secret(text) : nil
-            }
+            checks.read(.databaseURL, into: &database.url, mustBe: requirement) { DatabaseSettings.uri($0) }
             checks.integer(.databasePoolSize, into: &database.poolSize, in: SettingsLimits.poolSize)
             checks.choice(
                 .databasePreparedStatements, into: &database.usesPreparedStatements, [("on", true), ("off", false)])

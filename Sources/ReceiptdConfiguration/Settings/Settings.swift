@@ -28,6 +28,22 @@ package struct Settings: Sendable {
 package struct DatabaseSettings: Sendable {
     /// A libpq connection URI. Empty where the command does not require the database and none is set.
     package var url = Secret("")
+    /// The file that it is in, nil where it is given itself.
+    package var urlFile: String?
+    /// What the file holds now, for the next connection; nil where there is none, or where it holds no URI.
+    package var latestURL: Secret? {
+        guard let urlFile,
+            case .success(let secret) = SecretSource.resolve(
+                SettingName.databaseURL.rawValue, value: nil, file: urlFile)
+        else { return nil }
+        return secret.flatMap { Self.uri($0.value) }
+    }
+
+    /// Nil where the text is none.
+    static func uri(_ text: String) -> Secret? {
+        let isURI = text.hasPrefix("postgresql://") || text.hasPrefix("postgres://")
+        return isURI && !text.unicodeScalars.contains { $0.value < 0x20 } ? Secret(text) : nil
+    }
     /// Connections.
     package var poolSize = 4
     /// False for PgBouncer in transaction mode before 1.21.

@@ -9,6 +9,8 @@ struct SettingsSource {
     /// What is wrong with the settings file itself, and with secrets that cannot be read.
     private(set) var faults: [SettingsFault] = []
     private(set) var values: [SettingName: Value] = [:]
+    /// The paths of the files that secrets are in.
+    private(set) var secretFiles: [SettingName: String] = [:]
 
     /// By the names of the environment, `NAME_FILE` among them.
     private var fileValues: [String: Value] = [:]
@@ -38,7 +40,9 @@ struct SettingsSource {
             line = fileValues[name.rawValue]?.line ?? fileValues[fileVariant]?.line
         }
         switch SecretSource.resolve(name.rawValue, value: value, file: path, line: line) {
-        case .success(let secret): values[name] = secret.map { Value(text: $0.value, line: line) }
+        case .success(let secret):
+            values[name] = secret.map { Value(text: $0.value, line: line) }
+            secretFiles[name] = path.isEmpty ? nil : path
         case .failure(let fault): faults.append(fault)
         }
     }
