@@ -27,6 +27,9 @@ final class ConsumerLoop {
     /// What ended the consumer.
     private var fatal: KafkaError?
     private var nextBeat = 0.0
+    /// A consumer could be made once.
+    private var hasConsumed = false
+    private var said = RepeatedWords()
 
     init(
         settings: PipelineSettings, worker: SubmissionWorker, unpublished: any UnpublishedEvents,
@@ -59,10 +62,21 @@ final class ConsumerLoop {
     /// Runs until the inbox says stop. A consumer that can never go on (its static member id was taken by another, say)
     /// is replaced by a fresh one after a pause: what was in flight is given up and comes again. So is one whose
     /// partitions are to be read again from further back.
+    /// One that cannot be made anew, as while a file of certificates is being replaced, is tried again for as long as it takes.
+    ///
+    /// Throws where the first consumer cannot be made: the settings are wrong.
     func run() throws(KafkaError) {
         while !isStopping {
-            try consume()
-            guard let why = whyReplaced() else { return }
+            let why: String
+            do throws(KafkaError) {
+                try consume()
+                guard let reason = whyReplaced() else { return }
+                why = reason
+            } catch {
+                guard hasConsumed else { throw error }
+                health.failures.report(error, of: .consumer)
+                why = "Kafka's consumer cannot be made anew: \(error.message)"
+            }
             health.set(.joinedGroup, unmet: why)
             let end = WallClock.monotonicSeconds + PipelineLimits.replacementSeconds
             while !isStopping, WallClock.monotonicSeconds < end {
@@ -101,6 +115,8 @@ final class ConsumerLoop {
                 assigned: { [unowned self, unowned consumer] in handover.assigned($0, consumer) { inbox.isStopPosted }
                 },
                 revoked: { [unowned self, unowned consumer] in revoked($0, lost: $1, consumer) }))
+        hasConsumed = true
+        health.failures.recovered(.consumer)
         while !isStopping, !mustReplace {
             handleInbox(waitingSeconds: 0)
             everySecond(consumer)
