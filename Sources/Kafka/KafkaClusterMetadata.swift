@@ -5,10 +5,14 @@ public struct KafkaClusterMetadata: Sendable, Hashable {
     public let brokers: [String]
     /// The partitions of each topic, ascending. A topic the cluster answered an error for is left out.
     public let topics: [String: [Int32]]
+    /// Those of them that no broker leads at the moment, ascending: they are neither read nor written. A topic without any is left
+    /// out.
+    public let leaderless: [String: [Int32]]
 
-    public init(brokers: [String], topics: [String: [Int32]]) {
+    public init(brokers: [String], topics: [String: [Int32]], leaderless: [String: [Int32]] = [:]) {
         self.brokers = brokers
         self.topics = topics
+        self.leaderless = leaderless
     }
 }
 
@@ -19,13 +23,17 @@ extension KafkaClusterMetadata {
             .map { "\(String(cString: $0.host)):\($0.port)" }
         let healthy = UnsafeBufferPointer(start: metadata.topics, count: Int(metadata.topic_cnt))
             .filter { $0.err == RD_KAFKA_RESP_ERR_NO_ERROR }
-        topics = Dictionary(
-            healthy.map { topic in
-                let partitions = UnsafeBufferPointer(start: topic.partitions, count: Int(topic.partition_cnt))
-                return (String(cString: topic.topic), partitions.map(\.id).sorted())
-            },
-            uniquingKeysWith: { first, _ in first }
-        )
+        var topics: [String: [Int32]] = [:]
+        var leaderless: [String: [Int32]] = [:]
+        for topic in healthy {
+            let name = String(cString: topic.topic)
+            let partitions = UnsafeBufferPointer(start: topic.partitions, count: Int(topic.partition_cnt))
+            topics[name] = partitions.map(\.id).sorted()
+            let alone = partitions.filter { $0.leader < 0 }.map(\.id).sorted()
+            if !alone.isEmpty { leaderless[name] = alone }
+        }
+        self.topics = topics
+        self.leaderless = leaderless
     }
 }
 

@@ -14,6 +14,7 @@ public enum EndlessPart: String, CaseIterable, Sendable {
     case trafficCounts = "traffic-counts"
     case brokerWatch = "broker-watch"
     case databaseWatch = "database-watch"
+    case topicWatch = "topic-watch"
     case outboxSweep = "outbox-sweep"
     case parkedLoop = "parked-loop"
     case heldLoop = "held-loop"

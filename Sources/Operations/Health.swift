@@ -38,6 +38,8 @@ public final class Health: Sendable {
         /// Of the start: PostgreSQL has answered once. Later outages are `FailingPart.postgresql`.
         case databaseReachable, schemaCurrent, catalogImported
         case brokerReached, joinedGroup
+        /// Of the start: Kafka has told that every topic is there that is needed. Later trouble is `FailingPart.topics`.
+        case topicsFound
         /// Fetches of the submissions are answered.
         case submissionsFetched
         /// The last publication was acknowledged, or none is pending.
@@ -57,6 +59,7 @@ public final class Health: Sendable {
         .catalogImported: "the catalog has not been imported yet",
         .brokerReached: "Kafka has not been reached yet",
         .joinedGroup: "the consumer group has not been joined yet",
+        .topicsFound: "Kafka has not told yet that all topics are there",
     ]
 
     /// Those that a worker waits for before it asks Kafka anything.

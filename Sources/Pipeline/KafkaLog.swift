@@ -18,11 +18,13 @@ enum KafkaLog {
 }
 
 /// The one voice of all the Kafka clients of a process: one line when brokers go, one a minute while they are away, and
-/// one when all are back.
+/// one when all are back, unless the process' failures say so.
 public final class KafkaVoice: Sendable {
     private let fold = Mutex(KafkaFold())
+    private let failures: Failures?
 
-    public init() {}
+    /// - Parameter failures: tell when Kafka is out of reach for the process as a whole. Nil where nobody does.
+    public init(besides failures: Failures? = nil) { self.failures = failures }
 
     fileprivate func join() -> Int {
         fold.withLock { fold in
@@ -33,7 +35,8 @@ public final class KafkaVoice: Sendable {
 
     fileprivate func hear(_ line: KafkaLogLine, from client: Int) -> [KafkaSaying] {
         let now = WallClock.monotonicSeconds
-        return fold.withLock { $0.hear(line, from: client, now: now) }
+        let told = failures?.told(of: .kafka)
+        return fold.withLock { $0.hear(line, from: client, told: told ?? (0, 0), now: now) }
     }
 
     /// What is wrong with the brokers, as long as no client has been answered since.
@@ -44,7 +47,10 @@ public final class KafkaVoice: Sendable {
 enum KafkaSaying: Equatable {
     case trouble(KafkaTrouble, secondsSince: Double)
     case recovered(seconds: Double)
-    case other(KafkaLogLine)
+    /// The process' failures have told it, or are about to.
+    case recoveredUnsaid(seconds: Double)
+    /// With how often the same was left out since it was said last.
+    case other(KafkaLogLine, leftOut: Int)
     case debug(KafkaLogLine)
 
     func log(to logger: Logger) {
@@ -58,8 +64,12 @@ enum KafkaSaying: Equatable {
                 ])
         case .recovered(let seconds):
             logger.notice("Kafka is back", [.durationSeconds: .stringConvertible(seconds.rounded())])
-        case .other(let line):
-            logger.warning("librdkafka says", [.detail: "\(line.facility): \(line.message)"])
+        case .recoveredUnsaid(let seconds):
+            logger.debug("Kafka is back", [.durationSeconds: .stringConvertible(seconds.rounded())])
+        case .other(let line, let leftOut):
+            var fields: Logger.Fields = [.detail: "\(line.facility): \(line.message)"]
+            if leftOut > 0 { fields[.count] = .stringConvertible(leftOut) }
+            logger.warning("librdkafka says", fields)
         case .debug(let line):
             logger.debug("librdkafka says", [.detail: "\(line.facility): \(line.message)"])
         }
@@ -77,19 +87,31 @@ struct KafkaFold {
     private var since = 0.0
     private var said = 0.0
     private(set) var trouble: KafkaTrouble?
+    /// Failures of the whole process that were over when the trouble began.
+    private var toldBefore = 0
+    /// What is no trouble with a broker.
+    private var others = RepeatedWords()
 
-    mutating func hear(_ line: KafkaLogLine, from client: Int, now: Double) -> [KafkaSaying] {
-        if line.facility == KafkaLogLine.answer { return [.debug(line)] + answered(client, now: now) }
+    /// - Parameter told: by the process' failures, of Kafka as a whole.
+    mutating func hear(
+        _ line: KafkaLogLine, from client: Int, told: (begun: Int, over: Int) = (0, 0), now: Double
+    ) -> [KafkaSaying] {
+        if line.facility == KafkaLogLine.answer {
+            return [.debug(line)] + answered(client, isToldElsewhere: told.begun > toldBefore, now: now)
+        }
         guard let heard = KafkaTrouble(line) else {
             // "1/1 brokers are down" follows what is wrong with each of them.
             let isEcho = line.code == KafkaError.Code.allBrokersDown || line.message.contains("brokers are down")
             // Records that are gone unread are more than librdkafka's level makes of them.
             let isWorthSaying = line.level <= 3 || line.offsetReset != nil
-            return [isWorthSaying && !isEcho ? .other(line) : .debug(line)]
+            guard isWorthSaying, !isEcho,
+                let leftOut = others.leftOut(of: RepeatedWords.key("\(line.facility) \(line.message)"), now: now)
+            else { return [.debug(line)] }
+            return [.other(line, leftOut: leftOut)]
         }
         troubled.insert(client)
         guard let known = trouble else {
-            (trouble, since, said) = (heard, now, now)
+            (trouble, since, said, toldBefore) = (heard, now, now, told.over)
             return [.trouble(heard, secondsSince: 0)]
         }
         // A certificate or a password that is refused says more than the connection that breaks because of it.
@@ -100,9 +122,9 @@ struct KafkaFold {
         return [.trouble(trouble ?? heard, secondsSince: now - since)]
     }
 
-    private mutating func answered(_ client: Int, now: Double) -> [KafkaSaying] {
+    private mutating func answered(_ client: Int, isToldElsewhere: Bool, now: Double) -> [KafkaSaying] {
         guard troubled.remove(client) != nil, troubled.isEmpty, trouble != nil else { return [] }
         trouble = nil
-        return [.recovered(seconds: now - since)]
+        return [isToldElsewhere ? .recoveredUnsaid(seconds: now - since) : .recovered(seconds: now - since)]
     }
 }

@@ -30,6 +30,8 @@ public struct Pipeline: Sendable {
         stores: PipelineStores, notifications: NotificationSource, accounts: PlayerAccountSource,
         consumption: ConsumptionSource, metrics: ReceiptdMetrics, health: Health, logger: Logger
     ) throws(KafkaError) {
+        var settings = settings
+        settings.kafkaVoice = KafkaVoice(besides: health.failures)
         self.settings = settings
         self.stores = stores
         self.health = health
@@ -112,6 +114,7 @@ public struct Pipeline: Sendable {
                 ).run()
             }
         }
+        let topicWatch = Task { await supervise(.topicWatch) { await watchTopics() } }
         let parked = LeaseLoop(
             ParkedSource(worker: worker, failures: health.failures, logger: logger), worker: worker, health: health)
         parked.start { await supervise(.parkedLoop, $0) }
@@ -135,6 +138,7 @@ public struct Pipeline: Sendable {
         announced.cancel()
         orphans.cancel()
         broker.cancel()
+        topicWatch.cancel()
         historyPoll.cancel()
         // All at once: each waits a while for what is in the database.
         let leasing: [any LeasingLoop] = [parked, held] + dueWork.map(\.loop)
@@ -175,6 +179,15 @@ public struct Pipeline: Sendable {
             thread.stackSize = 1 << 20
             thread.start()
         }
+    }
+
+    private func watchTopics() async {
+        let needed = [settings.submissionsTopic, settings.outcomesTopic, settings.deadLettersTopic]
+        await TopicWatch.run(
+            topics: needed.map { WatchedTopic(name: $0, isNeeded: true) }
+                + topics.map { WatchedTopic(name: $0.topic.name, isNeeded: false) },
+            properties: settings.consumerProperties,
+            log: KafkaLog.forward(to: logger, folding: settings.kafkaVoice), health: health)
     }
 
     private func readTopics() async {

@@ -77,8 +77,6 @@ enum PipelineLimits {
     /// Seconds before the second try to publish; each further one waits twice as long, up to the maximum.
     static let publishRetrySeconds = 0.2
     static let publishRetryMaximumSeconds = 5.0
-    /// Between two warnings of the same failure to publish: every record in flight would else say it at each try.
-    static let publishWarningSeconds = 10.0
     /// Between two looks for parked submissions, or holds, that are due.
     static let leaseSeconds = 1.0
     /// Parked submissions leased at a time; those of the same proof that come along double it at most.

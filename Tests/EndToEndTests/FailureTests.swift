@@ -57,6 +57,45 @@ extension EndToEnd {
         }
     }
 
+    @Test(
+        "a topic that goes under a running worker makes it unready, told once, and ready again when it is back",
+        .onlyInProcessBroker)
+    func topicGone() async throws {
+        try await Testbed.run { bed in
+            let topic = bed.parts.deadLettersTopic
+            let worker = try bed.startWorker()
+            try await eventually("ready") { await worker.isReady() }
+            // Nothing is written to it, so that nothing but a question shows it.
+            bed.parts.broker?.setTopicError(topic, KafkaError.Code.unknownTopicOrPartition)
+            try await eventually("/readyz names it", within: .seconds(60)) {
+                let answer = try await worker.get("/readyz")
+                return answer.status == 503 && answer.body.contains("there is no topic \(topic)")
+            }
+            #expect(try await worker.scrape()[#"receiptd_failing{part="topics"}"#] == 1)
+            bed.parts.broker?.setTopicError(topic, 0)
+            try await eventually("ready again") { await worker.isReady() }
+            let told = worker.log.split(separator: "\n").filter {
+                $0.contains(#""part":"topics""#) && $0.contains("a part of the process fails")
+            }
+            #expect(told.count == 1, "\(told)")
+        }
+    }
+
+    @Test("a worker whose outcomes topic is not there is never ready, and decides nothing unseen", .onlyInProcessBroker)
+    func outcomesTopicMissing() async throws {
+        try await Testbed.run { bed in
+            bed.parts.broker?.setTopicError(bed.parts.outcomesTopic, KafkaError.Code.unknownTopicOrPartition)
+            let worker = try bed.startWorker()
+            try await eventually("/readyz names it, before anything was submitted", within: .seconds(60)) {
+                let answer = try await worker.get("/readyz")
+                return answer.status == 503 && answer.body.contains("there is no topic \(bed.parts.outcomesTopic)")
+            }
+            #expect(!worker.log.contains("publishing failed"))
+            bed.parts.broker?.setTopicError(bed.parts.outcomesTopic, 0)
+            try await eventually("ready") { await worker.isReady() }
+        }
+    }
+
     @Test("a worker that may not count traffic for the console decides and stops as ever, and says so")
     func uncountedTraffic() async throws {
         try await Testbed.run { bed in

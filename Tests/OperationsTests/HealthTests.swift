@@ -61,8 +61,10 @@ struct HealthTests {
         #expect(
             health.unmet == [
                 "Kafka has not been reached yet", "the consumer group has not been joined yet",
+                "Kafka has not told yet that all topics are there",
             ])
         health.set(.brokerReached, unmet: nil)
+        health.set(.topicsFound, unmet: nil)
         health.set(.joinedGroup, unmet: "no answer from Kafka")
         health.set(.databaseReachable, unmet: "connection refused")
         #expect(health.readyz().text == "connection refused\nno answer from Kafka\n")

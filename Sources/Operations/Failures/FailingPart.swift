@@ -2,6 +2,9 @@
 public enum FailingPart: String, CaseIterable, Sendable {
     // What others depend on. A lost connection is told once, under one of these names, whoever noticed it.
     case postgresql, kafka
+    /// What Kafka says of the topics that are read or written: those without which nothing is decided, and the others.
+    case topics
+    case optionalTopics = "optional_topics"
 
     // What the ledger's writers and its reader do.
     case decisions, recall, acknowledgements, parking
@@ -22,6 +25,8 @@ public enum FailingPart: String, CaseIterable, Sendable {
         case .postgresql: "PostgreSQL is out of reach"
         case .kafka: "Kafka is out of reach"
         case .decisions: "decisions cannot be written to PostgreSQL"
+        case .topics: "topics cannot be used"
+        case .optionalTopics: "optional topics cannot be used"
         case .recall: "earlier outcomes cannot be looked up"
         case .acknowledgements: "published events cannot be taken out of the outbox"
         case .parking: "submissions cannot be parked"
@@ -53,8 +58,8 @@ public enum FailingPart: String, CaseIterable, Sendable {
     /// Where it fails the process is not ready. The others are only listed in `/readyz`.
     public var isNeeded: Bool {
         switch self {
-        case .postgresql, .kafka, .decisions, .recall, .parking, .offsets, .publisher: true
-        case .acknowledgements, .parked, .holds, .outbox, .commits, .consumer, .notifications, .accounts, .announced,
+        case .postgresql, .kafka, .topics, .decisions, .recall, .parking, .offsets, .publisher: true
+        case .optionalTopics, .acknowledgements, .parked, .holds, .outbox, .commits, .consumer, .notifications, .accounts, .announced,
             .subscriptions, .catalog, .counts, .maintenance, .finishes, .refundRequests, .consumption, .history,
             .appleBudget, .clocks, .traffic, .console:
             false
@@ -69,7 +74,7 @@ public enum FailingPart: String, CaseIterable, Sendable {
             .accounts, .announced, .subscriptions, .catalog, .counts, .maintenance, .finishes, .refundRequests,
             .consumption, .history, .appleBudget, .traffic, .console:
             .postgresql
-        case .commits, .consumer, .publisher: .kafka
+        case .topics, .optionalTopics, .commits, .consumer, .publisher: .kafka
         }
     }
 }

@@ -32,9 +32,12 @@ struct FailureStates {
     }
 
     private(set) var episodes: [FailingPart: Episode] = [:]
+    /// How many there ever were, those under way included.
+    private(set) var begun: [FailingPart: Int] = [:]
 
     mutating func failed(_ part: FailingPart, _ failure: FailureDescription, now: Double) -> Notice? {
         let isNew = episodes[part] == nil
+        if isNew { begun[part, default: 0] += 1 }
         var episode = episodes[part] ?? Episode(began: now, latest: failure, latestAt: now, toldAt: now)
         episode.count += 1
         episode.latest = failure

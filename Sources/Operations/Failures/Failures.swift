@@ -67,6 +67,14 @@ public final class Failures: Sendable {
         }
     }
 
+    /// How often the log was told that the part fails, and how many of these failures are over.
+    public func told(of part: FailingPart) -> (begun: Int, over: Int) {
+        states.withLock { states in
+            let begun = states.begun[part] ?? 0
+            return (begun, begun - (states.episodes[part] == nil ? 0 : 1))
+        }
+    }
+
     /// Says what is due, until it is cancelled.
     public func run() async {
         while !Task.isCancelled {

@@ -46,6 +46,4 @@ enum BatchedTopicLimits {
     /// For the group's offsets, and for a partition's ends.
     static let committedMilliseconds: Int32 = 5000
     static let watermarkMilliseconds: Int32 = 5000
-    /// Between two warnings of the same trouble.
-    static let warningSeconds = 300.0
 }

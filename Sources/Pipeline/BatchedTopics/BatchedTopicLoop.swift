@@ -24,8 +24,8 @@ final class BatchedTopicLoop: @unchecked Sendable {
     private let logger: Logger
     private let isStopping = Atomic(false)
     private var fatal: KafkaError?
-    /// When each error was last warned of, in monotonic seconds.
-    private var warned: [String: Double] = [:]
+    private var said = RepeatedWords()
+    private var hasToldMissing = false
     private var nextLook = 0.0
 
     init(
@@ -138,16 +138,17 @@ final class BatchedTopicLoop: @unchecked Sendable {
         guard error.code == KafkaError.Code.unknownTopicOrPartition else {
             return warn("Kafka reports trouble with a topic", error.name)
         }
-        if warned.updateValue(0, forKey: error.name) == nil {
+        if !hasToldMissing {
+            hasToldMissing = true
             logger.info("there is no such topic: it is read once it is made", [.topic: "\(topic.name)"])
         }
     }
 
     private func warn(_ message: StaticString, _ error: String) {
-        let now = WallClock.monotonicSeconds
-        if let last = warned[error], now - last < BatchedTopicLimits.warningSeconds { return }
-        warned[error] = now
-        logger.warning(message, [.topic: "\(topic.name)", .error: "\(error)"])
+        guard let leftOut = said.leftOut(of: "\(message) \(error)", now: WallClock.monotonicSeconds) else { return }
+        logger.warning(
+            message,
+            [.topic: "\(topic.name)", .error: "\(error)", .count: .stringConvertible(leftOut + 1)])
     }
 
     private var member: IsolationTurn.Member { .topic(topic.name) }

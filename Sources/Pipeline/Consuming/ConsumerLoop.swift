@@ -194,8 +194,12 @@ final class ConsumerLoop {
             if error.isFatal { fatal = error }
             refused.failed(error, hasPartitions: !assignment.partitions.isEmpty)
             logger.warning(
+            // librdkafka says it of each partition, every few seconds.
+            let topic = error.place?.topicPartition.topic ?? ""
+            let words = ConsumerTrouble.words(error) ?? error.message
+            guard let leftOut = said.leftOut(of: "\(error.name) \(topic)", now: WallClock.monotonicSeconds) else { return }
                 "Kafka reports trouble",
-                [.error: "\(error.name)", .reason: "\(ConsumerTrouble.words(error) ?? error.message)"])
+                [.error: "\(error.name)", .reason: "\(words)", .count: .stringConvertible(leftOut + 1)])
         }
     }
 

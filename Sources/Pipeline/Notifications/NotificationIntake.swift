@@ -16,6 +16,8 @@ public final class NotificationIntake: Sendable {
     private let bundleIDs: Set<BundleID>?
     private let acknowledgementSeconds: Double
     private let producer: ReplaceableProducer
+    private let properties: KafkaProperties
+    private let voice: KafkaVoice
     private let health: Health
     private let counts: CounterFamily
     private let logger: Logger
@@ -33,20 +35,26 @@ public final class NotificationIntake: Sendable {
         self.bundleIDs = bundleIDs
         self.acknowledgementSeconds = acknowledgementSeconds
         self.health = health
+        properties = producerProperties
+        voice = KafkaVoice(besides: health.failures)
         self.logger = logger
         counts = metrics.notifications
         producer = try ReplaceableProducer(
-            properties: producerProperties, topic: topic, health: health, voice: KafkaVoice(), logger: logger)
+            properties: producerProperties, topic: topic, health: health, voice: voice, logger: logger)
     }
 
     /// Says whether Kafka is there, until it is cancelled. An answer ends the failures of posts too: who goes by `/readyz`
     /// posts nothing to a process that is not ready, and only a post shows whether the topic takes them again.
     public func watch() async {
+        async let topicWatch: Void = TopicWatch.run(
+            topics: [WatchedTopic(name: topic, isNeeded: true)], properties: properties,
+            log: KafkaLog.forward(to: logger, folding: voice), health: health)
         await BrokerWatch(
             ask: { [producer, topic] (milliseconds) throws(KafkaError) in
                 _ = try producer.current.metadata(topic: topic, timeoutMilliseconds: milliseconds)
             }, health: health, recovers: .publisher
         ).run()
+        await topicWatch
     }
 
     /// Returns when what is under way is acknowledged, or given up.

@@ -22,8 +22,7 @@ public final class OutcomePublisher: Sendable {
     private let producer: ReplaceableProducer
     /// In monotonic seconds.
     private let now: @Sendable () -> Double
-    /// By topic and error: when it was last said.
-    private let warned = Mutex<[String: Double]>([:])
+    private let said = Mutex(RepeatedWords())
 
     public convenience init(settings: PipelineSettings, health: Health, logger: Logger) throws(KafkaError) {
         try self.init(settings: settings, health: health, logger: logger, now: { WallClock.monotonicSeconds })
@@ -182,12 +181,8 @@ public final class OutcomePublisher: Sendable {
     private func say(_ error: KafkaError, _ record: ProducerRecord) {
         guard !producer.isClosed else { return }
         let now = now()
-        let isNews = warned.withLock { warned in
-            let key = "\(record.topic) \(error.name)"
-            if let last = warned[key], now - last < PipelineLimits.publishWarningSeconds { return false }
-            warned[key] = now
-            return true
-        }
+        // Every record in flight would else say it at each try.
+        let isNews = said.withLock { $0.leftOut(of: "\(record.topic) \(error.name)", now: now) } != nil
         if error.isMessageTooLarge {
             logger.log(
                 level: isNews ? .error : .debug, "the topic refuses a record as too large, which is tried again",

@@ -43,6 +43,6 @@ struct DeletedUnreadTests {
         #expect(line(old.message, facility: "FETCH").offsetReset == nil)
         #expect(line("[thrd:main]: t [0]: offset commit failed").offsetReset == nil)
         var fold = KafkaFold()
-        #expect(fold.hear(old, from: 1, now: 0) == [.other(old)])
+        #expect(fold.hear(old, from: 1, now: 0) == [.other(old, leftOut: 0)])
     }
 }

@@ -39,6 +39,32 @@ struct KafkaFoldTests {
         #expect(fold.hear(fail("refused"), from: 1, now: 232) == [.trouble(refused, secondsSince: 0)])
     }
 
+    @Test("one line when Kafka is back: where the process' failures tell it, whichever is first, librdkafka's word is no second")
+    func backOnce() {
+        for (before, after) in [((0, 0), (1, 0)), ((1, 0), (1, 1)), ((3, 3), (4, 4))] {
+            var fold = KafkaFold()
+            _ = fold.hear(fail("refused"), from: 1, told: before, now: 0)
+            #expect(fold.hear(answer, from: 1, told: after, now: 30) == [.debug(answer), .recoveredUnsaid(seconds: 30)])
+        }
+        var alone = KafkaFold()
+        _ = alone.hear(fail("refused"), from: 1, told: (2, 2), now: 0)
+        #expect(alone.hear(answer, from: 1, told: (2, 2), now: 30) == [.debug(answer), .recovered(seconds: 30)])
+    }
+
+    @Test("what librdkafka says again and again of one partition and the next is said once a minute, with how often")
+    func repeated() {
+        var fold = KafkaFold()
+        func line(_ partition: Int) -> KafkaLogLine {
+            KafkaLogLine(level: 3, facility: "ERROR", message: "topic [\(partition)]: unknown partition", code: -190)
+        }
+        #expect(fold.hear(line(0), from: 1, now: 0) == [.other(line(0), leftOut: 0)])
+        for number in 1..<40 { #expect(isDebug(fold.hear(line(number), from: 1, now: Double(number)))) }
+        #expect(fold.hear(line(7), from: 2, now: 60) == [.other(line(7), leftOut: 39)])
+        // Other words are news.
+        let other = KafkaLogLine(level: 3, facility: "ERROR", message: "topic [1]: not leader", code: 6)
+        #expect(fold.hear(other, from: 1, now: 61) == [.other(other, leftOut: 0)])
+    }
+
     @Test("a password or certificate that is refused is said at once, and is not hidden by the connection that ends")
     func telling() {
         var fold = KafkaFold()
@@ -54,7 +80,7 @@ struct KafkaFoldTests {
     func others() {
         var fold = KafkaFold()
         let fatal = KafkaLogLine(level: 2, facility: "ERROR", message: "_FATAL (-150): fenced", code: -150)
-        #expect(fold.hear(fatal, from: 1, now: 0) == [.other(fatal)])
+        #expect(fold.hear(fatal, from: 1, now: 0) == [.other(fatal, leftOut: 0)])
         #expect(isDebug(fold.hear(KafkaLogLine(level: 4, facility: "CONFWARN", message: "x"), from: 1, now: 0)))
         #expect(fold.trouble == nil)
     }

@@ -1,0 +1,119 @@
+import Clocks
+import Kafka
+import Operations
+
+/// A topic that is read or written.
+struct WatchedTopic: Sendable, Hashable {
+    let name: String
+    /// Without it nothing is decided or told. Another one may be missing as long as it never was there.
+    let isNeeded: Bool
+}
+
+/// What is wrong with the topics, by what Kafka said of each last. A value.
+struct TopicStates {
+    private var complaints: [WatchedTopic: String] = [:]
+    private var seen: Set<WatchedTopic> = []
+
+    /// Takes what Kafka answered of one topic. An answer that never came says nothing of it.
+    mutating func note(_ topic: WatchedTopic, _ answer: Result<KafkaClusterMetadata, KafkaError>) {
+        switch answer {
+        case .success(let metadata):
+            seen.insert(topic)
+            let partitions = metadata.leaderless[topic.name] ?? []
+            complaints[topic] =
+                partitions.isEmpty
+                ? nil
+                : "topic \(topic.name): no broker leads \(partitions.count == 1 ? "partition" : "partitions") "
+                    + partitions.map(String.init).joined(separator: ", ")
+        case .failure(let error):
+            switch error.code {
+            case KafkaError.Code.unknownTopicOrPartition, KafkaError.Code.unknownTopic:
+                if topic.isNeeded || seen.contains(topic) { complaints[topic] = "there is no topic \(topic.name)" }
+            case KafkaError.Code.topicAuthorizationFailed:
+                complaints[topic] = "Kafka does not allow using topic \(topic.name)"
+            // A broker's own words; else none has answered.
+            case 1...: complaints[topic] = "topic \(topic.name): \(error.name)"
+            default: break
+            }
+        }
+    }
+
+    /// Nil where nothing is wrong with any of them.
+    func complaint(ofNeeded isNeeded: Bool) -> String? {
+        let found = complaints.filter { $0.key.isNeeded == isNeeded }.map(\.value).sorted()
+        return found.isEmpty ? nil : found.joined(separator: "; ")
+    }
+
+    /// Kafka has told of each of these at least once that it is there.
+    func haveBeenSeen(_ topics: [WatchedTopic]) -> Bool { topics.allSatisfy(seen.contains) }
+}
+
+/// Asks Kafka every few seconds whether each topic that is read or written can be used: it is there, this client may know of it,
+/// and each of its partitions has a leader. librdkafka tells of some of that minutes late, and of a topic that is only written
+/// once something is.
+struct TopicWatch: Sendable {
+    private static let pauseSeconds = 10.0
+    /// While something is wrong.
+    private static let retrySeconds = 2.0
+    private static let timeoutMilliseconds: Int32 = 3_000
+
+    let topics: [WatchedTopic]
+    /// Blocks until a broker has answered, for so many milliseconds.
+    let ask: @Sendable (String, Int32) throws(KafkaError) -> KafkaClusterMetadata
+    let health: Health
+
+    /// Watches until it is cancelled, by a client of its own.
+    static func run(
+        topics: [WatchedTopic], properties: KafkaProperties, log: @escaping @Sendable (KafkaLogLine) -> Void, health: Health
+    ) async {
+        let probe = TopicProbe(properties: properties, log: log)
+        await TopicWatch(
+            topics: topics,
+            ask: { (topic, milliseconds) throws(KafkaError) in
+                try probe.metadata(of: topic, timeoutMilliseconds: milliseconds)
+            }, health: health
+        ).run()
+        await withCheckedContinuation { continuation in
+            BlockingWork.run {
+                probe.close()
+                continuation.resume()
+            }
+        }
+    }
+
+    /// Until it is cancelled.
+    func run() async {
+        var states = TopicStates()
+        let needed = topics.filter(\.isNeeded)
+        while !Task.isCancelled {
+            for topic in topics { states.note(topic, await answer(of: topic)) }
+            let isWell = report(states)
+            if states.haveBeenSeen(needed) { health.set(.topicsFound, unmet: nil) }
+            guard (try? await Task.sleep(for: .seconds(isWell ? Self.pauseSeconds : Self.retrySeconds))) != nil else {
+                return
+            }
+        }
+    }
+
+    private func report(_ states: TopicStates) -> Bool {
+        var isWell = true
+        for (isNeeded, part) in [(true, FailingPart.topics), (false, .optionalTopics)] {
+            if let complaint = states.complaint(ofNeeded: isNeeded) {
+                health.failures.failed(part, complaint)
+                isWell = false
+            } else {
+                health.failures.recovered(part)
+            }
+        }
+        return isWell
+    }
+
+    private func answer(of topic: WatchedTopic) async -> Result<KafkaClusterMetadata, KafkaError> {
+        await withCheckedContinuation { continuation in
+            BlockingWork.run { [ask] in
+                continuation.resume(
+                    returning: Result { () throws(KafkaError) in try ask(topic.name, Self.timeoutMilliseconds) })
+            }
+        }
+    }
+}

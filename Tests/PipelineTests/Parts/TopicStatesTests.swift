@@ -1,0 +1,63 @@
+import Kafka
+import Testing
+
+@testable import Pipeline
+
+@Suite("What is wrong with the topics")
+struct TopicStatesTests {
+    private let submissions = WatchedTopic(name: "submissions", isNeeded: true)
+    private let outcomes = WatchedTopic(name: "outcomes", isNeeded: true)
+    private let accounts = WatchedTopic(name: "accounts", isNeeded: false)
+
+    private func found(
+        _ topic: WatchedTopic, leaderless: [Int32] = []
+    ) -> Result<KafkaClusterMetadata, KafkaError> {
+        .success(
+            KafkaClusterMetadata(
+                brokers: ["b:1"], topics: [topic.name: [0, 1, 2]],
+                leaderless: leaderless.isEmpty ? [:] : [topic.name: leaderless]))
+    }
+
+    private func failed(_ code: Int32) -> Result<KafkaClusterMetadata, KafkaError> {
+        .failure(.sample(code))
+    }
+
+    @Test("a topic that is missing, not allowed or without a leader is a complaint until Kafka says otherwise")
+    func complaints() {
+        var states = TopicStates()
+        #expect(!states.haveBeenSeen([submissions]))
+        states.note(submissions, failed(KafkaError.Code.unknownTopicOrPartition))
+        #expect(states.complaint(ofNeeded: true) == "there is no topic submissions")
+        #expect(!states.haveBeenSeen([submissions]))
+        states.note(submissions, found(submissions))
+        #expect(states.complaint(ofNeeded: true) == nil && states.haveBeenSeen([submissions]))
+        states.note(submissions, found(submissions, leaderless: [1, 2]))
+        #expect(states.complaint(ofNeeded: true) == "topic submissions: no broker leads partitions 1, 2")
+        states.note(outcomes, failed(KafkaError.Code.topicAuthorizationFailed))
+        #expect(
+            states.complaint(ofNeeded: true)
+                == "Kafka does not allow using topic outcomes; topic submissions: no broker leads partitions 1, 2")
+        #expect(states.complaint(ofNeeded: false) == nil)
+    }
+
+    @Test("a broker that does not answer says nothing of a topic, neither that it is well nor that it is not")
+    func unanswered() {
+        var states = TopicStates()
+        states.note(submissions, failed(KafkaError.Code.timedOut))
+        #expect(states.complaint(ofNeeded: true) == nil && !states.haveBeenSeen([submissions]))
+        states.note(submissions, failed(KafkaError.Code.unknownTopicOrPartition))
+        states.note(submissions, failed(KafkaError.Code.transport))
+        #expect(states.complaint(ofNeeded: true) == "there is no topic submissions")
+    }
+
+    @Test("an optional topic may be missing as long as it never was there")
+    func optional() {
+        var states = TopicStates()
+        states.note(accounts, failed(KafkaError.Code.unknownTopicOrPartition))
+        #expect(states.complaint(ofNeeded: false) == nil)
+        states.note(accounts, found(accounts))
+        states.note(accounts, failed(KafkaError.Code.unknownTopicOrPartition))
+        #expect(states.complaint(ofNeeded: false) == "there is no topic accounts")
+        #expect(states.complaint(ofNeeded: true) == nil)
+    }
+}
