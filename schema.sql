@@ -1405,6 +1405,18 @@ CREATE TABLE IF NOT EXISTS traffic_hours (
 ) WITH (fillfactor = 80);
 COMMENT ON TABLE traffic_hours IS 'The same by hour. Forgotten after 90 days.';
 
+CREATE TABLE IF NOT EXISTS incidents (
+    kind text COLLATE "C" NOT NULL,
+    -- What it concerns, as a topic's partition and its offsets; empty where the kind says all.
+    subject text COLLATE "C" NOT NULL,
+    count bigint NOT NULL CHECK (count > 0),
+    first_at timestamptz NOT NULL DEFAULT now(),
+    last_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (kind, subject)
+);
+COMMENT ON TABLE incidents IS
+    'What must not be overlooked although its process may have ended before anybody looked: records that Kafka deleted unread, a database that fell back, what killed its workers. For alerts. Forgotten after 90 days.';
+
 CREATE INDEX IF NOT EXISTS refunds_noted ON refunds (noted_at);
 
 CREATE TABLE IF NOT EXISTS console_changes (

@@ -1,4 +1,5 @@
 import Fulfillment
+import Identifiers
 import Ledger
 import Logging
 import Operations
@@ -41,6 +42,7 @@ extension LedgerObserver {
             },
             constantToken: { bundleID in
                 metrics.constantTokens.increment()
+                metrics.incidents.note(.constantToken, of: bundleID.text)
                 logger.warning(
                     "more than five players sent one account token: the client sends a constant",
                     [.bundleID: "\(bundleID)"])

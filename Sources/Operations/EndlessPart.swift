@@ -12,6 +12,7 @@ public enum EndlessPart: String, CaseIterable, Sendable {
     case appleReach = "apple-reach"
     case clockWatch = "clock-watch"
     case trafficCounts = "traffic-counts"
+    case incidentKeeping = "incident-keeping"
     case brokerWatch = "broker-watch"
     case databaseWatch = "database-watch"
     case topicWatch = "topic-watch"

@@ -96,6 +96,11 @@ extension MetricDeclaration {
         "receiptd_apple_wait_seconds",
         help: "What requests waited for a circuit, a Retry-After or the budget, of those that had to.",
         buckets: Buckets.request)
+    static let incidentTimestamp = Self(
+        "receiptd_incident_timestamp_seconds",
+        help: "UNIX time of the fleet's last incident of this kind within 90 days; 0: none.", labels: ["kind"])
+    static let incidents = Self(
+        "receiptd_incidents", help: "The fleet's incidents of this kind within 90 days.", labels: ["kind"])
     static let databaseFallbacks = Self(
         "receiptd_database_fallbacks_total",
         help: "Assignments that started below Kafka's offset, for the database lacked what had been committed.")

@@ -56,6 +56,8 @@ public struct ReceiptdMetrics: Sendable {
     /// Seconds, of requests that had to wait.
     public let appleWait: Histogram
     public let offsetResets: Counter
+    /// What must not be overlooked.
+    public let incidents: Incidents
     /// `type`: Apple's, `other` or `unreadable`; `result`.
     public let notifications: CounterFamily
     /// `source`, `outcome`, `reason`.
@@ -138,6 +140,8 @@ public struct ReceiptdMetrics: Sendable {
         appleWait = registry.histogram(.appleWait).with()
         databaseFallbacks = registry.counter(.databaseFallbacks).with()
         offsetResets = registry.counter(.offsetResets).with()
+        incidents = Incidents(
+            timestamps: registry.gauge(.incidentTimestamp), counts: registry.gauge(.incidents))
         notifications = registry.counter(.notifications)
         announced = registry.counter(.announced)
         crashedPurchases = registry.counter(.crashedPurchases)

@@ -74,7 +74,7 @@ GRANT SELECT, INSERT, UPDATE ON
     TO receiptd_worker;
 GRANT SELECT, INSERT, DELETE ON device_sightings, notifications, proofs TO receiptd_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON
-    announced_purchases, claims, consumption_reports, finishes, held_submissions, holds, outbox, parked, refund_requests, replays,
+    announced_purchases, claims, consumption_reports, finishes, held_submissions, holds, incidents, outbox, parked, refund_requests, replays,
     subscription_receipts, traffic_hours, traffic_minutes, undelivered, unowned_subscriptions
     TO receiptd_worker;
 -- DELETE is what drop_outcomes_day asks for: days go whole, by a function with the owner's rights.
@@ -96,7 +96,7 @@ GRANT DELETE ON account_token_accounts, account_token_senders, account_tokens, p
 -- Support.
 GRANT SELECT ON
     account_token_accounts, account_token_senders, account_tokens, announced_purchases, catalogs, claims, consumption_reports, finishes,
-    grant_decisions, grants, hold_decisions, holds, outbox, outcomes, parked, proofs, redriven_dead_letters, refund_notices,
+    grant_decisions, grants, hold_decisions, holds, incidents, outbox, outcomes, parked, proofs, redriven_dead_letters, refund_notices,
     refund_requests, refunds, refusals, replays, schema_version, subscription_transfers, subscriptions, traffic_hours, traffic_minutes,
     console_changes, undelivered
     TO receiptd_support;

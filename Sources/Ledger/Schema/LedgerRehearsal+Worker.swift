@@ -231,6 +231,13 @@ extension LedgerRehearsal {
         Work("look for what is due", [], and: PollFloor.Rows.all.map(\.statement)),
         Work("count the traffic", [PackageResources.upsert_traffic_sql]),
         Work(
+            "keep incidents",
+            [
+                PackageResources.upsert_incidents_sql,
+                PackageResources.delete_old_incidents_sql,
+                PackageResources.count_incidents_sql,
+            ]),
+        Work(
             "forget signed data, and purchases of unknown apps",
             [
                 PackageResources.forget_announced_evidence_sql,

@@ -17,6 +17,7 @@ public enum FailingPart: String, CaseIterable, Sendable {
     /// A difference between two of them is a failure.
     case clocks
     case traffic
+    case incidents
     case console
 
     /// What an error of this part means, for people.
@@ -51,6 +52,7 @@ public enum FailingPart: String, CaseIterable, Sendable {
         case .appleBudget: "the shared budget of requests to Apple cannot be used"
         case .clocks: "clocks disagree"
         case .traffic: "traffic cannot be counted for the console"
+        case .incidents: "what must not be overlooked cannot be kept in PostgreSQL"
         case .console: "the console cannot answer"
         }
     }
@@ -61,7 +63,7 @@ public enum FailingPart: String, CaseIterable, Sendable {
         case .postgresql, .kafka, .topics, .decisions, .recall, .parking, .offsets, .publisher: true
         case .optionalTopics, .acknowledgements, .parked, .holds, .outbox, .commits, .consumer, .notifications, .accounts, .announced,
             .subscriptions, .catalog, .counts, .maintenance, .finishes, .refundRequests, .consumption, .history,
-            .appleBudget, .clocks, .traffic, .console:
+            .appleBudget, .clocks, .traffic, .incidents, .console:
             false
         }
     }
@@ -72,7 +74,7 @@ public enum FailingPart: String, CaseIterable, Sendable {
         case .postgresql, .kafka, .clocks: nil
         case .decisions, .recall, .acknowledgements, .parking, .parked, .holds, .outbox, .offsets, .notifications,
             .accounts, .announced, .subscriptions, .catalog, .counts, .maintenance, .finishes, .refundRequests,
-            .consumption, .history, .appleBudget, .traffic, .console:
+            .consumption, .history, .appleBudget, .traffic, .incidents, .console:
             .postgresql
         case .topics, .optionalTopics, .commits, .consumer, .publisher: .kafka
         }

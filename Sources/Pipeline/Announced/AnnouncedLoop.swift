@@ -82,6 +82,7 @@ struct AnnouncedLoop: Sendable {
         while (try? await announced.forgive(leased)) == nil, WallClock.monotonicSeconds < deadline {
             guard (try? await Task.sleep(for: .seconds(PipelineLimits.namingRetrySeconds))) != nil else { return }
         }
+        worker.metrics.all.incidents.note(.crashed, of: "an announced purchase")
     }
 
     private func countSetAside(_ purchase: SetAsidePurchase) {

@@ -129,6 +129,7 @@ extension BatchedTopicOffsets {
 
     private func warnOfFallback(_ partition: TopicPartition, from committed: Int64, to start: Int64) {
         metrics.databaseFallbacks.increment()
+        metrics.incidents.note(.databaseFellBack, of: "\(partition.topic)/\(partition.partition)")
         logger.warning(
             "the database lacks what Kafka has committed: a topic is read again",
             [

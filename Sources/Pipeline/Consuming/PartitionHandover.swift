@@ -140,8 +140,13 @@ extension PartitionHandover {
     private func warnOfReset(_ partition: TopicPartition, committed: Int64, _ marks: (low: Int64, high: Int64)) {
         guard committed < marks.low || committed > marks.high else { return }
         metrics.offsetResets.increment()
+        if committed < marks.low {
+            return LostRecords(partition: partition, first: committed, last: marks.low - 1)
+                .tell(goingOnAt: marks.low, metrics, logger)
+        }
+        metrics.incidents.note(.topicMadeAnew, of: "\(partition.topic)/\(partition.partition)")
         logger.warning(
-            "the committed offset lies outside the log: starting at the earliest record",
+            "the committed offset lies behind the log's end: the topic was made anew, and is read from its earliest record",
             [
                 .topic: "\(partition.topic)", .partition: .stringConvertible(partition.partition),
                 .offset: .stringConvertible(committed),
@@ -150,6 +155,7 @@ extension PartitionHandover {
 
     private func warnOfFallback(_ partition: TopicPartition, from committed: Int64, to start: Int64) {
         metrics.databaseFallbacks.increment()
+        metrics.incidents.note(.databaseFellBack, of: "\(partition.topic)/\(partition.partition)")
         logger.warning(
             "the database lacks what Kafka has committed: records are decided again",
             [

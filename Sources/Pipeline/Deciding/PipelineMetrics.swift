@@ -31,6 +31,11 @@ final class PipelineMetrics: Sendable {
 
     func deadLetter(_ reason: DeadLetter.Reason) {
         all.deadLetters.with(reason.rawValue).increment()
+        switch reason {
+        case .crashed: all.incidents.note(.crashed, of: "a record")
+        case .unreadableBatch: all.incidents.note(.unreadableBatch)
+        default: break
+        }
     }
 
     func lacksServerAPI(_ bundleID: BundleID, _ isLacking: Bool) {
@@ -52,6 +57,7 @@ final class PipelineMetrics: Sendable {
             outcomes[event.kind]?[event.reason]
             ?? all.outcomes.with(event.kind.rawValue, event.reason?.rawValue ?? "")
         counter.increment()
+        if event.kind == .held, event.reason == .kindMismatch { all.incidents.note(.kindMismatch) }
         // Whoever sends makes up the names of other apps.
         let isKnown = event.reason != .unknownApp && event.reason != .malformedSubmission
         all.appOutcomes.with(isKnown ? event.bundleID?.text ?? "other" : "other", event.kind.rawValue).increment()

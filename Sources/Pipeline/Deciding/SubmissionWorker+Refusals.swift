@@ -24,6 +24,7 @@ extension SubmissionWorker {
         guard let receipt = answer.receipt, receipt.bundleID == screened.submission.bundleID else { return }
         metrics.all.localRefusalsDisputed.with(reason.rawValue).increment()
         logger.error(
+        metrics.all.incidents.note(.localRefusalDisputed, of: reason.rawValue)
             "Apple calls a receipt genuine that was refused here: set local_refusals to ask for its app",
             screened.item.traced([
                 .submissionID: "\(screened.submission.submissionID)", .bundleID: "\(screened.submission.bundleID)",

@@ -94,6 +94,7 @@ struct HeldSource: LeaseSource {
     /// Its player is not told: who has paid shall not be told no for a fault of ours.
     private func countSetAside(_ purchase: SetAsidePurchase) {
         worker.metrics.all.crashedPurchases.with("held").increment()
+        worker.metrics.all.incidents.note(.crashed, of: "a held purchase")
         logger.error(
             "a held purchase kills the process: it waits for an operator",
             [

@@ -64,6 +64,7 @@ struct ParkedSource: LeaseSource {
             "a parked submission kills the process: it is set aside",
             [
                 .submissionID: "\(submission.submissionID)", .bundleID: "\(submission.bundleID)",
+        worker.metrics.all.incidents.note(.crashed, of: "a parked submission")
                 .count: .stringConvertible(submission.deaths),
             ])
     }

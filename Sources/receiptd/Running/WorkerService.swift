@@ -156,6 +156,8 @@ struct WorkerService: Service {
         let clocks = ClockWatch(pool: pool, metrics: metrics, failures: health.failures)
         let traffic = TrafficCounting(
             store: TrafficStore(pool: pool), metrics: metrics, failures: health.failures)
+        let incidents = IncidentKeeping(
+            store: IncidentStore(pool: pool), incidents: metrics.incidents, failures: health.failures)
         try await run(
             pipeline,
             beside: [
@@ -166,8 +168,10 @@ struct WorkerService: Service {
                 { try await EndlessPart.appleReach.run { await reach.follow() } },
                 { try await EndlessPart.clockWatch.run { await clocks.run() } },
                 { try await EndlessPart.trafficCounts.run { await traffic.run() } },
+                { try await EndlessPart.incidentKeeping.run { await incidents.run() } },
             ])
         await traffic.tellLast()
+        await incidents.keepLast()
     }
 
     private enum Ended: Sendable {

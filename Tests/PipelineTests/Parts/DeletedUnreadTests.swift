@@ -1,4 +1,6 @@
 import Kafka
+import Logging
+import Operations
 import Testing
 
 @testable import Pipeline
@@ -11,23 +13,36 @@ struct DeletedUnreadTests {
 
     @Test("a gap counts where librdkafka found nothing within it and went on at the earliest record")
     func reset() {
-        #expect(DeletedUnread.count(from: 10, to: 50, resets: [10], earliest: nil) == 40)
+        #expect(DeletedUnread.lost(from: 10, to: 50, resets: [10], earliest: nil) == 10...49)
         // Markers before what was deleted.
-        #expect(DeletedUnread.count(from: 10, to: 50, resets: [12], earliest: -1) == 38)
+        #expect(DeletedUnread.lost(from: 10, to: 50, resets: [12], earliest: -1) == 12...49)
         // Of an earlier gap, and of a later one.
-        #expect(DeletedUnread.count(from: 10, to: 50, resets: [9], earliest: -1) == nil)
-        #expect(DeletedUnread.count(from: 10, to: 12, resets: [20], earliest: -1) == nil)
+        #expect(DeletedUnread.lost(from: 10, to: 50, resets: [9], earliest: -1) == nil)
+        #expect(DeletedUnread.lost(from: 10, to: 12, resets: [20], earliest: -1) == nil)
     }
 
     @Test("or where the log is known to begin within it; compaction and the markers of transactions do not count")
     func earliest() {
-        #expect(DeletedUnread.count(from: 10, to: 50, resets: [], earliest: 50) == 40)
-        #expect(DeletedUnread.count(from: 10, to: 50, resets: [], earliest: 48) == 38)
-        #expect(DeletedUnread.count(from: 10, to: 50, resets: [], earliest: 10) == nil)
-        #expect(DeletedUnread.count(from: 10, to: 11, resets: [], earliest: 0) == nil)
-        #expect(DeletedUnread.count(from: 10, to: 11, resets: [], earliest: nil) == nil)
+        #expect(DeletedUnread.lost(from: 10, to: 50, resets: [], earliest: 50) == 10...49)
+        #expect(DeletedUnread.lost(from: 10, to: 50, resets: [], earliest: 48) == 10...47)
+        #expect(DeletedUnread.lost(from: 10, to: 50, resets: [], earliest: 10) == nil)
+        #expect(DeletedUnread.lost(from: 10, to: 11, resets: [], earliest: 0) == nil)
+        #expect(DeletedUnread.lost(from: 10, to: 11, resets: [], earliest: nil) == nil)
         // It was fetched before the log was cut off.
-        #expect(DeletedUnread.count(from: 10, to: 11, resets: [], earliest: 30) == nil)
+        #expect(DeletedUnread.lost(from: 10, to: 11, resets: [], earliest: 30) == nil)
+    }
+
+    @Test("what is lost is counted in records, with its offsets, and when that was is told")
+    func told() {
+        let metrics = ReceiptdMetrics(version: "test")
+        LostRecords(partition: TopicPartition(topic: "t", partition: 3), first: 60, last: 499)
+            .tell(goingOnAt: 500, metrics, Logger(label: "lost") { _ in SwiftLogNoOpLogHandler() })
+        #expect(metrics.incidents.take() == [Incidents.Entry(.deletedUnread, of: "t/3: 60 to 499", count: 440)])
+        let told = metrics.registry.render().split(separator: "\n")
+        #expect(told.contains(#"receiptd_incidents{kind="deleted_unread"} 440"#))
+        let time = told.first { $0.hasPrefix(#"receiptd_incident_timestamp_seconds{kind="deleted_unread"}"#) }
+        #expect(time.flatMap { Double($0.split(separator: " ").last ?? "") }.map { $0 > 1_700_000_000 } == true)
+        #expect(told.contains(#"receiptd_incident_timestamp_seconds{kind="crashed"} 0"#))
     }
 
     @Test("librdkafka's line names the partition and the offset, and is said")

@@ -1,0 +1,72 @@
+import Ledger
+import Operations
+
+/// Keeps in PostgreSQL what must not be overlooked, and tells what the whole fleet knows of it.
+package struct IncidentKeeping: Sendable {
+    /// Between two looks at what this process has noted, and at what others have.
+    private static let seconds = 2.0
+    private static let turnsOfCounts = 5
+    /// At the process's end.
+    private static let lastSeconds = 1.0
+
+    let store: IncidentStore
+    let incidents: Incidents
+    let failures: Failures
+
+    package init(store: IncidentStore, incidents: Incidents, failures: Failures) {
+        (self.store, self.incidents, self.failures) = (store, incidents, failures)
+    }
+
+    package func run() async {
+        var turn = 0
+        while !Task.isCancelled {
+            let isKept = await keep()
+            if isKept || turn % Self.turnsOfCounts == 0 { await tell() }
+            turn += 1
+            guard (try? await Task.sleep(for: .seconds(Self.seconds))) != nil else { return }
+        }
+    }
+
+    /// What is left at the process's end. It waits for nobody for long.
+    package func keepLast() async {
+        await withTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { _ = await keep() }
+            tasks.addTask { try? await Task.sleep(for: .seconds(Self.lastSeconds)) }
+            await tasks.next()
+            tasks.cancelAll()
+        }
+    }
+
+    /// False where there was nothing to keep, or where PostgreSQL did not take it.
+    private func keep() async -> Bool {
+        let noted = incidents.take()
+        guard !noted.isEmpty else { return false }
+        do {
+            try await store.add(
+                noted.map {
+                    IncidentStore.Incident(kind: $0.kind.rawValue, subject: $0.subject, count: $0.count)
+                })
+            failures.recovered(.incidents)
+            return true
+        } catch {
+            incidents.putBack(noted)
+            failures.failed(.incidents, error)
+            return false
+        }
+    }
+
+    private func tell() async {
+        do {
+            let counts = try await store.counts()
+            incidents.set(
+                counts.compactMap { count in
+                    Incidents.Kind(rawValue: count.kind).map {
+                        Incidents.Known(kind: $0, lastSeconds: count.lastSeconds, count: count.count)
+                    }
+                })
+            failures.recovered(.incidents)
+        } catch {
+            failures.failed(.incidents, error)
+        }
+    }
+}

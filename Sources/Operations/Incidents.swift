@@ -1,0 +1,109 @@
+import Clocks
+import Synchronization
+import Timestamps
+
+/// What happened once and must not be overlooked, although the process that saw it may have ended before anybody looked: a
+/// counter that a new process begins with is no increase to Prometheus. A worker keeps it in PostgreSQL, and every worker tells
+/// when the last of each kind was.
+///
+/// Any thread.
+public final class Incidents: Sendable {
+    public enum Kind: String, CaseIterable, Sendable {
+        /// Records were deleted from their topic before they were read. Counted in records.
+        case deletedUnread = "deleted_unread"
+        /// A topic was made anew: what was in it and not read is not known.
+        case topicMadeAnew = "topic_made_anew"
+        /// PostgreSQL lacked what Kafka had committed.
+        case databaseFellBack = "database_fell_back"
+        /// Something killed its workers and was set aside.
+        case crashed
+        case unreadableBatch = "unreadable_batch"
+        case kindMismatch = "kind_mismatch"
+        case localRefusalDisputed = "local_refusal_disputed"
+        case constantToken = "constant_token"
+    }
+
+    /// So much of one kind that is not in PostgreSQL yet.
+    public struct Entry: Sendable, Hashable {
+        public let kind: Kind
+        /// What it concerns, for people; empty where the kind says all. It holds no secret and nothing that a player sent.
+        public let subject: String
+        public let count: Int
+
+        public init(_ kind: Kind, of subject: String = "", count: Int = 1) {
+            self.kind = kind
+            self.subject = subject
+            self.count = count
+        }
+    }
+
+    /// What the fleet knows of one kind.
+    public struct Known: Sendable, Hashable {
+        public let kind: Kind
+        /// UNIX seconds of the last one.
+        public let lastSeconds: Double
+        /// In the last 90 days.
+        public let count: Int
+
+        public init(kind: Kind, lastSeconds: Double, count: Int) {
+            self.kind = kind
+            self.lastSeconds = lastSeconds
+            self.count = count
+        }
+    }
+
+    private struct Key: Hashable {
+        let kind: Kind
+        let subject: String
+    }
+
+    /// Different ones that wait for PostgreSQL. What goes beyond counts without its subject.
+    private static let mostWaiting = 500
+
+    private let waiting = Mutex<[Key: Int]>([:])
+    private let timestamps: GaugeFamily
+    private let counts: GaugeFamily
+
+    init(timestamps: GaugeFamily, counts: GaugeFamily) {
+        (self.timestamps, self.counts) = (timestamps, counts)
+        for kind in Kind.allCases {
+            _ = timestamps.with(kind.rawValue)
+            _ = counts.with(kind.rawValue)
+        }
+    }
+
+    /// It happened just now. Told at once, and kept in PostgreSQL as soon as that can be.
+    public func note(_ kind: Kind, of subject: String = "", count: Int = 1) {
+        timestamps.with(kind.rawValue).set(Double(WallClock.now.milliseconds) / 1000)
+        counts.with(kind.rawValue).add(Double(count))
+        wait(Entry(kind, of: subject, count: count))
+    }
+
+    /// What is to be kept, for whoever keeps it.
+    public func take() -> [Entry] {
+        let taken = waiting.withLock { waiting in
+            defer { waiting = [:] }
+            return waiting
+        }
+        return taken.map { Entry($0.key.kind, of: $0.key.subject, count: $0.value) }
+    }
+
+    /// They could not be kept.
+    public func putBack(_ entries: [Entry]) { for entry in entries { wait(entry) } }
+
+    private func wait(_ entry: Entry) {
+        waiting.withLock { waiting in
+            var key = Key(kind: entry.kind, subject: entry.subject)
+            if waiting[key] == nil, waiting.count >= Self.mostWaiting { key = Key(kind: entry.kind, subject: "") }
+            waiting[key, default: 0] += entry.count
+        }
+    }
+
+    /// What PostgreSQL has, with all that this process has noted. A clock of ours that is ahead is corrected so.
+    public func set(_ known: [Known]) {
+        for one in known {
+            timestamps.with(one.kind.rawValue).set(one.lastSeconds)
+            counts.with(one.kind.rawValue).set(one.count)
+        }
+    }
+}

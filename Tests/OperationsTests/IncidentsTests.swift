@@ -1,0 +1,29 @@
+import Operations
+import Testing
+
+@Suite("Incidents that are to be kept")
+struct IncidentsTests {
+    @Test("what happens again is added up until it is kept, and comes again where it could not be")
+    func waiting() {
+        let incidents = ReceiptdMetrics(version: "test").incidents
+        incidents.note(.crashed)
+        incidents.note(.crashed)
+        incidents.note(.deletedUnread, of: "t/1: 0 to 9", count: 10)
+        let taken = incidents.take()
+        #expect(
+            Set(taken) == [Incidents.Entry(.crashed, count: 2), Incidents.Entry(.deletedUnread, of: "t/1: 0 to 9", count: 10)])
+        #expect(incidents.take().isEmpty)
+        incidents.note(.crashed)
+        incidents.putBack(taken)
+        #expect(Set(incidents.take()).contains(Incidents.Entry(.crashed, count: 3)))
+    }
+
+    @Test("however many different ones wait, no more than so many are in memory, and none goes uncounted")
+    func bounded() {
+        let incidents = ReceiptdMetrics(version: "test").incidents
+        for number in 0..<5_000 { incidents.note(.deletedUnread, of: "t/\(number): 0 to 0") }
+        let taken = incidents.take()
+        #expect(taken.count <= 501)
+        #expect(taken.reduce(0) { $0 + $1.count } == 5_000)
+    }
+}
