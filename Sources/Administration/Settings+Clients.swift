@@ -9,7 +9,8 @@ extension DatabaseSettings {
     /// - Parameter sessionSettings: what each session is given besides.
     package func configuration(_ sessionSettings: [String: String]) -> PostgresConfiguration {
         PostgresConfiguration(
-            uri: url.value, latestURI: { latestURL?.value }, applicationName: "receiptd", preparedStatements: usesPreparedStatements,
+            uri: url.value, latestURI: { latestURL?.value }, applicationName: "receiptd",
+            preparedStatements: usesPreparedStatements,
             preparedSessionSettings: sessionSettings)
     }
 }

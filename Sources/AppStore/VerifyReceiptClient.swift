@@ -94,10 +94,12 @@ public final class VerifyReceiptClient: ReceiptVerifier {
     private func ask(
         _ body: VerifyReceiptBody, in environment: StoreEnvironment, ended: (@Sendable (AppleTry) -> Void)?
     ) async -> VerifyReceiptAnswer {
+        await Suspected.work?.waits()
         let start = WallClock.monotonicSeconds
         let result = await connection.send(
             HTTPExchange(environment == .production ? production : sandbox, body: body))
         let seconds = WallClock.monotonicSeconds - start
+        await Suspected.work?.works()
         let isBrief = (try? result.get()).map { $0.body.count <= Self.briefAnswer } ?? true
         let finding =
             isBrief

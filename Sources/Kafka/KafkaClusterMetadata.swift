@@ -29,8 +29,8 @@ extension KafkaClusterMetadata {
             let name = String(cString: topic.topic)
             let partitions = UnsafeBufferPointer(start: topic.partitions, count: Int(topic.partition_cnt))
             topics[name] = partitions.map(\.id).sorted()
-            let alone = partitions.filter { $0.leader < 0 }.map(\.id).sorted()
-            if !alone.isEmpty { leaderless[name] = alone }
+            let ownerless = partitions.filter { $0.leader < 0 }.map(\.id).sorted()
+            if !ownerless.isEmpty { leaderless[name] = ownerless }
         }
         self.topics = topics
         self.leaderless = leaderless

@@ -1,9 +1,10 @@
 import Ledger
 import Operations
+import Postgres
 
 /// Keeps in PostgreSQL what must not be overlooked, and tells what the whole fleet knows of it.
 package struct IncidentKeeping: Sendable {
-    /// Between two looks at what this process has noted, and at what others have.
+    /// Between two looks at what this process has seen, and at what others have.
     private static let seconds = 2.0
     private static let turnsOfCounts = 5
     /// At the process's end.
@@ -13,8 +14,8 @@ package struct IncidentKeeping: Sendable {
     let incidents: Incidents
     let failures: Failures
 
-    package init(store: IncidentStore, incidents: Incidents, failures: Failures) {
-        (self.store, self.incidents, self.failures) = (store, incidents, failures)
+    package init(pool: PostgresPool, incidents: Incidents, failures: Failures) {
+        (store, self.incidents, self.failures) = (IncidentStore(pool: pool), incidents, failures)
     }
 
     package func run() async {
@@ -39,17 +40,17 @@ package struct IncidentKeeping: Sendable {
 
     /// False where there was nothing to keep, or where PostgreSQL did not take it.
     private func keep() async -> Bool {
-        let noted = incidents.take()
-        guard !noted.isEmpty else { return false }
+        let seen = incidents.take()
+        guard !seen.isEmpty else { return false }
         do {
             try await store.add(
-                noted.map {
+                seen.map {
                     IncidentStore.Incident(kind: $0.kind.rawValue, subject: $0.subject, count: $0.count)
                 })
             failures.recovered(.incidents)
             return true
         } catch {
-            incidents.putBack(noted)
+            incidents.putBack(seen)
             failures.failed(.incidents, error)
             return false
         }

@@ -99,7 +99,7 @@ public final class Incidents: Sendable {
         }
     }
 
-    /// What PostgreSQL has, with all that this process has noted. A clock of ours that is ahead is corrected so.
+    /// What PostgreSQL has, with all that this process has seen. A clock of ours that is ahead is corrected so.
     public func set(_ known: [Known]) {
         for one in known {
             timestamps.with(one.kind.rawValue).set(one.lastSeconds)

@@ -33,9 +33,7 @@ public struct Pipeline: Sendable {
         var settings = settings
         settings.kafkaVoice = KafkaVoice(besides: health.failures)
         self.settings = settings
-        self.stores = stores
-        self.health = health
-        self.logger = logger
+        (self.stores, self.health, self.logger) = (stores, health, logger)
         turn = IsolationTurn(gauge: metrics.isolating)
         let pipelineMetrics = PipelineMetrics(metrics, failures: health.failures)
         publisher = try OutcomePublisher(settings: settings, health: health, logger: logger)

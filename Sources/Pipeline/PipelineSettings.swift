@@ -61,10 +61,10 @@ enum PipelineLimits {
     static let closeSeconds = 3.0
     /// Between two tries to name the record that is to be isolated.
     static let namingRetrySeconds = 1.0
-    /// What has been isolated in flight for so long is not what kills the process.
-    static let isolatedSeconds = 5.0
-    /// The same of a purchase that nobody submitted: longer than a statement may take.
-    static let isolatedDeliverySeconds = 45.0
+    /// Between two tries to make an accusation, or to withdraw it.
+    static let accusingRetrySeconds = 0.5
+    /// How long nothing else is leased beside a suspect: as long as its lease, behind which it is not accused either.
+    static let isolatedSeconds = 60.0
     /// Records handled between two looks at everything else.
     static let recordsPerTurn = 256
     /// Between two looks for the events of dead replicas; each is drawn from half of it to one and a half.

@@ -64,7 +64,8 @@ struct TopicWatch: Sendable {
 
     /// Watches until it is cancelled, by a client of its own.
     static func run(
-        topics: [WatchedTopic], properties: KafkaProperties, log: @escaping @Sendable (KafkaLogLine) -> Void, health: Health
+        topics: [WatchedTopic], properties: KafkaProperties, log: @escaping @Sendable (KafkaLogLine) -> Void,
+        health: Health
     ) async {
         let probe = TopicProbe(properties: properties, log: log)
         await TopicWatch(

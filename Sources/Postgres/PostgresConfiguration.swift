@@ -36,7 +36,8 @@ public struct PostgresConfiguration: Sendable {
     /// The timeouts hold for the session, set when it connects; with `preparedStatements` off they are set in each
     /// transaction instead (a pooler shares server sessions among clients), and a statement outside one has none.
     public init(
-        uri: String, latestURI: @escaping @Sendable () -> String? = { nil }, applicationName: String, preparedStatements: Bool = true,
+        uri: String, latestURI: @escaping @Sendable () -> String? = { nil }, applicationName: String,
+        preparedStatements: Bool = true,
         preparedSessionSettings: [String: String] = [:], statementTimeoutSeconds: Int = 30,
         lockTimeoutSeconds: Int = 10, idleInTransactionTimeoutSeconds: Int = 60, connectTimeoutSeconds: Int = 5,
         keepalivesIdleSeconds: Int = 30, tcpUserTimeoutMilliseconds: Int = 30_000, answerMarginSeconds: Int = 5,

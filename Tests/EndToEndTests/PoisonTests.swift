@@ -93,6 +93,35 @@ extension EndToEnd {
         }
     }
 
+    @Test(
+        "paid purchases whose workers are killed again and again while Apple is slow are never set aside", .takesLong)
+    func killedWhileAppleIsSlow() async throws {
+        let plan = Plan.genuine(count: 4, players: 4)
+        let receipts = plan.records.compactMap(\.receipt)
+        try await Testbed.run { bed in
+            try await bed.apple.setOutage(.hang)
+            try await bed.submit(plan.records)
+            func asked() -> Int { receipts.reduce(0) { $0 + bed.apple.requests(receiptData: $1) } }
+            // Three die with all side by side, and then each with one in isolation: three of those set a record aside that is
+            // accused.
+            for round in 0..<9 {
+                let before = asked()
+                let worker = try bed.startWorker()
+                try await eventually("Apple is asked, round \(round)") {
+                    asked() > before || !bed.outcomes.content.deadLetters.isEmpty
+                }
+                try await worker.kill()
+            }
+            #expect(bed.outcomes.content.deadLetters.isEmpty)
+            #expect(bed.allWorkers.last?.log.contains("records are taken one at a time") ?? false)
+            try await bed.apple.setOutage(nil)
+            try bed.startWorker()
+            try await bed.settle(plan)
+            #expect(bed.outcomes.content.deadLetters.isEmpty)
+            expectNone(try await Checker(bed: bed, plan: plan).problems())
+        }
+    }
+
     /// Starts a worker for each that died, until everything is answered. Returns how many died.
     private func answer(_ plan: Plan, on bed: Testbed) async throws -> Int {
         try await bed.submit(plan.records)

@@ -11,7 +11,8 @@ struct RotatedPasswordTests {
         let nowhere = "postgresql://receiptd@127.0.0.1:1/receiptd"
         func pool(_ uri: String, latest: String?) -> PostgresPool {
             PostgresPool(
-                configuration: PostgresConfiguration(uri: uri, latestURI: { latest }, applicationName: "tests"), size: 1)
+                configuration: PostgresConfiguration(uri: uri, latestURI: { latest }, applicationName: "tests"), size: 1
+            )
         }
         let rotated = pool(nowhere, latest: good)
         #expect(try await rotated.run { try $0.execute(PostgresStatement("SELECT 1::int8 AS one")).int8(0, 0) } == 1)

@@ -11,7 +11,9 @@ struct IncidentsTests {
         incidents.note(.deletedUnread, of: "t/1: 0 to 9", count: 10)
         let taken = incidents.take()
         #expect(
-            Set(taken) == [Incidents.Entry(.crashed, count: 2), Incidents.Entry(.deletedUnread, of: "t/1: 0 to 9", count: 10)])
+            Set(taken) == [
+                Incidents.Entry(.crashed, count: 2), Incidents.Entry(.deletedUnread, of: "t/1: 0 to 9", count: 10),
+            ])
         #expect(incidents.take().isEmpty)
         incidents.note(.crashed)
         incidents.putBack(taken)

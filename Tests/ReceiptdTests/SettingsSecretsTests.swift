@@ -25,7 +25,8 @@ struct SettingsSecretsTests {
     @Test("a connection string in a file is read anew for the next connect, as long as the file holds one")
     func latestURL() throws {
         try withFile("postgres://u:old@db/x\n") { path in
-            let database = try Settings.Reader(environment: ["DATABASE_URL_FILE": path]).read(requiring: [.database]).database
+            let database = try Settings.Reader(environment: ["DATABASE_URL_FILE": path]).read(requiring: [.database])
+                .database
             #expect(database.latestURL == Secret("postgres://u:old@db/x"))
             try "postgres://u:new@db/x\n".write(toFile: path, atomically: true, encoding: .utf8)
             #expect(database.latestURL == Secret("postgres://u:new@db/x"))

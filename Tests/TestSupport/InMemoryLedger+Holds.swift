@@ -83,6 +83,10 @@ extension InMemoryLedger: HeldPurchases {
         state.update { $0.change(hold) { $0.suspicion.isIsolated = false } }
     }
 
+    public func accuse(_ hold: LeasedHold) async throws {
+        state.update { $0.change(hold) { $0.suspicion.isIsolated = true } }
+    }
+
     public func keepHeld(_ holds: [(hold: LeasedHold, reason: Reason)], catalogVersion: Int64) async throws {
         state.update { state in
             for (hold, reason) in holds {

@@ -103,6 +103,10 @@ public final class InMemoryParking: ParkedSubmissions {
         change(leased) { $0?.suspicion.isIsolated = false }
     }
 
+    public func accuse(_ leased: LeasedSubmission) async throws {
+        change(leased) { $0?.suspicion.isIsolated = true }
+    }
+
     public func reschedule(
         _ leased: LeasedSubmission, reason: ParkingReason, detail: String?, history: WaitingHistory,
         dueAfterSeconds: Double

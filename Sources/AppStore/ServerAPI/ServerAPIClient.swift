@@ -163,19 +163,21 @@ public final class ServerAPIClient: Sendable {
     }
 
     func send(_ query: ServerAPIQuery, _ token: String, in environment: StoreEnvironment) async -> Sent {
+        await Suspected.work?.waits()
         let start = WallClock.monotonicSeconds
         let endpoint = environment == .production ? production : sandbox
         let result = await connection.send(
             HTTPExchange(
                 query.method, endpoint, path: query.path, bearer: token, userAgent: HTTPClient.userAgent,
                 body: query.body))
+        let seconds = WallClock.monotonicSeconds - start
+        await Suspected.work?.works()
         if !Task.isCancelled {
             let base = endpoint.shownURL.hasSuffix("/") ? endpoint.shownURL : endpoint.shownURL + "/"
             observer?.reached(base + query.shownPath, noAnswer: result.noAnswer)
         }
         return Sent(
-            query: query, environment: environment, result: result,
-            seconds: WallClock.monotonicSeconds - start)
+            query: query, environment: environment, result: result, seconds: seconds)
     }
 
     /// - Parameter label: what came of it.

@@ -11,7 +11,8 @@ public protocol AnnouncedPurchases: Sendable {
     /// Leases the suspect that is due first, or sets it aside. To be called while no other is leased.
     func leaseSuspect(under catalog: Catalog) async throws -> SuspectLease<LeasedAnnouncement, SetAsidePurchase>
 
-    /// Their delivery failed and the process lives: it is not counted against them. Their leases end by themselves.
+    /// They only wait for the database, or their delivery failed and the process lives: nothing is counted against them. Their
+    /// leases end by themselves.
     func forgive(_ leased: [LeasedAnnouncement]) async throws
 
     /// Delivers them to whom they belong, or says why not, and makes that durable with its events in one SQL transaction.
@@ -60,6 +61,14 @@ public enum AnnouncedJudgement: Sendable {
 }
 
 extension LeasedAnnouncement {
+    /// Judges and settles it as if it were somebody's and the ledger were empty, and forgets that. As `PendingDecision.rehearse`.
+    public func rehearse(under catalog: Catalog, at now: Timestamp) {
+        let somebody = AnnouncedOwnership(owner: PlayerID("rehearsal"), isLetIn: true, grantsSince: purchase.toldAt)
+        for ownership in [AnnouncedOwnership(), somebody] {
+            if case .deliver(let decision) = judge(under: catalog, ownership, at: now) { decision.rehearse() }
+        }
+    }
+
     private var bundleID: BundleID { purchase.evidence.bundleID }
     private var token: String? { purchase.purchase.appAccountToken }
 

@@ -12,9 +12,11 @@ public protocol HeldPurchases: Sendable {
     /// Leases the suspect that is due first, or sets it aside. To be called while no other is leased.
     func leaseSuspect(catalogVersion: Int64) async throws -> SuspectLease<LeasedHold, SetAsidePurchase>
 
-    /// What was leased in isolation has been worked on long enough: a death of the process from now on is not counted
-    /// against it.
+    /// What was leased in isolation only waits, or is about to: a death of the process from now on is not counted against it.
     func clearSuspicion(of hold: LeasedHold) async throws
+
+    /// It goes on: a death of the process is counted against it again. Nothing happens where the lease is over.
+    func accuse(_ hold: LeasedHold) async throws
 
     /// They stay held under this catalog, for these reasons. Nothing happens to one whose lease is over.
     func keepHeld(_ holds: [(hold: LeasedHold, reason: Reason)], catalogVersion: Int64) async throws

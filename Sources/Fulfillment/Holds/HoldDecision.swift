@@ -55,6 +55,12 @@ public struct HoldDecision: Sendable {
         }
     }
 
+    /// As `PendingDecision.rehearse`.
+    public func rehearse() {
+        var view = LedgerView()
+        _ = settle(in: &view)
+    }
+
     /// Why nobody is to have the purchase once its hold has ended for `reason`, nil where another player may: Apple's newest
     /// word is older in what it told by itself, and what an operator has decided between two players is not disputed again.
     public func reasonAgainstAnybody(after reason: Reason?) -> Reason? {

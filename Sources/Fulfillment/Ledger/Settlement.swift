@@ -58,6 +58,13 @@ public struct Settlement: Sendable, Equatable {
 }
 
 extension PendingDecision {
+    /// Settles as if the ledger were empty, and forgets it. For a suspect: what kills the process by the decision's own data does so
+    /// here, while a death counts against it, and not inside the database's transaction, for which it waits.
+    public func rehearse() {
+        var view = LedgerView()
+        _ = settle(in: &view).events
+    }
+
     /// Settles against `view` and enters there what it changes, so that the next of the batch sees it.
     public func settle(in view: inout LedgerView) -> Settlement {
         switch verdict {

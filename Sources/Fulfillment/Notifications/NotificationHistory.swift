@@ -87,8 +87,10 @@ public protocol HistoryPlaces: Sendable {
     func advance(
         _ place: HistoryPlace, to step: HistoryStep, behind effects: Set<DatabaseHistory>, seconds: Double
     ) async throws -> HistoryMove
-    /// Before a notification is taken with nothing else in flight; makes the lease longer. Nil where that is over.
-    func suspect(_ name: Digest256, _ place: HistoryPlace, seconds: Double) async throws -> HistoryPlace?
+    /// Before a notification is taken with nothing else in flight, and again before it goes on; makes the lease longer. Nil where
+    /// that is over.
+    /// - Parameter name: nil while the notification only waits: a death of the process is not counted against it.
+    func suspect(_ name: Digest256?, _ place: HistoryPlace, seconds: Double) async throws -> HistoryPlace?
     /// It is a dead letter, and not taken again.
     func setAside(_ name: Digest256, _ place: HistoryPlace) async throws
     /// Ends the lease, where it is not over.

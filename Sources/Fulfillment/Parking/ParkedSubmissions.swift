@@ -116,9 +116,11 @@ public protocol ParkedSubmissions: Sendable {
     /// Leases the suspect that is due first, or sets it aside. To be called while no other is leased.
     func leaseSuspect() async throws -> SuspectLease<LeasedSubmission, SetAsideSubmission>
 
-    /// What was leased in isolation has been worked on long enough: a death of the process from now on is not counted
-    /// against it.
+    /// What was leased in isolation only waits, or is about to: a death of the process from now on is not counted against it.
     func clearSuspicion(of leased: LeasedSubmission) async throws
+
+    /// It goes on: a death of the process is counted against it again. Nothing happens where the lease is over.
+    func accuse(_ leased: LeasedSubmission) async throws
 
     /// Releases one that is still undecided, to be tried again later. Nothing happens where the lease is over.
     func reschedule(

@@ -14,6 +14,7 @@ public struct PostgresHolds: HeldPurchases {
     private static let findingSuspect = LedgerSQL.statement(PackageResources.find_hold_suspect_sql)
     private static let leasingSuspect = LedgerSQL.statement(PackageResources.lease_suspect_hold_sql)
     private static let clearing = LedgerSQL.statement(PackageResources.clear_hold_suspicion_sql)
+    private static let accusing = LedgerSQL.statement(PackageResources.accuse_hold_sql)
     private static let resetting = LedgerSQL.statement(PackageResources.reset_future_holds_sql)
     private static let rescheduling = LedgerSQL.statement(PackageResources.reschedule_hold_sql)
     private static let endingLease = LedgerSQL.statement(PackageResources.end_hold_lease_sql)
@@ -60,6 +61,10 @@ public struct PostgresHolds: HeldPurchases {
 
     public func clearSuspicion(of hold: LeasedHold) async throws {
         try await pool.change(.text(hold.transactionID.text), leasedAs: hold.lease, by: Self.clearing)
+    }
+
+    public func accuse(_ hold: LeasedHold) async throws {
+        try await pool.change(.text(hold.transactionID.text), leasedAs: hold.lease, by: Self.accusing)
     }
 
     /// Those that cannot be read are set aside.

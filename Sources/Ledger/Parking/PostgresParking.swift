@@ -22,6 +22,7 @@ public final class PostgresParking: ParkedSubmissions {
     private static let rescheduling = LedgerSQL.statement(PackageResources.reschedule_parked_sql)
     private static let endingLease = LedgerSQL.statement(PackageResources.end_parked_lease_sql)
     private static let clearing = LedgerSQL.statement(PackageResources.clear_parked_suspicion_sql)
+    private static let accusing = LedgerSQL.statement(PackageResources.accuse_parked_sql)
     private static let finding = LedgerSQL.statement(PackageResources.find_parked_suspect_sql)
     private static let deleting = LedgerSQL.statement(PackageResources.delete_leased_parked_sql)
     private static let weighing = LedgerSQL.statement(PackageResources.sum_parked_weights_sql)
@@ -109,6 +110,10 @@ public final class PostgresParking: ParkedSubmissions {
 
     public func clearSuspicion(of leased: LeasedSubmission) async throws {
         try await pool.change(.uuid(leased.id.stored), leasedAs: leased.lease, by: Self.clearing)
+    }
+
+    public func accuse(_ leased: LeasedSubmission) async throws {
+        try await pool.change(.uuid(leased.id.stored), leasedAs: leased.lease, by: Self.accusing)
     }
 
     public func endLease(of leased: LeasedSubmission) async throws {

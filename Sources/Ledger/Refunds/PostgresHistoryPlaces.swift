@@ -77,13 +77,13 @@ public struct PostgresHistoryPlaces: HistoryPlaces {
         }
     }
 
-    public func suspect(_ name: Digest256, _ place: HistoryPlace, seconds: Double) async throws -> HistoryPlace? {
+    public func suspect(_ name: Digest256?, _ place: HistoryPlace, seconds: Double) async throws -> HistoryPlace? {
         try await pool.run { session in
             let rows = try session.execute(
                 Self.suspecting,
                 [
                     .text(place.scope.bundleID.text), .text(place.scope.environment.rawValue),
-                    .timestamptz(unixMicroseconds: place.lease), .bytea(name.bytes), .float8(seconds),
+                    .timestamptz(unixMicroseconds: place.lease), .bytea(name?.bytes), .float8(seconds),
                 ])
             let lease = try rows.column("leased_until")
             guard rows.count == 1, let until = rows.timestampMicroseconds(0, lease) else { return nil }

@@ -25,9 +25,9 @@ public enum FailingPart: String, CaseIterable, Sendable {
         switch self {
         case .postgresql: "PostgreSQL is out of reach"
         case .kafka: "Kafka is out of reach"
-        case .decisions: "decisions cannot be written to PostgreSQL"
         case .topics: "topics cannot be used"
         case .optionalTopics: "optional topics cannot be used"
+        case .decisions: "decisions cannot be written to PostgreSQL"
         case .recall: "earlier outcomes cannot be looked up"
         case .acknowledgements: "published events cannot be taken out of the outbox"
         case .parking: "submissions cannot be parked"
@@ -61,7 +61,8 @@ public enum FailingPart: String, CaseIterable, Sendable {
     public var isNeeded: Bool {
         switch self {
         case .postgresql, .kafka, .topics, .decisions, .recall, .parking, .offsets, .publisher: true
-        case .optionalTopics, .acknowledgements, .parked, .holds, .outbox, .commits, .consumer, .notifications, .accounts, .announced,
+        case .optionalTopics, .acknowledgements, .parked, .holds, .outbox, .commits, .consumer, .notifications,
+            .accounts, .announced,
             .subscriptions, .catalog, .counts, .maintenance, .finishes, .refundRequests, .consumption, .history,
             .appleBudget, .clocks, .traffic, .incidents, .console:
             false

@@ -64,13 +64,10 @@ struct AnnouncedLoop: Sendable {
         case .none: return false
         case .setAside(let purchase): countSetAside(purchase)
         case .isolated(let one):
-            // Nobody is asked here: what takes longer than the database may take is not about to kill this process.
-            let clearing = Task {
-                await SuspectTurns.clear(afterSeconds: PipelineLimits.isolatedDeliverySeconds) {
-                    try await announced.forgive([one])
-                }
-            }
-            defer { clearing.cancel() }
+            // While a death counts against it. The delivery itself waits for the database.
+            CrashPoint.judging(one.purchase.purchase.transactionID)
+            one.rehearse(under: catalog, at: WallClock.now)
+            await forgive([one])
             try await deliver([one], under: catalog)
         }
         return true
@@ -78,17 +75,14 @@ struct AnnouncedLoop: Sendable {
 
     /// The process lives: whatever failed, none of them kills it.
     private func forgive(_ leased: [LeasedAnnouncement]) async {
-        let deadline = WallClock.monotonicSeconds + PipelineLimits.forgivingSeconds
-        while (try? await announced.forgive(leased)) == nil, WallClock.monotonicSeconds < deadline {
-            guard (try? await Task.sleep(for: .seconds(PipelineLimits.namingRetrySeconds))) != nil else { return }
-        }
-        worker.metrics.all.incidents.note(.crashed, of: "an announced purchase")
+        await SuspectTurns.clear { try await announced.forgive(leased) }
     }
 
     private func countSetAside(_ purchase: SetAsidePurchase) {
         let (state, reason) = (AnnouncedOutcome.State.unclaimed, UnclaimedReason.crashed)
         worker.metrics.all.announced.with(purchase.source.rawValue, state.rawValue, reason.rawValue).increment()
         worker.metrics.all.crashedPurchases.with("announced").increment()
+        worker.metrics.all.incidents.note(.crashed, of: "an announced purchase")
         logger.error(
             "an announced purchase kills the process: it is delivered to nobody",
             [

@@ -50,7 +50,7 @@ struct PlayerAccountWorker: BatchedTopicWorker {
                     ))
             }
         }
-        let applied = try await source.accounts.apply(received.map(\.account))
+        let applied = try await Suspected.waiting { try await source.accounts.apply(received.map(\.account)) }
         for (one, outcome) in zip(received, applied.value) where outcome == .refused {
             try await bury(
                 one.record, DeadLetter(reason: .malformedMessage, detail: "the database refuses its data"))

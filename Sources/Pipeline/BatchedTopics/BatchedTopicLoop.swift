@@ -197,7 +197,8 @@ final class BatchedTopicLoop: @unchecked Sendable {
             offsets.finished(records, decidedIn: effects.history)
             return records
         case .isolated(let record):
-            guard let effects = done([record]) else {
+            let effects = done([record]) { self.offsets.accuse(isAtWork: $0, consumer) }
+            guard let effects else {
                 offsets.acquit(record.topicPartition, consumer)
                 return []
             }
@@ -234,10 +235,11 @@ final class BatchedTopicLoop: @unchecked Sendable {
     }
 
     /// Blocks until all of the batch is durable. Nil where that did not come about in time.
-    private func done(_ batch: [ConsumerRecord]) -> BatchAttempt.Effects? {
+    /// - Parameter accuse: of a suspect.
+    private func done(_ batch: [ConsumerRecord], accuse: ((Bool) -> Bool)? = nil) -> BatchAttempt.Effects? {
         let deadline = WallClock.monotonicSeconds + BatchedTopicLimits.batchSeconds
         while !isStopped {
-            switch attempt(until: deadline, { [worker] in try await worker.work(on: batch) }) {
+            switch attempt(until: deadline, accuse: accuse, { [worker] in try await worker.work(on: batch) }) {
             case .success(let effects):
                 health.failures.recovered(topic.failingPart)
                 return effects
@@ -255,13 +257,14 @@ final class BatchedTopicLoop: @unchecked Sendable {
 
     /// - Parameter body: returns the history of the database that holds its effects, nil where it has none there.
     private func attempt(
-        until deadline: Double, _ body: @escaping @Sendable () async throws -> DatabaseHistory?
+        until deadline: Double, accuse: ((Bool) -> Bool)? = nil,
+        _ body: @escaping @Sendable () async throws -> DatabaseHistory?
     ) -> Result<BatchAttempt.Effects, any Error> {
         let mayWait = {
             self.health.beat(self.topic.part)
             return !self.isStopped
         }
-        return BatchAttempt.run(until: deadline, mayWait: mayWait, body)
+        return BatchAttempt.run(until: deadline, mayWait: mayWait, accuse: accuse, body)
     }
 
     /// Blocks until the dead letter is acknowledged. False where that did not come about in time: the group is left

@@ -21,7 +21,7 @@ extension BatchedTopicOffsets {
         var metadata = mark?.metadata ?? ""
         if let offset = isolatedHere[partition] {
             var history = CrashHistory(metadata: metadata)
-            if history.suspect?.offset == offset { history.forgive() }
+            if history.suspect?.offset == offset { history.suspectIs(atWork: false) }
             metadata = history.metadata
         }
         isolation.assigned(partition, metadata: metadata, departures: stored.departures[partition.partition] ?? 0)
@@ -62,7 +62,7 @@ extension BatchedTopicOffsets {
                 commit(metadata, of: partition, consumer)
             else { return .notNow }
             isolatedHere[partition] = offset
-            isolation.isolated(offset, of: partition, now: WallClock.monotonicSeconds)
+            isolation.isolated(offset, of: partition)
             return .isolated(record)
         case .deadLetter(let offset, let partition, let deaths):
             guard let record = pending.first(where: { $0.topicPartition == partition && $0.offset == offset }) else {
@@ -121,6 +121,15 @@ extension BatchedTopicOffsets {
             checkpointer.failures.report(error, of: .commits)
             return false
         }
+    }
+
+    /// Returns whether Kafka holds that the isolated record is at work, or only waits.
+    func accuse(isAtWork: Bool, _ consumer: KafkaConsumer) -> Bool {
+        guard let (partition, metadata) = isolation.metadata(ofSuspectAtWork: isAtWork),
+            commit(metadata, of: partition, consumer)
+        else { return false }
+        isolation.suspectIs(atWork: isAtWork)
+        return true
     }
 
     func finishedIsolated(_ partition: TopicPartition) {

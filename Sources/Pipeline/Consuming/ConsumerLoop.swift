@@ -148,6 +148,7 @@ final class ConsumerLoop {
                 handover.prepared(partition, assignment: number, highestDecided: highestDecided, stored)
             case .checkpointed(let batch, let result): offsets.checkpointed(batch, result)
             case .looked(let look, let found): offsets.looked(look, found)
+            case .accusation(let request): isolated.asked(request)
             case .ended(let item, let isDone): intake.ended(item, isDone: isDone)
             }
         }
@@ -193,11 +194,13 @@ final class ConsumerLoop {
             guard !unreadable.failed(error, next: { assignment.next(of: $0) }) else { return }
             if error.isFatal { fatal = error }
             refused.failed(error, hasPartitions: !assignment.partitions.isEmpty)
-            logger.warning(
             // librdkafka says it of each partition, every few seconds.
             let topic = error.place?.topicPartition.topic ?? ""
             let words = ConsumerTrouble.words(error) ?? error.message
-            guard let leftOut = said.leftOut(of: "\(error.name) \(topic)", now: WallClock.monotonicSeconds) else { return }
+            guard let leftOut = said.leftOut(of: "\(error.name) \(topic)", now: WallClock.monotonicSeconds) else {
+                return
+            }
+            logger.warning(
                 "Kafka reports trouble",
                 [.error: "\(error.name)", .reason: "\(words)", .count: .stringConvertible(leftOut + 1)])
         }

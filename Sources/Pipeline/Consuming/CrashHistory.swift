@@ -28,8 +28,8 @@ struct CrashHistory: Equatable, Sendable {
         let offset: Int64
         /// How often the process died of it, or beside it.
         fileprivate(set) var deaths = 0
-        /// At this moment, and nothing else is in the whole process.
-        fileprivate(set) var isInFlight = true
+        /// It is at work on the processor, and nothing else is in the whole process. While it only waits it is not.
+        fileprivate(set) var isAtWork = true
     }
 
     /// Owners of the partition, this one included, since it last moved. One that left in order does not count.
@@ -57,8 +57,8 @@ struct CrashHistory: Equatable, Sendable {
             if departures > self.departures { leave() }
             self.departures = departures
         }
-        if suspect?.isInFlight == true { suspect?.deaths += 1 }
-        suspect?.isInFlight = false
+        if suspect?.isAtWork == true { suspect?.deaths += 1 }
+        suspect?.isAtWork = false
         starts += 1
         if remaining == 0, starts > Self.concurrentStarts { remaining = Self.isolatedRecords }
     }
@@ -70,18 +70,18 @@ struct CrashHistory: Equatable, Sendable {
     }
 
     private mutating func leave() {
-        suspect?.isInFlight = false
+        suspect?.isAtWork = false
         starts = max(0, starts - 1)
     }
 
-    /// The record is in flight from now on, and nothing else is.
+    /// The record is at work from now on, and nothing else is in flight.
     mutating func isolate(_ offset: Int64) {
         let deaths = suspect?.offset == offset ? suspect?.deaths ?? 0 : 0
         suspect = Suspect(offset: offset, deaths: deaths)
     }
 
-    /// A death from now on is not the record's.
-    mutating func forgive() { suspect?.isInFlight = false }
+    /// A death from now on is the record's (true), or is not, for it only waits (false).
+    mutating func suspectIs(atWork isAtWork: Bool) { suspect?.isAtWork = isAtWork }
 
     /// The database is known to have everything before `position`: a suspect there was done, and whatever ended its owner
     /// came later. Kafka may have refused to hear of it, as while a group rebalances.
@@ -113,7 +113,7 @@ extension CrashHistory {
             json.number(remaining)
         }
         if let suspect {
-            json.name(suspect.isInFlight ? "alone" : "suspect")
+            json.name(suspect.isAtWork ? "alone" : "suspect")
             json.number(suspect.offset)
             json.name("deaths")
             json.number(suspect.deaths)
@@ -136,7 +136,7 @@ extension CrashHistory {
         let isolated = json.count("alone")
         if let offset = isolated ?? json.count("suspect") {
             suspect = Suspect(
-                offset: offset, deaths: Int(clamping: json.count("deaths") ?? 0), isInFlight: isolated != nil)
+                offset: offset, deaths: Int(clamping: json.count("deaths") ?? 0), isAtWork: isolated != nil)
         }
         departures = json.count("departures") ?? 0
     }

@@ -3,9 +3,9 @@ import Kafka
 /// Decides which records are isolated: those that may have killed the process are taken one at a time, with nothing else
 /// in flight in all of it.
 ///
-/// Which record that is, Kafka has before the record begins: so the next owner finds that the last one died of it, or
-/// beside it. Only three such deaths make a record a dead letter; one that was in flight together with others never
-/// becomes one.
+/// Which record that is, Kafka has before the record begins, and whether it is at work or only waits for an answer: so the
+/// next owner finds that the last one died while the record was at work. Only three such deaths make a record a dead letter.
+/// A record that was in flight together with others never becomes one, nor does one that waited for Apple or the database.
 ///
 /// A value: the consumer's thread hands events in, and does what is returned.
 struct CrashIsolation: Sendable {
@@ -31,7 +31,7 @@ struct CrashIsolation: Sendable {
     }
 
     enum Action: Equatable, Sendable {
-        /// Once the metadata is committed the record may begin: `isolated(_:of:now:)`.
+        /// Once the metadata is committed the record may begin: `isolated(_:of:)`.
         case isolate(Int64, of: TopicPartition, metadata: String)
         case deadLetter(Int64, of: TopicPartition, deaths: Int)
     }
@@ -47,7 +47,7 @@ struct CrashIsolation: Sendable {
         /// The next record to isolate is looked for. Can become: `isolating`; `inactive`.
         case choosing(notBefore: Double)
         /// One record was isolated. Can become: `choosing`, when nothing is in flight any more; `inactive`.
-        case isolating(TopicPartition, since: Double)
+        case isolating(TopicPartition)
     }
 
     private struct Partition {
@@ -68,8 +68,14 @@ struct CrashIsolation: Sendable {
 
     var isActive: Bool { if case .inactive = state { false } else { true } }
 
-    /// One record is in flight, and a death would be counted against it.
-    var hasSuspectInFlight: Bool { partitions.values.contains { $0.history.suspect?.isInFlight == true } }
+    /// One record is at work, and a death would be counted against it.
+    var hasSuspectAtWork: Bool { partitions.values.contains { $0.history.suspect?.isAtWork == true } }
+
+    /// One record is isolated, and only waits.
+    var hasWaitingSuspect: Bool {
+        guard case .isolating(let partition) = state else { return false }
+        return partitions[partition]?.history.suspect?.isAtWork == false
+    }
 
     func history(of partition: TopicPartition) -> CrashHistory? { partitions[partition]?.history }
 }
@@ -150,17 +156,24 @@ extension CrashIsolation {
         }
     }
 
-    /// Something is in flight. What waits that long for Apple or the database has done no harm: a death in that time is an
-    /// operator's. Returns whether that is so.
-    mutating func isBusy(now: Double) -> Bool {
-        guard case .isolating(_, let since) = state, now - since > PipelineLimits.isolatedSeconds else { return false }
-        for index in partitions.values.indices { partitions.values[index].history.forgive() }
-        return true
+    /// What Kafka has to hold before the isolated record goes on (true), or begins to wait (false). Nil where none is isolated.
+    func metadata(ofSuspectAtWork isAtWork: Bool) -> (partition: TopicPartition, metadata: String)? {
+        guard case .isolating(let partition) = state, var history = partitions[partition]?.history,
+            history.suspect != nil
+        else { return nil }
+        history.suspectIs(atWork: isAtWork)
+        return (partition, history.metadata)
+    }
+
+    /// Kafka holds it.
+    mutating func suspectIs(atWork isAtWork: Bool) {
+        guard case .isolating(let partition) = state else { return }
+        partitions[partition]?.history.suspectIs(atWork: isAtWork)
     }
 
     /// Nothing is in flight. Returns the partition of the record that was isolated and has ended.
     mutating func takeEnded() -> TopicPartition? {
-        guard case .isolating(let partition, _) = state else { return nil }
+        guard case .isolating(let partition) = state else { return nil }
         state = .choosing(notBefore: 0)
         return partition
     }
@@ -197,8 +210,8 @@ extension CrashIsolation {
     }
 
     /// Kafka has the metadata: the record begins now.
-    mutating func isolated(_ offset: Int64, of partition: TopicPartition, now: Double) {
+    mutating func isolated(_ offset: Int64, of partition: TopicPartition) {
         partitions[partition]?.history.isolate(offset)
-        state = .isolating(partition, since: now)
+        state = .isolating(partition)
     }
 }

@@ -53,7 +53,8 @@ struct LostRecords {
 
     func tell(goingOnAt next: Int64, _ metrics: ReceiptdMetrics, _ logger: Logger) {
         metrics.incidents.note(
-            .deletedUnread, of: "\(partition.topic)/\(partition.partition): \(first) to \(last)", count: Int(clamping: count))
+            .deletedUnread, of: "\(partition.topic)/\(partition.partition): \(first) to \(last)",
+            count: Int(clamping: count))
         logger.warning(
             "records were deleted before they were read: reading goes on at the earliest",
             [

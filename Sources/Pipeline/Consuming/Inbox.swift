@@ -14,6 +14,8 @@ final class Inbox: @unchecked Sendable {
         /// Nil: the database did not answer.
         case checkpointed(CheckpointBatch, CheckpointResult?)
         case looked(CheckpointLook, StoredCheckpoints)
+        /// The record that is isolated goes on, or begins to wait.
+        case accusation(AccusationRequest)
         case stop
     }
 

@@ -5,14 +5,28 @@ import Logging
 import Operations
 
 /// Does what `CrashIsolation` decides. On the consumer's thread.
-struct IsolatedIntake {
-    let assignment: PartitionAssignment
+final class IsolatedIntake {
+    private let assignment: PartitionAssignment
     let intake: RecordIntake
-    let offsets: OffsetCommitter
+    private let offsets: OffsetCommitter
     /// Parked submissions, of which none is leased meanwhile.
-    let slots: WorkSlots
-    let turn: IsolationTurn
-    let logger: Logger
+    private let slots: WorkSlots
+    private let turn: IsolationTurn
+    private let logger: Logger
+    /// By the record that is isolated.
+    private var request: AccusationRequest?
+
+    init(
+        assignment: PartitionAssignment, intake: RecordIntake, offsets: OffsetCommitter, slots: WorkSlots,
+        turn: IsolationTurn, logger: Logger
+    ) {
+        self.assignment = assignment
+        self.intake = intake
+        self.offsets = offsets
+        self.slots = slots
+        self.turn = turn
+        self.logger = logger
+    }
 
     /// To be called after every change of the assignment.
     func update() {
@@ -35,17 +49,13 @@ struct IsolatedIntake {
     func step(_ consumer: KafkaConsumer) {
         holdBack()
         guard assignment.isolation.isActive else { return }
-        let now = WallClock.monotonicSeconds
-        guard assignment.gate.isIdle else {
-            if assignment.isolation.isBusy(now: now) { turn.pass(.submissions) }
-            return
-        }
+        guard assignment.gate.isIdle else { return answerRequest(consumer) }
         if let partition = assignment.isolation.takeEnded() { ended(partition, consumer) }
         update()
         // A commit under way may come after the one that names the record.
         guard assignment.isolation.isActive, slots.isLeasingIdle, !offsets.isCommitUnderWay, turn.take(.submissions)
         else { return }
-        switch assignment.isolation.next(among: candidates(consumer), now: now) {
+        switch assignment.isolation.next(among: candidates(consumer), now: WallClock.monotonicSeconds) {
         case .isolate(let offset, let partition, let metadata):
             isolate(offset, of: partition, metadata: metadata, consumer)
         case .deadLetter(let offset, let partition, let deaths): bury(offset, of: partition, deaths: deaths)
@@ -64,12 +74,46 @@ struct IsolatedIntake {
         }
     }
 
-    /// While a record of another topic is isolated, nothing of ours is in flight.
+    /// The record that is isolated is about to wait, or to go on.
+    func asked(_ request: AccusationRequest) {
+        self.request?.end(false)
+        self.request = request
+    }
+
+    /// While it waits, records of other topics are taken. It goes on once they are done, and once Kafka has its name again.
+    private func answerRequest(_ consumer: KafkaConsumer) {
+        guard let request, !request.isOver else { return }
+        if request.isAtWork { guard slots.isLeasingIdle, turn.take(.submissions) else { return } }
+        // A commit under way may come after this one.
+        guard !offsets.isCommitUnderWay else { return }
+        self.request = nil
+        let isDurable = accuse(isAtWork: request.isAtWork, consumer)
+        if isDurable, !request.isAtWork { turn.pass(.submissions) }
+        request.end(isDurable)
+    }
+
+    private func accuse(isAtWork: Bool, _ consumer: KafkaConsumer) -> Bool {
+        guard let (partition, metadata) = assignment.isolation.metadata(ofSuspectAtWork: isAtWork) else { return false }
+        do throws(KafkaError) {
+            guard try offsets.commitPosition(of: partition, metadata: metadata, consumer) else { return false }
+        } catch {
+            logger.warning(
+                "the commit that says whether the isolated record is at work failed: the record waits",
+                [.error: "\(error.name)"])
+            return false
+        }
+        assignment.isolation.suspectIs(atWork: isAtWork)
+        return true
+    }
+
+    /// While a record of another topic is isolated, nothing of ours is at work.
     private func holdBack() {
         if turn.isWanted(byOthersThan: .submissions) {
             assignment.isolation.isHeldBack = true
             slots.setLeasingPaused(true)
-            if assignment.gate.isIdle, slots.isLeasingIdle { turn.ended(.submissions) }
+            if assignment.gate.isIdle || assignment.isolation.hasWaitingSuspect, slots.isLeasingIdle {
+                turn.ended(.submissions)
+            }
         } else if assignment.isolation.isHeldBack {
             guard turn.begin(.submissions) else { return }
             assignment.isolation.isHeldBack = false
@@ -96,7 +140,7 @@ struct IsolatedIntake {
             return logger.warning(
                 "the commit that names the record to isolate failed: the record waits", [.error: "\(error.name)"])
         }
-        assignment.isolation.isolated(offset, of: partition, now: WallClock.monotonicSeconds)
+        assignment.isolation.isolated(offset, of: partition)
         guard let record = assignment.gate.admitIsolated(of: partition) else { return }
         intake.admit(record, to: state)
     }

@@ -149,7 +149,8 @@ extension PartitionHandover {
             "the committed offset lies behind the log's end: the topic was made anew, and is read from its earliest record",
             [
                 .topic: "\(partition.topic)", .partition: .stringConvertible(partition.partition),
-                .offset: .stringConvertible(committed),
+                .offset: .stringConvertible(marks.low),
+                .detail: "committed \(committed), the log ends at \(marks.high)",
             ])
     }
 
@@ -254,7 +255,7 @@ extension PartitionHandover {
         let started = WallClock.monotonicSeconds
         let grace = graceSeconds
         let all = assignment.all
-        let isIsolating = assignment.isolation.hasSuspectInFlight
+        let isIsolating = assignment.isolation.hasSuspectAtWork
         // Whoever was told to stop is killed if it takes too long: that death is not the record's.
         offsets.countDepartures(of: all, seconds: min(PipelineLimits.finalCheckpointSeconds, grace / 5))
         if isIsolating { offsets.commitNow(all, consumer, seconds: min(1, grace / 5)) }

@@ -84,7 +84,7 @@ struct RecordIntake {
             record: record, isSubmission: decoded.submission != nil, ticket: ticket, assignment: partition.assignment,
             epoch: partition.progress.epoch, mayBeRedelivered: partition.mayBeRedelivered(record.offset),
             isDecidedAgain: partition.isDecidedAgain(record.offset, sentAt: position.timestamp),
-            isIsolated: assignment.isolation.hasSuspectInFlight)
+            isIsolated: assignment.isolation.hasSuspectAtWork)
         let item = SubmissionInHand(admitted, at: position, decoded: decoded)
         partition.admit(item)
         if let unread { partition.stepOver(to: unread.last) }
@@ -94,13 +94,27 @@ struct RecordIntake {
 
     private func start(_ item: SubmissionInHand) {
         worker.parking.slots.freshBegan()
+        let accusation = item.isIsolated ? accusation : nil
         item.start { [worker, inbox] item in
             var isDone = true
-            do throws(Abandoned) { try await worker.work(on: item) } catch { isDone = false }
+            do {
+                if let accusation {
+                    try await Suspected.$work.withValue(accusation) { try await worker.work(on: item) }
+                } else {
+                    try await worker.work(on: item)
+                }
+            } catch { isDone = false }
             if let ticket = item.ticket { worker.lanes.leave(ticket) }
             worker.parking.slots.freshEnded()
             item.end()
             inbox.post(.ended(item, isDone: isDone))
+        }
+    }
+
+    /// Kafka has been told that the record is at work.
+    private var accusation: Accusation {
+        Accusation { [inbox] isAtWork in
+            await AccusationRequest.ask(isAtWork) { inbox.post(.accusation($0)) }
         }
     }
 

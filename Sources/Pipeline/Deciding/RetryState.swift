@@ -62,7 +62,7 @@ final class RetryState {
         if !item.isParked, !hasSlot { hasSlot = parking.slots.beginRetrying(bytes: item.byteCount) }
         let circumstances = ParkingPolicy.Circumstances(
             isParked: item.isParked, isAppleOut: parking.apple.isDown,
-            hasRoom: hasSlot && parking.slots.isWithinRetryShare && !isBlamedWhileWaiting(judgement),
+            hasRoom: hasSlot && parking.slots.isWithinRetryShare && !keepsAllWaiting(judgement),
             answersOthers: parking.apple.answersOthers)
         if case .undecided(let trouble) = judgement, trouble.wasAsked, !circumstances.isAppleOut {
             history.noteFailureOfItsOwn()
@@ -79,9 +79,9 @@ final class RetryState {
         }
     }
 
-    /// An answer that Apple may take back is asked for again much later: a kill meanwhile would count against an isolated one.
+    /// An answer that Apple may take back is asked for again much later: all others would wait for an isolated one meanwhile.
     /// The short waits of a failure keep the order of its player's submissions.
-    private func isBlamedWhileWaiting(_ judgement: Judgement) -> Bool {
+    private func keepsAllWaiting(_ judgement: Judgement) -> Bool {
         if case .doubtful = judgement { item.isIsolated } else { false }
     }
 

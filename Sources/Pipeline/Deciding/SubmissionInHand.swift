@@ -104,7 +104,7 @@ final class SubmissionInHand: Sendable {
         }
         if isAbandoned { throw Abandoned() }
         var isCancelled = false
-        do { try await body() } catch { isCancelled = true }
+        do { try await Suspected.waiting(body) } catch { isCancelled = true }
         let isGivenUp = state.withLock { state in
             state.isWaiting = false
             return state.isAbandoned

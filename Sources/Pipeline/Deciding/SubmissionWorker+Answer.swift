@@ -7,7 +7,9 @@ extension SubmissionWorker {
         if let answer = answerOfItself(screened, terms) { return answer.value }
         let ask = question(screened, terms, isRetry: isRetry)
         let triesBefore = screened.item.tryCount
+        await Suspected.work?.waits()
         let answer = await screened.item.sharedAnswer(ask)
+        await Suspected.work?.works()
         note(answer, to: screened, triesBefore: triesBefore)
         return answer
     }

@@ -74,7 +74,8 @@ extension SubmissionWorker {
     ) async throws(Abandoned) -> Judgement? {
         var rest = transactions.prefix(PipelineLimits.lookUpsOfOneTry)
         while !rest.isEmpty {
-            let next = Array(rest.prefix(PipelineLimits.lookUpsAtOnce))
+            // A suspect waits for one answer at a time.
+            let next = Array(rest.prefix(Suspected.work == nil ? PipelineLimits.lookUpsAtOnce : 1))
             rest = rest.dropFirst(next.count)
             var answers: [LookUp] = []
             try await item.waiting { answers = await lookUp(next, context) }

@@ -38,7 +38,8 @@ extension SubmissionWorker {
 
     private func settle(_ decision: HoldDecision) async -> [OutcomeEvent] {
         do {
-            let event = try await holds.settle(decision)
+            if Suspected.work != nil { decision.rehearse() }
+            let event = try await Suspected.waiting { try await holds.settle(decision) }
             CrashPoint.recorded.reached()
             return event.map { [$0] } ?? []
         } catch {
@@ -57,7 +58,9 @@ extension SubmissionWorker {
     }
 
     private func reschedule(_ hold: LeasedHold, afterSeconds seconds: Double) async {
-        do { try await holds.reschedule(hold, dueAfterSeconds: seconds) } catch { await failed(hold, error) }
+        do {
+            try await Suspected.waiting { try await holds.reschedule(hold, dueAfterSeconds: seconds) }
+        } catch { await failed(hold, error) }
     }
 
     private func failed(_ hold: LeasedHold, _ error: any Error) async {

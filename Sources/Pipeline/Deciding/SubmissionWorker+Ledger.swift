@@ -31,6 +31,7 @@ extension SubmissionWorker {
     ) async throws(Abandoned) -> [OutcomeEvent] {
         if screened.item.isHeld { return await settle(verdict, holding: screened, by: answer) }
         let decision = decision(verdict, on: screened, by: answer)
+        if Suspected.work != nil { decision.rehearse() }
         let settled = try await withLedger(screened.item) { () async throws(LedgerClosed) in
             try await ledger.settle(decision)
         }
@@ -81,7 +82,7 @@ extension SubmissionWorker {
         _ item: SubmissionInHand, _ body: () async throws(LedgerClosed) -> Durable<Value>
     ) async throws(Abandoned) -> Value {
         do {
-            let answer = try await body()
+            let answer = try await Suspected.waiting(body)
             if let history = answer.history { item.wasDecided(in: history) }
             return answer.value
         } catch {

@@ -78,14 +78,16 @@ extension SubmissionWorker {
 
     private func putBack(_ leased: LeasedSubmission, _ plan: ParkingPlan) async throws(Abandoned) {
         do {
-            if PlantedFault.parkedRowDropped.isPlanted {
-                try await parking.store.delete(leased)
-            } else if leased.isDue {
-                try await parking.store.reschedule(
-                    leased, reason: plan.reason, detail: plan.detail, history: plan.history,
-                    dueAfterSeconds: plan.dueAfterSeconds)
-            } else {
-                try await parking.store.endLease(of: leased)
+            try await Suspected.waiting {
+                if PlantedFault.parkedRowDropped.isPlanted {
+                    try await parking.store.delete(leased)
+                } else if leased.isDue {
+                    try await parking.store.reschedule(
+                        leased, reason: plan.reason, detail: plan.detail, history: plan.history,
+                        dueAfterSeconds: plan.dueAfterSeconds)
+                } else {
+                    try await parking.store.endLease(of: leased)
+                }
             }
         } catch {
             // Not as if it were answered: its row must stay. Only this try is forgotten.

@@ -8,7 +8,8 @@ import Operations
 extension SubmissionWorker {
     /// The record keeps its answer, and its offset waits for nothing here.
     func checkLater(_ submission: Submission, of item: SubmissionInHand, refusedFor reason: Reason) {
-        guard case .record = item.origin, refusals.isDue,
+        // A suspect's task is the only one that may say whether it is at work.
+        guard Suspected.work == nil, case .record = item.origin, refusals.isDue,
             let doubted = Screening.disputable(submission, refusedFor: reason)
         else { return }
         let screened = ScreenedSubmission(item: item, submission: submission, proof: doubted)
@@ -23,8 +24,8 @@ extension SubmissionWorker {
         let answer = ProofAnswer(answer: told, isRemembered: false, terms: terms)
         guard let receipt = answer.receipt, receipt.bundleID == screened.submission.bundleID else { return }
         metrics.all.localRefusalsDisputed.with(reason.rawValue).increment()
-        logger.error(
         metrics.all.incidents.note(.localRefusalDisputed, of: reason.rawValue)
+        logger.error(
             "Apple calls a receipt genuine that was refused here: set local_refusals to ask for its app",
             screened.item.traced([
                 .submissionID: "\(screened.submission.submissionID)", .bundleID: "\(screened.submission.bundleID)",

@@ -31,13 +31,9 @@ struct HeldSource: LeaseSource {
     private func leaseSuspect(under catalog: Catalog) async throws -> SuspectLease<LeasedHold, SetAsidePurchase> {
         let lease = try await worker.holds.leaseSuspect(catalogVersion: catalog.version)
         guard case .isolated(let hold) = lease, let reason = reasonToStay(hold, under: catalog) else { return lease }
-        do {
-            try await worker.holds.keepHeld([(hold, reason)], catalogVersion: catalog.version)
-        } catch {
-            // Else its next lease would count a death.
-            await SuspectTurns.clear(afterSeconds: 0) { try await worker.holds.clearSuspicion(of: hold) }
-            throw error
-        }
+        // Else its next lease would count a death where this one ends unseen.
+        await SuspectTurns.clear { try await worker.holds.clearSuspicion(of: hold) }
+        try await worker.holds.keepHeld([(hold, reason)], catalogVersion: catalog.version)
         return .none
     }
 
@@ -59,7 +55,7 @@ struct HeldSource: LeaseSource {
                 try await worker.holds.keepHeld(staying, catalogVersion: catalog.version)
             } catch {
                 // Nobody works on any of them, and none has killed this process.
-                await SuspectTurns.clear(afterSeconds: 0) {
+                await SuspectTurns.clear {
                     for hold in leased { try await worker.holds.endLease(of: hold) }
                 }
                 throw error
@@ -86,9 +82,13 @@ struct HeldSource: LeaseSource {
         if case .held(let hold) = item.origin { try await worker.holds.endLease(of: hold) }
     }
 
-    func clearSuspicion(of item: SubmissionInHand) async {
+    func accuse(_ item: SubmissionInHand, isAtWork: Bool) async throws {
         guard case .held(let hold) = item.origin else { return }
-        await SuspectTurns.clear { try await worker.holds.clearSuspicion(of: hold) }
+        if isAtWork {
+            try await worker.holds.accuse(hold)
+        } else {
+            try await worker.holds.clearSuspicion(of: hold)
+        }
     }
 
     /// Its player is not told: who has paid shall not be told no for a fault of ours.

@@ -1,3 +1,4 @@
+import Clocks
 import Fulfillment
 import Operations
 
@@ -45,18 +46,25 @@ struct LeaseLoop: LeasingLoop {
         return leased
     }
 
-    /// Returns when its try is over, or has lasted so long that others may be leased beside it.
+    /// Returns when its try is over, or has lasted as long as its lease: then others may be leased beside it, and nothing counts
+    /// against it any more.
     private func isolate(_ item: SubmissionInHand, _ group: inout DiscardingTaskGroup) async {
         state.began(1)
         let (over, end) = AsyncStream<Never>.makeStream()
-        // Also where its try ended before: one whose end the database did not take is leased still, and has killed nobody.
-        group.addTask {
-            await source.clearSuspicion(of: item)
+        let deadline = WallClock.monotonicSeconds + PipelineLimits.isolatedSeconds
+        let accusation = Accusation { [source] isAtWork in
+            if isAtWork, WallClock.monotonicSeconds >= deadline { return true }
+            return (try? await source.accuse(item, isAtWork: isAtWork)) != nil
+        }
+        let timer = Task {
+            try? await Task.sleep(for: .seconds(PipelineLimits.isolatedSeconds))
             end.finish()
         }
         group.addTask {
-            await work(on: item)
-            end.finish()
+            await Suspected.$work.withValue(accusation) { await work(on: item) }
+            // Also where the database did not take its end: it is leased still, and has killed nobody.
+            await accusation.waits()
+            timer.cancel()
         }
         for await _ in over {}
         slots.endIsolating()
@@ -73,9 +81,9 @@ struct LeaseLoop: LeasingLoop {
                 if Task.isCancelled { throw Abandoned() }
                 try await worker.work(on: item)
             } catch is Abandoned {
-                return try await source.release(item)
+                return try await Suspected.waiting { try await source.release(item) }
             }
-            try await source.end(item)
+            try await Suspected.waiting { try await source.end(item) }
         } catch {
             // Its lease is left to end.
             health.failures.report(error, of: failingPart)

@@ -21,8 +21,9 @@ protocol LeaseSource: Sendable {
     /// Its try was given up: as if it had never been leased. Throws where the database is out of reach.
     func release(_ item: SubmissionInHand) async throws
 
-    /// Returns when one that is tried in isolation is no longer suspected, or its task is cancelled.
-    func clearSuspicion(of item: SubmissionInHand) async
+    /// Of one that is tried in isolation: whether a death of the process counts against it from now on, for it is at work, or
+    /// does not, for it only waits. Nothing happens where its lease is over. Throws where the database is out of reach.
+    func accuse(_ item: SubmissionInHand, isAtWork: Bool) async throws
 }
 
 enum LeaseTurn: Sendable {

@@ -52,19 +52,23 @@ struct ParkedSource: LeaseSource {
         if let leased = item.parked { try await parking.store.endLease(of: leased) }
     }
 
-    func clearSuspicion(of item: SubmissionInHand) async {
+    func accuse(_ item: SubmissionInHand, isAtWork: Bool) async throws {
         guard let leased = item.parked else { return }
-        await SuspectTurns.clear { try await parking.store.clearSuspicion(of: leased) }
+        if isAtWork {
+            try await parking.store.accuse(leased)
+        } else {
+            try await parking.store.clearSuspicion(of: leased)
+        }
     }
 
     /// Its sender is not told: who has paid shall not be told no for a fault of ours.
     private func countSetAside(_ submission: SetAsideSubmission) {
         worker.metrics.all.parkings.with(ParkingReason.crashed.rawValue).increment()
+        worker.metrics.all.incidents.note(.crashed, of: "a parked submission")
         logger.error(
             "a parked submission kills the process: it is set aside",
             [
                 .submissionID: "\(submission.submissionID)", .bundleID: "\(submission.bundleID)",
-        worker.metrics.all.incidents.note(.crashed, of: "a parked submission")
                 .count: .stringConvertible(submission.deaths),
             ])
     }

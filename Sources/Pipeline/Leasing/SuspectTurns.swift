@@ -52,17 +52,11 @@ final class SuspectTurns: Sendable {
         return .nothing
     }
 
-    /// What waits that long for Apple or the database has done no harm: a death in that time is an operator's.
-    /// - Parameter afterSeconds: 0: its try is over, and this process lives.
-    static func clear(
-        afterSeconds: Double = PipelineLimits.isolatedSeconds, _ clear: () async throws -> Void
-    ) async {
-        let deadline = WallClock.monotonicSeconds + afterSeconds + PipelineLimits.forgivingSeconds
-        var seconds = afterSeconds
-        while WallClock.monotonicSeconds < deadline {
-            guard (try? await Task.sleep(for: .seconds(seconds))) != nil else { return }
-            if (try? await clear()) != nil { return }
-            seconds = PipelineLimits.namingRetrySeconds
+    /// Tries to take a suspicion back until that is durable, for as long as a lease lasts at most.
+    static func clear(_ clear: () async throws -> Void) async {
+        let deadline = WallClock.monotonicSeconds + PipelineLimits.forgivingSeconds
+        while (try? await clear()) == nil, WallClock.monotonicSeconds < deadline {
+            guard (try? await Task.sleep(for: .seconds(PipelineLimits.namingRetrySeconds))) != nil else { return }
         }
     }
 

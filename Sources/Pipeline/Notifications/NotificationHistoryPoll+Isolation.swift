@@ -28,9 +28,15 @@ extension NotificationHistoryPoll {
             guard let named = try await source.places.suspect(name, place, seconds: Self.leaseSeconds) else {
                 return nil
             }
-            place = named
             suspects.named(name, of: place.scope)
-            return try await work(on: [body])
+            let accused = AccusedPlace(named, of: name, in: source.places, seconds: Self.leaseSeconds)
+            let accusation = Accusation { await accused.change(isAtWork: $0) }
+            let effects = try await Suspected.$work.withValue(accusation) { try await work(on: [body]) }
+            // Apple is asked for the next page: a death meanwhile is nobody's doing.
+            await accusation.waits()
+            guard let renewed = accused.place else { return nil }
+            place = renewed
+            return effects
         }
         worker.logger.error(
             "a notification of Apple's history kills the process: it is set aside as a dead letter",
@@ -61,4 +67,34 @@ final class HistorySuspects: Sendable {
     func named(_ name: Digest256, of scope: HistoryScope) { names.withLock { $0[scope] = name } }
 
     func last(of scope: HistoryScope) -> Digest256? { names.withLock { $0[scope] } }
+}
+
+/// A history while one of its notifications is taken by itself. Each change of the accusation makes its lease longer.
+private final class AccusedPlace: Sendable {
+    private let name: Digest256
+    private let places: any HistoryPlaces
+    private let seconds: Double
+    private let current: Mutex<HistoryPlace?>
+
+    init(_ place: HistoryPlace, of name: Digest256, in places: any HistoryPlaces, seconds: Double) {
+        self.name = name
+        self.places = places
+        self.seconds = seconds
+        current = Mutex(place)
+    }
+
+    /// Nil where another replica has the lease.
+    var place: HistoryPlace? { current.withLock { $0 } }
+
+    /// Returns whether it is durable. Where the lease is over nothing can be counted against it.
+    func change(isAtWork: Bool) async -> Bool {
+        guard let place else { return true }
+        do {
+            let renewed = try await places.suspect(isAtWork ? name : nil, place, seconds: seconds)
+            current.withLock { $0 = renewed }
+            return true
+        } catch {
+            return false
+        }
+    }
 }

@@ -50,7 +50,9 @@ struct NotificationWorker: Sendable {
                 }
             }
         }
-        let applied = try await source.notices.apply(judged.map(\.received), catalog: catalog)
+        let applied = try await Suspected.waiting {
+            try await source.notices.apply(judged.map(\.received), catalog: catalog)
+        }
         CrashPoint.refunded.reached()
         for (one, outcome) in zip(judged, applied.value.effects) {
             switch outcome {

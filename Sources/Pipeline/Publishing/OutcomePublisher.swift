@@ -66,7 +66,8 @@ public final class OutcomePublisher: Sendable {
         var owed: PublicationTrouble.Owed?
         while true {
             do {
-                _ = try await producer.current.send(record)
+                _ = try await Suspected.waiting { () async throws(KafkaError) in try await producer.current.send(record)
+                }
                 return failures.recovered(.publisher)
             } catch {
                 owed = report(error, record, owed)
@@ -114,7 +115,10 @@ public final class OutcomePublisher: Sendable {
         while true {
             if !evenIfCancelled, Task.isCancelled { throw Abandoned() }
             do {
-                _ = try await producer.current.send(outgoing)
+                let letter = outgoing
+                _ = try await Suspected.waiting { () async throws(KafkaError) in
+                    try await producer.current.send(letter)
+                }
                 return failures.recovered(.publisher)
             } catch {
                 if error.isMessageTooLarge, !isExcerpt {
@@ -158,7 +162,7 @@ public final class OutcomePublisher: Sendable {
                 break
             }
         }
-        return await count.failures()
+        return await Suspected.waiting { await count.failures() }
     }
 
     private func record(for event: OutcomeEvent, traceparent: String?) -> ProducerRecord {

@@ -40,7 +40,7 @@ struct ConsumptionWorker: BatchedTopicWorker {
             case .deadLetter(let letter): try await bury(record, letter)
             }
         }
-        let entered = try await store.enter(read.map(\.report))
+        let entered = try await Suspected.waiting { try await store.enter(read.map(\.report)) }
         for (one, result) in zip(read, entered.value) where result == .refused {
             let detail = "the database refuses its data"
             try await bury(one.record, DeadLetter(reason: .malformedMessage, detail: detail))

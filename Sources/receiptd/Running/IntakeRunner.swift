@@ -13,7 +13,8 @@ struct IntakeRunner {
 
     func run() async throws {
         let metrics = ReceiptdMetrics(version: Version.number)
-        let health = Health(failures: Failures(metrics: metrics, logger: logger), needing: [.brokerReached, .topicsFound])
+        let health = Health(
+            failures: Failures(metrics: metrics, logger: logger), needing: [.brokerReached, .topicsFound])
         metrics.registry.onScrape { metrics.ready.set(health.unmet.isEmpty) }
         settings.tellForeignRoots(metrics, logger)
         let intake = try NotificationIntake(

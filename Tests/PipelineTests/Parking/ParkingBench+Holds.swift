@@ -50,6 +50,10 @@ extension ParkingBench {
             state.update { $0.forgiven.append(hold.transactionID) }
         }
 
+        func accuse(_ hold: LeasedHold) async throws {
+            state.update { $0.forgiven.removeAll { $0 == hold.transactionID } }
+        }
+
         func keepHeld(_ holds: [(hold: LeasedHold, reason: Reason)], catalogVersion: Int64) async throws {
             try state.update { state in
                 guard state.failingKeeps == 0 else {

@@ -13,6 +13,12 @@ extension ParkingBench {
             let history: WaitingHistory
         }
 
+        /// Whether a death of the process would count against a suspect.
+        struct Accused: Equatable {
+            let offset: Int64
+            let isAtWork: Bool
+        }
+
         typealias Suspect = SuspectLease<LeasedSubmission, SetAsideSubmission>
 
         struct Content {
@@ -26,7 +32,8 @@ extension ParkingBench {
             var limits: [Int] = []
             /// What comes of looking for suspects, the first next.
             var suspects: [Suspect] = []
-            var forgiven: [Int64] = []
+            /// Since their leases, which accuse.
+            var accusations: [Accused] = []
             var refusesEnds = false
             /// The player has as many parked as one may have.
             var isFull = false
@@ -82,7 +89,11 @@ extension ParkingBench {
         }
 
         func clearSuspicion(of leased: LeasedSubmission) async throws {
-            state.update { $0.forgiven.append(leased.position.offset) }
+            state.update { $0.accusations.append(Accused(offset: leased.position.offset, isAtWork: false)) }
+        }
+
+        func accuse(_ leased: LeasedSubmission) async throws {
+            state.update { $0.accusations.append(Accused(offset: leased.position.offset, isAtWork: true)) }
         }
 
         func endLease(of leased: LeasedSubmission) async throws {

@@ -57,9 +57,11 @@ extension ParkingTests {
             bench.apple.answer(ParkingBench.genuine)
             let suspect = ParkingBench.submission("suspect")
             let beside = Shared<[Int]>([])
-            bench.apple.onAsk { [slots = bench.parking.slots] request in
+            let accusedWhenAsked = Shared<[Bool?]>([])
+            bench.apple.onAsk { [slots = bench.parking.slots, store = bench.store] request in
                 guard request.receipt == ParkingBench.receipt("suspect") else { return }
                 beside.update { $0.append(slots.leased) }
+                accusedWhenAsked.update { $0.append(store.content.accusations.last?.isAtWork) }
             }
             bench.store.addSuspects(
                 .setAside(SetAsideSubmission(submissionID: "poison", bundleID: "b", deaths: 3)),
@@ -72,6 +74,12 @@ extension ParkingTests {
             await loop.stop()
             #expect(bench.store.content.removed.sorted() == [1, 2, 3])
             #expect(beside.value == [1])
+            // It waits for the ledger, for Apple, for the ledger, and for Kafka; between them it is at work.
+            #expect(accusedWhenAsked.value == [false])
+            let accusations = bench.store.content.accusations
+            #expect(accusations.count >= 8 && accusations.allSatisfy { $0.offset == 1 })
+            #expect(accusations.enumerated().allSatisfy { $1.isAtWork == !$0.isMultiple(of: 2) })
+            #expect(accusations.last?.isAtWork == false)
             #expect(bench.metrics.registry.render().contains(#"receiptd_parkings_total{reason="crashed"} 1"#))
         }
     }
@@ -84,8 +92,11 @@ extension ParkingTests {
             bench.store.refuseEnds()
             bench.store.addSuspects(.isolated(ParkingBench.leased(ParkingBench.submission("suspect"), offset: 1)))
             loop.start()
-            try await bench.changes.until("it is forgiven") { bench.store.content.forgiven == [1] }
+            try await bench.changes.until("it is forgiven") {
+                bench.ledger.decisions.count == 1 && bench.store.content.accusations.last?.isAtWork == false
+            }
             await loop.stop()
+            #expect(bench.store.content.accusations.last?.isAtWork == false)
             #expect(bench.ledger.decisions.count == 1 && bench.store.content.removed.isEmpty)
         }
     }

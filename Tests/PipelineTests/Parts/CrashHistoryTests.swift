@@ -58,13 +58,13 @@ struct CrashHistoryTests {
         #expect(history.isPoison(57) && !history.isPoison(56) && !history.isPoison(58))
     }
 
-    @Test("a death beside a record that was forgiven, or passed, is not its own")
+    @Test("a death beside a record that only waited, or passed, is not its own")
     func innocent() {
         var history = CrashHistory()
         for _ in 0..<4 { history = next(history) }
         for _ in 0..<5 {
             history.isolate(57)
-            history.forgive()
+            history.suspectIs(atWork: false)
             history = next(history)
         }
         #expect(history.suspect?.deaths == 0)
@@ -102,7 +102,7 @@ struct CrashHistoryTests {
         history.isolate(57)
         // It leaves, the database counts it, Kafka keeps what was told before.
         let after = next(history, departures: 5)
-        #expect(after.suspect?.deaths == 0 && after.suspect?.isInFlight == false)
+        #expect(after.suspect?.deaths == 0 && after.suspect?.isAtWork == false)
         #expect(after.starts == history.starts && after.remaining == history.remaining)
         // The next one dies: the database has counted nobody since.
         var named = after
@@ -153,9 +153,9 @@ struct CrashHistoryTests {
         let isolated = CrashHistory(metadata: #"{"v":1,"starts":3,"left":40,"alone":57,"deaths":1,"departures":4}"#)
         #expect(isolated.starts == 3 && isolated.mode == .isolated(remaining: 40) && isolated.departures == 4)
         #expect(isolated.suspect?.offset == 57 && isolated.suspect?.deaths == 1)
-        #expect(isolated.suspect?.isInFlight == true)
+        #expect(isolated.suspect?.isAtWork == true)
         let forgiven = CrashHistory(metadata: #"{"v":1,"starts":3,"left":40,"suspect":57,"deaths":1,"departures":4}"#)
-        #expect(forgiven.suspect?.offset == 57 && forgiven.suspect?.isInFlight == false)
+        #expect(forgiven.suspect?.offset == 57 && forgiven.suspect?.isAtWork == false)
         for history in [isolated, forgiven] {
             #expect(CrashHistory(metadata: history.metadata) == history)
         }

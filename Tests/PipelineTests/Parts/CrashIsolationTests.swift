@@ -54,15 +54,15 @@ struct CrashIsolationTests {
             return
         }
         #expect(CrashHistory(metadata: metadata).suspect?.offset == 5)
-        #expect(CrashHistory(metadata: metadata).suspect?.isInFlight == true)
+        #expect(CrashHistory(metadata: metadata).suspect?.isAtWork == true)
         // Kafka did not take it: nothing is in flight.
-        #expect(!isolation.hasSuspectInFlight)
+        #expect(!isolation.hasSuspectAtWork)
         #expect(isolation.next(among: [candidate(5)], now: 10.9) == nil)
         #expect(isolation.next(among: [candidate(5)], now: 11) == action)
-        isolation.isolated(5, of: first, now: 11.5)
-        #expect(isolation.hasSuspectInFlight)
+        isolation.isolated(5, of: first)
+        #expect(isolation.hasSuspectAtWork)
         isolation.finished(first)
-        #expect(!isolation.hasSuspectInFlight)
+        #expect(!isolation.hasSuspectAtWork)
         // The next one does not wait.
         #expect(isolation.next(among: [candidate(6)], now: 11.6) != nil)
         #expect(isolation.history(of: first)?.remaining == CrashHistory.isolatedRecords - 1)
@@ -81,17 +81,24 @@ struct CrashIsolationTests {
         }
     }
 
-    @Test("what is isolated for more than five seconds is forgiven, before that it is not")
-    func forgiven() {
+    @Test("a record that waits is not accused while Kafka says so, and is accused again once it goes on")
+    func waiting() {
         var isolation = isolating()
+        #expect(isolation.metadata(ofSuspectAtWork: false) == nil)
         _ = isolation.next(among: [candidate(5)], now: 0)
-        isolation.isolated(5, of: first, now: 0)
-        _ = isolation.isBusy(now: 4.9)
-        #expect(isolation.hasSuspectInFlight)
-        _ = isolation.isBusy(now: 5.1)
-        #expect(!isolation.hasSuspectInFlight)
-        let told = isolation.metadata(of: first, hasMoved: true)
-        #expect(CrashHistory(metadata: told).suspect?.isInFlight == false)
+        isolation.isolated(5, of: first)
+        #expect(isolation.hasSuspectAtWork && !isolation.hasWaitingSuspect)
+        for isAtWork in [false, true, false] {
+            let told = isolation.metadata(ofSuspectAtWork: isAtWork)
+            #expect(told?.partition == first)
+            let suspect = CrashHistory(metadata: told?.metadata ?? "").suspect
+            #expect(suspect?.offset == 5 && suspect?.isAtWork == isAtWork)
+            // Until Kafka has it, what it was told before counts.
+            #expect(isolation.hasSuspectAtWork != isAtWork)
+            isolation.suspectIs(atWork: isAtWork)
+            #expect(isolation.hasSuspectAtWork == isAtWork && isolation.hasWaitingSuspect != isAtWork)
+            #expect(isolation.metadata(of: first, hasMoved: true) == told?.metadata)
+        }
     }
 
     @Test(
@@ -118,7 +125,7 @@ struct CrashIsolationTests {
         for offset in 0..<Int64(CrashHistory.isolatedRecords) {
             #expect(isolation.update() == nil && isolation.isActive)
             _ = isolation.next(among: [candidate(offset)], now: 0)
-            isolation.isolated(offset, of: first, now: 0)
+            isolation.isolated(offset, of: first)
             isolation.finished(first)
         }
         #expect(isolation.update() == .ended)

@@ -41,7 +41,7 @@ struct CrashSimulation {
     private var starts: Int64 = 0
     private var ended: Set<Place> = []
     private(set) var deadLetters: Set<Place> = []
-    /// Deaths with Kafka holding that one record was in flight.
+    /// Deaths with Kafka holding that one record was at work.
     private var isolatedDeaths: [Place: Int] = [:]
     /// Of the poison in each partition, since Kafka last heard of progress there.
     private var fruitlessDeaths: [TopicPartition: Int] = [:]
@@ -211,7 +211,7 @@ struct CrashSimulation {
     private mutating func isolate() throws {
         guard process.isolation.isActive else { return }
         guard process.gate.isIdle else {
-            _ = process.isolation.isBusy(now: now)
+            changeAccusation()
             return
         }
         if process.isolation.update() == .ended {
@@ -232,7 +232,7 @@ struct CrashSimulation {
             if position > stored[partition]?.committed?.offset ?? 0 { fruitlessDeaths[partition] = nil }
             stored[partition]?.committed = mark
             process.progress[partition]?.commitSucceeded(mark)
-            process.isolation.isolated(offset, of: partition, now: now)
+            process.isolation.isolated(offset, of: partition)
             if let record = process.gate.admitIsolated(of: partition) { try begin(record, isIsolated: true) }
         case .deadLetter(let offset, let partition, let deaths):
             let place = Place(partition: partition, offset: offset)
@@ -249,10 +249,23 @@ struct CrashSimulation {
         }
     }
 
+    /// The isolated record begins to wait, or goes on.
+    private mutating func changeAccusation() {
+        let isAtWork = random.chance(50)
+        // Kafka does not take every commit.
+        guard let (partition, metadata) = process.isolation.metadata(ofSuspectAtWork: isAtWork), !random.chance(10),
+            let position = process.progress[partition]?.position
+        else { return }
+        let mark = CommitMark(offset: position, metadata: metadata)
+        stored[partition]?.committed = mark
+        process.progress[partition]?.commitSucceeded(mark)
+        process.isolation.suspectIs(atWork: isAtWork)
+    }
+
     private mutating func die() {
         process.isDead = true
         for (partition, stored) in stored {
-            guard let suspect = CrashHistory(metadata: stored.committed?.metadata ?? "").suspect, suspect.isInFlight
+            guard let suspect = CrashHistory(metadata: stored.committed?.metadata ?? "").suspect, suspect.isAtWork
             else { continue }
             isolatedDeaths[Place(partition: partition, offset: suspect.offset), default: 0] += 1
         }

@@ -39,12 +39,15 @@ struct KafkaFoldTests {
         #expect(fold.hear(fail("refused"), from: 1, now: 232) == [.trouble(refused, secondsSince: 0)])
     }
 
-    @Test("one line when Kafka is back: where the process' failures tell it, whichever is first, librdkafka's word is no second")
+    @Test(
+        "one line when Kafka is back: where the process' failures tell it, whichever is first, librdkafka's word is no second"
+    )
     func backOnce() {
         for (before, after) in [((0, 0), (1, 0)), ((1, 0), (1, 1)), ((3, 3), (4, 4))] {
             var fold = KafkaFold()
             _ = fold.hear(fail("refused"), from: 1, told: before, now: 0)
-            #expect(fold.hear(answer, from: 1, told: after, now: 30) == [.debug(answer), .recoveredUnsaid(seconds: 30)])
+            #expect(
+                fold.hear(answer, from: 1, told: after, now: 30) == [.debug(answer), .recoveredUnsaid(seconds: 30)])
         }
         var alone = KafkaFold()
         _ = alone.hear(fail("refused"), from: 1, told: (2, 2), now: 0)

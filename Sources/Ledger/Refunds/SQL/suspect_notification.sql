@@ -1,5 +1,5 @@
--- Before a notification of a history is taken with nothing else in flight. $1 bundle; $2 environment; $3 the lease; $4 the
--- SHA-256 of its UUID; $5 seconds of the lease
+-- Before a notification of a history is taken with nothing else in flight, before it only waits, and before it goes on. $1 bundle;
+-- $2 environment; $3 the lease; $4 the SHA-256 of its UUID, null while it waits; $5 seconds of the lease
 UPDATE notification_history
 SET suspect = $4, leased_until = now() + make_interval(secs => $5)
 WHERE bundle_id = $1 AND environment = $2 AND leased_until = $3

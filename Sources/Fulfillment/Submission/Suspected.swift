@@ -1,0 +1,25 @@
+/// Work on something that may have killed processes before. A death of this process counts against it only while it
+/// computes: parses, proves, judges or settles. Whoever waits for an answer says so first.
+public protocol SuspectedWork: Sendable {
+    /// It computes from now on. Returns once whoever comes next would count a death against it, or once its task is cancelled.
+    func works() async
+    /// It only waits from now on. Returns once whoever comes next would not count a death, or once its task is cancelled.
+    func waits() async
+}
+
+public enum Suspected {
+    /// The suspect that this task works on, nil in nearly every task. A suspect's task waits for one answer at a time.
+    @TaskLocal public static var work: (any SuspectedWork)?
+
+    /// Runs what only waits, as for PostgreSQL or Kafka.
+    public static func waiting<Value, Failure: Error>(
+        _ body: () async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        guard let work else { return try await body() }
+        await work.waits()
+        let result: Result<Value, Failure>
+        do throws(Failure) { result = .success(try await body()) } catch { result = .failure(error) }
+        await work.works()
+        return try result.get()
+    }
+}
