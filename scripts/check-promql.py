@@ -74,6 +74,10 @@ def series_labels(name: str, place: str) -> set[str]:
     return set(METRICS[name].labels | TARGET_LABELS)
 
 
+# In place of a function's name: an operand of `unless`.
+NEW_SERIES = "unless"
+
+
 def labels_of(node: promql.Expr, place: str, function: str = "") -> set[str]:
     """The labels that a result may have. Reports what the expression names and is not there."""
     match node:
@@ -86,7 +90,7 @@ def labels_of(node: promql.Expr, place: str, function: str = "") -> set[str]:
             counts = name.endswith(("_total", "_bucket", "_sum", "_count"))
             if function in OF_COUNTERS and not counts:
                 fault(place, f"{function} of {name}, which is no counter")
-            if name in METRICS and METRICS[name].is_counter and function not in OF_COUNTERS | {"absent"}:
+            if name in METRICS and METRICS[name].is_counter and function not in OF_COUNTERS | {"absent", NEW_SERIES}:
                 fault(place, f"{name} is a counter: take its rate or increase")
             return known
         case promql.MatrixSelector():
@@ -106,7 +110,9 @@ def labels_of(node: promql.Expr, place: str, function: str = "") -> set[str]:
                 fault(place, f"an aggregation over {label}, which {node.expr} does not have")
             return listed if node.modifier.type == promql.AggModifierType.By else below - listed
         case promql.BinaryExpr():
-            return labels_of(node.lhs, place) | labels_of(node.rhs, place)
+            # A counter that was not there before counts whole: its first increase is in no rate.
+            function = NEW_SERIES if str(node.op) == "unless" else ""
+            return labels_of(node.lhs, place, function) | labels_of(node.rhs, place, function)
         case promql.ParenExpr() | promql.UnaryExpr() | promql.SubqueryExpr():
             return labels_of(node.expr, place, function)
         case _:

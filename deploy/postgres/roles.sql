@@ -95,8 +95,8 @@ GRANT DELETE ON account_token_accounts, account_token_senders, account_tokens, p
 
 -- Support.
 GRANT SELECT ON
-    account_token_accounts, account_token_senders, account_tokens, announced_purchases, catalogs, claims, consumption_reports, finishes,
-    grant_decisions, grants, hold_decisions, holds, incidents, outbox, outcomes, parked, proofs, redriven_dead_letters, refund_notices,
+    account_token_senders, account_tokens, announced_purchases, catalogs, claims, consumption_reports, finishes,
+    grant_decisions, grants, hold_decisions, holds, outbox, outcomes, parked, proofs, redriven_dead_letters, refund_notices,
     refund_requests, refunds, refusals, replays, schema_version, subscription_transfers, subscriptions, traffic_hours, traffic_minutes,
     console_changes, undelivered
     TO receiptd_support;

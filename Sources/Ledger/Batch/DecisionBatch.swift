@@ -67,8 +67,7 @@ struct DecisionBatch: Sendable {
         for decision in decisions {
             for told in decision.shown {
                 purchases.append(Purchase(told.purchase, period: told.period))
-                originals.insert(told.purchase.originalTransactionID)
-                if let period = told.period { originals.insert(period) }
+                originals.formUnion([told.purchase.originalTransactionID, told.period].compactMap(\.self))
             }
             guard case .each(let judged) = decision.verdict else {
                 // Only looked up: what this very submission won earlier stays won.

@@ -50,7 +50,7 @@ extension LedgerRehearsal {
                     proof: Digest256(hashing: Array(topic.utf8)),
                     isProven: true, traceparent: nil, reason: .appleTrouble, history: WaitingHistory(),
                     dueAfterSeconds: 0)
-                _ = try InsertParked.run([parking], in: session)
+                _ = try InsertParked.run([parking], room: .max, in: session)
             },
         ]
     }
