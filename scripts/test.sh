@@ -136,6 +136,9 @@ ending=$!
 tests "the whole, among faults" --filter "$chaos"
 wait "$ending" || { cat .build/stopping-said.log && exit 1; }
 cat .build/stopping-said.log
+step "histories"
+TMPDIR=${databases:-${TMPDIR:-/tmp}} timeout --kill-after=10s 5m .build/debug/Histories \
+    --kept Tests/Histories/Kept --keep .build/histories --count 20 --seconds 25 --width 16 --shrink 0
 step "events that were seen"
 scripts/check-schemas.sh --all-kinds "$RECEIPTD_TEST_EVENTS"
 step "done"

@@ -1,10 +1,15 @@
 /// Draws histories. What it draws depends on the seed and on the histories before, by the pairs of features that they had.
 struct Generator {
     let seed: UInt64
+    private let pool: [Feature]
     private(set) var number = 0
     private(set) var met: [FeaturePair: Int] = [:]
 
-    init(seed: UInt64) { self.seed = seed }
+    /// - Parameter pool: the features to draw from.
+    init(seed: UInt64, pool: [Feature] = Feature.allCases) {
+        self.seed = seed
+        self.pool = pool
+    }
 
     /// The next history. Of several sets of features the one is taken that has the most pairs not yet met.
     mutating func next() -> History {
@@ -12,7 +17,7 @@ struct Generator {
         number += 1
         var best: (features: Set<Feature>, score: Double) = ([], -1)
         for _ in 0..<8 {
-            let features = Set(Feature.allCases.filter { _ in chance.one(in: 2) })
+            let features = Set(pool.filter { _ in chance.one(in: 2) })
             let score = FeaturePair.all(of: features).reduce(0) { $0 + 1 / Double(1 + met[$1, default: 0]) }
             if score > best.score { best = (features, score) }
         }

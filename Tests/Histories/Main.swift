@@ -17,8 +17,22 @@ struct Histories: AsyncParsableCommand {
         var from = 0
         @Option(help: "Seconds after which nothing more is drawn.")
         var seconds = 86_400.0
+        @Option(help: "Draw from these features only, comma separated; see Feature.swift.")
+        var features: String?
         @Flag(help: "Print what is drawn, and play nothing.")
         var dry = false
+
+        func generator(seed: UInt64) throws -> Generator {
+            guard let features else { return Generator(seed: seed) }
+            return Generator(
+                seed: seed,
+                pool: try features.split(separator: ",").map { name in
+                    guard let feature = Feature(rawValue: String(name)) else {
+                        throw ValidationError("no feature: \(name)")
+                    }
+                    return feature
+                })
+        }
     }
 
     @OptionGroup var draw: Draw
@@ -48,7 +62,7 @@ struct Histories: AsyncParsableCommand {
         if let broker { return try await BrokerProcess.serve(prefix: broker) }
         let seed = draw.seed ?? UInt64.random(in: 1...999_999)
         if draw.dry {
-            var generator = Generator(seed: seed)
+            var generator = try draw.generator(seed: seed)
             for number in 0..<(draw.from + draw.count) {
                 let history = generator.next()
                 if number >= draw.from { say("# \(seed)/\(number)\n\(history.text)") }
@@ -59,7 +73,7 @@ struct Histories: AsyncParsableCommand {
             program
             ?? URL(fileURLWithPath: Self.path).deletingLastPathComponent().appendingPathComponent("receiptd").path
         let ground = try await Ground(program: path, bootstrapServers: kafka)
-        let session = Session(ground: ground, seed: seed, options: self)
+        let session = try Session(ground: ground, seed: seed, options: self)
         let failed: Int
         do {
             failed = try await session.run()

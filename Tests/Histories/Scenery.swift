@@ -118,6 +118,14 @@ enum Scenery {
             "KAFKA_PROPERTIES":
                 "session.timeout.ms=3200;heartbeat.interval.ms=300;reconnect.backoff.max.ms=500;max.in.flight=1",
         ]
+        // A root of ours is refused beside Apple's own addresses; each world has its own.
+        for name in [
+            "APPLE_VERIFY_RECEIPT_PRODUCTION_URL", "APPLE_VERIFY_RECEIPT_SANDBOX_URL",
+            "APPLE_SERVER_API_PRODUCTION_URL",
+            "APPLE_SERVER_API_SANDBOX_URL",
+        ] {
+            settings[name] = "http://127.0.0.1:1"
+        }
         if let window = history.world["window"] { settings["MAX_IN_FLIGHT"] = "\(window)" }
         return settings
     }

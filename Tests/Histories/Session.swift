@@ -19,11 +19,11 @@ final class Session {
     private var troubles = 0
     private let began = Date.now
 
-    init(ground: Ground, seed: UInt64, options: Histories) {
+    init(ground: Ground, seed: UInt64, options: Histories) throws {
         self.ground = ground
         self.seed = seed
         self.options = options
-        generator = Generator(seed: seed)
+        generator = try options.draw.generator(seed: seed)
     }
 
     /// - Returns: how many histories differ from the contract.

@@ -127,10 +127,14 @@ extension Model {
             found.append(.maybe("revoked_by_operator"))
         }
         if purchase.isFamilyShared { found.append(.never("family_shared")) }
-        if let expiresAt = purchase.expiresAt, purchase.kind == .autoRenewable,
-            expiresAt <= submission.judgedAt ?? facts.conditions.now
-        {
-            found.append(app.followsRenewals ? .maybe("subscription_expired") : .never("subscription_expired"))
+        if let expiresAt = purchase.expiresAt, purchase.kind == .autoRenewable {
+            // What Apple reveals may have been bought behind the record: then the present counts.
+            let isBehind = submission.judgedAt.map { $0 < purchase.purchasedAt } ?? false
+            let time = isBehind ? facts.conditions.now : submission.judgedAt ?? facts.conditions.now
+            if expiresAt <= time {
+                let isCertain = !app.followsRenewals && !isBehind
+                found.append(isCertain ? .never("subscription_expired") : .maybe("subscription_expired"))
+            }
         }
         if submission.oddity == .decidingFact {
             found.append(app.hasServerAPI ? .maybeHeld("unreadable_transaction") : .held("unreadable_transaction"))

@@ -81,9 +81,12 @@ extension Model {
     private func verdicts(_ submission: Submission, _ purchase: Purchase) -> Set<String> {
         var allowed = Set(
             obstacles(submission, purchase).map { ($0.isHold ? "held " : "rejected ") + $0.reason })
-        // What this player's submission before it has brought into a hold stays held.
-        for other in facts.submissions where other.player == submission.player && other.holds.contains(purchase.id) {
-            allowed.formUnion(obstacles(other, purchase).filter(\.isHold).map { "held " + $0.reason })
+        // What this player's submission before it has brought into a hold stays held, also under another id of a period.
+        let same = facts.purchases.values.filter { $0.goods == purchase.goods }
+        for other in facts.submissions where other.player == submission.player {
+            for held in same where other.holds.contains(held.id) {
+                allowed.formUnion(obstacles(other, held).filter(\.isHold).map { "held " + $0.reason })
+            }
         }
         let others = facts.purchases.values.filter { family(of: $0.id) == family(of: purchase.id) }
             .flatMap { claims(on: $0) }.filter { $0.player != submission.player }
