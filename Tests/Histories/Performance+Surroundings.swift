@@ -54,7 +54,7 @@ extension Performance {
             try await world.ground.replace(world.name, byCopyOf: world.name + "_kept")
             facts.conditions.wasPutBack = true
             for lost in facts.operators.dropFirst(backup.operators) {
-                facts.conditions.lostOrders.insert(lost.transactionID)
+                loseOrder(of: lost.transactionID)
             }
             facts.operators.removeLast(facts.operators.count - backup.operators)
             if backup.catalogs != catalogs {
@@ -73,6 +73,13 @@ extension Performance {
             try await Task.sleep(for: .milliseconds(step["milliseconds"]))
             world.broker?.setUp()
         }
+    }
+
+    /// An order may be about all periods of a subscription.
+    private func loseOrder(of id: String) {
+        let original = facts.purchases[id]?.originalID ?? id
+        let all = facts.purchases.values.filter { $0.originalID == original || $0.previousOriginalID == original }
+        facts.conditions.lostOrders.formUnion([id] + all.map(\.id))
     }
 
     /// The database's sessions of this world answer nothing for a while, and go on.

@@ -177,11 +177,12 @@ extension Performance {
 
     /// What Apple says of subscriptions in the end, where all of it was told.
     func noteSubscriptions() {
-        let (now, present) = (now, Self.clock)
+        let present = Self.clock
         let untold = post.untold
         for one in world.apple.inStore({ Array($0.subscriptions.values) }) {
             // Time itself tells nothing: what has changed by it may be asked for or not.
-            guard one.state(at: now) == one.state(at: present), one.periods.allSatisfy({ !untold.contains($0) }),
+            let told = post.words.values.filter { one.periods.contains($0.purchase) }.map(\.signedAt).max() ?? 0
+            guard one.state(at: told) == one.state(at: present), one.periods.allSatisfy({ !untold.contains($0) }),
                 !conversions.contains(one.originalID)
             else { continue }
             facts.subscriptions[one.originalID] = SubscriptionFact(

@@ -89,11 +89,12 @@ extension Model {
     /// The reasons for which a submission may be, or is, refused as a whole.
     func whole(_ submission: Submission) -> [Obstacle] {
         guard let app = facts.apps[submission.bundleID] else { return [.never("unknown_app")] }
-        if submission.quality == .unreadable { return [.never("malformed_receipt")] }
+        if submission.quality == .unreadable || submission.oddity == .identity, submission.quality != .forged {
+            return [.never("malformed_receipt")]
+        }
         if submission.proofBundleID != submission.bundleID { return [.never("foreign_app")] }
         if submission.quality == .forged { return [.never("unauthentic_receipt")] }
         if let refusal = submission.refusal { return [.never(refusal)] }
-        if submission.oddity == .identity { return [.never("malformed_receipt")] }
         var found: [Obstacle] = []
         switch submission.form {
         case .receipt:
@@ -122,7 +123,8 @@ extension Model {
         guard let app = facts.apps[submission.bundleID] else { return [] }
         var found = binding(submission, purchase, app)
         if purchase.isUpgraded { found.append(.maybe("upgraded")) }
-        if !refunds(of: purchase).isEmpty { found.append(.maybe("cancelled")) }
+        let copies = facts.purchases.values.filter { $0.goods == purchase.goods }
+        if copies.contains(where: { !$0.refunds.isEmpty }) { found.append(.maybe("cancelled")) }
         if facts.operators.contains(where: { $0.order == .revoke && $0.transactionID == purchase.id }) {
             found.append(.maybe("revoked_by_operator"))
         }

@@ -9,6 +9,7 @@ extension Model {
         }
         for (id, row) in seen.grants { players[id, default: []].insert(row.player) }
         for (id, all) in players.sorted(by: { $0.key < $1.key }) {
+            guard !facts.conditions.lostOrders.contains(id) else { continue }
             if all.count > 1 { found.append(.init(.onePlayer, "\(id) was granted to \(all.sorted())")) }
             guard let purchase = facts.purchases[id] else {
                 found.append(.init(.grantsAreEarned, "\(id) was granted, which nobody bought"))
@@ -37,7 +38,9 @@ extension Model {
             found.append(.init(.oneGrant, "\(goods) was granted as \(group.map(\.id).sorted())"))
         }
         for (family, group) in Dictionary(grouping: known, by: { self.family(of: $0.id) }) {
-            guard transferred(group).isEmpty else { continue }
+            guard transferred(group).isEmpty,
+                group.allSatisfy({ !facts.conditions.lostOrders.contains($0.id) })
+            else { continue }
             let owners = group.reduce(into: Set<String>()) { $0.formUnion(players[$1.id] ?? []) }
             if owners.count > 1 { found.append(.init(.onePlayer, "what goes with \(family) is \(owners.sorted())'s")) }
         }
@@ -56,8 +59,10 @@ extension Model {
 
     private func mayOwn(_ purchase: Purchase) -> Set<String> {
         var players = Set(claims(on: purchase).map(\.player) + transferred([purchase]))
-        // Section 14: whoever owns a subscription gets its periods, whoever tells of them.
-        if purchase.kind == .autoRenewable, facts.apps[purchase.bundleID]?.followsRenewals ?? false {
+        // Section 14: whoever owns a subscription gets its periods, whoever tells of them; and section 13, where Apple tells.
+        let app = facts.apps[purchase.bundleID]
+        let isFollowed = app?.followsRenewals ?? false || app?.missed != .off && !purchase.toldAt.isEmpty
+        if purchase.kind == .autoRenewable, isFollowed {
             for other in facts.purchases.values where family(of: other.id) == family(of: purchase.id) {
                 players.formUnion(claims(on: other).map(\.player))
             }

@@ -31,6 +31,9 @@ extension Model {
             // What a database has lost is decided anew, and then others may have come first.
             let isAnswer = ["receipt.rejected", "receipt.held"].contains(event.type)
             if facts.conditions.wasPutBack && isAnswer { continue }
+            // An operator's order that is lost is not given again.
+            let subject = event.transaction ?? event.text("original_transaction_id") ?? ""
+            if facts.conditions.lostOrders.contains(subject) { continue }
             let isSame =
                 facts.conditions.wasPutBack ? known.effect == event.effect : known.json == event.json
             if !isSame || known.key != event.key {
