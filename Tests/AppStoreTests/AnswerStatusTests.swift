@@ -57,6 +57,8 @@ struct AnswerStatusTests {
         arguments: [
             "", " ", "<html><body><b>Http/1.1 Service Unavailable</b></body> </html>", "[]", "0", "null", "\"21002\"",
             #"{"status":0"#, #"{"status":21010}x"#, "{'status':21010}", "\u{FEFF}{\"status\":21010}",
+            // JSON has no number with a leading zero.
+            AnswerText(AnswerText.fields(["transaction_id": "01000"])).text,
         ])
     func notJSON(body: String) {
         #expect(parse(body) == .trouble(of: .notJSON))

@@ -22,7 +22,7 @@ struct AppReceiptReadingTests {
                     .init(
                         transactionID: "1", purchaseDate: "2024-05-01T09:00:00Z", kind: 3,
                         expiryDate: "2024-06-01T09:00:00Z", cancellationDate: "2024-05-02T00:00:00Z",
-                        originalTransactionID: "0"),
+                        originalTransactionID: "3"),
                 ])
             ).receipt)
         #expect(receipt.style == .appReceipt)
@@ -37,7 +37,7 @@ struct AppReceiptReadingTests {
         #expect(first.quantity == 3 && first.expiresAt == nil && first.cancelledAt == nil)
         #expect(first.originalTransactionID == "2")
         let last = try #require(receipt.purchases.last)
-        #expect(last.originalTransactionID == "0")
+        #expect(last.originalTransactionID == "3")
         #expect(last.purchasedAt == Timestamp(rfc3339: "2024-05-01T09:00:00Z"))
         #expect(last.expiresAt == Timestamp(rfc3339: "2024-06-01T09:00:00Z"))
         #expect(last.cancelledAt == Timestamp(rfc3339: "2024-05-02T00:00:00Z"))
@@ -157,6 +157,7 @@ struct AppReceiptReadingTests {
         arguments: [
             (1712, DER.integer(7)), (1712, DER.ia5("yesterday")), (1712, [0xFF]), (1708, DER.octets([1])),
             (1708, DER.utf8("soon")), (1704, DER.null), (1701, DER.utf8("1")), (1705, DER.integer(5)),
+            (1705, DER.utf8("0")), (1705, DER.utf8("02")),
         ] as [(Int64, [UInt8])])
     func unreadable(type: Int64, value: [UInt8]) throws {
         let authority = try TestAuthority.receipts()

@@ -82,6 +82,7 @@ extension EndToEnd {
         let plan = TrafficGenerator.plan(seed: seed, count: count)
         let settings = ["APPLE_MAX_CONCURRENCY": "16", "MAX_IN_FLIGHT": "200"]
         try await Testbed.run(on: database, latency: .uniform(5, 100), settings: settings) { bed in
+            try await bed.recordParked()
             let worker = try bed.startWorker()
             var feed = Feed(bed: bed, plan: plan)
             try await feed.send(count / 2 - 100)
@@ -91,7 +92,9 @@ extension EndToEnd {
             do { try await bed.settle(plan) } catch {
                 throw DeadlinePassed(description: "\(name), seed \(seed): \(error)")
             }
-            let problems = try await Checker(bed: bed, plan: plan, appleConcurrency: 16).problems()
+            let problems = try await Checker(
+                bed: bed, plan: plan, appleConcurrency: 16, parkedOnce: bed.parkedOnce()
+            ).problems()
             #expect(problems.isEmpty, "\(name), seed \(seed): \(problems.prefix(20))")
         }
     }

@@ -104,8 +104,9 @@ struct ParkingTests {
     func blockedApp() async throws {
         try await ParkingBed.run { bed in
             // Fewer places than the blocked app has submissions.
-            _ = try bed.startWorker(["MAX_IN_FLIGHT": "10"])
-            let blocked = (0..<30).map { ParkingBed.receipt("72\(100 + $0)", bundle: ParkingBed.club) }
+            _ = try bed.startWorker(DemoRun.settings(signing: Seeds.signing).merging(["MAX_IN_FLIGHT": "10"]) { $1 })
+            // Only what is proven accuses credentials.
+            let blocked = (0..<30).map { ParkingBed.provenReceipt("72\(100 + $0)", bundle: ParkingBed.club) }
             for receipt in blocked {
                 bed.apple.register(receiptData: receipt, behaviour: [.status(21004).times(1_000_000)])
             }

@@ -73,7 +73,8 @@ struct AccountTokenTests {
         for number in 0..<10 {
             let bought = decision(
                 Identifier("1\(number)"), player: "buyer", account: AppTransactionID("\(70 + number)"))
-            #expect(settle(bought, in: &view) == "granted")
+            let isMany = number + 1 >= RiskThresholds().manyAccounts
+            #expect(settle(bought, in: &view) == (isMany ? "granted many_accounts" : "granted"))
         }
         let key = AccountTokenKey(bundleID: Sample.bundle, token: Sample.token)
         #expect(view.tokens[key]?.accounts.count == AccountTokenFacts.maximumAccounts)

@@ -124,10 +124,24 @@ struct UnreadableTransactionTests {
         // Family sharing that ended has no parts.
         refunded.revocationType = "FAMILY_REVOKE"
         #expect(refunded.refunded?.reason == .revoke)
+        #expect(Self.verdicts(Self.judge(Sample.receipt([refunded]))) == [.reject(.cancelled)])
         // Neither is one that may have been an upgrade.
         var upgraded = Self.purchase("1000", "isUpgraded")
         upgraded.cancelledAt = Sample.recordTime
         #expect(upgraded.refunded == nil)
+    }
+
+    @Test("a whole refund comes before what cannot be read, and a part of an unreadable quantity does not")
+    func partOfUnreadableQuantity() {
+        let cases: [(Int32?, JudgedPurchase.Verdict)] = [
+            (nil, .reject(.cancelled)), (100_000, .reject(.cancelled)), (50_000, .hold(.unreadableTransaction)),
+        ]
+        for (milliPercent, verdict) in cases {
+            var refunded = Self.purchase("1000", "quantity")
+            refunded.cancelledAt = Sample.recordTime
+            refunded.refundedMilliPercent = milliPercent
+            #expect(Self.verdicts(Self.judge(Sample.receipt([refunded]))) == [verdict])
+        }
     }
 
     @Test("one that has no readable name is listed as rejected, and keeps no other from its grant")

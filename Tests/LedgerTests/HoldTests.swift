@@ -202,7 +202,7 @@ struct HoldTests {
     func catalogs() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
-        for offset in 0..<5 {
+        for offset in 1...5 {
             _ = try await ledger.record(Sample.decision([held("\(offset)")], offset: Int64(offset)))
         }
         let holds = PostgresHolds(pool: database.pool)

@@ -75,7 +75,7 @@ struct SchemaTests {
         // As `git show cc3defe:schema.sql` had it.
         try await database.run(
             """
-            DROP TABLE parked_submissions, parked;
+            DROP TABLE parked_weights, parked_submissions, parked;
             CREATE TABLE parked (
                 id uuid NOT NULL PRIMARY KEY, source_topic text COLLATE "C" NOT NULL, source_partition integer NOT NULL,
                 source_offset bigint NOT NULL, source_timestamp timestamptz NOT NULL, submission_key uuid NOT NULL,

@@ -121,6 +121,7 @@ struct StatementTests {
         "lease_chosen_subscription": "receiptd subscriptions check",
         "transfer_subscription": "receiptd subscriptions transfer",
         "count_holds_of_original": "receiptd subscriptions transfer",
+        "find_receipt_of_app": "receiptd check",
     ]
 
     @Test("that a worker may run is rehearsed by check")

@@ -168,10 +168,12 @@ struct UndeliveredTests {
     @Test("a period that is over beside one that is granted is not kept, nor one that a seat's transaction delivered")
     func periods() async throws {
         let end = Sample.noon.adding(milliseconds: 86_400_000)
-        func period(_ id: String, _ end: Timestamp?, _ verdict: JudgedPurchase.Verdict) -> JudgedPurchase {
+        func period(
+            _ id: String, _ end: Timestamp?, _ verdict: JudgedPurchase.Verdict, at start: Timestamp = Sample.noon
+        ) -> JudgedPurchase {
             Sample.judged(
-                Sample.purchase(id, original: "1000", product: "pass", expires: end), .autoRenewableSubscription,
-                verdict)
+                Sample.purchase(id, original: "1000", product: "pass", expires: end, at: start),
+                .autoRenewableSubscription, verdict)
         }
         _ = try await ledger.record(
             Self.decision(
@@ -181,9 +183,10 @@ struct UndeliveredTests {
                 ]),
                 offset: 1))
         #expect(try await ask("1000", original: "1000") == ["- -"])
-        // Another seat of the period that is granted, refused after its end, and one that nothing delivered.
+        // A seat that joined the granted period later, refused after its end, and a period that nothing delivered.
+        let later = Sample.noon.adding(milliseconds: 1)
         _ = try await ledger.record(
-            Self.decision(.each([period("1002", end, .reject(.subscriptionExpired))]), offset: 2))
+            Self.decision(.each([period("1002", end, .reject(.subscriptionExpired), at: later)]), offset: 2))
         _ = try await ledger.record(
             Self.decision(
                 .each([period("1003", end.adding(milliseconds: 1), .reject(.subscriptionExpired))]), offset: 3))

@@ -20,7 +20,7 @@ struct IntakeSettingsTests {
             let faults = #expect(throws: SettingsFaults.self, "\(host)") {
                 try read(["INTAKE_HTTP_HOST": host]).announcements.intake.requireApps()
             }
-            #expect(faults?.description.contains("INTAKE_BUNDLE_IDS is required") == true, "\(faults as Any)")
+            #expect(faults?.description.contains("INTAKE_BUNDLE_IDS: is required") == true, "\(faults as Any)")
             for apps in ["com.example.a", "com.example.a, com.example.b", "*"] {
                 #expect(throws: Never.self, "\(apps)") {
                     try read(["INTAKE_HTTP_HOST": host, "INTAKE_BUNDLE_IDS": apps]).announcements.intake.requireApps()

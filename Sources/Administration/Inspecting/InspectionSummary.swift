@@ -68,7 +68,7 @@ package struct InspectionSummary {
         let how = isLocal(answer.reason) ? "refused without asking anyone" : "refused"
         return "\(how): submission \(ShownText.quoted(answer.submissionID)) of player "
             + "\(ShownText.quoted(answer.playerID)): \(ShownText.plain(answer.reason)), "
-            + "\(ShownText.plain(answer.detail)) (\(ShownText.plain(answer.occurredAt)), event \(ShownText.plain(answer.eventID)))"
+            + "\(ShownText.plain(answer.detail, limit: 300)) (\(ShownText.plain(answer.occurredAt)), event \(ShownText.plain(answer.eventID)))"
     }
 
     /// A reason that is found without Apple; where Apple told it, the answer is in PostgreSQL.

@@ -34,10 +34,10 @@ struct ServerAPIQuery: Sendable {
         subject = Self.subject(endpoint, id)
     }
 
-    /// Of an app as a whole.
+    /// Of an app as a whole. The label tells it from the one above: a bundle id and a transaction's are of one type.
     private init(
         _ endpoint: AppleEndpoint, _ method: HTTPRequestMethod, _ path: String, query rest: String = "",
-        body: [UInt8]? = nil, of app: BundleID
+        body: [UInt8]? = nil, ofApp app: BundleID
     ) {
         self.endpoint = endpoint
         self.method = method
@@ -92,13 +92,13 @@ struct ServerAPIQuery: Sendable {
         body.number(window.to.milliseconds)
         body.endObject()
         return ServerAPIQuery(
-            .notificationHistory, .post, "inApps/v1/notifications/history", query: query.text, body: body.bytes, of: app
-        )
+            .notificationHistory, .post, "inApps/v1/notifications/history", query: query.text, body: body.bytes,
+            ofApp: app)
     }
 
     /// Request a Test Notification.
     static func testNotification(of app: BundleID) -> ServerAPIQuery {
-        ServerAPIQuery(.testNotification, .post, "inApps/v1/notifications/test", of: app)
+        ServerAPIQuery(.testNotification, .post, "inApps/v1/notifications/test", ofApp: app)
     }
 
     /// Get Test Notification Status. Nil for what no token of Apple's looks like: it goes into an address.
@@ -106,7 +106,7 @@ struct ServerAPIQuery: Sendable {
         guard (1...maximumPageLength).contains(token.utf8.count), token.utf8.allSatisfy(URLQuery.isPlain),
             !token.utf8.allSatisfy({ $0 == UInt8(ascii: ".") })
         else { return nil }
-        return ServerAPIQuery(.testNotification, .get, "inApps/v1/notifications/test", query: "/\(token)", of: app)
+        return ServerAPIQuery(.testNotification, .get, "inApps/v1/notifications/test", query: "/\(token)", ofApp: app)
     }
 
     static func finish(_ id: StoreTransactionID) -> ServerAPIQuery? {

@@ -10,10 +10,11 @@ extension StorePurchase {
             milliPercent: isRevoked ? nil : refundedMilliPercent)
     }
 
-    /// Apple has taken back all of its units.
+    /// Apple has taken back all of its units. A part may leave some where the quantity cannot be read.
     var isWhollyRefunded: Bool {
-        guard unreadable.isEmpty || refunded?.milliPercent == nil else { return false }
-        return refunded.map { !$0.leavesUnits(of: quantity) } ?? (cancelledAt != nil && unreadable.isEmpty)
+        guard let refunded else { return cancelledAt != nil && unreadable.isEmpty }
+        return isUnreadable("quantity")
+            ? refunded.milliPercent == GrantRevocations.whole : !refunded.leavesUnits(of: quantity)
     }
 
     /// Apple's name of the part that was refunded.

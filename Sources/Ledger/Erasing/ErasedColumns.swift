@@ -46,5 +46,7 @@ enum ErasedColumns {
         "erasures.player_id": .cleared,
         "notification_history.suspect": .others, "notification_history.culprit": .others,
         "catalogs.sha256": .others, "redriven_dead_letters.content": .others,
+        // A topic's partition and offsets, an app, a reason, or a word for what crashed.
+        "incidents.subject": .others,
     ]
 }

@@ -18,6 +18,8 @@ final class PlayerLanes: Sendable {
     fileprivate final class Lane: @unchecked Sendable {
         let player: PlayerID
         var waiting: [Waiting] = []
+        /// Of those that had their turn.
+        var secondsAtApple = 0.0
 
         init(_ player: PlayerID) {
             self.player = player
@@ -95,6 +97,14 @@ final class PlayerLanes: Sendable {
         }
         next?.resume()
     }
+
+    /// Whoever has the turn waited so long for Apple's answers, until there was a verdict or none was waited for any more.
+    func noteAtApple(_ ticket: Ticket, seconds: Double) {
+        state.withLock { _ in ticket.lane.secondsAtApple += seconds }
+    }
+
+    /// The sum of what was noted in the ticket's lane.
+    func secondsAtApple(_ ticket: Ticket) -> Double { state.withLock { _ in ticket.lane.secondsAtApple } }
 
     /// Whether nobody holds a ticket.
     var isEmpty: Bool { state.withLock { $0.lanes.isEmpty } }

@@ -59,7 +59,9 @@ final class RetryState {
         further.forgetUnknown()
         history.note(judgement, now: now)
         let jitter = Double.random(in: 0..<1)
-        if !item.isParked, !hasSlot { hasSlot = parking.slots.beginRetrying(bytes: item.byteCount) }
+        if !item.isParked, !hasSlot {
+            hasSlot = parking.slots.beginRetrying(of: item.ticket?.player, bytes: item.byteCount)
+        }
         let circumstances = ParkingPolicy.Circumstances(
             isParked: item.isParked, isAppleOut: parking.apple.isDown,
             hasRoom: hasSlot && parking.slots.isWithinRetryShare && !keepsAllWaiting(judgement),
@@ -94,8 +96,10 @@ final class RetryState {
         history.noteWait(seconds: max(0, waited - (parking.apple.downSeconds - before)))
     }
 
-    /// To be called once.
+    /// Its verdict is known, whether it is recorded yet or not, or it left memory. To be called at least once.
     func end() {
-        if hasSlot { parking.slots.endRetrying(bytes: item.byteCount) }
+        guard hasSlot else { return }
+        hasSlot = false
+        parking.slots.endRetrying(of: item.ticket?.player, bytes: item.byteCount)
     }
 }

@@ -97,12 +97,20 @@ public final class SubmissionWorker: Sendable {
     }
 
     private func waitForTurn(_ ticket: PlayerLanes.Ticket, of item: SubmissionInHand) async throws(Abandoned) {
-        parking.slots.waitingBehindOthers(bytes: item.byteCount)
-        defer { parking.slots.endedWaitingBehindOthers(bytes: item.byteCount) }
-        let (since, downBefore) = (WallClock.monotonicSeconds, parking.apple.downSeconds)
+        parking.slots.waitingBehindOthers(of: ticket.player, bytes: item.byteCount)
+        defer { parking.slots.endedWaitingBehindOthers(of: ticket.player, bytes: item.byteCount) }
+        let (start, before) = (secondsForApple, lanes.secondsAtApple(ticket))
         try await item.waiting { await lanes.turn(ticket) }
-        let waited = WallClock.monotonicSeconds - since - (parking.apple.downSeconds - downBefore)
-        item.noteBehindOthers(seconds: max(0, waited))
+        // The earlier ones' waits for PostgreSQL are no waits for Apple.
+        item.noteBehindOthers(seconds: max(0, min(secondsForApple - start, lanes.secondsAtApple(ticket) - before)))
+    }
+
+    /// A clock that stands still while Apple as a whole is out.
+    private var secondsForApple: Double { WallClock.monotonicSeconds - parking.apple.downSeconds }
+
+    /// Those behind it waited for Apple with it.
+    private func noteAtApple(_ item: SubmissionInHand, since start: Double) {
+        if let ticket = item.ticket { lanes.noteAtApple(ticket, seconds: max(0, secondsForApple - start)) }
     }
 
     /// Returns the events to publish; none where it waits durably. Where the proof is enough, nobody is asked.
@@ -118,6 +126,7 @@ public final class SubmissionWorker: Sendable {
         CrashPoint.recalled.reached()
         let retries = beginTries(screened, after: recalled)
         defer { retries.end() }
+        let start = secondsForApple
         while true {
             guard let answer = try await proofAnswer(to: screened, recalled, retries) else {
                 return (await answerForUnknownApp(screened), .decided)
@@ -126,6 +135,9 @@ public final class SubmissionWorker: Sendable {
             switch try await judge(screened, by: answer, retries) {
             case .decided(let verdict):
                 CrashPoint.judged.reached()
+                // Recording may take long, and is no retry.
+                retries.end()
+                noteAtApple(screened.item, since: start)
                 if retries.hasFailed, !screened.item.isHeld { parking.recovery.answered(screened.submission.bundleID) }
                 clock.mark(.ask)
                 let events = try await record(verdict, on: screened, by: answer.besides(retries.further))
@@ -133,7 +145,7 @@ public final class SubmissionWorker: Sendable {
                 return (events, .decided)
             case let undecided:
                 metrics.retries.increment()
-                if try await !isTriedAgain(screened, after: undecided, retries) { return ([], .decided) }
+                if try await !isTriedAgain(screened, after: undecided, retries, since: start) { return ([], .decided) }
             }
         }
     }
@@ -203,7 +215,7 @@ public final class SubmissionWorker: Sendable {
 
     /// After a try without a verdict: true once the wait in memory is over, false where it waits durably.
     private func isTriedAgain(
-        _ screened: ScreenedSubmission, after undecided: Judgement, _ retries: RetryState
+        _ screened: ScreenedSubmission, after undecided: Judgement, _ retries: RetryState, since start: Double
     ) async throws(Abandoned) -> Bool {
         if screened.item.isHeld {
             await reschedule(heldBy: screened.item)
@@ -214,6 +226,7 @@ public final class SubmissionWorker: Sendable {
             try await screened.item.waiting { try await Task.sleep(for: .seconds(seconds)) }
             return true
         case .park(let plan):
+            noteAtApple(screened.item, since: start)
             try await park(screened, plan)
             return false
         }

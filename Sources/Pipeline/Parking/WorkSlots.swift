@@ -1,3 +1,4 @@
+import Fulfillment
 import Operations
 import Synchronization
 
@@ -19,11 +20,23 @@ final class WorkSlots: Sendable {
         func isWithin(_ limit: Self) -> Bool { records <= limit.records && bytes <= limit.bytes }
     }
 
+    /// One player's records in memory.
+    private struct Lane: Equatable {
+        var retrying = 0
+        /// Behind its earlier ones.
+        var behind = Places()
+
+        /// What waits for a first try is none of it.
+        var behindRetrying: Places { retrying > 0 ? behind : Places() }
+    }
+
     private struct State {
         var fresh = 0
         var retrying = Places()
-        /// Behind their players' earlier ones, which may be retrying.
-        var behindOthers = Places()
+        /// Behind their players' earlier ones that retry.
+        var behindRetrying = Places()
+        /// Without those that hold nothing.
+        var lanes: [PlayerID: Lane] = [:]
         var leased = 0
         /// Leases that are being taken.
         var leasing = 0
@@ -31,6 +44,15 @@ final class WorkSlots: Sendable {
         /// Who waits for all other leased work to end.
         var waitingToIsolate: Set<FailingPart> = []
         var isIsolating = false
+
+        mutating func change(_ player: PlayerID?, _ change: (inout Lane) -> Void) {
+            guard let player else { return }
+            var lane = lanes[player] ?? Lane()
+            behindRetrying = behindRetrying - lane.behindRetrying
+            change(&lane)
+            behindRetrying = behindRetrying + lane.behindRetrying
+            lanes[player] = lane == Lane() ? nil : lane
+        }
     }
 
     /// Of retrying submissions: half of the window, whether Apple is out or not. The other half is for first tries, which
@@ -100,35 +122,40 @@ final class WorkSlots: Sendable {
     }
 
     /// False where retrying submissions have all the slots that they may have.
-    func beginRetrying(bytes: Int = 0) -> Bool {
+    /// - Parameter player: whose later ones wait behind it; nil where none does.
+    func beginRetrying(of player: PlayerID? = nil, bytes: Int = 0) -> Bool {
         state.withLock { state in
             let retrying = state.retrying + Places(records: 1, bytes: bytes)
             guard retrying.isWithin(mostRetrying) else { return false }
             state.retrying = retrying
+            state.change(player) { $0.retrying += 1 }
             return true
         }
     }
 
-    func endRetrying(bytes: Int = 0) {
-        state.withLock { $0.retrying = $0.retrying - Places(records: 1, bytes: bytes) }
+    func endRetrying(of player: PlayerID? = nil, bytes: Int = 0) {
+        state.withLock { state in
+            state.retrying = state.retrying - Places(records: 1, bytes: bytes)
+            state.change(player) { $0.retrying -= 1 }
+        }
     }
 
-    func waitingBehindOthers(bytes: Int) {
-        state.withLock { $0.behindOthers = $0.behindOthers + Places(records: 1, bytes: bytes) }
+    func waitingBehindOthers(of player: PlayerID, bytes: Int) {
+        state.withLock { $0.change(player) { $0.behind = $0.behind + Places(records: 1, bytes: bytes) } }
     }
 
-    func endedWaitingBehindOthers(bytes: Int) {
-        state.withLock { $0.behindOthers = $0.behindOthers - Places(records: 1, bytes: bytes) }
+    func endedWaitingBehindOthers(of player: PlayerID, bytes: Int) {
+        state.withLock { $0.change(player) { $0.behind = $0.behind - Places(records: 1, bytes: bytes) } }
     }
 
-    /// Whether what retries and what waits behind others have no more than half of the window together: else whoever retries
+    /// Whether what retries and what waits behind it have no more than half of the window together: else whoever retries
     /// leaves it, for those behind it take places of first tries.
-    var isWithinRetryShare: Bool { state.withLock { ($0.retrying + $0.behindOthers).isWithin(mostRetrying) } }
+    var isWithinRetryShare: Bool { state.withLock { ($0.retrying + $0.behindRetrying).isWithin(mostRetrying) } }
 
-    /// What retries, and what waits behind others, as far as it is within its share: no room for it is to be waited for.
+    /// What retries, and what waits behind it, as far as it is within its share: no room for it is to be waited for.
     var held: Places {
         state.withLock { state in
-            let held = state.retrying + state.behindOthers
+            let held = state.retrying + state.behindRetrying
             return Places(
                 records: min(held.records, mostRetrying.records), bytes: min(held.bytes, mostRetrying.bytes))
         }

@@ -30,7 +30,11 @@ extension Settings {
         }
 
         /// Checks all settings, those that the command does not require included, and reports all faults together.
-        package func read(requiring required: Set<Requirement>) throws(SettingsFaults) -> Settings {
+        /// - Parameter trustingSampleRoots: true for a command that grants nothing. Else the sample roots are a fault beside an
+        ///   address of Apple's.
+        package func read(
+            requiring required: Set<Requirement>, trustingSampleRoots: Bool = false
+        ) throws(SettingsFaults) -> Settings {
             let source = SettingsSource(environment: environment, file: file)
             var checks = SettingsChecks(source.values)
             var settings = Settings()
@@ -46,6 +50,7 @@ extension Settings {
             readDatabase(&checks, into: &settings.database)
             settings.database.urlFile = source.secretFiles[.databaseURL]
             readApple(&checks, into: &settings.apple)
+            if !trustingSampleRoots { refusePublishedRoot(&checks, settings.apple) }
             readRetry(&checks, into: &settings.retry)
             readAnnouncements(&checks, into: &settings)
             readConsole(&checks, into: &settings.console)
@@ -91,7 +96,6 @@ extension Settings {
             checks.readableFile(.appleRootCertificatesFile, into: &apple.rootCertificatesFile)
             if let path = apple.rootCertificatesFile {
                 checks.roots(.appleRootCertificatesFile, at: path, into: &apple.roots)
-                refusePublishedRoot(&checks, apple)
             }
         }
 

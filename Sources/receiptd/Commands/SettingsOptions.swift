@@ -14,7 +14,8 @@ struct SettingsOptions: ParsableArguments {
         requiring required: Set<Settings.Requirement>, telling kinds: Set<SettingsWarning.Kind>
     ) throws(SettingsFaults) -> Settings {
         let settings = try Settings.Reader(environment: ProcessInfo.processInfo.environment, file: config)
-            .read(requiring: required)
+            // A command that needs no service grants nothing.
+            .read(requiring: required, trustingSampleRoots: required.isEmpty)
         for warning in settings.warnings where kinds.contains(warning.kind) { printError(warning.description) }
         return settings
     }

@@ -79,7 +79,7 @@ struct ServerAPICredentialsTests {
     func single() async throws {
         let observer = RecordingLimits()
         try await SimulatedServerAPI.run(limits: AppleLimits(maxConcurrency: 8, observer: observer)) { apple in
-            for round in 0..<10 {
+            for round in 1...10 {
                 try apple.register("\(round)", .status(401), .genuine)
                 #expect(await apple.ask("\(round)") == .blocked(.serverAPI))
                 #expect(await apple.ask("\(round)").genuine != nil)

@@ -48,7 +48,7 @@ struct ServerAPILimitsTests {
         let limits = AppleLimits(maxConcurrency: 64, maxRequestsPerSecond: 100, budget: InMemoryBudget())
         try await SimulatedServerAPI.run(limits: limits) { apple in
             await withTaskGroup(of: AppleAnswer.self) { group in
-                for number in 0..<100 { group.addTask { await apple.ask("\(number)") } }
+                for number in 0..<100 { group.addTask { await apple.ask("\(number)", isProven: false) } }
                 var turnedAway = 0
                 for await answer in group {
                     guard case .trouble(let trouble) = answer, trouble.kind == .rateLimited else { continue }

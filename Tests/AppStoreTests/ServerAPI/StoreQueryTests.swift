@@ -158,6 +158,24 @@ struct StoreQueryTests {
         }
     }
 
+    @Test("a test notification is asked for, and what became of it")
+    func testNotification() async throws {
+        try await ScriptedServerAPI.run { request in
+            .init(
+                body: request.method == "POST"
+                    ? #"{"testNotificationToken":"t_1"}"# : #"{"sendAttempts":[{"sendAttemptResult":"TIMED_OUT"}]}"#)
+        } _: { apple in
+            let context = ScriptedServerAPI.context()
+            #expect(await apple.client.requestTestNotification(context) == .answered("t_1"))
+            #expect(await apple.client.testNotificationStatus("t_1", context) == .answered(["TIMED_OUT"]))
+            let path = "/production/inApps/v1/notifications/test"
+            #expect(apple.uris == [path, "\(path)/t_1"])
+            #expect(apple.requests.map(\.method) == ["POST", "GET"])
+            #expect(apple.requests[0].body.isEmpty && apple.requests[0].headers["content-length"] == "0")
+            #expect(apple.observer.requests.map(\.endpoint) == ["test_notification", "test_notification"])
+        }
+    }
+
     @Test("a transaction is finished, and again, and Apple's success says all")
     func finish() async throws {
         try await ScriptedServerAPI.run { _ in

@@ -165,6 +165,19 @@ final class ParkingBed {
         ).base64Encoded()
     }
 
+    /// The same, with the signature of the seeds' keys, for a worker that takes their root for Apple's.
+    static func provenReceipt(_ transaction: String, bundle: String = castle) -> String {
+        Receipts.signed(
+            SimulatedReceipt(
+                bundleID: bundle, appAppleID: appleIDs[bundle] ?? 0,
+                creationDateMilliseconds: Receipts.purchasedAt,
+                purchases: [
+                    SimulatedPurchase(
+                        transactionID: transaction, productID: Receipts.gems,
+                        purchaseDateMilliseconds: Receipts.purchasedAt)
+                ]))
+    }
+
     /// The submission is named after its player, unless that one is named.
     func submit(_ name: String, _ receipt: String, player: String? = nil, bundle: String = castle) async throws {
         let player = player ?? name

@@ -1,4 +1,5 @@
 import Fulfillment
+import Identifiers
 import TestSupport
 import Testing
 
@@ -30,12 +31,18 @@ extension ParkingTests {
                     false
                 }
             }
-            for _ in 0..<4 { bench.parking.slots.waitingBehindOthers(bytes: 0) }
+            for _ in 0..<4 { bench.parking.slots.waitingBehindOthers(of: "player-1", bytes: 0) }
+            // Behind a first try.
+            for _ in 0..<4 { bench.parking.slots.waitingBehindOthers(of: "player-2", bytes: 0) }
+            #expect(bench.parking.slots.held.records == 0)
             #expect(!isParked())
             #expect(bench.parking.slots.held.records == 5)
-            bench.parking.slots.waitingBehindOthers(bytes: 0)
+            bench.parking.slots.waitingBehindOthers(of: "player-1", bytes: 0)
             #expect(isParked())
             #expect(bench.parking.slots.held.records == 5)
+            // What has its verdict retries no more, while it is recorded.
+            retries.end()
+            #expect(bench.parking.slots.held.records == 0)
         }
     }
 
