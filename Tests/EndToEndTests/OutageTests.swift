@@ -60,7 +60,7 @@ extension EndToEnd {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for outage in [SimulatedOutage.refuse, .hang, .reset, .http503, .html] {
                 group.addTask {
-                    try await self.load("Apple's outage \(outage)", count: 300) { bed, _, feed in
+                    try await self.load("Apple's outage \(outage)", count: 300, window: 700) { bed, _, feed in
                         try await bed.apple.setOutage(outage)
                         try await feed.send(50)
                         try await last(.seconds(10))
@@ -72,15 +72,17 @@ extension EndToEnd {
         }
     }
 
+    /// - Parameter window: of which half is for what has failed; one more is parked, and answered later.
+    ///
     /// Submits all the while a fault is on, then judges what came of it.
     private func load(
-        on database: Testbed.Database = .prepared, _ name: String, count: Int = 1_000,
+        on database: Testbed.Database = .prepared, _ name: String, count: Int = 1_000, window: Int = 200,
         _ fault: @Sendable (Testbed, Worker, inout Feed) async throws -> Void
     ) async throws {
         let seed = UInt64.random(in: 1...999_999)
         print("\(name): seed \(seed)")
         let plan = TrafficGenerator.plan(seed: seed, count: count)
-        let settings = ["APPLE_MAX_CONCURRENCY": "16", "MAX_IN_FLIGHT": "200"]
+        let settings = ["APPLE_MAX_CONCURRENCY": "16", "MAX_IN_FLIGHT": "\(window)"]
         try await Testbed.run(on: database, latency: .uniform(5, 100), settings: settings) { bed in
             try await bed.recordParked()
             let worker = try bed.startWorker()
