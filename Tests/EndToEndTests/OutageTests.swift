@@ -72,9 +72,8 @@ extension EndToEnd {
         }
     }
 
-    /// - Parameter window: of which half is for what has failed; one more is parked, and answered later.
-    ///
     /// Submits all the while a fault is on, then judges what came of it.
+    /// - Parameter window: half of it is for what has failed; one more is parked, and answered later.
     private func load(
         on database: Testbed.Database = .prepared, _ name: String, count: Int = 1_000, window: Int = 200,
         _ fault: @Sendable (Testbed, Worker, inout Feed) async throws -> Void

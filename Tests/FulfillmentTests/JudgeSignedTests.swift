@@ -1,5 +1,6 @@
 import Identifiers
 import Testing
+import Timestamps
 
 @testable import Fulfillment
 
@@ -53,6 +54,23 @@ struct JudgeSignedTests {
             return
         }
         #expect(judged.map(\.verdict) == [.grant(payload: nil), .reject(.cancelled)])
+    }
+
+    @Test("a period that the ledger has is not taken back by the receipt's own date, which an upgrade has too")
+    func upgraded() {
+        var period = Sample.purchase("1")
+        period.expiresAt = Sample.recordTime.adding(milliseconds: 1_000)
+        period.cancelledAt = Sample.recordTime
+        var refunded = Sample.purchase("2")
+        refunded.cancelledAt = Sample.recordTime
+        var further = FurtherAnswers()
+        for id: StoreTransactionID in ["1", "2"] { further.note(.inLedger, named: id) }
+        let signed = Self.content([period, refunded])
+        guard case .decided(let verdict) = judge(.genuine(Sample.receipt([])), signing: signed, besides: further) else {
+            Issue.record("nothing is decided")
+            return
+        }
+        #expect(verdict.purchases.map(\.cancelledAt) == [nil, Sample.recordTime])
     }
 
     @Test("the submitted product is not called missing where Apple signed a purchase of it")

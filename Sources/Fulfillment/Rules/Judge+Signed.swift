@@ -25,7 +25,7 @@ extension Judge {
         for purchase in leftOut {
             switch further.named[purchase.transactionID] {
             case .told(let told): found.append(told)
-            case .inLedger: found.append(purchase)
+            case .inLedger: found.append(purchase.withoutDoubtfulCancellation)
             case .unknown, nil: return .open(.undecided(AppleAnswer.Trouble(.emptyAnswer)))
             }
         }
@@ -55,5 +55,15 @@ extension Judge {
         guard let product = submission.productID, !told.contains(where: { $0.productID == product }) else { return [] }
         let known = Set(told.map(\.transactionID))
         return signed.purchases.filter { $0.productID == product && !known.contains($0.transactionID) }
+    }
+}
+
+extension StorePurchase {
+    /// A receipt dates the refund of a period and an upgrade to another plan alike: only Apple's answer tells which it was.
+    fileprivate var withoutDoubtfulCancellation: StorePurchase {
+        guard expiresAt != nil else { return self }
+        var purchase = self
+        purchase.cancelledAt = nil
+        return purchase
     }
 }
