@@ -71,6 +71,8 @@ final class BenchParts {
             "DATABASE_URL": database.uri,
             "APPLE_VERIFY_RECEIPT_PRODUCTION_URL": "http://127.0.0.1:\(applePort)/production/verifyReceipt",
             "APPLE_VERIFY_RECEIPT_SANDBOX_URL": "http://127.0.0.1:\(applePort)/sandbox/verifyReceipt",
+            "APPLE_SERVER_API_PRODUCTION_URL": "http://127.0.0.1:\(applePort)/production",
+            "APPLE_SERVER_API_SANDBOX_URL": "http://127.0.0.1:\(applePort)/sandbox",
             "APPLE_MAX_CONCURRENCY": String(concurrency),
             "APPLE_ROOT_CERTIFICATES_FILE": URL(fileURLWithPath: signing).appendingPathComponent("root.pem").path,
             // What Apple may take back is asked for three times: within the run.

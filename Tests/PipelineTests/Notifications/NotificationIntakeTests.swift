@@ -135,8 +135,11 @@ struct NotificationIntakeTests {
             health.notes.contains { $0.contains("Kafka is out of reach") }
         }
         clock.seconds.withLock { $0 += 6 }
-        #expect(health.unmet.contains { $0.contains("events cannot be published") })
-        #expect(health.unmet.contains { $0.contains("Kafka is out of reach") })
+        try await eventually("both are told") {
+            let unmet = health.unmet
+            return unmet.contains { $0.contains("events cannot be published") }
+                && unmet.contains { $0.contains("Kafka is out of reach") }
+        }
         cluster.setBrokerUp(1)
         try await eventually("it is ready again") { health.unmet.isEmpty }
         watch.cancel()
