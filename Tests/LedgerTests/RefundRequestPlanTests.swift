@@ -23,7 +23,7 @@ struct RefundRequestPlanTests {
             '{parked,parked}', ARRAY[sha256('7'), sha256('8')]
             """
         ),
-        ("find_refund_states", "text[]", "'{t-7,t-8}'"),
+        ("find_refund_states", "text[], text[]", "'{t-7,t-8}', '{t-7,t-8}'"),
         ("inspect_undelivered", "text, text[], int8", "'p-7', '{t-8}', 100"),
         ("delete_undelivered", "text[], text[]", "'{t-7,t-8}', '{p-7,p-8}'"),
         ("lease_due_refund_requests", "int8, float8, float8, float8, float8", "8, 3600, 7200, 60, 1800"),
