@@ -19,3 +19,14 @@ CREATE TABLE IF NOT EXISTS inventory (
     units integer NOT NULL,
     PRIMARY KEY (player_id, product_id)
 );
+
+-- Records on the outcomes topic that are no events, for a person to look at.
+CREATE TABLE IF NOT EXISTS set_aside (
+    topic text NOT NULL,
+    partition integer NOT NULL,
+    record_offset bigint NOT NULL,
+    reason text NOT NULL,
+    value bytea,
+    set_aside_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (topic, partition, record_offset)
+);

@@ -30,6 +30,15 @@ KILLS = 3
 LIFE = range(5, 40)
 LIMIT_SECONDS = 120
 KEY = "the key of the examples"
+# What anybody who may write to the topic can put there.
+NO_EVENTS = [
+    None, b"", b"no JSON", b"[]", b"[" * 100_000, b'{"type":"receipt.granted"}', b'{"event_id":"1","type":"receipt.granted"}',
+    b'{"event_id":"0b6d1a3c-59d3-5e2f-8f0b-6f1f0c0f7a11","type":"receipt.granted","transaction_id":"1","player_id":"p"}',
+    b'{"event_id":"0b6d1a3c-59d3-5e2f-8f0b-6f1f0c0f7a12","type":"receipt.granted","transaction_id":"1","player_id":"a\\u0000b",'
+    b'"product_id":"x","revision":1,"quantity":1}',
+    b'{"event_id":"0b6d1a3c-59d3-5e2f-8f0b-6f1f0c0f7a13","type":"receipt.granted","transaction_id":"1","player_id":"p",'
+    b'"product_id":"x","revision":1,"quantity":99999999999}',
+]
 # The in-process broker takes no member back before its session has ended, and knows no session below 3 s.
 SESSION_MILLISECONDS = "3200"
 
@@ -65,7 +74,7 @@ def start_broker(stack):
         wait_until(f"there is {topic}", lambda: len(producer.list_topics(topic, 10).topics[topic].partitions) == PARTITIONS)
     broker = next(iter(producer.list_topics(timeout=10).brokers.values()))
     stack.callback(lambda: producer)
-    return f"{broker.host}:{broker.port}"
+    return f"{broker.host}:{broker.port}", producer
 
 
 def start_postgres(stack, folder):
@@ -194,8 +203,24 @@ def all_records(broker, topic):
     return records
 
 
+def all_events(broker):
+    """What receiptd published, and not what this test put beside it."""
+    return [record for record in all_records(broker, "receipt-outcomes") if record.headers()]
+
+
 def produce(client, lines, environment):
     subprocess.run(client, input="\n".join(lines) + "\n", text=True, env=environment, check=True, timeout=60)
+
+
+def check_what_producers_say(clients, environment):
+    """A line that is no submission is named with what is missing; the producer ends with 1."""
+    for client in clients:
+        faulty = subprocess.run(client, input='{"submission_id":"s"}\n', text=True, env=environment, capture_output=True, timeout=60)
+        check(f"{client[-1]} names what is missing", faulty.returncode == 1 and "line 1 is not sent: missing: " in faulty.stderr
+              and "Traceback" not in faulty.stderr, faulty.stderr)
+        without = {name: value for name, value in environment.items() if name != "KAFKA_BOOTSTRAP_SERVERS"}
+        unset = subprocess.run(client, input="", text=True, env=without, capture_output=True, timeout=60)
+        check(f"{client[-1]} names the setting", unset.returncode == 1 and "set KAFKA_BOOTSTRAP_SERVERS" in unset.stderr, unset.stderr)
 
 
 def check(what, is_so, *told):
@@ -204,7 +229,7 @@ def check(what, is_so, *told):
 
 
 def run(stack, folder):
-    broker = start_broker(stack)
+    broker, writer = start_broker(stack)
     address = start_postgres(stack, folder)
     ports = folder / "port"
     start(stack, [PROGRAMS / "AppStoreSimulator", "--sign-with", "seeds/signing", "--port", "0", "--port-file", ports],
@@ -253,6 +278,12 @@ def run(stack, folder):
     def granted():
         return query(address("receiptd"), "SELECT count(*) FROM grants")[0][0]
 
+    check_what_producers_say([python_producer, [CLIENTS / "producer"]], client)
+    # Ahead of the events, in each partition: what dies of one record hands out nothing.
+    for partition in range(PARTITIONS):
+        for value in NO_EVENTS:
+            writer.produce("receipt-outcomes", value, partition=partition)
+    writer.flush(10)
     lines, bought = submissions()
     half = len(lines) // 2
     produce(python_producer, lines[:half], client)
@@ -262,6 +293,8 @@ def run(stack, folder):
     # A game server that does not know whether it was acknowledged sends it again.
     produce(python_producer, lines[half - 4 : half + 4], client)
     wait_until(f"all {len(bought)} purchases are granted", lambda: granted() == len(bought))
+    # As a restart of PostgreSQL does.
+    query(address("postgres"), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname LIKE 'inventory%'")
     taken_back = random.sample(sorted(bought), 4)
     for transaction in taken_back:
         command("grants", "revoke", transaction, "--yes", "--operator", "check-examples")
@@ -275,7 +308,7 @@ def run(stack, folder):
 
     def is_published():
         events.clear()
-        events.update(json.loads(record.value())["event_id"] for record in all_records(broker, "receipt-outcomes"))
+        events.update(json.loads(record.value())["event_id"] for record in all_events(broker))
         # Grants, revocations and one reinstatement. What was sent again may have been rejected, too.
         return len(events) >= len(bought) + len(taken_back) + 1
 
@@ -289,6 +322,9 @@ def run(stack, folder):
         check(f"the consumer in {inventory.name} ends only when it is killed", inventory.deaths == 0)
         check(f"the inventory in {inventory.name} has each grant once", inventory.rows() == dict(expected),
               inventory.rows(), dict(expected))
+        aside = query(inventory.address, "SELECT count(*), count(value) FROM set_aside")[0]
+        expected_aside = (len(NO_EVENTS) * PARTITIONS, (len(NO_EVENTS) - 1) * PARTITIONS)
+        check(f"the one in {inventory.name} set aside what is no event", aside == expected_aside, aside, expected_aside)
         check(f"events came again to the one in {inventory.name}", inventory.lines["repeated"] > 0)
     check_records(broker, folder)
     print(f"{len(bought)} purchases in {len(lines)} submissions, {len(events)} events; " + "; ".join(
@@ -300,13 +336,13 @@ def run(stack, folder):
 def check_records(broker, folder):
     """Both producers agree on partitions, with receiptd too; signatures were taken; traces were handed on."""
     places = collections.defaultdict(set)
-    for record in all_records(broker, "receipt-submissions") + all_records(broker, "receipt-outcomes"):
+    for record in all_records(broker, "receipt-submissions") + all_events(broker):
         places[record.key()].add(record.partition())
     check("each player has one partition", all(len(partitions) == 1 for partitions in places.values()), dict(places))
     check("no submission is a dead letter", not all_records(broker, "receipt-dead-letters"))
     seen = folder / "events.jsonl"
     with open(seen, "wb") as file:
-        for record in all_records(broker, "receipt-outcomes"):
+        for record in all_events(broker):
             file.write(record.value() + b"\n")
             headers = {name: value.decode() for name, value in record.headers()}
             file.write(json.dumps(headers).encode() + b"\n")

@@ -8,13 +8,18 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log"
 	"os"
 	"os/signal"
+	"regexp"
+	"strings"
 	"syscall"
+	"time"
 
 	"github.com/confluentinc/confluent-kafka-go/kafka"
+	"github.com/jackc/pgconn"
 	"github.com/jackc/pgx/v4"
 )
 
@@ -24,25 +29,55 @@ type event struct {
 	PlayerID      string `json:"player_id"`
 	ProductID     string `json:"product_id"`
 	TransactionID string `json:"transaction_id"`
-	Revision      int    `json:"revision"`
-	Quantity      int    `json:"quantity"`
-	Units         int    `json:"units"`
+	Revision      int32  `json:"revision"`
+	Quantity      int32  `json:"quantity"`
+	Units         *int32 `json:"units"`
+}
+
+const retryPause = time.Second
+
+var uuidPattern = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
+// A record's value is no event, or PostgreSQL will never take what is in it.
+type noEvent struct{ reason string }
+
+func (e noEvent) Error() string { return e.reason }
+
+// The event in a record's value. Types that are not known are events.
+func eventIn(value []byte) (event, error) {
+	var e event
+	if err := json.Unmarshal(value, &e); err != nil {
+		return e, noEvent{err.Error()}
+	}
+	isRevoked := e.Type == "receipt.revoked"
+	isOfGoods := isRevoked || e.Type == "receipt.granted" || e.Type == "receipt.reinstated"
+	switch {
+	case !uuidPattern.MatchString(e.EventID):
+		return e, noEvent{"event_id is missing, or no UUID"}
+	case e.Type == "":
+		return e, noEvent{"type is missing"}
+	case isOfGoods && (e.TransactionID == "" || e.PlayerID == "" || e.ProductID == "" || e.Revision < 1 || e.Quantity < 1):
+		return e, noEvent{"one of transaction_id, player_id, product_id, revision and quantity is missing"}
+	case isRevoked && e.Units == nil:
+		return e, noEvent{"units is missing"}
+	}
+	return e, nil
 }
 
 // What the transaction is worth after this event; false where it says nothing of goods.
-func (e event) worth() (int, bool) {
+func (e event) worth() (int32, bool) {
 	switch e.Type {
 	case "receipt.granted", "receipt.reinstated":
 		return e.Quantity, true
 	case "receipt.revoked":
 		// `units` is what is taken back in all, of a part too.
-		return e.Quantity - e.Units, true
+		return e.Quantity - *e.Units, true
 	default:
 		return 0, false
 	}
 }
 
-// Within one transaction. False where the event came before.
+// Within one SQL transaction. False where the event came before.
 func handle(ctx context.Context, e event, sql pgx.Tx) (bool, error) {
 	inserted, err := sql.Exec(ctx, "INSERT INTO handled_events (event_id) VALUES ($1) ON CONFLICT DO NOTHING", e.EventID)
 	if err != nil || inserted.RowsAffected() == 0 {
@@ -56,10 +91,10 @@ func handle(ctx context.Context, e event, sql pgx.Tx) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	var revision, before int
+	var revision, before int32
 	err = sql.QueryRow(ctx, "SELECT revision, units FROM purchases WHERE transaction_id = $1 FOR UPDATE", e.TransactionID).
 		Scan(&revision, &before)
-	// A refund may overtake its grant: what is older than what is known says nothing any more.
+	// A refund may overtake its grant: an event with an older revision changes nothing.
 	if err != nil || e.Revision <= revision {
 		return true, err
 	}
@@ -75,10 +110,76 @@ func handle(ctx context.Context, e event, sql pgx.Tx) (bool, error) {
 	return true, err
 }
 
+type inventory struct {
+	address    string
+	connection *pgx.Conn
+}
+
+// Connects where it has to, and commits what the work did, or nothing of it.
+func (i *inventory) transaction(ctx context.Context, work func(pgx.Tx) error) error {
+	if i.connection == nil || i.connection.IsClosed() {
+		connection, err := pgx.Connect(ctx, i.address)
+		if err != nil {
+			return err
+		}
+		i.connection = connection
+	}
+	return i.connection.BeginFunc(ctx, work)
+}
+
+// One try. Returns what to print.
+func (i *inventory) take(ctx context.Context, record *kafka.Message) (string, error) {
+	e, err := eventIn(record.Value)
+	isNew := false
+	if err == nil {
+		err = i.transaction(ctx, func(sql pgx.Tx) (err error) {
+			isNew, err = handle(ctx, e, sql)
+			return err
+		})
+	}
+	reason, isFinal := refusal(err)
+	switch {
+	case isFinal:
+		err = i.transaction(ctx, func(sql pgx.Tx) error { return setAside(ctx, record, reason, sql) })
+		return fmt.Sprint("set-aside ", record.TopicPartition, " ", reason), err
+	case err != nil:
+		return "", err
+	case isNew:
+		return fmt.Sprint("handled ", e.Type, " ", e.EventID), nil
+	default:
+		return fmt.Sprint("repeated ", e.Type, " ", e.EventID), nil
+	}
+}
+
+// Whether the same value will be refused at each try: it is no event, or PostgreSQL refuses its data (SQLSTATE class 22 or 23).
+func refusal(err error) (string, bool) {
+	var unread noEvent
+	var refused *pgconn.PgError
+	if errors.As(err, &unread) {
+		return unread.reason, true
+	}
+	if errors.As(err, &refused) && (strings.HasPrefix(refused.Code, "22") || strings.HasPrefix(refused.Code, "23")) {
+		return refused.Message, true
+	}
+	return "", false
+}
+
+// Keeps a record that is no event for a person to look at, so that the partition goes on behind it.
+func setAside(ctx context.Context, record *kafka.Message, reason string, sql pgx.Tx) error {
+	place := record.TopicPartition
+	_, err := sql.Exec(ctx, `INSERT INTO set_aside (topic, partition, record_offset, reason, value) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT DO NOTHING`, *place.Topic, place.Partition, int64(place.Offset), reason, record.Value)
+	return err
+}
+
 func main() {
 	ctx := context.Background()
-	database, err := pgx.Connect(ctx, os.Getenv("INVENTORY_DATABASE"))
-	check(err)
+	for _, name := range []string{"KAFKA_BOOTSTRAP_SERVERS", "INVENTORY_DATABASE"} {
+		if os.Getenv(name) == "" {
+			log.Fatal("set ", name)
+		}
+	}
+	goods := inventory{address: os.Getenv("INVENTORY_DATABASE")}
 	consumer, err := kafka.NewConsumer(&kafka.ConfigMap{
 		"bootstrap.servers": os.Getenv("KAFKA_BOOTSTRAP_SERVERS"),
 		"group.id":          setting("KAFKA_GROUP_ID", "inventory"),
@@ -96,25 +197,23 @@ func main() {
 		case kafka.Error:
 			log.Print(record)
 		case *kafka.Message:
-			var e event
-			check(json.Unmarshal(record.Value, &e))
-			var isNew bool
-			// Commits, or rolls back and ends this process: the event comes again.
-			check(database.BeginFunc(ctx, func(sql pgx.Tx) (err error) {
-				isNew, err = handle(ctx, e, sql)
-				return err
-			}))
+			told, err := goods.take(ctx, record)
+			for err != nil && len(stopping) == 0 {
+				// PostgreSQL is away, or lacks a table or a right: the record waits until that is mended.
+				log.Printf("trying again in %v: %v", retryPause, err)
+				time.Sleep(retryPause)
+				told, err = goods.take(ctx, record)
+			}
+			if err != nil {
+				break
+			}
 			next := record.TopicPartition
 			next.Offset++
 			if _, err := consumer.StoreOffsets([]kafka.TopicPartition{next}); err != nil {
 				// The partition is another consumer's by now. The event comes again there, and is known.
 				log.Print(err)
 			}
-			what := "handled"
-			if !isNew {
-				what = "repeated"
-			}
-			fmt.Println(what, e.Type, e.EventID)
+			fmt.Println(told)
 		}
 	}
 	check(consumer.Close())

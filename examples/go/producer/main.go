@@ -10,6 +10,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -19,7 +20,44 @@ import (
 
 var topic = "receipt-submissions"
 
+type submission struct {
+	SubmissionID      string `json:"submission_id"`
+	PlayerID          string `json:"player_id"`
+	BundleID          string `json:"bundle_id"`
+	ReceiptData       any    `json:"receipt_data"`
+	SignedTransaction any    `json:"signed_transaction"`
+	TransactionID     any    `json:"transaction_id"`
+}
+
+// The submission in a line, or an error that says what is missing.
+func submissionIn(line []byte) (submission, error) {
+	var s submission
+	if err := json.Unmarshal(line, &s); err != nil {
+		return s, err
+	}
+	proofs := 0
+	for _, proof := range []any{s.ReceiptData, s.SignedTransaction, s.TransactionID} {
+		if proof != nil {
+			proofs++
+		}
+	}
+	switch {
+	case s.SubmissionID == "":
+		return s, errors.New("missing: submission_id")
+	case s.PlayerID == "":
+		return s, errors.New("missing: player_id")
+	case s.BundleID == "":
+		return s, errors.New("missing: bundle_id")
+	case proofs != 1:
+		return s, errors.New("missing: one of receipt_data, signed_transaction, transaction_id")
+	}
+	return s, nil
+}
+
 func main() {
+	if os.Getenv("KAFKA_BOOTSTRAP_SERVERS") == "" {
+		log.Fatal("set KAFKA_BOOTSTRAP_SERVERS")
+	}
 	producer, err := kafka.NewProducer(&kafka.ConfigMap{
 		"bootstrap.servers": os.Getenv("KAFKA_BOOTSTRAP_SERVERS"),
 		// Java's. The default of librdkafka is another one, and all producers of the topic must use the same.
@@ -29,7 +67,7 @@ func main() {
 		"acks":               "all",
 	})
 	check(err)
-	failures := 0
+	failures, unread := 0, 0
 	done := make(chan bool)
 	go func() {
 		for event := range producer.Events() {
@@ -43,13 +81,16 @@ func main() {
 
 	lines := bufio.NewScanner(os.Stdin)
 	lines.Buffer(nil, 2<<20)
-	for lines.Scan() {
-		var submission struct {
-			PlayerID string `json:"player_id"`
-		}
+	for number := 1; lines.Scan(); number++ {
 		// What is signed are the bytes that are sent.
 		value := append([]byte(nil), lines.Bytes()...)
-		check(json.Unmarshal(value, &submission))
+		submission, err := submissionIn(value)
+		if err != nil {
+			// The other lines are sent all the same.
+			log.Printf("line %d is not sent: %v", number, err)
+			unread++
+			continue
+		}
 		// Waits while too many are not acknowledged.
 		producer.ProduceChannel() <- &kafka.Message{
 			TopicPartition: kafka.TopicPartition{Topic: &topic, Partition: kafka.PartitionAny},
@@ -58,12 +99,18 @@ func main() {
 			Headers:        headers([]byte(submission.PlayerID), value),
 		}
 	}
-	check(lines.Err())
+	if lines.Err() != nil {
+		log.Print(lines.Err())
+		unread++
+	}
 	unsent := producer.Flush(30_000)
 	producer.Close()
 	<-done
 	if failures+unsent > 0 {
 		log.Fatalf("%d submissions are not acknowledged: send them again", failures+unsent)
+	}
+	if unread > 0 {
+		os.Exit(1)
 	}
 }
 
