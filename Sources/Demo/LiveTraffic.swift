@@ -4,7 +4,8 @@ import Kafka
 import Synchronization
 
 /// Simulated players and forgers on the demo's parts, as an operator sees them in the field: of ten submissions one is a
-/// purchase, eight are receipts of other apps, and one is junk or somebody else's purchase.
+/// purchase, eight are receipts of other apps, and one is junk or somebody else's purchase. Some purchases wait for a
+/// person, for a setting or for their player, so that each page of the console has something to show.
 struct LiveTraffic: Sendable {
     static let bundleID = "com.example.live"
     private static let appleID: Int64 = 1_450_000_050
@@ -12,8 +13,12 @@ struct LiveTraffic: Sendable {
     /// Sample cases of submissions that nothing is granted for.
     private static let foreign = "cross-app-receipt"
     private static let junk = "cracker-junk"
+    /// Sample cases whose records are dead letters.
+    private static let malformed = ["malformed-not-json", "malformed-missing-player", "malformed-wrong-types"]
+    /// The sample cases' app without `server_api`: what names only a transaction id is parked there.
+    private static let appWithoutServerAPI = "com.example.castle"
 
-    /// Goes behind the seeds' catalog.
+    /// Goes behind the seeds' catalog. It lacks the product `builder`, which players buy once: those purchases are held.
     static let catalog = """
 
           - bundle_id: \(bundleID)
@@ -27,7 +32,6 @@ struct LiveTraffic: Sendable {
             products:
               - { product_id: \(bundleID).gems.100, kind: consumable }
               - { product_id: \(bundleID).gems.1200, kind: consumable }
-              - { product_id: \(bundleID).builder, kind: non_consumable }
               - { product_id: \(bundleID).vip.week, kind: auto_renewable_subscription, late_periods: grant }
               - { product_id: \(bundleID).vip.month, kind: auto_renewable_subscription, late_periods: grant }
 
@@ -50,12 +54,12 @@ struct LiveTraffic: Sendable {
     let cases: [SeedCase]
     let told: Told
 
-    /// A month of the players' takes a minute.
+    /// A month of the players' takes a minute. What a player without a token buys stays unclaimed.
     private static func plan() -> SimulatedLife.Plan {
         var plan = SimulatedLife.Plan(bundleID: bundleID, appAppleID: appleID)
         plan.days = 1_000_000
         plan.dayMilliseconds = 2000
-        plan.tokenShare = 1
+        plan.tokenShare = 0.9
         plan.familyShare = 0
         return plan
     }
@@ -65,6 +69,7 @@ struct LiveTraffic: Sendable {
         var life = parts.apple.inStore { SimulatedLife(Self.plan(), startingAt: Self.now(), in: &$0) }
         let foreign = records(of: Self.foreign)
         let junk = records(of: Self.junk)
+        let malformed = Self.malformed.flatMap(records)
         var count = 0
         while true {
             try await Task.sleep(for: Self.interval)
@@ -73,10 +78,11 @@ struct LiveTraffic: Sendable {
                 try await send(Array(notification.body.utf8), key: [], to: parts.notificationsTopic)
             }
             for bought in happened.compactMap(\.bought) {
-                let player = bought.terms.accountToken ?? ""
-                // Some clients never say a word: what they bought is delivered all the same.
-                if count % 4 > 0 { try await submit(bought, by: player) }
+                // Every fourth client never submits its purchase, which is delivered all the same.
+                if let player = bought.terms.accountToken, count % 4 > 0 { try await submit(bought, by: player) }
                 if count % 20 == 0 { try await submit(bought, by: "somebody-else") }
+                if count % 30 == 10 { try await submitID(of: bought, by: "old-client-\(count / 30 % 2)") }
+                if count % 10 == 5 { try await submit(malformed, count / 10) }
                 for number in 0..<8 { try await submit(foreign, number + count) }
                 if count % 2 == 0 { try await submit(junk, count) }
                 count += 1
@@ -94,6 +100,15 @@ struct LiveTraffic: Sendable {
         let submission = """
             {"submission_id":"live-\(bought.id)-\(player)","player_id":"\(player)","bundle_id":"\(Self.bundleID)",\
             "signed_transaction":"\(try parts.apple.signedTransaction(bought.id))"}
+            """
+        try await send(Array(submission.utf8), key: Array(player.utf8), to: parts.submissionsTopic)
+    }
+
+    /// The player's submission waits for credentials, and receiptd answers `too_many_waiting` beyond twenty of them.
+    private func submitID(of bought: StoreTransaction, by player: String) async throws {
+        let submission = """
+            {"submission_id":"live-id-\(bought.id)","player_id":"\(player)","bundle_id":"\(Self.appWithoutServerAPI)",\
+            "transaction_id":"\(bought.id)"}
             """
         try await send(Array(submission.utf8), key: Array(player.utf8), to: parts.submissionsTopic)
     }

@@ -109,7 +109,12 @@ struct DemoCommandTests {
             (try? await HTTPProbe.get(port: consolePort, "/readyz").status) == 200
         }
         let demonstrator = try await ConsoleClient.signedIn(port: consolePort, "demo", "demo")
-        #expect(try await demonstrator.get("/held").status == 200)
+        for list in ["held", "parked", "unclaimed", "dead-letters"] {
+            try await eventually("the console's page of \(list) has a row") {
+                guard let file = try? await demonstrator.get("/\(list).csv"), file.status == 200 else { return false }
+                return file.body.split(separator: "\r\n").count > 1
+            }
+        }
         demo.process.send(SIGINT)
         #expect(try await blocking { demo.process.wait() } == 128 + SIGINT, "\(demo.text)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["output"])
