@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fails where the documents and the code disagree: the version, settings, metrics, links, files, tests, what is marked as not built, and
+# Fails where the documents and the code disagree: the version, settings, metrics, links, files, tests, and
 # the length of README.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -124,26 +124,13 @@ check_causes() {
     done < <(grep -rhoE 'code: "[a-z0-9_]+"' Sources/Fulfillment | cut -d'"' -f2 | sort -u)
 }
 
-# What a table of docs/contract.md promises as a metric is registered by the sources, unless its row is marked (not yet): then it
-# must not be. And what is marked, README.md names as not there.
-check_not_yet() {
-    local line name missing
+# What a table of docs/contract.md promises as a metric is registered by the sources.
+check_metrics() {
+    local name
     # shellcheck disable=SC2016  # the backquotes are Markdown's
-    while read -r line; do
-        name=$(grep -oE '`receiptd_[a-z_]+' <<<"$line" | head -n 1 | tr -d '`')
-        if [[ $line == *'**(not yet)**'* ]]; then
-            ! grep -rqF "\"$name\"" Sources || fault "docs/contract.md: $name is marked (not yet), and Sources has it"
-        else
-            grep -rqF "\"$name\"" Sources || fault "docs/contract.md: Sources has no metric $name, and it is not marked (not yet)"
-        fi
-    done < <(grep -E '^\| `receiptd_[a-z_]+' docs/contract.md)
-    missing=$(awk '/^## /{ inside = ($0 == "## What is not there yet") } inside' README.md)
-    # The sentence that explains the mark has no word of code in front of it.
-    while read -r line; do
-        name=$({ grep -oE '`[^`]+`' <<<"${line%%\*\*(not yet)*}" || true; } | tail -n 1)
-        [[ -z $name || $missing == *"$name"* ]] ||
-            fault "docs/contract.md: $name is marked (not yet), and README.md does not list it"
-    done < <(grep -F '**(not yet)**' docs/contract.md docs/settings.md | cut -d: -f2-)
+    while read -r name; do
+        grep -rqF "\"$name\"" Sources || fault "docs/contract.md: Sources has no metric $name"
+    done < <(grep -oE '^\| `receiptd_[a-z_]+' docs/contract.md | tr -d '|` ')
 }
 
 # The version is in one place, Sources/receiptd/Version.swift. CHANGELOG.md's newest and that of docs/schemas are the same.
@@ -162,7 +149,7 @@ check_readme
 check_version
 check_settings
 check_causes
-check_not_yet
+check_metrics
 check_threats
 check_links
 check_paths

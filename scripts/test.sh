@@ -122,13 +122,18 @@ wait "$installing" || { cat .build/installed.log && exit 1; }
 cat .build/installed.log
 RECEIPTD_TEST_AXE=$(compgen -G "$PWD/.build/deploy-tools/lib/python3*/site-packages/axe_core_python/axe.min.js")
 export RECEIPTD_TEST_AXE RECEIPTD_TEST_SCREENSHOTS=$PWD/.build/console-screenshots
-# Both mostly wait for other programs.
+# All of them mostly wait for other programs.
 scripts/check-examples.sh >.build/examples.log 2>&1 &
 trying=$!
+scripts/check-commands.sh >.build/commands.log 2>&1 &
+showing=$!
 tests "the pages in a browser" --filter "$browser"
 printf '== check-examples\n'
 wait "$trying" || { cat .build/examples.log && exit 1; }
 cat .build/examples.log
+printf '== check-commands\n'
+wait "$showing" || { cat .build/commands.log && exit 1; }
+cat .build/commands.log
 # Both mostly wait for what was killed to come back.
 SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=2 log=.build/stopping.log \
     tests "the whole, while it stops" --filter "$stopping" >.build/stopping-said.log 2>&1 &
