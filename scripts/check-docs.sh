@@ -116,12 +116,19 @@ check_threats() {
     done < <(awk -F ' *[|] *' 'NF == 6 && $2 !~ /^(attack|-)/ { print $5 }' "$model" | sed -E 's/^`([^`]+)`: */\1\t/')
 }
 
-# Each detail_code that events may have is in the contract page's table of causes.
+# Each detail_code that events may have is in the contract page's table of causes, and docs/answers.md says what to do about it and
+# about each reason.
 check_causes() {
     local code
     while read -r code; do
         grep -qF "\`$code\`" docs/contract.md || fault "docs/contract.md: the cause $code is not listed"
+        grep -qF "\`$code\`" docs/answers.md || fault "docs/answers.md: the cause $code is not listed"
     done < <(grep -rhoE 'code: "[a-z0-9_]+"' Sources/Fulfillment | cut -d'"' -f2 | sort -u)
+    # shellcheck disable=SC2016  # the backquotes are Markdown's
+    while read -r code; do
+        grep -qF "\`$code\`" docs/answers.md || fault "docs/answers.md: the reason $code is not listed"
+    done < <(awk '/^## /{ inside = ($0 == "## Reasons") } /^### /{ inside = 0 } inside && /^\| `/' docs/contract.md | cut -d'|' -f2 |
+        grep -oE '[a-z_]+' | sort -u)
 }
 
 # What a table of docs/contract.md promises as a metric is registered by the sources.
