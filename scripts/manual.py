@@ -26,7 +26,8 @@ FILES = [
     ("/etc/receiptd/receiptd.env", f"Settings of the service. An example is in {PREFIX}/share/doc/receiptd/examples."),
     ("/etc/receiptd/credentials", "Its secrets, one file each."),
     (f"{PREFIX}/share/doc/receiptd/docs/settings.md", "All settings."),
-    (f"{PREFIX}/share/doc/receiptd/docs/operations.md", "How to run it, and what to do when an alert comes."),
+    (f"{PREFIX}/share/doc/receiptd/docs/operations.md", "How to run it."),
+    (f"{PREFIX}/share/doc/receiptd/docs/runbooks.md", "What to do when an alert comes."),
     (f"{PREFIX}/share/receiptd", "The tables, roles, ACLs, alert rules and a dashboard."),
 ]
 

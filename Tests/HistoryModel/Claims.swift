@@ -60,7 +60,7 @@ extension Model {
             }
     }
 
-    /// Section 4, `product_mismatch`: clients finish too early.
+    /// The reason `product_mismatch`: clients finish too early.
     private func isFinishedEarly(_ purchase: Purchase, _ submission: Submission) -> Bool {
         guard let app = facts.apps[submission.bundleID], app.hasServerAPI, let hint = submission.hint,
             submission.form == .receipt, purchase.productID == hint, !purchase.isFamilyShared
@@ -118,7 +118,7 @@ extension Model {
         return found
     }
 
-    /// Section 4, the reasons of a transaction; who owns it is not looked at here.
+    /// The reasons of a transaction, in the contract's order, without ownership.
     func obstacles(_ submission: Submission, _ purchase: Purchase) -> [Obstacle] {
         guard let app = facts.apps[submission.bundleID] else { return [] }
         var found = binding(submission, purchase, app)

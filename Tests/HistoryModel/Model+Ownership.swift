@@ -59,7 +59,7 @@ extension Model {
 
     private func mayOwn(_ purchase: Purchase) -> Set<String> {
         var players = Set(claims(on: purchase).map(\.player) + transferred([purchase]))
-        // Section 14: whoever owns a subscription gets its periods, whoever tells of them; and section 13, where Apple tells.
+        // "Subscriptions": the owner of a subscription gets its periods, whoever reports them; and "Purchases that nobody submitted".
         let app = facts.apps[purchase.bundleID]
         let isFollowed = app?.followsRenewals ?? false || app?.missed != .off && !purchase.toldAt.isEmpty
         if purchase.kind == .autoRenewable, isFollowed {

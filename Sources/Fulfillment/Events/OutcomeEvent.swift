@@ -1,7 +1,7 @@
 import Identifiers
 import Timestamps
 
-/// An event of section 3 as it is published: its bytes are made once and never again.
+/// An event of the outcomes topic as it is published: its bytes are made once and never again.
 public struct OutcomeEvent: Sendable, Equatable {
     public enum Kind: String, Sendable, CaseIterable {
         case granted = "receipt.granted"

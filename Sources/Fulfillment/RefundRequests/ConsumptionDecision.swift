@@ -1,6 +1,6 @@
 import Timestamps
 
-/// What Apple is to be told about a refund request now: section 16 of the contract.
+/// What Apple is to be told about a refund request now: "Refund requests" in docs/contract.md.
 public enum ConsumptionDecision: Sendable, Equatable {
     case answer(ConsumptionAnswer)
     /// It is not certain yet that the inventory service has the grant.

@@ -35,7 +35,7 @@ public struct ConsumptionReport: Sendable, Equatable {
     }
 }
 
-/// Reads a record of the topic on which the game reports: section 16 of the contract.
+/// Reads a record of the topic on which the game reports: "Refund requests" in docs/contract.md.
 public struct ConsumptionReportDecoder: Sendable {
     public enum Decoded: Sendable, Equatable {
         case report(ConsumptionReport)

@@ -54,7 +54,7 @@ public struct JudgedPurchase: Sendable, Equatable {
         self.dailyLimit = dailyLimit
     }
 
-    /// Holds unless the ledger knows the purchase already: ownership comes first in section 4's order.
+    /// Holds unless the ledger knows the purchase already: ownership comes first in the contract's order of reasons.
     public enum Verdict: Sendable, Equatable {
         /// `payload` is the catalog's, a JSON object.
         case grant(payload: String?)

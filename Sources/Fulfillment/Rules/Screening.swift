@@ -1,6 +1,6 @@
 import Timestamps
 
-/// What can be said of a submission before anyone is asked: section 4's local reasons, in their order.
+/// What can be said of a submission before anyone is asked: the contract's local reasons, in their order.
 public enum Screening: Sendable, Equatable {
     /// Decided here and now. It costs no request and touches no table.
     /// `proof` is the digest of the decoded proof, nil where it cannot be decoded.
