@@ -156,7 +156,6 @@ extension EndToEnd {
         let plan = TrafficGenerator.plan(seed: seed, count: 800)
         let settings = ["APPLE_MAX_CONCURRENCY": "16", "MAX_IN_FLIGHT": "200"]
         try await Testbed.run(latency: .uniform(5, 150), settings: settings) { bed in
-            try await bed.recordParked()
             let frozen = try bed.startWorker()
             var feed = Feed(bed: bed, plan: plan)
             try await feed.sendAndAwaitProgress(400)
@@ -167,9 +166,7 @@ extension EndToEnd {
             frozen.process.send(SIGCONT)
             try await feed.send(plan.records.count)
             try await bed.settle(plan)
-            let problems = try await Checker(
-                bed: bed, plan: plan, appleConcurrency: 2 * 16, parkedOnce: bed.parkedOnce()
-            ).problems()
+            let problems = try await Checker(bed: bed, plan: plan, appleConcurrency: 2 * 16).problems()
             #expect(problems.isEmpty, "seed \(seed): \(problems.prefix(20))")
         }
     }

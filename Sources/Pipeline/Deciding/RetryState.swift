@@ -64,7 +64,7 @@ final class RetryState {
         }
         let circumstances = ParkingPolicy.Circumstances(
             isParked: item.isParked, isAppleOut: parking.apple.isDown,
-            hasRoom: hasSlot && parking.slots.isWithinRetryShare && !keepsAllWaiting(judgement),
+            hasRoom: hasSlot && leavesRoomForOthers && !keepsAllWaiting(judgement),
             answersOthers: parking.apple.answersOthers)
         if case .undecided(let trouble) = judgement, trouble.wasAsked, !circumstances.isAppleOut {
             history.noteFailureOfItsOwn()
@@ -79,6 +79,12 @@ final class RetryState {
             plan.history.lookedUp = further.remembered
             return .park(plan)
         }
+    }
+
+    /// A submission that keeps failing leaves memory where it and what waits behind it crowd out first tries. A passing
+    /// fault does not: to park costs rows, and the order of its player's submissions.
+    private var leavesRoomForOthers: Bool {
+        history.failures < ParkingPolicy.failuresOfItsOwn || parking.slots.isWithinRetryShare
     }
 
     /// An answer that Apple may take back is asked for again much later: all others would wait for an isolated one meanwhile.
