@@ -166,25 +166,30 @@ struct JoinedStatementTests {
     }
 
     @Test("differ in nothing but what each does where a row is there already")
-    func texts() {
-        let conflict = "ON CONFLICT DO NOTHING"
-        let (strict, looking) = (
-            InsertGrantsAndOutcomes.statement.sql, InsertGrantsAndOutcomes.lookingForConflicts.sql
-        )
+    func variants() throws {
+        let conflict = "    ON CONFLICT DO NOTHING"
+        let strict = try Self.lines("insert_grants_and_outcomes")
+        let looking = try Self.lines("insert_missing_grants_and_outcomes")
         // What Apple is to be told of may be known from before.
-        #expect(strict.ranges(of: conflict).count == 1)
-        #expect(looking.ranges(of: conflict).count == 5)
-        let lines = { (sql: String) in
-            sql.split(separator: "\n").filter { !$0.contains(conflict) }.joined(separator: "\n")
-        }
-        #expect(lines(strict) == lines(looking))
+        #expect(strict.count { $0 == conflict } == 1)
+        #expect(looking.count { $0 == conflict } == 5)
+        #expect(strict.filter { $0 != conflict } == looking.filter { $0 != conflict })
     }
 
-    @Test("are put together without comments, with the second's parameters behind the first's")
-    func text() {
-        let statement = StatementText(
-            Array("-- of $9\nWITH one AS (\n    SELECT $1, $12\n    -- why\n)\nSELECT $2 FROM one;\n".utf8))
-        #expect(statement.parameters == 12)
-        #expect(statement.renumbered(behind: 4).with == "one AS (\n    SELECT $5, $16\n)")
+    @Test("say what the two statements say that write them one after another")
+    func parts() throws {
+        let grants = try Self.lines("insert_grants").dropLast(2)
+        let outcomes = try Self.lines("insert_outcomes").dropLast().map { line in
+            line.replacing(/\$([0-9]+)/) { "$\((Int($0.output.1) ?? 0) + 31)" }
+        }
+        #expect(outcomes.first == "WITH decided AS (")
+        let joined = grants + ["), decided AS ("] + outcomes.dropFirst()
+        #expect(try Self.lines("insert_missing_grants_and_outcomes").dropLast(2) == Array(joined))
+    }
+
+    /// Those of a statement's file, without comments.
+    private static func lines(_ name: String) throws -> [String] {
+        try LedgerStatement.text(name).split(separator: "\n").map(String.init)
+            .filter { !$0.trimmingPrefix(while: \.isWhitespace).hasPrefix("--") }
     }
 }

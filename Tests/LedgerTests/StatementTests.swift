@@ -18,11 +18,6 @@ struct StatementTests {
             #expect(Set(columns).count == columns.count, "\(statement.name) returns \(columns)")
             returned[statement.folder, default: []].formUnion(columns)
         }
-        // Put together from others.
-        for statement in [InsertGrantsAndOutcomes.statement, InsertGrantsAndOutcomes.lookingForConflicts] {
-            returned["Statements", default: []].formUnion(
-                try await database.pool.run { try $0.columnNames(of: statement) })
-        }
         for pruning in [
             Pruning.defaults, .proofs, .replays, .subscriptionReceipts, .unownedSubscriptions, .finishes,
             .refundRequests,

@@ -38,6 +38,8 @@ extension LedgerRehearsal {
             "record outcomes, events and proofs",
             [
                 PackageResources.insert_outcomes_sql,
+                PackageResources.insert_grants_and_outcomes_sql,
+                PackageResources.insert_missing_grants_and_outcomes_sql,
                 PackageResources.lock_undelivered_sql,
                 PackageResources.insert_undelivered_sql,
                 PackageResources.delete_undelivered_sql,
