@@ -61,7 +61,7 @@ check_contents() {
     local root=$1 prefix=$2 zsh=$3 path unit command
     for path in bin/receiptd lib/systemd/system/{receiptd,receiptd-console}.service share/man/man1/receiptd.1.gz \
         share/bash-completion/completions/receiptd "share/zsh/$zsh/_receiptd" share/fish/vendor_completions.d/receiptd.fish \
-        share/receiptd/{schema.sql,alerts.yaml,grafana/receiptd.json,postgres/roles.sql,kafka/acls.sh} \
+        share/receiptd/{schema.sql,migrations/011-columns-of-earlier-versions.sql,alerts.yaml,grafana/receiptd.json,postgres/roles.sql,kafka/acls.sh} \
         share/doc/receiptd/{README.md,CHANGELOG.md,receiptd.spdx.json,licenses-of-packages.txt} \
         share/doc/receiptd/docs/{operations,runbooks,settings,contract,console}.md \
         share/doc/receiptd/examples/{receiptd.env.example,catalog.yaml,console-users.example} \

@@ -97,7 +97,7 @@ stage() {
     put "$scratch/zsh" "$share/zsh/$zsh/_receiptd"
     put "$scratch/fish" "$share/fish/vendor_completions.d/receiptd.fish"
 
-    put schema.sql "$share/receiptd/schema.sql"
+    for file in schema.sql migrations/*.sql; do put "$file" "$share/receiptd/$file"; done
     for file in alerts.yaml grafana/receiptd.json postgres/roles.sql; do put "deploy/$file" "$share/receiptd/$file"; done
     put deploy/kafka/acls.sh "$share/receiptd/kafka/acls.sh" 755
 

@@ -40,20 +40,9 @@ struct SchemaTests {
 
     @Test("a database of version 1 is brought up, and what it held can be released")
     func fromVersion1() async throws {
-        let database = try await LedgerDatabase()
+        let database = try await LedgerDatabase(schema: "1")
         try await database.run(
             """
-            DROP TABLE refusals, hold_decisions;
-            DROP INDEX grants_players, grants_originals;
-            ALTER TABLE grants DROP COLUMN is_bound, DROP COLUMN app_transaction_id;
-            DROP FUNCTION accounts_of_players, replays_before;
-            DROP TABLE replays;
-            ALTER TABLE outcomes DROP COLUMN story;
-            ALTER TABLE parked DROP COLUMN tries;
-            ALTER TABLE holds DROP COLUMN traceparent, DROP COLUMN evidence, DROP COLUMN waived,
-                DROP COLUMN released_at, DROP COLUMN due_at, DROP COLUMN tries, DROP COLUMN leased_until,
-                DROP COLUMN note;
-            UPDATE schema_version SET version = 1;
             INSERT INTO held_submissions VALUES ('00000000-0000-0000-0000-000000000001',
                 '{"submission_id":"s","player_id":"p","bundle_id":"b","receipt_data":"MIIB"}');
             INSERT INTO holds VALUES ('1000', '1000', 'p', 'b', 'gold', 'unknown_product',
@@ -71,22 +60,11 @@ struct SchemaTests {
 
     @Test("a database of the very first states is brought up, and what it had parked is kept")
     func fromFirstStates() async throws {
-        let database = try await LedgerDatabase()
-        // As `git show cc3defe:schema.sql` had it.
+        let database = try await LedgerDatabase(schema: "1-first")
         try await database.run(
             """
-            DROP TABLE parked_weights, parked_submissions, parked;
-            CREATE TABLE parked (
-                id uuid NOT NULL PRIMARY KEY, source_topic text COLLATE "C" NOT NULL, source_partition integer NOT NULL,
-                source_offset bigint NOT NULL, source_timestamp timestamptz NOT NULL, submission_key uuid NOT NULL,
-                submission_id text COLLATE "C" NOT NULL, player_id text COLLATE "C" NOT NULL,
-                bundle_id text COLLATE "C" NOT NULL, reason text COLLATE "C" NOT NULL, sql_state text COLLATE "C",
-                detail text COLLATE "C" NOT NULL, traceparent text COLLATE "C", submission bytea NOT NULL,
-                parked_at timestamptz NOT NULL DEFAULT now(), due_at timestamptz);
-            CREATE INDEX parked_due ON parked (due_at) WHERE due_at IS NOT NULL;
             INSERT INTO parked VALUES ('00000000-0000-0000-0000-000000000001', 't', 0, 7, now(),
-                '00000000-0000-0000-0000-000000000002', 's', 'p', 'b', 'refused_data', '22021', 'x', NULL, '{}');
-            UPDATE schema_version SET version = 1
+                '00000000-0000-0000-0000-000000000002', 's', 'p', 'b', 'refused_data', '22021', 'x', NULL, '{}')
             """)
         for _ in 0..<2 { try await database.pool.run { try Schema.migrate($0) } }
         #expect(try await database.pool.run { try Schema.check($0) } == .current)
@@ -102,22 +80,21 @@ struct SchemaTests {
 
     @Test("a database of version 2 is brought up, and what waits in it is leased")
     func fromVersion2() async throws {
-        let database = try await LedgerDatabase()
-        let store = PostgresParking(pool: LedgerDatabase.pool(database.uri))
-        try await store.park(
-            ParkingSubmission(
-                submission: Sample.submission("s", player: "p"), position: Sample.position(1),
-                proof: Sample.digest("p"),
-                traceparent: nil, reason: .appleTrouble, history: WaitingHistory(), dueAfterSeconds: 0))
+        let database = try await LedgerDatabase(schema: "2")
         try await database.run(
             """
-            ALTER TABLE parked DROP COLUMN takes, DROP COLUMN is_alone, DROP COLUMN deaths_alone;
-            DROP INDEX outbox_created;
-            UPDATE schema_version SET version = 2;
+            INSERT INTO parked (id, source_topic, source_partition, source_offset, source_timestamp, submission_key,
+                submission_id, player_id, bundle_id, proof, reason, due_at)
+            VALUES ('00000000-0000-0000-0000-000000000001', 't', 0, 7, now(), '00000000-0000-0000-0000-000000000002',
+                's', 'p', 'b', sha256('p'), 'apple_trouble', now());
+            INSERT INTO parked_submissions (id, content, submission)
+            VALUES ('00000000-0000-0000-0000-000000000001', sha256('s'),
+                '{"submission_id":"s","player_id":"p","bundle_id":"b","receipt_data":"MIIB"}')
             """)
         let state = Schema.State.tooOld(found: 2, needed: Schema.currentVersion)
         #expect(try await database.pool.run { try Schema.check($0) } == state)
         try await database.pool.run { try Schema.migrate($0) }
+        let store = PostgresParking(pool: LedgerDatabase.pool(database.uri))
         #expect(try await store.leaseDue(limit: 5).count == 1)
         await store.close()
     }

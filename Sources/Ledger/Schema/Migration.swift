@@ -28,31 +28,36 @@ struct Migration {
     static let largeTable: Int64 = 8 << 20
 
     private static let findingIndexes = LedgerSQL.statement(PackageResources.find_index_states_sql)
+    private static let remembering = PostgresStatement("UPDATE schema_version SET version = $1, applied_at = now()")
 
     let session: PostgresSession
-    let script: String
+    /// In the order of their versions, the newest last.
+    let files: [SchemaMigrationFile]
     /// How long to wait for those in the way. Seconds.
     let patience: Double
     let tell: (News) -> Void
 
     private let definition: SchemaScript
 
-    init(_ session: PostgresSession, script: String, patience: Double, tell: @escaping (News) -> Void) {
+    init(
+        _ session: PostgresSession, files: [SchemaMigrationFile] = Schema.migrations, patience: Double,
+        tell: @escaping (News) -> Void
+    ) {
         self.session = session
-        self.script = script
+        self.files = files
         self.patience = patience
         self.tell = tell
-        definition = SchemaScript(script)
+        definition = SchemaScript(Schema.script)
     }
 
-    /// - Parameter isDone: looked at under the lock that other migrations wait for.
-    func run(unless isDone: (PostgresSession) throws -> Bool) throws {
+    /// Does nothing in a database that another replica has brought here meanwhile, or a later release further.
+    func run() throws {
         try buildIndexes()
         var tries = 0
         let holders = { seconds in try LockHolder.find(definition.tables, olderThan: seconds, in: session) }
         try waitingForOthers(holders, else: "the tables could not be locked") {
             tries += 1
-            try apply(unless: isDone, isPatient: tries.isMultiple(of: Self.triesPerLongOne))
+            try apply(isPatient: tries.isMultiple(of: Self.triesPerLongOne))
         }
     }
 
@@ -81,15 +86,24 @@ struct Migration {
         }
     }
 
-    private func apply(unless isDone: (PostgresSession) throws -> Bool, isPatient: Bool) throws {
+    /// All in one SQL transaction: a migration that is killed changes nothing.
+    private func apply(isPatient: Bool) throws {
         try session.transaction { session in
             // Another replica's migration is waited for: it is in nobody's way.
             try session.run(script: "SET LOCAL lock_timeout = '60s'; SET LOCAL statement_timeout = '10min'")
             try AdvisoryLock.schema.take(in: session)
-            if try isDone(session) { return }
+            let found = try Schema.version(in: session)
+            let missing = files.filter { $0.version > found ?? 0 }
+            if missing.isEmpty { return }
             let timeout = isPatient ? Self.lockTimeoutAgainstAutovacuum : Self.lockTimeout
             try session.run(script: "SET LOCAL lock_timeout = '\(timeout)'; \(locking)")
-            try session.run(script: script)
+            if found != nil {
+                for file in missing {
+                    try session.run(script: file.script)
+                    _ = try session.execute(Self.remembering, [.int4(Int32(file.version))])
+                }
+            }
+            try session.run(script: Schema.script)
         }
     }
 

@@ -2,8 +2,13 @@ import Postgres
 
 /// The database's definition, `schema.sql` at the repository's root, and whether the database has it.
 public enum Schema {
-    /// The version that `schema.sql` writes.
-    public static let currentVersion = 10
+    /// `migrations/`, in the order of their numbers. A file that a release has is never changed: the next change is another file.
+    static let migrations = [
+        SchemaMigrationFile(11, PackageResources.migration_011_sql)
+    ]
+
+    /// The version that `schema.sql` writes: the last migration's number.
+    public static let currentVersion = migrations.last?.version ?? 0
 
     /// How long `migrate` waits for those who hold the tables. Seconds.
     public static let patience = 600.0
@@ -24,12 +29,17 @@ public enum Schema {
     private static let reading = PostgresStatement("SELECT version FROM schema_version")
 
     public static func check(_ session: PostgresSession) throws -> State {
-        let tables = try session.execute(finding)
-        guard tables.bool(0, try tables.column("is_there")) ?? false else { return .missing }
-        let versions = try session.execute(reading)
-        guard let found = versions.int4(0, try versions.column("version")).map(Int.init) else { return .missing }
+        guard let found = try version(in: session) else { return .missing }
         if found == currentVersion { return .current }
         return found > currentVersion ? .newer(found: found) : .tooOld(found: found, needed: currentVersion)
+    }
+
+    /// The number of the last migration that the database has. Nil where it has no schema.
+    static func version(in session: PostgresSession) throws -> Int? {
+        let tables = try session.execute(finding)
+        guard tables.bool(0, try tables.column("is_there")) ?? false else { return nil }
+        let versions = try session.execute(reading)
+        return versions.int4(0, try versions.column("version")).map(Int.init)
     }
 
     /// The same for those who have nobody to tell.
@@ -53,14 +63,7 @@ public enum Schema {
         case .current: break
         case .missing, .tooOld:
             try withoutActuallyEscaping(tell) { tell in
-                let migration = Migration(session, script: script, patience: patience) { tell($0.inWords) }
-                // Another replica's work is done already, and a newer release's functions are not to be replaced by ours.
-                try migration.run { session in
-                    switch try check(session) {
-                    case .current, .newer: true
-                    case .missing, .tooOld: false
-                    }
-                }
+                try Migration(session, patience: patience) { tell($0.inWords) }.run()
             }
         }
         try DefaultOutcomes.moveAll(in: session) {

@@ -21,9 +21,11 @@ struct LedgerStatement: Sendable {
         try #require(try files().first { $0.name == name }, "there is no \(name).sql").sql
     }
 
-    /// Every file but `schema.sql`.
+    /// Every file but `schema.sql` and the migrations.
     static func files() throws -> [LedgerStatement] {
-        try sources(endingWith: ".sql").filter { $0.path != "Schema/SQL/schema.sql" }.map { path, text in
+        try sources(endingWith: ".sql").filter { path, _ in
+            path != "Schema/SQL/schema.sql" && !path.hasPrefix("Schema/SQL/migration_")
+        }.map { path, text in
             let parts = path.split(separator: "/")
             return LedgerStatement(
                 name: String(parts[parts.count - 1].dropLast(4)), folder: parts.first.map(String.init) ?? "", sql: text)

@@ -1,0 +1,1 @@
+../../../../migrations/011-columns-of-earlier-versions.sql
