@@ -5,33 +5,33 @@ import ArgumentParser
 struct LifeOptions: ParsableArguments {
     @Flag(
         help: """
-            Let simulated players live: they buy, renew, lapse, fall into grace, change plans, ask for refunds and get \
+            Simulate players: they buy, renew, lapse, fall into grace, change plans, ask for refunds and get \
             them. What happens is printed, and told as Apple tells it; in the end everything stays as it is.
             """)
     var life = false
 
-    @Option(help: "How many players live.")
+    @Option(help: "How many players there are.")
     var players = 40
 
-    @Option(help: "How many of their days they live.")
+    @Option(help: "How many of their days to simulate.")
     var days = 30
 
-    @Option(help: "How much faster than ours their days go; 43200 is a month in a minute.")
+    @Option(help: "How much faster than real time to simulate; 43200 is a month in a minute.")
     var speed = 1.0
 
-    @Option(help: "The app that they play; its products' ids begin with it.")
+    @Option(help: "The bundle id of the app that they play; its products' ids begin with it.")
     var bundleID = "com.example.castle"
 
     @Option(help: "The app's Apple id.")
     var appAppleID: Int64 = 1_450_000_001
 
-    @Flag(help: "They live in the sandbox.")
+    @Flag(help: "Simulate them in the sandbox.")
     var sandbox = false
 
-    @Option(help: "Where to write how everything ended, as JSON; otherwise it is printed.")
+    @Option(help: "The file for the final state, as JSON. Default: standard output.")
     var summary: String?
 
-    @Option(help: "Where to write what clients would submit, one JSON object a line as `receiptd submit` reads it.")
+    @Option(help: "The file for what clients would submit, one JSON object a line, as `receiptd submit` reads it.")
     var submissions: String?
 
     @OptionGroup
@@ -59,16 +59,16 @@ struct LifeOptions: ParsableArguments {
 
 /// The way of what Apple tells of the players.
 struct DeliveryOptions: ParsableArguments {
-    @Option(help: "Post notifications here, plain HTTP; without it they are only in the notification history.")
+    @Option(help: "Post notifications to this plain HTTP address. Default: they are only in the notification history.")
     var notify: String?
 
-    @Option(help: "A share of the notifications, 0 to 1, that is lost on the way.")
+    @Option(help: "The share of notifications, 0 to 1, to lose.")
     var lost = 0.0
 
-    @Option(help: "A share of the notifications that is posted twice.")
+    @Option(help: "The share of notifications, 0 to 1, to post twice.")
     var duplicated = 0.0
 
-    @Option(help: "A share of the notifications that comes behind later ones.")
+    @Option(help: "The share of notifications, 0 to 1, to post behind later ones.")
     var late = 0.0
 
     func validate() throws {

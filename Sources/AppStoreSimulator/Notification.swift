@@ -21,10 +21,10 @@ struct Notification: ParsableCommand {
     @Option(help: "A file with the claims of a subscription's renewal info.")
     var renewal: String?
 
-    @Option(help: "Of a subscription, 1 to 5.")
+    @Option(help: "The status of a subscription, 1 to 5.")
     var status: Int?
 
-    @Option(help: "Of a CONSUMPTION_REQUEST.")
+    @Option(help: "The consumption request reason of a CONSUMPTION_REQUEST.")
     var consumptionRequestReason: String?
 
     @Option(help: "The notification's UUID; a new one by default.")
@@ -39,7 +39,7 @@ struct Notification: ParsableCommand {
     @Option(help: "Milliseconds since 1970; now by default.")
     var signedDateMs: Int64?
 
-    @Flag(help: "Of the sandbox.")
+    @Flag(help: "A notification of the sandbox.")
     var sandbox = false
 
     func run() throws {

@@ -3,7 +3,7 @@ import ArgumentParser
 import Foundation
 
 struct Receipt: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Print the base64 of a receipt that describes itself.")
+    static let configuration = CommandConfiguration(abstract: "Print the base64 of a simulated receipt.")
 
     @Option(help: "The app's bundle id.")
     var bundleID: String
@@ -11,10 +11,10 @@ struct Receipt: ParsableCommand {
     @Option(help: "The app's Apple id (adam_id); 0 in a sandbox receipt.")
     var appAppleID: Int64 = 0
 
-    @Option(help: "A product id, once a purchase; one for all of them if given once.")
+    @Option(help: "A product id for each purchase; a single one applies to all purchases.")
     var product: [String]
 
-    @Option(help: "A transaction id, once a purchase.")
+    @Option(help: "A transaction id for each purchase.")
     var transaction: [String]
 
     @Option(help: "The original transaction id of a receipt with one purchase.")

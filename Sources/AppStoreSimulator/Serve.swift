@@ -130,11 +130,11 @@ struct LatencyArgument: ExpressibleByArgument {
 
 /// Whom the simulated App Store believes, and what it signs with.
 struct KeyOptions: ParsableArguments {
-    @Option(help: "A shared secret as bundle=secret; a wrong password is answered 21004.")
+    @Option(help: "A shared secret as bundle=secret; answer 21004 to a wrong password.")
     var sharedSecret: [String] = []
 
     @Option(
-        help: "An app's key for the App Store Server API as bundle=PEM file; without any, no signature is looked at.")
+        help: "An app's key for the App Store Server API, as bundle=PEM file. Default: no signature is checked.")
     var serverApiKey: [String] = []
 
     @Option(

@@ -45,7 +45,7 @@ extension AppleMetrics: AppleLimitsObserver {
         gauge.set(isOpen)
         // Many apps' circuits open together: the line that counts is the one of `apple(isDown:afterSeconds:)`.
         logger.info(
-            isOpen ? "requests to Apple are held back after failures" : "requests to Apple pass again",
+            isOpen ? "requests to Apple are held back after failures" : "requests to Apple go out again",
             [.bundleID: "\(bundleID)", .endpoint: "\(endpoint)"])
     }
 

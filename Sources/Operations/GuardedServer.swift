@@ -81,7 +81,8 @@ package struct GuardedServer: Sendable {
             let count = evicted.value
             guard count > told.count, Self.now() - told.at >= Self.floodLineSeconds else { continue }
             logger.warning(
-                "HTTP connections are closed, for there are too many", [.count: .stringConvertible(count - told.count)])
+                "too many HTTP connections: the ones silent for longest are closed",
+                [.count: .stringConvertible(count - told.count)])
             told = (count, Self.now())
         }
     }

@@ -132,7 +132,7 @@ struct NotificationTests {
             try await bed.until("it is granted") { bed.answers("p-3") == ["receipt.granted"] }
             let log = { (try? String(contentsOf: worker.logFile, encoding: .utf8)) ?? "" }
             func complaints() -> Int {
-                log().split(separator: "\n").count { $0.contains("there is no such topic") && $0.contains(topic) }
+                log().split(separator: "\n").count { $0.contains("a topic does not exist") && $0.contains(topic) }
             }
             try await bed.until("it says so") { complaints() == 1 }
             bed.parts.broker?.setTopicError(topic, 0)

@@ -24,7 +24,7 @@ package struct DeadLetterRedrive {
     package struct Options: Sendable {
         /// Of how many; nil: of all.
         var limit: Int?
-        /// Also those that were put back before.
+        /// Include records that were put back before.
         var again: Bool
         var dryRun: Bool
 

@@ -63,7 +63,7 @@ struct PlayerAccountWorker: BatchedTopicWorker {
         try await publisher.publish(letter, of: record, position: record.position)
         metrics.deadLetter(letter.reason)
         logger.warning(
-            "a record of a player's account is no use: it is a dead letter",
+            "invalid player-accounts record sent to the dead-letter topic",
             [
                 .topic: "\(record.topicPartition.topic)",
                 .partition: .stringConvertible(record.topicPartition.partition),

@@ -140,7 +140,8 @@ final class BatchedTopicLoop: @unchecked Sendable {
         }
         if !hasToldMissing {
             hasToldMissing = true
-            logger.info("there is no such topic: it is read once it is made", [.topic: "\(topic.name)"])
+            logger.info(
+                "a topic does not exist: the worker reads it once somebody creates it", [.topic: "\(topic.name)"])
         }
     }
 

@@ -95,7 +95,7 @@ final class UnreadableBatchWatch {
             }
         } catch {
             logger.warning(
-                "it could not be found out why a partition does not go on",
+                "could not find out why a partition does not advance",
                 [.topic: "\(partition.topic)", .partition: .stringConvertible(partition.partition), .error: "\(error)"])
         }
     }

@@ -32,7 +32,7 @@ final class TrafficWatch: Sendable {
             metrics.recordsWithOtherKey.increment()
             note("other key") { count in
                 logger.warning(
-                    "records are not keyed by their player: the order of a player's submissions is not kept",
+                    "records are not keyed by player_id: a player's submissions may be decided out of order",
                     [.count: .stringConvertible(count), .submissionID: "\(submission.submissionID)"])
             }
         }
@@ -46,7 +46,7 @@ final class TrafficWatch: Sendable {
         for member in MisspeltMember.all(in: value) {
             note("misspelt \(member.known)") { _ in
                 logger.warning(
-                    "submissions have a member that means nothing and is near a known one",
+                    "submissions have an unknown field whose name is close to a known one",
                     [
                         .detail: "\"\(member.name)\": did you mean \(member.known)?",
                         .submissionID: "\(submission.submissionID)",
@@ -59,7 +59,7 @@ final class TrafficWatch: Sendable {
     func refused(_ submission: Submission, for refusal: Refusal) {
         note("refused \(refusal.reason.rawValue) \(refusal.cause.code)") { count in
             logger.info(
-                "submissions are refused here",
+                "submissions were rejected without asking Apple",
                 [
                     .reason: "\(refusal.reason.rawValue)", .detail: "\(refusal.cause.code)",
                     .count: .stringConvertible(count), .submissionID: "\(submission.submissionID)",

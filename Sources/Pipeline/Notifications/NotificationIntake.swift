@@ -112,7 +112,7 @@ public final class NotificationIntake: Sendable {
 
     private func unavailable(_ type: String, _ why: String, _ result: String) -> IntakeAnswer {
         counts.with(type, result).increment()
-        logger.warning("a notification is not taken: Apple is to send it again", [.detail: "\(why)"])
+        logger.warning("a notification was not stored: Apple will send it again", [.detail: "\(why)"])
         return .unavailable(why)
     }
 

@@ -131,9 +131,10 @@ struct NotificationWorker: Sendable {
             .offset: .stringConvertible(record.offset), .detail: "\(letter.detail)",
         ]
         if Self.takingBack.contains(type) {
-            logger.error("a refund that Apple told of has no effect: it is a dead letter for an operator", fields)
+            logger.error(
+                "a refund took no effect: its notification is a dead letter, and an operator must decide", fields)
         } else {
-            logger.warning("a notification is no use: it is a dead letter", fields)
+            logger.warning("invalid notification sent to the dead-letter topic", fields)
         }
     }
 

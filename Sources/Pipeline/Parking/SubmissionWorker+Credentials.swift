@@ -55,7 +55,7 @@ extension SubmissionWorker {
         case .blocked(let blockage):
             if parking.blockedApps.noteBlocked(credentials) {
                 logger.error(
-                    "an app's submissions are parked: its settings are to be mended",
+                    "an app's submissions are parked: correct its settings",
                     [.bundleID: "\(bundleID)", .reason: "\(blockage.rawValue)"])
             }
         case .genuine:

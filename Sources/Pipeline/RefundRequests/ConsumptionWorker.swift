@@ -58,7 +58,7 @@ struct ConsumptionWorker: BatchedTopicWorker {
         try await publisher.publish(letter, of: record, position: position)
         metrics.deadLetter(letter.reason)
         logger.warning(
-            "a report of consumption is no use: it is a dead letter",
+            "invalid consumption report sent to the dead-letter topic",
             [
                 .topic: "\(place.topic)", .partition: .stringConvertible(place.partition),
                 .offset: .stringConvertible(record.offset), .detail: "\(letter.detail)",

@@ -62,7 +62,7 @@ struct RefundRequestSource: DueWork {
             try await end(leased, as: .accepted, after: answer)
         case .refused(let code):
             logger.warning(
-                "Apple will never take an answer about a refund",
+                "Apple refuses an answer about a refund for good",
                 [
                     .transactionID: "\(request.transactionID)", .bundleID: "\(request.bundleID)",
                     .environment: "\(request.environment.rawValue)", .code: .stringConvertible(code),

@@ -14,7 +14,7 @@ struct CatalogCommand: CommandGroup {
 
     struct Check: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "check", abstract: "Tells every fault of a catalog file. Needs no settings and no database.")
+            commandName: "check", abstract: "Names every fault of a catalog file. Needs no settings and no database.")
 
         @Argument(help: "A YAML file.") var file: String
 
@@ -29,7 +29,7 @@ struct CatalogCommand: CommandGroup {
 
     struct Diff: DatabaseCommand {
         static let configuration = CommandConfiguration(
-            commandName: "diff", abstract: "What an import of a catalog file would change.")
+            commandName: "diff", abstract: "Shows what an import of a catalog file would change.")
 
         @Argument(help: "A YAML file.") var file: String
         @OptionGroup var options: SettingsOptions
@@ -50,7 +50,7 @@ struct CatalogCommand: CommandGroup {
         static let requirements: Set<Settings.Requirement> = [.database]
 
         @Argument(help: "A YAML file.") var file: String
-        @Flag(help: "Let apps vanish that the file does not have.") var allowRemoval = false
+        @Flag(help: "Allow the import to remove apps that the file does not have.") var allowRemoval = false
         @OptionGroup var options: SettingsOptions
 
         func run(_ settings: Settings) async throws {
@@ -77,7 +77,7 @@ struct CatalogCommand: CommandGroup {
 
     struct Show: DatabaseCommand {
         static let configuration = CommandConfiguration(
-            commandName: "show", abstract: "The catalog that is in force, as it was imported.")
+            commandName: "show", abstract: "Prints the catalog in force, as it was imported.")
 
         @OptionGroup var options: SettingsOptions
 

@@ -4,12 +4,12 @@ import ReceiptdConfiguration
 
 struct CheckCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
-        commandName: "check", abstract: "Reads the settings and reaches Kafka, PostgreSQL and Apple, a line each.")
+        commandName: "check", abstract: "Tries the settings, Kafka, PostgreSQL and Apple, and prints a line for each.")
 
     static let requirements: Set<Settings.Requirement> = [.kafka, .database]
     static let told: Set<SettingsWarning.Kind> = [.name, .value]
 
-    @Flag(help: "Ask Apple for a test notification of each app with server_api, and wait two minutes for it.")
+    @Flag(help: "Request a test notification from Apple for each app with server_api, and wait two minutes at most.")
     var notification = false
     @OptionGroup var options: SettingsOptions
 

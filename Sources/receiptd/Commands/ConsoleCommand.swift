@@ -5,11 +5,11 @@ import ReceiptdConfiguration
 struct ConsoleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "console",
-        abstract: "A web page for support and operators over PostgreSQL, until SIGTERM or SIGINT.",
+        abstract: "Serves a web page for support and operators, until SIGTERM or SIGINT.",
         discussion: """
-            http://127.0.0.1:8091/ unless CONSOLE_HTTP_HOST and CONSOLE_HTTP_PORT say otherwise. CONSOLE_USERS names who may sign \
-            in, each with the hash of a password, which `receiptd console password` makes. It needs no Kafka. Put a proxy with \
-            TLS in front where it is reached from elsewhere, and its name in CONSOLE_HOSTS.
+            Listens on http://127.0.0.1:8091/ by default (CONSOLE_HTTP_HOST, CONSOLE_HTTP_PORT). CONSOLE_USERS lists who may sign \
+            in, with password hashes from `receiptd console password`. Reads PostgreSQL only. To reach it from other machines, \
+            put a proxy with TLS in front, and its name into CONSOLE_HOSTS.
             """,
         subcommands: [Serve.self, Password.self], defaultSubcommand: Serve.self)
 

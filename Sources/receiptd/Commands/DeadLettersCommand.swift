@@ -11,12 +11,12 @@ import ReceiptdConfiguration
 /// Records that are no submissions, or killed the worker: for an operator.
 struct DeadLettersCommand: CommandGroup {
     static let configuration = CommandConfiguration(
-        commandName: "dead-letters", abstract: "Records that could not be taken as submissions.",
+        commandName: "dead-letters", abstract: "Records that are no submissions.",
         subcommands: [List.self, Redrive.self])
 
     struct List: OperatorCommand {
         static let configuration = CommandConfiguration(
-            commandName: "list", abstract: "What the dead-letter topic holds, without the records themselves.")
+            commandName: "list", abstract: "Lists the dead letters, without the records themselves.")
         static let requirements: Set<Settings.Requirement> = [.kafka]
         /// Rows without `--limit`.
         static let page = 100
@@ -24,7 +24,7 @@ struct DeadLettersCommand: CommandGroup {
         @Flag(help: "One JSON document on standard output.") var json = false
         @Option(help: "Only those that name this app.") var bundle: String?
         @Option(help: "Only those with this reason.") var reason: DeadLetter.Reason?
-        @Option(help: "At most so many, the latest.") var limit = Self.page
+        @Option(help: "The most rows to show, latest first.") var limit = Self.page
         @OptionGroup var options: SettingsOptions
 
         func validate() throws { try RowLimit.validate(limit) }
@@ -46,14 +46,14 @@ struct DeadLettersCommand: CommandGroup {
         static let configuration = CommandConfiguration(
             commandName: "redrive",
             abstract: "Puts dead letters back on the topic that they came from, each once.",
-            discussion: "What this release and these settings would only set aside again is counted, and stays.")
+            discussion: "Counts and leaves alone what this release and these settings would make a dead letter again.")
         static let requirements: Set<Settings.Requirement> = [.kafka, .database]
 
-        @Flag(help: "All of them, or all that --bundle and --reason leave: so it is without it, too.") var all = false
+        @Flag(help: "Accepted for symmetry: redrive always takes all that match --bundle and --reason.") var all = false
         @Option(help: "Only those that name this app.") var bundle: String?
         @Option(help: "Only those with this reason.") var reason: DeadLetter.Reason?
-        @Option(help: "At most so many.") var limit: Int?
-        @Flag(help: "Also those that were put back before.") var again = false
+        @Option(help: "Put back at most this many.") var limit: Int?
+        @Flag(help: "Include records that were put back before.") var again = false
         @OptionGroup var operation: OperatorOptions
         @OptionGroup var options: SettingsOptions
 

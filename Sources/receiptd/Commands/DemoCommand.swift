@@ -10,10 +10,10 @@ import Synchronization
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "The main job on embedded parts: no broker, database or Apple account needed.",
+        abstract: "Runs the main job on embedded parts: no broker, database or Apple account needed.",
         discussion: """
-            A broker or database that only the environment names is never touched. What --kafka and --database name is used in \
-            topics and a schema of its own, which go at the end, also after Ctrl-C.
+            Never touches a broker or database that only the environment names. In those that --kafka and --database name it \
+            uses topics and a schema of its own, and removes them at the end, also after Ctrl-C.
             """)
 
     @Option(help: ArgumentHelp("A folder of sample cases, in place of this program's own.", valueName: "folder"))
@@ -22,8 +22,8 @@ struct DemoCommand: AsyncParsableCommand {
     var kafka: String?
     @Option(help: ArgumentHelp("A real database.", valueName: "uri")) var database: String?
     @Flag(help: "Keep the worker's log and say where it is.") var keepLog = false
-    @Flag(help: "Keep simulated players buying, the worker's page and the console, until Ctrl-C.") var live = false
-    @Flag(help: "List every case, and not only those that come out otherwise than expected.") var all = false
+    @Flag(help: "Run simulated traffic, the worker's page and the console until Ctrl-C.") var live = false
+    @Flag(help: "List every case, not only those with an unexpected outcome.") var all = false
 
     func run() async throws {
         try await reporting {

@@ -13,8 +13,8 @@ extension GrantsCommand {
             commandName: "revoke",
             abstract: "Takes a grant back from its player: receipt.revoked with revoked_by_operator.",
             discussion: """
-                A refund of Apple's is another matter: each reverses only its own decision, and where Apple's is in force already \
-                no event comes. Asks on a terminal; elsewhere --yes is needed. A running worker publishes the event.
+                Apple's refund and this decision are independent: each is reversed by itself. No event is published if Apple \
+                has refunded the purchase already. Asks on a terminal; elsewhere it needs --yes. A running worker publishes the event.
                 """)
 
         @OptionGroup var choice: GrantChoice
@@ -53,7 +53,7 @@ struct GrantChoice: ParsableArguments {
     static let maximumNoteScalars = 1_000
 
     @Argument(help: "The id of a granted transaction.") var transactionID: String
-    @Option(help: "Why, for whoever asks later: kept with the decision.") var note: String?
+    @Option(help: "The reason, kept with the decision.") var note: String?
     @OptionGroup var operation: OperatorOptions
 
     func validate() throws {

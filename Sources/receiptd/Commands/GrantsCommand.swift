@@ -9,17 +9,17 @@ import ReceiptdConfiguration
 
 struct GrantsCommand: CommandGroup {
     static let configuration = CommandConfiguration(
-        commandName: "grants", abstract: "What was granted.", subcommands: [Import.self, Revoke.self, Reinstate.self])
+        commandName: "grants", abstract: "Granted purchases.", subcommands: [Import.self, Revoke.self, Reinstate.self])
 
     struct Import: DatabaseCommand {
         static let configuration = CommandConfiguration(
             commandName: "import",
-            abstract: "Enters purchases that an earlier system delivered: no events, any number of times.",
+            abstract: "Enters purchases that an earlier system delivered, without events. May be repeated.",
             discussion: """
                 CSV with a header, or JSON lines. transaction_id, player_id, bundle_id and product_id are required; \
                 original_transaction_id, quantity, environment, purchased_at, expires_at, revoked_at, granted_at and \
-                submission_id are read where they are there. A transaction id is digits without a leading zero, and no id \
-                begins or ends with white space. Lines that cannot be entered are told and skipped, and the exit code is 1.
+                submission_id are optional. A transaction id is digits without a leading zero, and no id begins or ends with \
+                white space. Faulty lines are reported and skipped, and the exit code is then 1.
                 """)
         /// Told one by one on standard error; the rest is counted.
         static let maximumTold = 1_000

@@ -10,19 +10,19 @@ import ReceiptdConfiguration
 /// What waits for a person.
 struct HoldsCommand: CommandGroup {
     static let configuration = CommandConfiguration(
-        commandName: "holds", abstract: "Transactions that are paid for and wait for a person.",
+        commandName: "holds", abstract: "Paid transactions that wait for a person.",
         subcommands: [List.self, Release.self, Reject.self])
 
     struct List: DatabaseCommand {
-        static let configuration = CommandConfiguration(commandName: "list", abstract: "What is held, oldest first.")
+        static let configuration = CommandConfiguration(commandName: "list", abstract: "Lists holds, oldest first.")
         /// Rows without `--all`.
         static let page = 100
 
         @Flag(help: "One JSON document on standard output.") var json = false
-        @Flag(help: "Every one, and not only the oldest \(Self.page).") var all = false
-        @Option(help: "At most so many, the oldest.") var limit: Int?
+        @Flag(help: "All of them, not only the oldest \(Self.page).") var all = false
+        @Option(help: "The most rows to show, oldest first.") var limit: Int?
         @Option(help: "Only this app's.") var bundle: String?
-        @Option(help: "Only those held for this reason.") var reason: Reason?
+        @Option(help: "Only transactions held for this reason.") var reason: Reason?
         @OptionGroup var options: SettingsOptions
 
         func validate() throws { try RowLimit.validate(limit) }
@@ -40,7 +40,7 @@ struct HoldsCommand: CommandGroup {
     struct Release: DatabaseCommand {
         static let configuration = CommandConfiguration(
             commandName: "release",
-            abstract: "Lets the reason pass. A worker asks Apple again, judges the rest anew and grants.")
+            abstract: "Releases holds: a worker waives the reason, asks Apple again, and judges the rest anew.")
 
         @OptionGroup var choice: HoldChoice
         @OptionGroup var options: SettingsOptions
@@ -67,7 +67,7 @@ struct HoldsCommand: CommandGroup {
     struct Reject: DatabaseCommand {
         static let configuration = CommandConfiguration(
             commandName: "reject",
-            abstract: "Refuses them for good: receipt.rejected with refused_by_operator. There is no way back.")
+            abstract: "Rejects holds for good: receipt.rejected with refused_by_operator. This cannot be undone.")
 
         static let sessions = 4
 
@@ -96,10 +96,10 @@ struct HoldsCommand: CommandGroup {
 /// One transaction by its id, or all of an app, of a reason, or of both; and who decides.
 struct HoldChoice: ParsableArguments {
     @Argument(help: "A transaction id, as `holds list` shows it.") var transactionID: String?
-    @Flag(help: "All that are held, or all that --bundle and --reason leave.") var all = false
+    @Flag(help: "All holds that match --bundle and --reason.") var all = false
     @Option(help: "With --all: only this app's.") var bundle: String?
-    @Option(help: "With --all: only those held for this reason.") var reason: Reason?
-    @Option(help: "With --all: at most so many.") var limit: Int?
+    @Option(help: "With --all: only transactions held for this reason.") var reason: Reason?
+    @Option(help: "With --all: change at most this many.") var limit: Int?
     @OptionGroup var operation: OperatorOptions
 
     func validate() throws {

@@ -10,16 +10,16 @@ import ReceiptdConfiguration
 struct InspectCommand: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "inspect",
-        abstract: "All that is known of a submission, a transaction, a player, an order or an event.")
+        abstract: "Shows all that is known of a submission, a transaction, a player, an order or an event.")
 
     @Argument(help: "The id of a submission, a transaction (original ones too), a player, an order or an event.")
     var id: String
     @Flag(help: "One JSON document on standard output.") var json = false
-    @Option(help: "How many days back decided submissions are searched; each costs a scan of its day.") var days = 2
+    @Option(help: "How many days back to search decided submissions; each costs a scan of its day.") var days = 2
     @Option(help: "Rows of each kind, newest first.") var limit = 100
-    @Option(help: "Records of each partition that are looked at in Kafka; of a player's events ten times as many.")
+    @Option(help: "How many records to read from each partition in Kafka; ten times as many for a player's events.")
     var records = KafkaSearch.defaultRecords
-    @Option(help: "For looking into Kafka, at most.") var seconds = 20.0
+    @Option(help: "The longest time to search Kafka.") var seconds = 20.0
     @OptionGroup var options: SettingsOptions
 
     func validate() throws {

@@ -6,10 +6,10 @@ struct IntakeCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "intake",
         abstract:
-            "The HTTP server that takes Apple's notifications and puts them on their topic, until SIGTERM or SIGINT.",
+            "Serves the address that Apple sends notifications to, and puts them on their topic.",
         discussion: """
-            POST /app-store-notifications. It needs no database. INTAKE_BUNDLE_IDS names the apps whose notifications it takes, \
-            and is required where more than this machine reaches it. Apple asks for HTTPS: put a proxy in front.
+            Takes POST /app-store-notifications until SIGTERM or SIGINT, and needs no database. INTAKE_BUNDLE_IDS names your \
+            apps; only on a loopback address it may be empty. Apple asks for HTTPS: put a proxy in front.
             """)
 
     static let requirements: Set<Settings.Requirement> = [.kafka]

@@ -7,7 +7,7 @@ import ReceiptdConfiguration
 
 struct MigrateCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
-        commandName: "migrate", abstract: "Applies the schema to DATABASE_URL. Any number of times.")
+        commandName: "migrate", abstract: "Creates or updates the tables in DATABASE_URL. May be repeated.")
 
     static let requirements: Set<Settings.Requirement> = [.database]
 

@@ -9,10 +9,10 @@ struct OperatorOptions: ParsableArguments {
 
     @Option(
         name: .customLong("operator"),
-        help: "Who decides: kept with what is decided. Default: the system's user.")
+        help: "Your name, kept with the decision. Default: the system's user.")
     var name: String = NSUserName()
-    @Flag(help: "Say how many it would be, and do nothing.") var dryRun = false
-    @Flag(help: "Do not ask. Needed where nobody can be asked, for what has no way back.") var yes = false
+    @Flag(help: "Say how many rows would change, and change nothing.") var dryRun = false
+    @Flag(help: "Do not ask. Needed without a terminal for changes that cannot be undone.") var yes = false
 
     func validate() throws {
         let scalars = name.unicodeScalars

@@ -9,13 +9,13 @@ import Timestamps
 struct OutcomesCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "outcomes", abstract: "Prints the events of the outcomes topic, one JSON object a line.",
-        discussion: "From the beginning of the topic to its end, unless told otherwise. Joins no group.")
+        discussion: "Reads from the beginning of the topic to its end, without joining a group.")
 
     static let requirements: Set<Settings.Requirement> = [.kafka]
 
-    @Flag(help: "Go on with what comes, until Ctrl-C.") var follow = false
+    @Flag(help: "Keep printing new events, until Ctrl-C.") var follow = false
     @Option(help: "Only this player's.") var player: String?
-    @Option(help: ArgumentHelp("RFC 3339, such as 2026-11-21T03:00:00Z: only what came since.", valueName: "time"))
+    @Option(help: ArgumentHelp("Only events since then, RFC 3339, such as 2026-11-21T03:00:00Z.", valueName: "time"))
     var since: String?
     @OptionGroup var options: SettingsOptions
 

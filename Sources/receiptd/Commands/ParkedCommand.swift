@@ -14,15 +14,15 @@ struct ParkedCommand: CommandGroup {
 
     struct List: DatabaseCommand {
         static let configuration = CommandConfiguration(
-            commandName: "list", abstract: "What waits, oldest first.")
+            commandName: "list", abstract: "Lists parked submissions, oldest first.")
         /// Rows without `--all`.
         static let page = 100
 
         @Flag(help: "One JSON document on standard output.") var json = false
-        @Flag(help: "Every one, and not only the oldest \(Self.page).") var all = false
-        @Option(help: "At most so many, the oldest.") var limit: Int?
+        @Flag(help: "All of them, not only the oldest \(Self.page).") var all = false
+        @Option(help: "The most rows to show, oldest first.") var limit: Int?
         @Option(help: "Only this app's.") var bundle: String?
-        @Option(help: "Only those that wait for this reason.") var reason: ParkingReason?
+        @Option(help: "Only submissions parked for this reason.") var reason: ParkingReason?
         @OptionGroup var options: SettingsOptions
 
         func validate() throws { try RowLimit.validate(limit) }
@@ -41,7 +41,7 @@ struct ParkedCommand: CommandGroup {
 
     struct Retry: DatabaseCommand {
         static let configuration = CommandConfiguration(
-            commandName: "retry", abstract: "Makes them due now; a worker tries them within seconds.")
+            commandName: "retry", abstract: "Retries parked submissions: a worker tries them within seconds.")
 
         @OptionGroup var choice: ParkedChoice
         @OptionGroup var options: SettingsOptions
@@ -69,7 +69,7 @@ struct ParkedCommand: CommandGroup {
     struct Reject: DatabaseCommand {
         static let configuration = CommandConfiguration(
             commandName: "reject",
-            abstract: "Answers them for good: receipt.rejected with refused_by_operator. There is no way back.")
+            abstract: "Rejects submissions: receipt.rejected with refused_by_operator. This cannot be undone.")
 
         @OptionGroup var choice: ParkedChoice
         @OptionGroup var options: SettingsOptions
@@ -100,10 +100,10 @@ struct ParkedCommand: CommandGroup {
 struct ParkedChoice: ParsableArguments {
     @Argument(help: "A submission id, as `parked list` shows it. Several players may have chosen the same.")
     var submissionID: String?
-    @Flag(help: "All that wait, or all that --bundle and --reason leave.") var all = false
+    @Flag(help: "All parked submissions that match --bundle and --reason.") var all = false
     @Option(help: "With --all: only this app's.") var bundle: String?
-    @Option(help: "With --all: only those that wait for this reason.") var reason: ParkingReason?
-    @Option(help: "With --all: at most so many.") var limit: Int?
+    @Option(help: "With --all: only submissions parked for this reason.") var reason: ParkingReason?
+    @Option(help: "With --all: change at most this many.") var limit: Int?
     @OptionGroup var operation: OperatorOptions
 
     func validate() throws {

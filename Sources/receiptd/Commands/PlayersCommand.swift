@@ -9,17 +9,17 @@ import ReceiptdConfiguration
 
 struct PlayersCommand: CommandGroup {
     static let configuration = CommandConfiguration(
-        commandName: "players", abstract: "What is kept of players.", subcommands: [Erase.self])
+        commandName: "players", abstract: "Data about players.", subcommands: [Erase.self])
 
     struct Erase: DatabaseCommand {
         static let configuration = CommandConfiguration(
             commandName: "erase",
             abstract: "Puts a random pseudonym in place of a player's id everywhere, for good.",
             discussion: """
-                Devices, account tokens, stored submissions and receipts of the player are forgotten; grants stay, so that \
-                none of their purchases is granted again. Refused (exit 1) while anything of the player waits, unless \
-                --force, which rejects it. Close the account in the game first. It can be run again after it was \
-                interrupted, and while workers run. Asks on a terminal; elsewhere --yes is needed.
+                Deletes the player's devices, account tokens, stored submissions and receipts. Grants stay, so that no purchase \
+                is granted again. Exits with 1 while anything of the player waits; --force rejects what waits. Close the \
+                account in the game first. Workers may run meanwhile, and an interrupted run may be repeated. Asks on a \
+                terminal; elsewhere it needs --yes.
                 """)
 
         static let sessions = 4
@@ -27,7 +27,7 @@ struct PlayersCommand: CommandGroup {
         private static let publishingSeconds = 30.0
 
         @Argument(help: "The player's id.") var playerID: String
-        @Flag(help: "Reject what is held or parked of the player, and what Apple told of.") var force = false
+        @Flag(help: "Reject the player's held and parked purchases, and those that Apple announced.") var force = false
         @OptionGroup var operation: OperatorOptions
         @OptionGroup var options: SettingsOptions
 

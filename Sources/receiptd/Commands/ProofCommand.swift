@@ -10,18 +10,18 @@ import ReceiptdConfiguration
 struct ProofCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "proof",
-        abstract: "Tells what a receipt, JWS, Unity envelope or notification is, and whether Apple signed it.",
+        abstract: "Shows what a receipt, JWS, Unity envelope or notification is, and whether Apple signed it.",
         discussion: """
-            Reads a file, or standard input for "-". Asks nobody: no Kafka, no database, no Apple. Exits with 0 where the proof \
-            can be read and is not forged, else with 1.
+            Works offline, without Kafka, a database or Apple. Exits with 0 if the proof can be read and is not forged, \
+            else with 1.
             """)
 
     static let requirements: Set<Settings.Requirement> = []
 
     @Argument(help: "A file, or - for standard input.") var file: String
-    @Option(help: ArgumentHelp("A YAML file: what receiptd would say of the proof by this catalog.", valueName: "file"))
+    @Option(help: ArgumentHelp("A YAML catalog: also show what receiptd would decide by it.", valueName: "file"))
     var catalog: String?
-    @Option(help: "The bundle_id that the game server would send; the catalog's only app where it has one.")
+    @Option(help: "The bundle_id that the game server would send. Default: the catalog's only app.")
     var bundle: String?
     @Flag(help: "One JSON document.") var json = false
     @Flag(help: "Print account tokens too.") var showTokens = false

@@ -7,19 +7,19 @@ struct ReconcileCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "reconcile", abstract: "Compares grants with Apple's Summary Sales report.",
         discussion: """
-            The report is the one that App Store Connect hands out, tab separated, plain or gzip; several of other days \
-            are one. In-app purchases are compared by product (SKU) and day, or by the longer period of a weekly or monthly \
-            report. Money is shown where prices are known, as an indication: it decides nothing. Exit code 0 where all \
-            units agree, 1 where some differ or a report cannot be read.
+            Takes the reports of App Store Connect, tab separated, plain or gzip, and reads several as one. Compares in-app \
+            purchases by product (SKU) and day, or by the longer period of a weekly or monthly report. Shows money if prices \
+            are known, as an indication that decides nothing. Exits with 0 if all units agree, with 1 if some differ or a \
+            report cannot be read.
             """)
 
     @Option(
         name: .customLong("report"),
-        help: "A Summary Sales report, plain or gzip; /dev/stdin for standard input. As often as wanted.")
+        help: "A Summary Sales report, plain or gzip; /dev/stdin for standard input. May be repeated.")
     var reports: [String]
-    @Option(help: "Where the report's days begin and end.") var timeZone = "America/Los_Angeles"
-    @Option(help: "Only the grants of this app: for a report that has no other one's products.") var bundle: String?
-    @Flag(help: "What agrees is shown too.") var all = false
+    @Option(help: "The time zone of the report's days.") var timeZone = "America/Los_Angeles"
+    @Option(help: "Only this app's grants, for a report without other apps' products.") var bundle: String?
+    @Flag(help: "Also show what agrees.") var all = false
     @Flag(help: "One JSON document on standard output.") var json = false
     @OptionGroup var options: SettingsOptions
 

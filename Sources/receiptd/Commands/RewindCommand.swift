@@ -13,7 +13,7 @@ import Timestamps
 struct RewindCommand: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "rewind",
-        abstract: "Lets the group take every submission since a time again. Nothing is granted twice by it.",
+        abstract: "Makes the group read every submission since a time again. Nothing is granted twice.",
         discussion: "Stop every worker of the group first.")
 
     static let requirements: Set<Settings.Requirement> = [.kafka, .database]
@@ -21,8 +21,8 @@ struct RewindCommand: DatabaseCommand {
     @Option(help: ArgumentHelp("RFC 3339, such as 2026-11-21T03:00:00Z.", valueName: "time")) var to: String
     @Flag(
         help: """
-            The database was put back to an earlier state: a purchase that was refunded since may have been granted in the \
-            time that is lost, and is granted and revoked at once.
+            The database was restored to an earlier state. A purchase refunded since then may have been granted in the lost \
+            time: grant and revoke it at once.
             """) var databaseRestored = false
     @Flag(help: "Say what would be done, and do nothing.") var dryRun = false
     @OptionGroup var options: SettingsOptions

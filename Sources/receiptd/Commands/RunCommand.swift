@@ -7,7 +7,7 @@ import ReceiptdConfiguration
 
 struct RunCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
-        commandName: "run", abstract: "The worker, until SIGTERM or SIGINT.")
+        commandName: "run", abstract: "Runs the worker, until SIGTERM or SIGINT.")
 
     private static let arenas: Int32 = 4
     /// Bytes from which an allocation goes back to the system when it is freed, and of free memory at the heap's end.

@@ -10,14 +10,14 @@ import Synchronization
 struct SubmitCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "submit", abstract: "Publishes submissions, one JSON object a line.",
-        discussion: "Signed under the first of SUBMISSION_SIGNING_KEYS, where that is set.")
+        discussion: "Signs them with the first of SUBMISSION_SIGNING_KEYS, if set.")
 
     static let requirements: Set<Settings.Requirement> = [.kafka]
 
-    @Argument(help: "A file of JSON lines; standard input where none is named.") var file: String?
-    @Flag(help: "Print their events as they come, one JSON object a line; 1 where some have none in time.") var wait =
+    @Argument(help: "A file of JSON lines. Default: standard input.") var file: String?
+    @Flag(help: "Print their events as they come, one JSON object a line; exit 1 if some have none.") var wait =
         false
-    @Option(help: "How long to wait for them, at most.") var seconds = 60
+    @Option(help: "The longest time to wait for them.") var seconds = 60
     @OptionGroup var options: SettingsOptions
 
     private struct Line {

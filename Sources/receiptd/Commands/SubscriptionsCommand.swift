@@ -10,18 +10,18 @@ import Timestamps
 /// Subscriptions as Apple last told them.
 struct SubscriptionsCommand: CommandGroup {
     static let configuration = CommandConfiguration(
-        commandName: "subscriptions", abstract: "Auto-renewable subscriptions, as Apple last told them.",
+        commandName: "subscriptions", abstract: "Auto-renewable subscriptions, as Apple last reported them.",
         subcommands: [List.self, Check.self, Transfer.self])
 
     struct List: DatabaseCommand {
         static let configuration = CommandConfiguration(
-            commandName: "list", abstract: "What is followed, the newest change first.")
+            commandName: "list", abstract: "Lists the subscriptions that receiptd follows, the newest change first.")
         /// Rows without `--all`.
         static let page = 100
 
         @Flag(help: "One JSON document on standard output.") var json = false
-        @Flag(help: "Every one, and not only the newest \(Self.page).") var all = false
-        @Option(help: "At most so many, the newest.") var limit: Int?
+        @Flag(help: "All of them, not only the newest \(Self.page).") var all = false
+        @Option(help: "The most rows to show, newest first.") var limit: Int?
         @Option(help: "Only this app's.") var bundle: String?
         @Option(help: "Only those in this state.") var state: SubscriptionState?
         @OptionGroup var options: SettingsOptions
@@ -66,8 +66,8 @@ struct SubscriptionsCommand: CommandGroup {
             abstract: "Gives a subscription's future periods to another player. What was granted stays.")
 
         @Argument(help: "Its original transaction id.") var originalTransactionID: String
-        @Argument(help: "The player who is to get its periods from now on.") var playerID: String
-        @Option(help: "Why: kept with the transfer.") var note: String?
+        @Argument(help: "The player who gets its periods from now on.") var playerID: String
+        @Option(help: "The reason, kept with the transfer.") var note: String?
         @OptionGroup var operation: OperatorOptions
         @OptionGroup var options: SettingsOptions
 

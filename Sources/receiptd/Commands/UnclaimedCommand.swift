@@ -5,23 +5,23 @@ import Ledger
 import Postgres
 import ReceiptdConfiguration
 
-/// Purchases that Apple told of and that belong to no known player.
+/// Purchases that Apple announced and that belong to no known player.
 struct UnclaimedCommand: CommandGroup {
     static let configuration = CommandConfiguration(
-        commandName: "unclaimed", abstract: "Purchases that Apple told of and that belong to no known player.",
+        commandName: "unclaimed", abstract: "Purchases that Apple announced and that belong to no known player.",
         subcommands: [List.self, Retry.self])
 
     struct List: DatabaseCommand {
         static let configuration = CommandConfiguration(
-            commandName: "list", abstract: "What nobody submitted and nobody is known for, oldest first.")
+            commandName: "list", abstract: "Lists unclaimed purchases, oldest first.")
         /// Rows without `--all`.
         static let page = 100
 
         @Flag(help: "One JSON document on standard output.") var json = false
-        @Flag(help: "Every one, and not only the oldest \(Self.page).") var all = false
-        @Option(help: "At most so many, the oldest.") var limit: Int?
+        @Flag(help: "All of them, not only the oldest \(Self.page).") var all = false
+        @Option(help: "The most rows to show, oldest first.") var limit: Int?
         @Option(help: "Only this app's.") var bundle: String?
-        @Option(help: "Only those that are unclaimed for this reason.") var reason: UnclaimedReason?
+        @Option(help: "Only purchases unclaimed for this reason.") var reason: UnclaimedReason?
         @OptionGroup var options: SettingsOptions
 
         func validate() throws { try RowLimit.validate(limit) }
@@ -40,13 +40,13 @@ struct UnclaimedCommand: CommandGroup {
 
     struct Retry: DatabaseCommand {
         static let configuration = CommandConfiguration(
-            commandName: "retry", abstract: "Has a worker look at them again, also at what killed some.")
+            commandName: "retry", abstract: "Retries unclaimed purchases, including those that crashed a worker.")
 
         @Argument(help: "A transaction id, as `unclaimed list` shows it.") var transactionID: String?
-        @Flag(help: "All that are unclaimed, or all that --bundle and --reason leave.") var all = false
+        @Flag(help: "All unclaimed purchases that match --bundle and --reason.") var all = false
         @Option(help: "With --all: only this app's.") var bundle: String?
-        @Option(help: "With --all: only those that are unclaimed for this reason.") var reason: UnclaimedReason?
-        @Option(help: "With --all: at most so many.") var limit: Int?
+        @Option(help: "With --all: only purchases unclaimed for this reason.") var reason: UnclaimedReason?
+        @Option(help: "With --all: change at most this many.") var limit: Int?
         @OptionGroup var operation: OperatorOptions
         @OptionGroup var options: SettingsOptions
 

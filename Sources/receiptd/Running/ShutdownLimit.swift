@@ -32,11 +32,11 @@ final class ShutdownLimit: Sendable {
 
     func start() {
         after(seconds + Self.marginSeconds) { [self] in
-            logger.warning("PostgreSQL does not answer: what is under way there is given up")
+            logger.warning("PostgreSQL does not answer: unfinished work there is abandoned")
             for pool in pools { pool.interrupt() }
         }
         after(seconds + Self.endMarginSeconds) { [self] in
-            logger.error("the shutdown does not end by itself: the process ends now, and what is under way comes again")
+            logger.error("shutdown timed out: the process exits now, and unfinished records come again")
             endProcess()
         }
     }
