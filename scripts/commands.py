@@ -22,7 +22,8 @@ import time
 
 import examples
 
-LIMIT_SECONDS = 50
+# For one block, on a machine that other tests keep busy.
+LIMIT_SECONDS = 120
 SLOW_SECONDS = 5
 COMMENT = re.compile(r"^<!-- commands: (not run|until)[: ] *(.*) -->$")
 
