@@ -1,4 +1,5 @@
 import Kafka
+import ReceiptdConfiguration
 
 extension CommandFailure {
     /// Kafka cannot be used: what its clients last said about the brokers, and 78 where it refuses name, password or
@@ -21,6 +22,16 @@ extension CommandFailure {
         case .tls, .transport, nil:
             self.init("Kafka is out of reach: \(words)", code: Self.unavailable)
         }
+    }
+
+    /// What ends a command. Clients could be made when the settings were read: a file that they name may have changed since.
+    package init(uncaught error: KafkaError) {
+        guard error.code == KafkaError.Code.invalidArgument else {
+            self.init("\(error)", code: 1)
+            return
+        }
+        let setting = SettingName.kafkaProperties.rawValue
+        self.init("\(setting): librdkafka makes no client of them: \(error.message)", code: Self.wrongSettings)
     }
 }
 

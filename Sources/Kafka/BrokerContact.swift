@@ -19,6 +19,10 @@ public final class BrokerContact: Sendable {
     private let troubled = Mutex<[String: UInt64]>([:])
     /// So that an ordinary answer takes no lock.
     private let isInTrouble = Atomic(false)
+    private let listens = Atomic(false)
+
+    /// librdkafka has called the interceptor of a client that it makes.
+    var isListening: Bool { listens.load(ordering: .relaxed) }
 
     /// Monotonic seconds since a broker answered anything but a greeting; nil for never.
     public var secondsSinceAnswer: Double? {
@@ -62,7 +66,8 @@ public final class BrokerContact: Sendable {
         rd_kafka_conf_interceptor_add_on_new(
             configuration, "contact",
             { client, _, opaque, _, _ in
-                rd_kafka_interceptor_add_on_response_received(
+                ClientContext.of(opaque)?.contact.listens.store(true, ordering: .relaxed)
+                return rd_kafka_interceptor_add_on_response_received(
                     client, "contact",
                     { _, _, broker, _, request, _, _, _, _, error, opaque in
                         // Its batches are unpacked next, on this thread.

@@ -1,4 +1,5 @@
 import CRDKafka
+import Synchronization
 
 /// A `rd_kafka_t`, which its owner destroys exactly once.
 ///
@@ -6,6 +7,8 @@ import CRDKafka
 final class ClientHandle: @unchecked Sendable {
     let pointer: OpaquePointer
     private let context: Unmanaged<ClientContext>
+    /// The last client of this process that was to be made could not be made.
+    private static let lastWasRefused = Atomic(false)
 
     /// `configure` sets the callbacks and events of this kind of client, after the caller's properties.
     init(
@@ -14,6 +17,8 @@ final class ClientHandle: @unchecked Sendable {
         context: ClientContext,
         configure: (OpaquePointer) -> Void
     ) throws(KafkaError) {
+        // What a refused client leaves behind, below, is left behind once and not at each further try.
+        if Self.lastWasRefused.load(ordering: .relaxed) { try ClientTrial.run(kind, properties) }
         let configuration = try properties.makeConfiguration()
         // Otherwise log lines would wait in a queue which nobody serves.
         rd_kafka_conf_set(configuration, "log.queue", "false", nil, 0)
@@ -33,10 +38,15 @@ final class ClientHandle: @unchecked Sendable {
         let (created, message) = withErrorText { text, size in rd_kafka_new(kind, configuration, text, size) }
         guard let created else {
             let code = rd_kafka_last_error()
-            rd_kafka_conf_destroy(configuration)
+            // Once it has called the interceptors, `rd_kafka_new` frees them when it fails, although they are still in the
+            // caller's configuration, which would free them again (rdkafka.c of 2.0.2, `fail:`). Then the configuration,
+            // of some kilobytes, is left behind.
+            if !context.contact.isListening { rd_kafka_conf_destroy(configuration) }
             retained.release()
+            Self.lastWasRefused.store(true, ordering: .relaxed)
             throw KafkaError(code, message: message)
         }
+        Self.lastWasRefused.store(false, ordering: .relaxed)
         pointer = created
         self.context = retained
     }

@@ -2,6 +2,7 @@ extension KafkaError {
     /// The codes a caller decides by, so that it need not import librdkafka (source: rdkafka.h,
     /// https://kafka.apache.org/protocol#protocol_error_codes).
     public enum Code {
+        public static let invalidArgument: Int32 = -186
         public static let badMessage: Int32 = -199
         public static let badCompression: Int32 = -198
         public static let notImplemented: Int32 = -170

@@ -62,4 +62,43 @@ struct KafkaPropertiesTests {
         let error = #expect(throws: KafkaError.self) { try KafkaConsumer(properties: KafkaProperties(), log: quiet) }
         #expect(error?.message.contains("group.id") == true)
     }
+
+    private static let refused: [[(name: String, value: String)]] = [
+        [("security.protocol", "ssl"), ("ssl.ca.location", "/nonexistent")],
+        [("security.protocol", "sasl_plaintext"), ("sasl.mechanism", "NONE-SUCH")],
+        [("session.timeout.ms", "10000"), ("max.poll.interval.ms", "5000")],
+    ]
+
+    @Test("What librdkafka refuses only when a client is made is an error, of each kind of client and at each try")
+    func refusedClients() {
+        for pairs in Self.refused.prefix(2) {
+            let properties = KafkaProperties(pairs + [("group.id", "g"), ("bootstrap.servers", "127.0.0.1:1")])
+            for _ in 1...3 {
+                let errors = [
+                    #expect(throws: KafkaError.self) { try KafkaConsumer(properties: properties, log: quiet) },
+                    #expect(throws: KafkaError.self) { try KafkaProducer(properties: properties, log: quiet) },
+                    #expect(throws: KafkaError.self) {
+                        try TopicAdministration.configuration(
+                            "cleanup.policy", of: ["t"], properties: properties, timeoutMilliseconds: 10)
+                    },
+                ]
+                #expect(errors.allSatisfy { $0?.code == KafkaError.Code.invalidArgument })
+            }
+        }
+        // A refused client is no obstacle to one that can be made.
+        let sound = KafkaProperties([("group.id", "g"), ("bootstrap.servers", "127.0.0.1:1")])
+        #expect(throws: Never.self) { try KafkaConsumer(properties: sound, log: quiet).abandon() }
+    }
+
+    @Test("What librdkafka has against a client is told before one is made")
+    func refusals() {
+        for pairs in Self.refused {
+            let properties = KafkaProperties(pairs)
+            #expect(properties.faults().isEmpty)
+            #expect(properties.refusal(of: .consumer)?.isEmpty == false, "\(pairs)")
+        }
+        let ssl = KafkaProperties(Self.refused[0])
+        #expect(ssl.refusal(of: .producer)?.contains("ssl.ca.location") == true)
+        #expect(KafkaProperties([("security.protocol", "ssl")]).refusal(of: .producer) == nil)
+    }
 }

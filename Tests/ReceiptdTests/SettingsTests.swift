@@ -16,6 +16,7 @@ func settingsFaults(
     var reader = Settings.Reader(environment: environment, file: file)
     reader.libraryVersion = libraryVersion
     reader.libraryFaults = { _ in [] }
+    reader.libraryRefusal = { _ in nil }
     do throws(SettingsFaults) {
         _ = try reader.read(requiring: required)
         return []

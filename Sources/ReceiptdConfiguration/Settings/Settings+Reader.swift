@@ -23,6 +23,11 @@ extension Settings {
         var libraryFaults: @Sendable ([(name: String, value: String)]) -> [(name: String, message: String)] = { pairs in
             KafkaProperties(pairs).faults().map { ($0.name, $0.message) }
         }
+        /// Has librdkafka make clients of the settings, and tells what it has against them; nil where it makes them.
+        var libraryRefusal: @Sendable (KafkaSettings) -> String? = { kafka in
+            let clients = KafkaClientProperties(settings: kafka)
+            return clients.consumer.refusal(of: .consumer) ?? clients.producer.refusal(of: .producer)
+        }
 
         package init(environment: [String: String], file: String? = nil) {
             self.environment = environment
@@ -47,6 +52,7 @@ extension Settings {
                 }
             }
             readKafka(&checks, into: &settings.kafka)
+            if required.contains(.kafka) { tryClients(&checks, settings.kafka) }
             readDatabase(&checks, into: &settings.database)
             settings.database.urlFile = source.secretFiles[.databaseURL]
             readApple(&checks, into: &settings.apple)

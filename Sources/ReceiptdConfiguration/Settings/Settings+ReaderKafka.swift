@@ -16,6 +16,15 @@ extension Settings.Reader {
         readProperties(&checks, into: &kafka)
     }
 
+    /// Some properties are refused only when a client is made of them: a file that cannot be read, a mechanism that this
+    /// librdkafka lacks. Without properties of the operator's there is nothing to refuse.
+    func tryClients(_ checks: inout SettingsChecks, _ kafka: KafkaSettings) {
+        guard !kafka.properties.pairs.isEmpty, checks.faults.isEmpty, let refusal = libraryRefusal(kafka) else {
+            return
+        }
+        checks.fail(.kafkaProperties, "librdkafka makes no client of them: \(ShownText.plain(refusal))")
+    }
+
     /// librdkafka takes white space around the commas, and a protocol before the host.
     private static func bootstrapServers(_ text: String) -> String? {
         let servers = text.split(separator: ",", omittingEmptySubsequences: false).map(\.trimmed)

@@ -1,6 +1,7 @@
 import Administration
 import ArgumentParser
 import Foundation
+import Kafka
 import Operations
 import Postgres
 import ReceiptdConfiguration
@@ -65,6 +66,7 @@ extension CommandFailure {
         case let error as OperationsServerError:
             // Another address or right is needed than the settings name.
             self.init(error.description, code: error.isPortTaken ? Self.unavailable : Self.wrongSettings)
+        case let error as KafkaError: self.init(uncaught: error)
         default: self.init("\(error)", code: 1)
         }
     }

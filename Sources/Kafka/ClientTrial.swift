@@ -1,0 +1,37 @@
+import CRDKafka
+
+/// Whether librdkafka makes a client of some properties. A trial's client knows no brokers, and ends at once.
+enum ClientTrial {
+    /// Blocks for some milliseconds, in which certificates and keys are read.
+    static func run(_ kind: rd_kafka_type_t, _ properties: KafkaProperties) throws(KafkaError) {
+        var alone = properties
+        for name in ["bootstrap.servers", "metadata.broker.list"] { alone[name] = nil }
+        let configuration = try alone.makeConfiguration()
+        // Otherwise it would write to standard error.
+        rd_kafka_conf_set_log_cb(configuration, nil)
+        let (client, message) = withErrorText { text, size in rd_kafka_new(kind, configuration, text, size) }
+        guard let client else {
+            let code = rd_kafka_last_error()
+            // Sound because this configuration has no interceptors: see `ClientHandle`.
+            rd_kafka_conf_destroy(configuration)
+            throw KafkaError(code, message: message)
+        }
+        rd_kafka_destroy_flags(client, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
+    }
+}
+
+extension KafkaProperties {
+    public enum Client: Sendable { case consumer, producer }
+
+    /// What librdkafka has against a client of these properties that a person must mend; nil where it makes one. `faults`
+    /// looks at each property alone; this finds what shows only when they are taken together, such as a file of
+    /// certificates that cannot be read. Blocks for some milliseconds. Never holds a secret.
+    public func refusal(of client: Client) -> String? {
+        do throws(KafkaError) {
+            try ClientTrial.run(client == .consumer ? RD_KAFKA_CONSUMER : RD_KAFKA_PRODUCER, self)
+            return nil
+        } catch {
+            return error.code == KafkaError.Code.invalidArgument ? error.message : nil
+        }
+    }
+}
