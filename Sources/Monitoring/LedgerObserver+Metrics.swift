@@ -49,6 +49,7 @@ extension LedgerObserver {
             },
             disputedToken: { dispute in
                 metrics.disputedTokens.increment()
+                metrics.incidents.note(.tokenDisputed, of: dispute.bundleID.text)
                 logger.warning(
                     "a purchase is held: its account token was first another player's",
                     [

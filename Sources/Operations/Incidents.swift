@@ -21,6 +21,8 @@ public final class Incidents: Sendable {
         case kindMismatch = "kind_mismatch"
         case localRefusalDisputed = "local_refusal_disputed"
         case constantToken = "constant_token"
+        /// A purchase is held because its account token was first another player's.
+        case tokenDisputed = "token_disputed"
     }
 
     /// So much of one kind that is not in PostgreSQL yet.
@@ -57,6 +59,8 @@ public final class Incidents: Sendable {
         let subject: String
     }
 
+    /// How long a loss is told of. A day.
+    private static let toldSeconds = 86_400.0
     /// Different ones that wait for PostgreSQL. What goes beyond counts without its subject.
     private static let mostWaiting = 500
 
@@ -77,6 +81,17 @@ public final class Incidents: Sendable {
         timestamps.with(kind.rawValue).set(Double(WallClock.now.milliseconds) / 1000)
         counts.with(kind.rawValue).add(Double(count))
         wait(Entry(kind, of: subject, count: count))
+    }
+
+    /// What was lost within a day, a clause for each kind: for people who look whether all is well.
+    func losses(now: Double = Double(WallClock.now.milliseconds) / 1000) -> [String] {
+        Kind.losses.compactMap { kind, words in
+            let seconds = now - timestamps.with(kind.rawValue).value
+            guard seconds < Self.toldSeconds else { return nil }
+            let count = Int(counts.with(kind.rawValue).value)
+            let minutes = max(0, Int(seconds / 60))
+            return "\(words), last \(minutes) min ago, \(count) in 90 days: the table incidents says where"
+        }
     }
 
     /// What is to be kept, for whoever keeps it.
@@ -106,4 +121,11 @@ public final class Incidents: Sendable {
             counts.with(one.kind.rawValue).set(one.count)
         }
     }
+}
+
+extension Incidents.Kind {
+    /// Those after which records are missing, with what is said of them.
+    fileprivate static let losses: [(kind: Self, words: String)] = [
+        (.deletedUnread, "Kafka deleted records before they were read"), (.topicMadeAnew, "a topic was made anew"),
+    ]
 }

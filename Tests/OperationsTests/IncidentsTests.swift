@@ -28,4 +28,18 @@ struct IncidentsTests {
         #expect(taken.count <= 501)
         #expect(taken.reduce(0) { $0 + $1.count } == 5_000)
     }
+
+    @Test("what was lost is told to whoever asks whether all is well, for a day, also by a process that did not see it")
+    func losses() {
+        let metrics = ReceiptdMetrics(version: "test")
+        let health = Health(failures: Failures(metrics: metrics), needing: [])
+        #expect(health.readyz().text == "ready\n")
+        metrics.incidents.note(.constantToken)
+        metrics.incidents.note(.deletedUnread, of: "t/1: 60 to 499", count: 440)
+        let words = "Kafka deleted records before they were read, last 0 min ago, 440 in 90 days"
+        #expect(health.readyz().ok && health.readyz().text.contains(words))
+        #expect(health.readyz().text.split(separator: "\n").count == 2)
+        metrics.incidents.set([Incidents.Known(kind: .deletedUnread, lastSeconds: 1_700_000_000, count: 440)])
+        #expect(health.readyz().text == "ready\n")
+    }
 }

@@ -119,11 +119,12 @@ public final class Failures: Sendable {
         return states.withLock { $0.unmet(now: now) }
     }
 
-    /// What fails although the process is ready.
+    /// What fails although the process is ready, and what the fleet lost within a day.
     public var notes: [String] {
-        guard ongoing.load(ordering: .relaxed) != 0 else { return [] }
+        let losses = metrics?.incidents.losses() ?? []
+        guard ongoing.load(ordering: .relaxed) != 0 else { return losses }
         let now = now()
-        return states.withLock { $0.notes(now: now) }
+        return states.withLock { $0.notes(now: now) } + losses
     }
 }
 

@@ -122,9 +122,9 @@ final class BatchedTopicLoop: @unchecked Sendable {
             switch polled {
             case .record(let record):
                 unreadable.progressed(record.topicPartition)
-                offsets.came(record)
+                offsets.came(record, consumer)
                 batch.append(record)
-            case .partitionEnd(let partition, let next): offsets.ended(partition, at: next)
+            case .partitionEnd(let partition, let next): offsets.ended(partition, at: next, consumer)
             case .trouble(let error): if !unreadable.failed(error, next: offsets.next(of:)) { failed(error) }
             }
         }

@@ -9,8 +9,16 @@ import Timestamps
 final class BatchedTopicPartition: ProgressOwner {
     var progress: PartitionProgress
     var read = ReadPosition()
+    /// Where reading begins; nil where that is not known.
+    private let start: Int64?
 
-    init(progress: PartitionProgress) { self.progress = progress }
+    init(progress: PartitionProgress, start: Int64? = nil) { (self.progress, self.start) = (progress, start) }
+
+    /// The offset that is to come next; nil where that is not known.
+    var expected: Int64? { read.next ?? start }
+
+    /// Where reading begins, while nothing came.
+    var firstExpected: Int64? { read.next == nil ? start : nil }
 
     /// How far the log is done with, behind what is no record too. Not what may be committed.
     var reached: Int64? { read.reached(decided: progress.position) }
@@ -20,7 +28,7 @@ final class BatchedTopicPartition: ProgressOwner {
 /// says that decisions may be lost lets the loop join the group again. One thread's.
 final class BatchedTopicOffsets {
     let checkpointer: OffsetCheckpointer
-    private let metrics: ReceiptdMetrics
+    let metrics: ReceiptdMetrics
     let logger: Logger
     private(set) var partitions: [TopicPartition: BatchedTopicPartition] = [:]
     private var gauges: PartitionGauges
@@ -112,7 +120,8 @@ extension BatchedTopicOffsets {
             inherit(partition, mark, stored)
             partitions[partition] = BatchedTopicPartition(
                 progress: PartitionProgress(
-                    start: start, committed: mark, row: .some(row), writer: .random(in: 1...(.max))))
+                    start: start, committed: mark, row: .some(row), writer: .random(in: 1...(.max))),
+                start: start)
         }
         return starts
     }
@@ -151,10 +160,16 @@ extension BatchedTopicOffsets {
 
 extension BatchedTopicOffsets {
     /// It is not done yet.
-    func came(_ record: ConsumerRecord) { partitions[record.topicPartition]?.read.came(to: record.offset + 1) }
+    func came(_ record: ConsumerRecord, _ consumer: KafkaConsumer) {
+        lookForDeleted(before: record.offset, in: record.topicPartition, consumer)
+        partitions[record.topicPartition]?.read.came(to: record.offset + 1)
+    }
 
     /// librdkafka tells that the log ends there, for now.
-    func ended(_ partition: TopicPartition, at offset: Int64) { partitions[partition]?.read.ended(at: offset) }
+    func ended(_ partition: TopicPartition, at offset: Int64, _ consumer: KafkaConsumer) {
+        lookForDeleted(before: offset, in: partition, consumer)
+        partitions[partition]?.read.ended(at: offset)
+    }
 
     /// The batch is durable. Records come in the order of their offsets, and one batch is done before the next.
     func finished(_ batch: [ConsumerRecord], decidedIn history: DatabaseHistory?) {

@@ -19,6 +19,21 @@ enum DeletedUnread {
         guard let earliest, earliest > expected, earliest <= found else { return nil }
         return expected...earliest - 1
     }
+
+    /// Tells of what was deleted of a gap.
+    static func look(
+        from expected: Int64, to found: Int64, in partition: TopicPartition, _ consumer: KafkaConsumer,
+        metrics: ReceiptdMetrics, logger: Logger
+    ) {
+        guard found > expected else { return }
+        let lost = lost(
+            from: expected, to: found, resets: consumer.takeResets(of: partition, below: found),
+            earliest: consumer.cachedWatermarks(partition)?.low)
+        guard let lost else { return }
+        metrics.offsetResets.increment()
+        LostRecords(partition: partition, first: lost.lowerBound, last: lost.upperBound)
+            .tell(goingOnAt: found, metrics, logger)
+    }
 }
 
 extension RecordIntake {
@@ -30,15 +45,34 @@ extension RecordIntake {
             _ = consumer.takeResets(of: partition, below: .max)
             return
         }
-        guard offset > expected else { return }
-        guard
-            let lost = DeletedUnread.lost(
-                from: expected, to: offset, resets: consumer.takeResets(of: partition, below: offset),
-                earliest: consumer.cachedWatermarks(partition)?.low)
-        else { return }
-        worker.metrics.all.offsetResets.increment()
-        LostRecords(partition: partition, first: lost.lowerBound, last: lost.upperBound)
-            .tell(goingOnAt: offset, worker.metrics.all, logger)
+        DeletedUnread.look(
+            from: expected, to: offset, in: partition, consumer, metrics: worker.metrics.all, logger: logger)
+    }
+}
+
+extension BatchedTopicOffsets {
+    /// As of submissions. Nobody has asked for the log's ends: where reading begins is told here, too.
+    /// - Parameter offset: the record's, or the log's end.
+    func lookForDeleted(before offset: Int64, in partition: TopicPartition, _ consumer: KafkaConsumer) {
+        guard let owner = partitions[partition], let expected = owner.expected, offset >= expected else {
+            let resets = consumer.takeResets(of: partition, below: .max)
+            if let start = partitions[partition]?.firstExpected, resets.contains(start) {
+                warnOfNewTopic(partition, committed: start, goingOnAt: offset)
+            }
+            return
+        }
+        DeletedUnread.look(from: expected, to: offset, in: partition, consumer, metrics: metrics, logger: logger)
+    }
+
+    private func warnOfNewTopic(_ partition: TopicPartition, committed: Int64, goingOnAt next: Int64) {
+        metrics.offsetResets.increment()
+        metrics.incidents.note(.topicMadeAnew, of: "\(partition.topic)/\(partition.partition)")
+        logger.warning(
+            "the committed offset lies behind the log's end: the topic was made anew, and is read from its earliest record",
+            [
+                .topic: "\(partition.topic)", .partition: .stringConvertible(partition.partition),
+                .offset: .stringConvertible(next), .detail: "committed \(committed)",
+            ])
     }
 }
 
