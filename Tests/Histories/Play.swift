@@ -28,6 +28,7 @@ extension History {
                 outcome.differences = await Self.judge(performance, patience)
                 if world.broker?.isRunning == false { throw Fault(description: "the broker has died") }
                 outcome.trace = performance.trace
+                if keepsLog { outcome.trace += world.outcomes.seen.events.map(\.line) }
                 outcome.submissions = performance.facts.submissions.count
             } catch {
                 outcome.differences = []

@@ -65,6 +65,14 @@ public struct Event: Sendable {
     }
 
     func text(_ name: String) -> String? { json[name]?.string }
+
+    /// In a line, for people.
+    public var line: String {
+        let revision = number("revision").map { "revision \($0)" }
+        let listed = entries.map { "\($0.transaction) \($0.outcome)" }.joined(separator: ", ")
+        return [type, transaction ?? listed, reason, revision, "player \(player)", "by \(submission)"]
+            .compactMap(\.self).joined(separator: " ")
+    }
 }
 
 public struct DeadLetter: Sendable {
