@@ -553,6 +553,13 @@ $$;
 COMMENT ON FUNCTION revision_floor IS 'A number that no revision told of before the database was last put back is above; 0 where it never was. The next revision of a grant or a subscription is above both this and its own.';
 DO $$ BEGIN PERFORM revision_floor(); END $$;
 
+CREATE OR REPLACE FUNCTION may_be_lost(known_since timestamptz) RETURNS boolean LANGUAGE sql STABLE AS $$
+    -- LostDecisions.clockMargin
+    SELECT EXISTS (SELECT FROM offsets_decided_again WHERE fell_back_at + interval '1 hour' >= known_since)
+        OR EXISTS (SELECT FROM database_lives WHERE revisions_above > 0 AND begun_at + interval '1 hour' >= known_since)
+$$;
+COMMENT ON FUNCTION may_be_lost IS 'Whether the database was put back to an earlier state after receiptd knew of a hold, or of a purchase that Apple told of. A grant of it may have been published and be lost then.';
+
 -- Catalogs, and submissions that wait.
 
 CREATE TABLE IF NOT EXISTS catalogs (
@@ -748,6 +755,8 @@ CREATE INDEX IF NOT EXISTS announced_purchases_open ON announced_purchases (orig
 CREATE INDEX IF NOT EXISTS announced_purchases_following ON announced_purchases (previous_original_transaction_id)
     WHERE state IN ('waiting', 'unclaimed', 'ignored') AND previous_original_transaction_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS announced_purchases_tokens ON announced_purchases (token, bundle_id) WHERE token IS NOT NULL;
+CREATE INDEX IF NOT EXISTS announced_purchases_taken_back ON announced_purchases (decided_at)
+    WHERE state = 'refused' AND reason IN ('cancelled', 'upgraded');
 -- For `receiptd unclaimed`, oldest first.
 CREATE INDEX IF NOT EXISTS announced_purchases_unclaimed ON announced_purchases (stored_at, transaction_id)
     WHERE state = 'unclaimed';

@@ -6,18 +6,21 @@ import Testing
 struct JudgeDecidedAgainTests {
     typealias Case = JudgePurchaseTests.Case
 
-    @Test("a refund by itself is no verdict where a decision may be lost, and with any other fault it is")
-    func decidedAgain() throws {
+    @Test(
+        "a refund or an upgrade by itself is no verdict where a decision may be lost, and with any other fault it is",
+        arguments: [Reason.cancelled, .upgraded])
+    func decidedAgain(reason: Reason) throws {
         let order = JudgePurchaseTests.faults.map(\.verdict)
-        let cancelled = try #require(order.firstIndex(of: .reject(.cancelled)))
-        var refunded = Case()
-        refunded.isDecidedAgain = true
-        JudgePurchaseTests.faults[cancelled].add(&refunded)
-        guard case .grant = refunded.verdict else { throw RefusedVerdict(verdict: refunded.verdict) }
-        for other in JudgePurchaseTests.faults.indices where other != cancelled {
-            var both = refunded
+        let since: [JudgedPurchase.Verdict] = [.reject(.cancelled), .reject(.upgraded)]
+        let later = try #require(order.firstIndex(of: .reject(reason)))
+        var changed = Case()
+        changed.isDecidedAgain = true
+        JudgePurchaseTests.faults[later].add(&changed)
+        guard case .grant = changed.verdict else { throw RefusedVerdict(verdict: changed.verdict) }
+        for other in JudgePurchaseTests.faults.indices where !since.contains(order[other]) {
+            var both = changed
             JudgePurchaseTests.faults[other].add(&both)
-            #expect(both.verdict == order[min(other, cancelled)])
+            #expect(both.verdict == order[min(other, later)])
         }
     }
 

@@ -109,6 +109,67 @@ struct DecidedAgainTests {
         await ledger.close()
     }
 
+    @Test(
+        "what Apple told of before, and took back, is granted and revoked at once, also where it was refused before anyone knew"
+    )
+    func announced() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let subject = AnnouncedSubject(database, ledger)
+        try await subject.setGrantsSince(Sample.noon)
+        try await subject.tell(isOf: AnnouncedSubject.player)
+        for id in ["1000", "1001", "1002"] {
+            try await subject.apply(.revoked(.refund, at: Sample.noon), of: id, id: Identifier("refund of \(id)"))
+        }
+        try await subject.enter([try AnnouncedSubject.told("1000")])
+        try await subject.endPatience()
+        #expect(try await subject.deliver() == ["refused cancelled"])
+        let checkpoints = PostgresCheckpoints(pool: database.pool, group: "receiptd")
+        try await checkpoints.keepDecidedAgain([0: 1], topic: Sample.topic)
+        try await subject.enter([try AnnouncedSubject.told("1001"), try AnnouncedSubject.told("1002")])
+        // Told a day after the fall back.
+        try await database.run(
+            "UPDATE announced_purchases SET signed_at = now() + interval '1 day' WHERE transaction_id = '1002'")
+        try await subject.endPatience()
+        #expect(try await subject.deliver() == ["granted", "granted", "refused cancelled"])
+        #expect(
+            try await database.number(
+                "SELECT count(*) FROM grants WHERE revoked_at IS NOT NULL AND revision > 1000000") == 2)
+        #expect(try await database.number("SELECT count(*) FROM grants") == 2)
+        await ledger.close()
+    }
+
+    @Test("what was held before, is released again and was refunded meanwhile is granted and revoked at once")
+    func held() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let subject = AnnouncedSubject(database, ledger)
+        for (offset, id) in ["1000", "1001"].enumerated() {
+            let held = decision(
+                Sample.purchase(id), offset: Int64(offset), verdict: .hold(.retiredProduct), isDecidedAgain: false)
+            #expect(try await ledger.record(held).reason == .retiredProduct)
+            try await subject.apply(.revoked(.refund, at: Sample.noon), of: id, id: Identifier("refund of \(id)"))
+        }
+        let checkpoints = PostgresCheckpoints(pool: database.pool, group: "receiptd")
+        try await checkpoints.keepDecidedAgain([0: 1], topic: Sample.topic)
+        // Held a day after the fall back.
+        try await database.run("UPDATE holds SET held_at = now() + interval '1 day' WHERE transaction_id = '1001'")
+        for id in ["1000", "1001"] { try await subject.release(StoreTransactionID(id)) }
+        let holds = try await subject.holds.leaseDue(catalogVersion: 1, limit: 5)
+        #expect(holds.count == 2)
+        for hold in holds {
+            let isFirst = hold.transactionID == "1000"
+            #expect(hold.isDecidedAgain == isFirst)
+            let released = HoldDecision(
+                hold, verdict: .each([Sample.judged(Sample.purchase(hold.transactionID.text))]),
+                environment: .production, decidedAt: Sample.noon, catalogVersion: 1)
+            let kind = isFirst ? OutcomeEvent.Kind.granted : .rejected
+            #expect(try await subject.holds.settle(released)?.kind == kind)
+        }
+        #expect(try await database.number("SELECT count(*) FROM grants WHERE revoked_at IS NOT NULL") == 1)
+        await ledger.close()
+    }
+
     @Test("what waits parked is known by its record")
     func parked() async throws {
         try await withParking { database, store in

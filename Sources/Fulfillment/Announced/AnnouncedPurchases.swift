@@ -36,6 +36,8 @@ public struct AnnouncedOwnership: Sendable, Equatable {
     public var isRefunded: Bool
     /// Apple took a refund back, later than it signed what is kept of the purchase.
     public var isReversed = false
+    /// The database was put back to an earlier state since Apple told of it: a grant of it may have been told of.
+    public var isDecidedAgain = false
 
     public init(
         owner: PlayerID? = nil, isLetIn: Bool = false, told: PlayerID? = nil, grantsSince: Timestamp? = nil,
@@ -80,9 +82,11 @@ extension LeasedAnnouncement {
         guard let appTerms = catalog.terms[bundleID] else { return .unclaimed(.unknownApp) }
         let app = appTerms.app
         if purchase.isRenewal, ownership.isLetIn, let owner = ownership.owner {
-            return decision(for: owner, terms(isRenewal: true), under: appTerms, now)
+            return decision(for: owner, terms(isRenewal: true), under: appTerms, ownership, now)
         }
-        if let reason = reasonAgainstAnybody(under: appTerms, now) ?? (ownership.isRefunded ? .cancelled : nil) {
+        // Of what is decided again the refund is settled with the grant.
+        let isRefunded = ownership.isRefunded && !ownership.isDecidedAgain
+        if let reason = reasonAgainstAnybody(under: appTerms, ownership, now) ?? (isRefunded ? .cancelled : nil) {
             return .refused(reason, nil)
         }
         switch app.announcements.missedPurchases {
@@ -98,7 +102,7 @@ extension LeasedAnnouncement {
         guard let player = named ?? ownership.owner else { return .unclaimed(.unknownPlayer) }
         var terms = terms(isRenewal: false)
         terms.disputesOwner = ownership.owner.map { $0 != player } ?? false
-        return decision(for: player, terms, under: appTerms, now)
+        return decision(for: player, terms, under: appTerms, ownership, now)
     }
 
     private func terms(isRenewal: Bool) -> AnnouncedTerms {
@@ -108,10 +112,11 @@ extension LeasedAnnouncement {
     }
 
     private func decision(
-        for player: PlayerID, _ terms: AnnouncedTerms, under appTerms: AppTerms, _ now: Timestamp
+        for player: PlayerID, _ terms: AnnouncedTerms, under appTerms: AppTerms, _ ownership: AnnouncedOwnership,
+        _ now: Timestamp
     ) -> AnnouncedJudgement {
         let app = appTerms.app
-        let judge = judge(of: player, terms, under: appTerms, now)
+        let judge = judge(of: player, terms, under: appTerms, ownership, now)
         if let reason = judge.reasonAgainst(purchase.evidence) { return .refused(reason, player) }
         return .deliver(
             PendingDecision(
@@ -123,12 +128,15 @@ extension LeasedAnnouncement {
                 catalogVersion: appTerms.catalogVersion, traceparent: nil, risk: app.risk,
                 tokenUse: terms.isRenewal ? .none : app.accountTokenUse,
                 finishesGrants: app.announcements.finishesGrants,
-                subscriptions: ToldSubscriptions(announced: purchase, under: app), announced: terms))
+                subscriptions: ToldSubscriptions(announced: purchase, under: app), announced: terms,
+                isDecidedAgain: ownership.isDecidedAgain))
     }
 
     /// What is refused whoever the player is.
-    private func reasonAgainstAnybody(under appTerms: AppTerms, _ now: Timestamp) -> Reason? {
-        let judge = judge(of: Identifier(""), terms(isRenewal: false), under: appTerms, now)
+    private func reasonAgainstAnybody(
+        under appTerms: AppTerms, _ ownership: AnnouncedOwnership, _ now: Timestamp
+    ) -> Reason? {
+        let judge = judge(of: Identifier(""), terms(isRenewal: false), under: appTerms, ownership, now)
         if purchase.evidence.environment == .sandbox, appTerms.app.sandbox == .reject { return .sandboxNotAllowed }
         let judged = judge.judged(purchase.purchase, in: purchase.evidence, but: [.bindingMismatch])
         if case .reject(let reason) = judged.verdict { return reason }
@@ -136,12 +144,14 @@ extension LeasedAnnouncement {
     }
 
     private func judge(
-        of player: PlayerID, _ terms: AnnouncedTerms, under appTerms: AppTerms, _ now: Timestamp
+        of player: PlayerID, _ terms: AnnouncedTerms, under appTerms: AppTerms, _ ownership: AnnouncedOwnership,
+        _ now: Timestamp
     ) -> Judge {
         Judge(
             submission: Submission(
                 submissionID: purchase.submissionID, playerID: player, bundleID: bundleID,
                 proof: .transactionID(purchase.purchase.transactionID), appAccountToken: token),
-            under: appTerms, recordTimestamp: purchase.toldAt, now: now, signature: .proven, announced: terms)
+            under: appTerms, recordTimestamp: purchase.toldAt, now: now, signature: .proven, announced: terms,
+            isDecidedAgain: ownership.isDecidedAgain)
     }
 }

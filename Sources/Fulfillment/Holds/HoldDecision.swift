@@ -108,6 +108,7 @@ extension PendingDecision {
             identity: hold.identity, verdict: verdict, environment: environment, evidence: nil, decidedAt: decidedAt,
             catalogVersion: catalogVersion, traceparent: hold.traceparent,
             tokenUse: hold.announced?.isRenewal == true ? .none : tokenUse, finishesGrants: finishesGrants,
-            subscriptions: subscriptions, announced: hold.announced, shown: shown)
+            subscriptions: subscriptions, announced: hold.announced, isDecidedAgain: hold.isDecidedAgain,
+            shown: shown)
     }
 }

@@ -37,13 +37,16 @@ public struct LeasedHold: Sendable {
     public let heldAt: Timestamp?
     /// Nil where it was submitted.
     public let announced: AnnouncedTerms?
+    /// The database was put back to an earlier state since it was held: its grant may have been told of.
+    public let isDecidedAgain: Bool
 
     public init(
         transactionID: StoreTransactionID, originalTransactionID: StoreTransactionID, productID: ProductID,
         reason: Reason, waived: Set<Reason>, isReleased: Bool, isDue: Bool, submission: Submission,
         identity: NameBasedUUID,
         position: RecordPosition, traceparent: String?, evidence: GenuineReceipt?, dailyCount: Int?, tries: Int,
-        lease: Lease, risk: [RiskSignal] = [], heldAt: Timestamp? = nil, announced: AnnouncedTerms? = nil
+        lease: Lease, risk: [RiskSignal] = [], heldAt: Timestamp? = nil, announced: AnnouncedTerms? = nil,
+        isDecidedAgain: Bool = false
     ) {
         self.transactionID = transactionID
         self.originalTransactionID = originalTransactionID
@@ -63,6 +66,7 @@ public struct LeasedHold: Sendable {
         self.risk = risk
         self.heldAt = heldAt
         self.announced = announced
+        self.isDecidedAgain = isDecidedAgain
     }
 
     /// What can be said under another catalog before Apple is asked.

@@ -23,7 +23,8 @@ public struct Judge: Sendable {
     public let waived: Set<Reason>
     /// Nil where it was submitted.
     public let announced: AnnouncedTerms?
-    /// A grant of it may have been told of, and be lost: that it was refunded is no verdict by itself then.
+    /// A grant of it may have been told of, and be lost: that it was refunded, or given up for another plan, is no verdict by itself
+    /// then.
     let isDecidedAgain: Bool
 
     /// - Parameters:
@@ -156,6 +157,9 @@ public struct Judge: Sendable {
             dailyLimit: isWaived(.dailyLimit) ? nil : product?.dailyLimit)
     }
 
+    /// What may have become of a purchase after it was granted.
+    private static let maySinceGrant: Set<Reason> = [.cancelled, .upgraded]
+
     private func isWaived(_ reason: Reason) -> Bool {
         waived.contains(reason) || announced?.waives(reason) ?? false
     }
@@ -164,8 +168,8 @@ public struct Judge: Sendable {
         for rule in PurchaseRule.all {
             if exempt.contains(rule.reason) || announced?.waives(rule.reason) ?? false { continue }
             guard let verdict = rule.verdict(on: facts) else { continue }
-            if isDecidedAgain, verdict == .reject(.cancelled) {
-                let other = self.verdict(on: facts, but: exempt.union([.cancelled]))
+            if isDecidedAgain, verdict.isRejection, Self.maySinceGrant.contains(rule.reason) {
+                let other = self.verdict(on: facts, but: exempt.union(Self.maySinceGrant))
                 if case .grant = other { return other }
             }
             return verdict

@@ -100,6 +100,7 @@ struct AnnouncedDelivery: Sendable {
         let (player, since) = (try rows.column("player_id"), try rows.column("since"))
         let (isRefunded, isReversed) = (try rows.column("is_refunded"), try rows.column("is_reversed"))
         let previous = try rows.column("previous_owner")
+        let isDecidedAgain = try rows.column("is_decided_again")
         for row in 0..<rows.count {
             guard let index = rows.int8(row, number).map({ Int($0) - 1 }), owners.indices.contains(index) else {
                 continue
@@ -111,6 +112,7 @@ struct AnnouncedDelivery: Sendable {
             owners[index].grantsSince = rows.timestamp(row, since)
             owners[index].isRefunded = rows.bool(row, isRefunded) ?? false
             owners[index].isReversed = rows.bool(row, isReversed) ?? false
+            owners[index].isDecidedAgain = rows.bool(row, isDecidedAgain) ?? false
         }
         return owners
     }

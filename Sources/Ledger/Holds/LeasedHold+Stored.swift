@@ -26,7 +26,8 @@ struct LeasedHolds: Sendable {
 private struct LeasedHoldColumns {
     let transaction, original, product, reason, waived, isReleased, isDue, submission, key: PostgresColumn
     let topic, partition, offset, timestamp, traceparent: PostgresColumn
-    let evidence, dailyCount, tries, lease, risk, heldAt, source, isRenewal, graceExpiresAt: PostgresColumn
+    let evidence, dailyCount, tries, lease, risk, heldAt, source, isRenewal, graceExpiresAt,
+        isDecidedAgain: PostgresColumn
 
     init(_ rows: PostgresRows) throws(PostgresError) {
         transaction = try rows.column("transaction_id")
@@ -52,6 +53,7 @@ private struct LeasedHoldColumns {
         source = try rows.column("source")
         isRenewal = try rows.column("is_renewal")
         graceExpiresAt = try rows.column("grace_expires_at")
+        isDecidedAgain = try rows.column("is_decided_again")
     }
 }
 
@@ -83,7 +85,8 @@ extension LeasedHold {
             tries: Int(rows.int4(row, columns.tries) ?? 0), lease: lease,
             risk: (rows.textArray(row, columns.risk) ?? []).compactMap { $0.flatMap(RiskSignal.init(rawValue:)) },
             heldAt: rows.timestamp(row, columns.heldAt),
-            announced: Self.announced(rows, row, columns, isDisputed: waived.contains(.ownershipDisputed)))
+            announced: Self.announced(rows, row, columns, isDisputed: waived.contains(.ownershipDisputed)),
+            isDecidedAgain: rows.bool(row, columns.isDecidedAgain) ?? false)
     }
 
     /// - Parameter isDisputed: an operator decided between two players.

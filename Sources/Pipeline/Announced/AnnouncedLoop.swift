@@ -27,7 +27,7 @@ struct AnnouncedLoop: Sendable {
 
     /// True where there may be more that is due.
     private func look() async -> Bool {
-        guard let catalog = worker.catalog() else { return false }
+        guard worker.parking.leases.isOpen, let catalog = worker.catalog() else { return false }
         // How long the database takes is not this loop's doing, nor is the broker's time.
         health.retire(.announcedLoop)
         do {

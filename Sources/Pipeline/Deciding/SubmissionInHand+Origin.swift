@@ -57,7 +57,7 @@ extension SubmissionInHand {
         switch origin {
         case .record(let admitted): admitted.isDecidedAgain
         case .parked(let leased): leased.isDecidedAgain
-        case .held: false
+        case .held(let hold): hold.isDecidedAgain
         }
     }
 

@@ -20,7 +20,7 @@ struct HeldSource: LeaseSource {
     }
 
     func nextTurn() async -> LeaseTurn {
-        guard let catalog = worker.catalog() else { return .nothing }
+        guard worker.parking.leases.isOpen, let catalog = worker.catalog() else { return .nothing }
         return await suspects.next(
             ifAny: { try await worker.holds.hasSuspect(catalogVersion: catalog.version) },
             lease: { try await leaseSuspect(under: catalog) }, inHand: { SubmissionInHand(held: $0) },

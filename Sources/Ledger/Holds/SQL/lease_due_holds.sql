@@ -38,7 +38,7 @@ SELECT transaction_id, original_transaction_id, product_id, reason, waived, rele
     ) END AS daily_count, due_at IS NOT NULL AS is_due, risk,
     held_at, source, is_renewal, (
         SELECT grace_expires_at FROM announced_purchases AS told WHERE told.transaction_id = leased.transaction_id LIMIT 1
-    ) AS grace_expires_at
+    ) AS grace_expires_at, may_be_lost(held_at) AS is_decided_again
 FROM leased
 LEFT JOIN held_submissions USING (submission_key)
 ORDER BY due_at, CASE WHEN due_at IS NULL THEN held_at END, transaction_id;

@@ -39,6 +39,6 @@ SELECT transaction_id, original_transaction_id, product_id, reason, waived, rele
     ) END AS daily_count, due_at IS NOT NULL AS is_due, risk,
     held_at, source, is_renewal, (
         SELECT grace_expires_at FROM announced_purchases AS told WHERE told.transaction_id = leased.transaction_id LIMIT 1
-    ) AS grace_expires_at, is_alone, leased.bundle_id, deaths_alone
+    ) AS grace_expires_at, may_be_lost(held_at) AS is_decided_again, is_alone, leased.bundle_id, deaths_alone
 FROM leased
 LEFT JOIN held_submissions USING (submission_key);

@@ -3,7 +3,7 @@
 SELECT transaction_id, original_transaction_id, product_id, reason, waived, released_at IS NOT NULL AS is_released,
     known.submission, submission_key, source_topic, source_partition, source_offset, source_timestamp, traceparent,
     evidence, tries, coalesce(leased_until, 'epoch') AS leased_until, NULL::int8 AS daily_count, false AS is_due, risk,
-    source, is_renewal, NULL::timestamptz AS grace_expires_at, held_at
+    source, is_renewal, NULL::timestamptz AS grace_expires_at, false AS is_decided_again, held_at
 FROM (
     SELECT *
     FROM holds

@@ -1,4 +1,18 @@
 -- $1 group; $2 topic; $3 partitions, sorted; $4 offsets
+-- What Apple told of and took back may have been refused before anyone noticed that the database had fallen back: it is due again.
+-- Ten minutes: a worker that runs notices within seconds.
+WITH refused AS (
+    SELECT transaction_id
+    FROM announced_purchases
+    WHERE state = 'refused' AND reason IN ('cancelled', 'upgraded') AND decided_at > now() - interval '10 minutes'
+    ORDER BY transaction_id
+    FOR UPDATE
+), reopened AS (
+    UPDATE announced_purchases
+    SET state = 'waiting', reason = NULL, due_at = now(), awaits_submission = false, leased_until = NULL, takes = 0,
+        is_alone = false, deaths_alone = 0
+    WHERE transaction_id = ANY (ARRAY(SELECT transaction_id FROM refused))
+)
 INSERT INTO offsets_decided_again AS known (group_id, topic, partition, below_offset)
 SELECT $1, $2, partition, below_offset
 FROM unnest($3::int4[], $4::int8[]) AS lost (partition, below_offset)
