@@ -965,6 +965,8 @@ CREATE TABLE IF NOT EXISTS refund_requests (
     ended_at timestamptz,
     -- Each lease is longer than the one before it.
     takes integer NOT NULL DEFAULT 0 CHECK (takes >= 0),
+    -- As in grants.
+    period_id text COLLATE "C",
     CONSTRAINT refund_requests_end_once
         CHECK ((due_at IS NULL) = (result IS NOT NULL) AND (due_at IS NULL) = (ended_at IS NOT NULL))
 );
@@ -992,7 +994,8 @@ CREATE INDEX IF NOT EXISTS undelivered_decided ON undelivered (decided_at);
 COMMENT ON TABLE undelivered IS 'Purchases that Apple vouches for and that the player who paid did not get, because their submission is parked or a rule refused it. receiptd answers Apple''s question about their refund from here, where the ledger knows nothing else. The first player''s row stays. Forgotten after 180 days.';
 
 CREATE OR REPLACE FUNCTION refund_owner(
-    wanted_transaction text, wanted_original text, wanted_bundle text, wanted_environment text
+    wanted_transaction text, wanted_original text, wanted_bundle text, wanted_environment text,
+    wanted_period text DEFAULT NULL
 ) RETURNS TABLE (player_id text, kind text) LANGUAGE sql STABLE ROWS 1 AS $$
     SELECT known.player_id, known.kind
     FROM (
@@ -1004,7 +1007,7 @@ CREATE OR REPLACE FUNCTION refund_owner(
         UNION ALL
         (SELECT 2, grants.player_id, grants.kind
         FROM claims JOIN grants ON grants.transaction_id = claims.granted_transaction_id
-        WHERE claims.original_transaction_id = wanted_original AND grants.bundle_id = wanted_bundle
+        WHERE claims.original_transaction_id IN (wanted_original, wanted_period) AND grants.bundle_id = wanted_bundle
             AND grants.environment = wanted_environment
         LIMIT 1)
         UNION ALL
@@ -1012,6 +1015,13 @@ CREATE OR REPLACE FUNCTION refund_owner(
         (SELECT 3, held.player_id, NULL
         FROM (SELECT * FROM holds WHERE holds.transaction_id = wanted_transaction OFFSET 0) AS held
         WHERE held.bundle_id = wanted_bundle AND held.environment = wanted_environment
+        LIMIT 1)
+        UNION ALL
+        (SELECT 3, held.player_id, NULL
+        FROM claims
+        JOIN holds AS held ON held.transaction_id = claims.granted_transaction_id
+        WHERE claims.original_transaction_id = wanted_period AND held.bundle_id = wanted_bundle
+            AND held.environment = wanted_environment
         LIMIT 1)
         UNION ALL
         (SELECT 4, told.player_id, NULL
@@ -1030,7 +1040,7 @@ CREATE OR REPLACE FUNCTION refund_owner(
     ORDER BY known.place
     LIMIT 1
 $$;
-COMMENT ON FUNCTION refund_owner IS 'The player of the transaction that a refund is asked for, and the product''s type where it is known: of a transaction that is granted, held, refused or parked, or waits for its delivery, or of a non-consumable that is granted under another id. No row where there is none.';
+COMMENT ON FUNCTION refund_owner IS 'The player of the transaction that a refund is asked for, and the product''s type where it is known: of a transaction that is granted, held, refused or parked, or waits for its delivery, or of a non-consumable or a period that is granted or held under another id. No row where there is none. Workers before version 11 call it without a period.';
 
 CREATE TABLE IF NOT EXISTS consumption_reports (
     bundle_id text COLLATE "C" NOT NULL, transaction_id text COLLATE "C" NOT NULL,

@@ -100,4 +100,7 @@ ALTER TABLE IF EXISTS subscriptions ADD COLUMN IF NOT EXISTS periods_since times
 ALTER TABLE IF EXISTS finishes ADD COLUMN IF NOT EXISTS takes integer NOT NULL DEFAULT 0 CHECK (takes >= 0);
 ALTER TABLE IF EXISTS refund_requests
     ADD COLUMN IF NOT EXISTS takes integer NOT NULL DEFAULT 0 CHECK (takes >= 0),
+    ADD COLUMN IF NOT EXISTS period_id text COLLATE "C",
     ALTER COLUMN player_id DROP NOT NULL;
+-- It has one argument more now.
+DROP FUNCTION IF EXISTS refund_owner(text, text, text, text);

@@ -7,10 +7,10 @@ struct RefundRequestPlanTests {
     private static let statements: [(name: String, types: String, parameters: String)] = [
         (
             "insert_refund_requests",
-            "text[], text[], text[], text[], text[], text[], text[], text[], timestamptz[], timestamptz[], float8",
+            "text[], text[], text[], text[], text[], text[], text[], text[], timestamptz[], timestamptz[], float8, text[]",
             """
             '{n-0,n-00}', '{t-7,t-8}', '{t-7,t-8}', '{b,b}', '{gold,gold}', '{Production,Production}', '{NULL,NULL}',
-            '{NULL,NULL}', '{now,now}', '{now,now}', 60
+            '{NULL,NULL}', '{now,now}', '{now,now}', 60, '{t-9,NULL}'
             """
         ),
         ("find_unowned_refund_requests", "int8", "100"),

@@ -114,14 +114,21 @@ extension InMemoryLedger.State {
         let grant =
             refunds.grants[request.transactionID]
             ?? refunds.grantedUnder[request.originalTransactionID].flatMap { refunds.grants[$0] }
+            ?? ofPeriod(request).flatMap { refunds.grants[$0] }
         return grant.flatMap {
             $0.bundleID == request.bundleID && $0.environment == request.environment ? $0 : nil
         }
     }
 
+    /// The transaction by which its period is granted or held.
+    private func ofPeriod(_ request: RefundRequest) -> StoreTransactionID? {
+        request.period.flatMap { view.claims[$0]?.grantedTransaction }
+    }
+
     private func held(_ request: RefundRequest) -> LedgerView.Hold? {
-        guard holds[request.transactionID]?.decision.submission.bundleID == request.bundleID else { return nil }
-        return view.holds[request.transactionID]
+        [request.transactionID, ofPeriod(request)].compactMap(\.self).lazy.compactMap { transaction in
+            holds[transaction]?.decision.submission.bundleID == request.bundleID ? view.holds[transaction] : nil
+        }.first
     }
 
     fileprivate mutating func enter(_ request: RefundRequest, at now: Timestamp) -> OutcomeEvent? {

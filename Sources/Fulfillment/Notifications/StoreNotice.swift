@@ -53,7 +53,7 @@ public struct StoreNotice: Sendable, Equatable {
         }
         if let purchase { originals.insert(purchase.purchase.originalTransactionID) }
         if let fact { originals.insert(fact.originalTransactionID) }
-        if let request { originals.insert(request.originalTransactionID) }
+        if let request { originals.formUnion([request.originalTransactionID, request.period].compactMap(\.self)) }
         for previous in [purchase?.previousOriginalTransactionID, fact?.previousOriginalTransactionID] {
             if let previous { originals.insert(previous) }
         }

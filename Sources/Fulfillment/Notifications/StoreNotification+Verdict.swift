@@ -168,8 +168,7 @@ extension StoreNotification {
             id: id, transactionID: told.purchase.transactionID,
             originalTransactionID: told.purchase.originalTransactionID, bundleID: told.bundleID,
             environment: told.environment, productID: told.purchase.productID, kind: told.kind,
-            reason: consumptionRequestReason,
-            signedAt: signedAt)
+            period: told.period, reason: consumptionRequestReason, signedAt: signedAt)
     }
 
     private func fact(

@@ -15,6 +15,8 @@ public struct RefundRequest: Sendable, Equatable {
     public let productID: ProductID
     /// What Apple signed of the product's type; nil where it did not.
     public var kind: ProductKind?
+    /// The id of the period that it is about, nil where it is about none: the period may be in the ledger under another id.
+    public var period: StoreTransactionID?
     /// Apple's `consumptionRequestReason`.
     public let reason: String?
     public let signedAt: Timestamp
@@ -22,7 +24,7 @@ public struct RefundRequest: Sendable, Equatable {
     public init(
         id: Identifier, transactionID: StoreTransactionID, originalTransactionID: StoreTransactionID,
         bundleID: BundleID, environment: StoreEnvironment, productID: ProductID, kind: ProductKind? = nil,
-        reason: String?, signedAt: Timestamp
+        period: StoreTransactionID? = nil, reason: String?, signedAt: Timestamp
     ) {
         self.id = id
         self.transactionID = transactionID
@@ -31,6 +33,7 @@ public struct RefundRequest: Sendable, Equatable {
         self.environment = environment
         self.productID = productID
         self.kind = kind
+        self.period = period
         self.reason = reason
         self.signedAt = signedAt
     }

@@ -24,7 +24,8 @@ struct RefundRequestColumns {
 
     /// What Apple asks.
     struct Requested {
-        let notification, transaction, original, bundle, product, environment, kind, reason, signedAt: PostgresColumn
+        let notification, transaction, original, bundle, product, environment, kind, period, reason,
+            signedAt: PostgresColumn
 
         init(_ rows: PostgresRows) throws(PostgresError) {
             notification = try rows.column("notification_id")
@@ -34,6 +35,7 @@ struct RefundRequestColumns {
             product = try rows.column("product_id")
             environment = try rows.column("environment")
             kind = try rows.column("kind")
+            period = try rows.column("period_id")
             reason = try rows.column("reason")
             signedAt = try rows.column("signed_at")
         }
@@ -80,6 +82,7 @@ extension RefundRequest {
             id: Identifier(id), transactionID: Identifier(transaction), originalTransactionID: Identifier(original),
             bundleID: Identifier(bundle), environment: environment, productID: Identifier(product),
             kind: rows.text(row, columns.kind).flatMap(ProductKind.init(rawValue:)),
+            period: rows.text(row, columns.period).map { Identifier($0) },
             reason: rows.text(row, columns.reason), signedAt: signedAt)
     }
 }

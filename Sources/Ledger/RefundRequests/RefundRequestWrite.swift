@@ -57,7 +57,7 @@ enum RefundRequestWrite {
             .identifiers(requests.lazy.map(\.productID)), .textArray(requests.map(\.environment.rawValue)),
             .textArray(requests.map { $0.kind?.rawValue }), .textArray(requests.map(\.reason)),
             .timestamps(requests.map(\.signedAt)), .timestamps(requests.map(\.answerBy)),
-            .float8(UnownedRefundRequests.lookSeconds),
+            .float8(UnownedRefundRequests.lookSeconds), .textArray(requests.map { $0.period?.text }),
         ]
     }
 }

@@ -18,11 +18,13 @@ enum UnownedRefundRequests {
     static func look(at now: Timestamp, waitSeconds: Double, in session: PostgresSession) throws {
         let due = try session.execute(finding, [.int8(most)])
         guard due.count > 0 else { return }
-        let (notification, original) = (
-            try due.column("notification_id"), try due.column("original_transaction_id")
-        )
+        let notification = try due.column("notification_id")
+        let (original, period) = (try due.column("original_transaction_id"), try due.column("period_id"))
         let ids = (0..<due.count).compactMap { due.text($0, notification).map { Identifier($0) } }
-        let originals = Set((0..<due.count).compactMap { due.text($0, original).map { StoreTransactionID($0) } })
+        let originals = Set(
+            (0..<due.count).flatMap { row in
+                [due.text(row, original), due.text(row, period)].compactMap { $0.map { StoreTransactionID($0) } }
+            })
         try session.transaction { session in
             // As where a request comes: whoever grants, or erases a player, is done before or begins after.
             _ = try LockClaims.run(originals.sorted(), in: session)

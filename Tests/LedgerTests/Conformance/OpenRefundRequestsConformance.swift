@@ -87,6 +87,32 @@ struct OpenRefundRequestsConformance {
             signedAt: Subject.now.adding(milliseconds: -hoursAgo * 3_600_000))
     }
 
+    @Test(
+        "one that names another id of a period finds the player who was granted it, or for whom it is held",
+        arguments: Implementation.allCases, [JudgedPurchase.Verdict.grant(payload: nil), .hold(.retiredProduct)])
+    func otherID(implementation: Implementation, verdict: JudgedPurchase.Verdict) async throws {
+        try await with(implementation) { subject in
+            var purchase = Sample.purchase(
+                "1001", original: "1000", product: "pass", expires: Sample.noon.adding(milliseconds: 86_400_000))
+            purchase.webOrderLineItemID = "777"
+            let judged = Sample.judged(purchase, .autoRenewableSubscription, verdict)
+            _ = try await subject.ledger.record(Sample.decision([judged], offset: 1))
+            var request = Self.request("2000")
+            request.period =
+                NotifiedTransaction(
+                    purchase: purchase, kind: .autoRenewableSubscription, bundleID: Sample.bundle,
+                    environment: .production
+                ).period
+            #expect(try await subject.enter(request)?.playerID == "player-1")
+            let delivery = try #require(try await subject.lease().first).delivery
+            switch delivery {
+            case .granted: #expect(verdict == .grant(payload: nil))
+            case .undelivered: #expect(verdict == .hold(.retiredProduct))
+            case .revoked, .unknown: Issue.record("\(delivery)")
+            }
+        }
+    }
+
     private static func report(
         _ id: String, _ consumed: Int32? = nil, consented: Bool? = nil, bundle: BundleID = Sample.bundle
     ) -> ConsumptionReport {

@@ -1,19 +1,20 @@
 -- With the player of each whose transaction is in the ledger; others are looked at again. Sorted by notification; the claims
--- are locked. $1–$10 a column each; $11 seconds until the next look
+-- are locked. $1–$10 a column each; $11 seconds until the next look; $12 periods
 INSERT INTO refund_requests (
     notification_id, transaction_id, original_transaction_id, player_id, bundle_id, product_id, environment, kind,
-    reason, signed_at, answer_by, due_at)
+    reason, signed_at, answer_by, period_id, due_at)
 SELECT asked.notification_id, asked.transaction_id, asked.original_transaction_id, owner.player_id, asked.bundle_id,
     asked.product_id, asked.environment, coalesce(asked.kind, owner.kind), asked.reason, asked.signed_at,
-    asked.answer_by,
+    asked.answer_by, asked.period_id,
     now() + CASE WHEN owner.player_id IS NULL THEN make_interval(secs => $11) ELSE '0 s' END
 FROM unnest(
     $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-    $9::timestamptz[], $10::timestamptz[])
+    $9::timestamptz[], $10::timestamptz[], $12::text[])
     AS asked (
         notification_id, transaction_id, original_transaction_id, bundle_id, product_id, environment, kind, reason,
-        signed_at, answer_by)
+        signed_at, answer_by, period_id)
 LEFT JOIN LATERAL refund_owner(
-    asked.transaction_id, asked.original_transaction_id, asked.bundle_id, asked.environment) AS owner ON true
+    asked.transaction_id, asked.original_transaction_id, asked.bundle_id, asked.environment,
+    asked.period_id) AS owner ON true
 ON CONFLICT DO NOTHING
 RETURNING notification_id, player_id;

@@ -27,7 +27,7 @@ WITH due AS (
     RETURNING refund_requests.*, was_due_at, is_early
 )
 SELECT notification_id, leased.transaction_id, leased.original_transaction_id, leased.bundle_id, leased.product_id,
-    leased.environment, leased.kind, leased.reason, signed_at, tries, due_at AS lease,
+    leased.environment, leased.kind, leased.period_id, leased.reason, signed_at, tries, due_at AS lease,
     granted.transaction_id AS granted_transaction_id, granted.is_revoked,
     (SELECT true FROM refunds
     WHERE refunds.transaction_id = leased.transaction_id AND refunds.bundle_id = leased.bundle_id
@@ -36,6 +36,9 @@ SELECT notification_id, leased.transaction_id, leased.original_transaction_id, l
     LIMIT 1) IS NOT NULL AS is_refunded,
     coalesce(
         (SELECT true FROM holds WHERE holds.transaction_id = leased.transaction_id LIMIT 1),
+        -- Its period is held under another id.
+        (SELECT true FROM claims JOIN holds ON holds.transaction_id = claims.granted_transaction_id
+        WHERE claims.original_transaction_id = leased.period_id LIMIT 1),
         (SELECT true FROM refusals WHERE refusals.transaction_id = leased.transaction_id LIMIT 1),
         -- What the player, or another, got by another transaction was delivered: a seat's period, or a copy.
         (SELECT true FROM announced_purchases AS announced
@@ -67,7 +70,9 @@ LEFT JOIN LATERAL (
     FROM grants
     WHERE grants.transaction_id = ANY (ARRAY[leased.transaction_id, (
             SELECT granted_transaction_id FROM claims
-            WHERE claims.original_transaction_id = leased.original_transaction_id)])
+            WHERE claims.original_transaction_id = leased.original_transaction_id), (
+            SELECT granted_transaction_id FROM claims
+            WHERE claims.original_transaction_id = leased.period_id)])
         AND grants.bundle_id = leased.bundle_id AND grants.environment = leased.environment
     ORDER BY grants.transaction_id = leased.transaction_id DESC
     LIMIT 1

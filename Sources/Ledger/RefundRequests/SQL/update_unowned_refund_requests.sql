@@ -22,11 +22,12 @@ WITH unowned AS (
         END AS due_at
     FROM unowned
     LEFT JOIN LATERAL refund_owner(
-        unowned.transaction_id, unowned.original_transaction_id, unowned.bundle_id, unowned.environment) AS owner ON true
+        unowned.transaction_id, unowned.original_transaction_id, unowned.bundle_id, unowned.environment,
+        unowned.period_id) AS owner ON true
 )
 UPDATE refund_requests AS asked
 SET player_id = found.player_id, kind = coalesce(asked.kind, found.kind), due_at = found.due_at
 FROM found
 WHERE asked.notification_id = found.notification_id AND asked.notification_id = ANY ($1::text[])
 RETURNING asked.notification_id, asked.transaction_id, asked.original_transaction_id, asked.bundle_id, asked.product_id,
-    asked.environment, asked.kind, asked.reason, asked.signed_at, asked.player_id;
+    asked.environment, asked.kind, asked.period_id, asked.reason, asked.signed_at, asked.player_id;
