@@ -1089,6 +1089,17 @@ CREATE TABLE IF NOT EXISTS incidents (
 );
 COMMENT ON TABLE incidents IS 'What must not be overlooked although its process may have ended before anybody looked: records that Kafka deleted unread, a database that fell back, what killed its workers. For alerts. Forgotten after 90 days.';
 
+CREATE TABLE IF NOT EXISTS local_refusals (
+    event_id uuid NOT NULL PRIMARY KEY,
+    submission_id text COLLATE "C" NOT NULL, player_id text COLLATE "C" NOT NULL, bundle_id text COLLATE "C",
+    reason text COLLATE "C" NOT NULL, detail_code text COLLATE "C" NOT NULL, detail text COLLATE "C" NOT NULL,
+    occurred_at timestamptz NOT NULL, kept_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX IF NOT EXISTS local_refusals_submissions ON local_refusals (submission_id);
+CREATE INDEX IF NOT EXISTS local_refusals_players ON local_refusals (player_id);
+CREATE INDEX IF NOT EXISTS local_refusals_kept ON local_refusals (kept_at);
+COMMENT ON TABLE local_refusals IS 'A sample of the rejections that asked nobody and are in no other table: at most 200 a minute of each worker, told once a minute. For people who look a submission or a player up. Forgotten after three days.';
+
 CREATE TABLE IF NOT EXISTS console_changes (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     operator text COLLATE "C" NOT NULL, change text COLLATE "C" NOT NULL,

@@ -2,6 +2,7 @@ import Clocks
 import Fulfillment
 import Ledger
 import Operations
+import Postgres
 import Synchronization
 import Timestamps
 
@@ -15,12 +16,13 @@ package struct TrafficCounting: Sendable {
     private static let lastSeconds = 1.0
 
     let store: TrafficStore
+    let refusals: LocalRefusalStore
     let metrics: ReceiptdMetrics
     let failures: Failures
     private let told = Told()
 
-    package init(store: TrafficStore, metrics: ReceiptdMetrics, failures: Failures) {
-        self.store = store
+    package init(pool: PostgresPool, metrics: ReceiptdMetrics, failures: Failures) {
+        (store, refusals) = (TrafficStore(pool: pool), LocalRefusalStore(pool: pool))
         self.metrics = metrics
         self.failures = failures
     }
@@ -51,9 +53,26 @@ package struct TrafficCounting: Sendable {
         do {
             try await store.add(new.filter { $0.count > 0 })
             told.counts.withLock { $0 = now }
+            try await tellRefusals()
             failures.recovered(.traffic)
         } catch {
             failures.failed(.traffic, error)
+        }
+    }
+
+    private func tellRefusals() async throws {
+        let refused = metrics.localRefusals.take()
+        do {
+            try await refusals.add(
+                refused.map {
+                    LocalRefusalStore.Refusal(
+                        eventID: $0.eventID, submissionID: $0.submissionID, playerID: $0.playerID,
+                        bundleID: $0.bundleID, reason: $0.reason, detailCode: $0.detailCode, detail: $0.detail,
+                        occurredAt: $0.occurredAt)
+                })
+        } catch {
+            metrics.localRefusals.putBack(refused)
+            throw error
         }
     }
 

@@ -58,6 +58,7 @@ public struct ReceiptdMetrics: Sendable {
     public let offsetResets: Counter
     /// What must not be overlooked.
     public let incidents: Incidents
+    public let localRefusals = LocalRefusals()
     /// `type`: Apple's, `other` or `unreadable`; `result`.
     public let notifications: CounterFamily
     /// `source`, `outcome`, `reason`.

@@ -72,7 +72,7 @@ GRANT SELECT, INSERT, UPDATE ON
     account_tokens, apple_budgets, grants, maintenance_turns, notification_history,
     offset_checkpoints, offsets_decided_again, partition_progress, player_accounts, refunds, subscriptions
     TO receiptd_worker;
-GRANT SELECT, INSERT, DELETE ON device_sightings, notifications, proofs TO receiptd_worker;
+GRANT SELECT, INSERT, DELETE ON device_sightings, local_refusals, notifications, proofs TO receiptd_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON
     announced_purchases, claims, consumption_reports, finishes, held_submissions, holds, incidents, outbox, parked, refund_requests, replays,
     subscription_receipts, traffic_hours, traffic_minutes, undelivered, unowned_subscriptions
@@ -96,7 +96,7 @@ GRANT DELETE ON account_token_accounts, account_token_senders, account_tokens, p
 -- Support.
 GRANT SELECT ON
     account_token_senders, account_tokens, announced_purchases, catalogs, claims, consumption_reports, finishes,
-    grant_decisions, grants, hold_decisions, holds, outbox, outcomes, parked, proofs, redriven_dead_letters, refund_notices,
+    grant_decisions, grants, hold_decisions, holds, local_refusals, outbox, outcomes, parked, proofs, redriven_dead_letters, refund_notices,
     refund_requests, refunds, refusals, replays, schema_version, subscription_transfers, subscriptions, traffic_hours, traffic_minutes,
     console_changes, undelivered
     TO receiptd_support;

@@ -17,6 +17,7 @@ extension InspectionSummary {
                 more: "more that operators refused")
             + told(
                 rows("outcomes").filter { $0["answer"]?.string == "receipt.rejected" }, refused, more: "more refusals")
+            + told(rows("local_refusals"), Self.refusedLocally, more: "more that were refused without asking anyone")
     }
 
     private func told(_ rows: [JSONValue], _ sentence: (JSONValue) -> String, more: String) -> [String] {
@@ -65,6 +66,11 @@ extension InspectionSummary {
             isPending(row["submission_id"]?.string) ? "its event is not published yet" : "its event is acknowledged"
         return
             "refused at \(Self.time(row, "decided_at")): \(Self.submission(row)): \(Self.text(row, "reason")); \(event)"
+    }
+
+    private static func refusedLocally(_ row: JSONValue) -> String {
+        "refused without asking anyone at \(time(row, "occurred_at")): \(submission(row)): \(text(row, "reason")), "
+            + "\(ShownText.plain(row["detail"]?.string ?? "", limit: 300)) (event \(text(row, "event_id")))"
     }
 
     private func isPending(_ subject: String?) -> Bool {

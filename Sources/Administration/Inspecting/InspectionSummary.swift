@@ -28,7 +28,7 @@ package struct InspectionSummary {
 
     package var undecided: [KafkaFindings.Waiting] { kafka.undecided(outcomes: outcomes, parked: rows("parked")) }
 
-    var untold: [KafkaFindings.Answer] { kafka.untold(outcomes: outcomes) }
+    var untold: [KafkaFindings.Answer] { kafka.untold(outcomes: outcomes + rows("local_refusals")) }
 
     package var sentences: [String] {
         let undecided = undecided

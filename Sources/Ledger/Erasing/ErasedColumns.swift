@@ -27,6 +27,7 @@ enum ErasedColumns {
         "outcomes.proof": .cleared, "outcomes.content": .others,
         "device_sightings.player_id": .deleted,
         "replays.player_id": .deleted,
+        "local_refusals.player_id": .deleted,
         "account_tokens.player_id": .deleted, "account_tokens.token": .deleted,
         "account_token_senders.player_id": .deleted, "account_token_senders.token": .deleted,
         "account_token_accounts.player_id": .deleted, "account_token_accounts.token": .deleted,

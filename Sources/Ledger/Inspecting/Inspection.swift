@@ -30,6 +30,7 @@ public struct Inspection: Sendable {
     private static let parked = LedgerSQL.statement(PackageResources.inspect_parked_sql)
     private static let outbox = LedgerSQL.statement(PackageResources.inspect_outbox_sql)
     private static let events = LedgerSQL.statement(PackageResources.inspect_events_sql)
+    private static let localRefusals = LedgerSQL.statement(PackageResources.inspect_local_refusals_sql)
     private static let proofs = LedgerSQL.statement(PackageResources.inspect_proofs_sql)
 
     private static let eventNames = LedgerSQL.statement(PackageResources.find_event_names_sql)
@@ -144,6 +145,7 @@ public struct Inspection: Sendable {
             Section(name: "announced", rows: try rows(announced, [name, .int8(limit)])),
             Section(name: "replays_of_others_purchases", rows: try rows(replays, [name, .int8(limit)])),
             Section(name: "refusals", rows: try rows(refusals, [name, .int8(limit)])),
+            Section(name: "local_refusals", rows: try rows(localRefusals, [name, .int8(limit)])),
             Section(name: "hold_decisions", rows: try rows(decisions, [name, .int8(limit)])),
             Section(name: "grant_decisions", rows: try rows(grantDecisions, [name, .int8(limit)])),
             Section(

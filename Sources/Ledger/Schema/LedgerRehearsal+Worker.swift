@@ -229,9 +229,10 @@ extension LedgerRehearsal {
                 Pruning.refundRequests.finding, Pruning.refundRequests.deleting, Pruning.consumptionReports.finding,
                 Pruning.consumptionReports.deleting, Pruning.trafficMinutes.finding, Pruning.trafficMinutes.deleting,
                 Pruning.trafficHours.finding, Pruning.trafficHours.deleting,
+                Pruning.localRefusals.finding, Pruning.localRefusals.deleting,
             ]),
         Work("look for what is due", [], and: PollFloor.Rows.all.map(\.statement)),
-        Work("count the traffic", [PackageResources.upsert_traffic_sql]),
+        Work("count the traffic", [PackageResources.upsert_traffic_sql, PackageResources.insert_local_refusals_sql]),
         Work(
             "keep incidents",
             [

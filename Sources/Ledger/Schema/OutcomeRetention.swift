@@ -109,6 +109,7 @@ public struct OutcomeRetention: Sendable {
         report.pruned.unknownApps = try await PostgresAnnouncements.dropUnknownApps(in: pool)
         _ = try await Pruning.trafficMinutes.run(before: today - TrafficStore.minuteDays, in: pool)
         _ = try await Pruning.trafficHours.run(before: today - TrafficStore.hourDays, in: pool)
+        _ = try await Pruning.localRefusals.run(before: today - LocalRefusalStore.days, in: pool)
         return report
     }
 

@@ -17,6 +17,7 @@ struct Pruning: Sendable {
     static let subscriptionReceipts = Pruning("subscription_receipts", by: "over_on")
     static let unownedSubscriptions = Pruning("unowned_subscriptions", by: "period_began_at", limit: startOfDay)
     static let trafficMinutes = Pruning("traffic_minutes", by: "began_at", limit: startOfDay)
+    static let localRefusals = Pruning("local_refusals", by: "kept_at", limit: startOfDay)
     static let trafficHours = Pruning("traffic_hours", by: "began_at", limit: startOfDay)
 
     let finding: PostgresStatement

@@ -44,7 +44,7 @@ extension SubmissionWorker {
         }
         let event = OutcomeEvent.rejectedLocally(refusal, submission: submission, proof: proof, position: item.position)
         try await publish([event], of: item, .local)
-        traffic.refused(submission, for: refusal)
+        traffic.refused(submission, for: refusal, by: event)
     }
 
     func publishDeadLetter(
@@ -54,6 +54,8 @@ extension SubmissionWorker {
         metrics.deadLetter(letter.reason)
         traffic.buried(letter, at: item.position)
         guard let sender = letter.sender else { return }
-        try await publish([.malformed(sender, letter.cause, position: item.position)], of: item, .local)
+        let event = OutcomeEvent.malformed(sender, letter.cause, position: item.position)
+        try await publish([event], of: item, .local)
+        traffic.answered(sender, letter.cause, by: event)
     }
 }

@@ -5,6 +5,7 @@ import Kafka
 import Logging
 import Operations
 import Synchronization
+import Timestamps
 
 /// Says in the log what is wrong with the traffic: one line a minute for each kind of mistake, with a count and one example.
 final class TrafficWatch: Sendable {
@@ -56,7 +57,8 @@ final class TrafficWatch: Sendable {
     }
 
     /// A submission was refused without asking anyone, which is what most of the traffic deserves.
-    func refused(_ submission: Submission, for refusal: Refusal) {
+    func refused(_ submission: Submission, for refusal: Refusal, by event: OutcomeEvent) {
+        keep(event, of: submission.submissionID, refusal)
         note("refused \(refusal.reason.rawValue) \(refusal.cause.code)") { count in
             logger.info(
                 "submissions were rejected without asking Apple",
@@ -76,6 +78,22 @@ final class TrafficWatch: Sendable {
                     .count: .stringConvertible(count), .topic: "\(position.topic)",
                     .partition: .stringConvertible(position.partition), .offset: .stringConvertible(position.offset),
                 ])
+        }
+    }
+
+    /// The answer to a record that is a dead letter.
+    func answered(_ sender: DeadLetter.Sender, _ cause: Cause, by event: OutcomeEvent) {
+        keep(event, of: sender.submissionID, Refusal(.malformedSubmission, cause))
+    }
+
+    /// For whoever looks for it later: no table has it.
+    private func keep(_ event: OutcomeEvent, of submission: Identifier, _ refusal: Refusal) {
+        let (reason, player) = (refusal.reason.rawValue, event.playerID.text)
+        metrics.localRefusals.note(reason: reason, player: player) {
+            LocalRefusals.Entry(
+                eventID: event.eventID.description, submissionID: submission.text, playerID: player,
+                bundleID: event.bundleID?.text, reason: reason, detailCode: refusal.cause.code,
+                detail: refusal.cause.sentence, occurredAt: event.occurredAt.rfc3339)
         }
     }
 

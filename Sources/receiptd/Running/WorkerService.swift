@@ -154,7 +154,7 @@ struct WorkerService: Service {
             retention: OutcomeRetention(pool: pool, days: settings.outcomeRetentionDays), metrics: metrics,
             failures: health.failures, logger: logger)
         let clocks = ClockWatch(pool: pool, metrics: metrics, failures: health.failures)
-        let traffic = TrafficCounting(store: TrafficStore(pool: pool), metrics: metrics, failures: health.failures)
+        let traffic = TrafficCounting(pool: pool, metrics: metrics, failures: health.failures)
         let incidents = IncidentKeeping(pool: pool, incidents: metrics.incidents, failures: health.failures)
         try await run(
             pipeline,

@@ -69,6 +69,8 @@ WITH tokens AS (
         UNION SELECT transaction_id FROM refusals WHERE player_id = $1))
 ), undelivered_to AS (
     DELETE FROM undelivered WHERE player_id = $1
+), locally_refused AS (
+    DELETE FROM local_refusals WHERE player_id = $1
 ), replayed AS (
     DELETE FROM replays WHERE player_id = $1
 ), refused AS (

@@ -14,6 +14,7 @@ SELECT EXISTS (SELECT FROM grants WHERE player_id = $1) OR EXISTS (SELECT FROM h
     OR EXISTS (SELECT FROM subscription_transfers WHERE from_player_id = $1)
     OR EXISTS (SELECT FROM subscription_transfers WHERE to_player_id = $1)
     OR EXISTS (SELECT FROM refund_requests WHERE player_id = $1)
+    OR EXISTS (SELECT FROM local_refusals WHERE player_id = $1)
     OR EXISTS (SELECT FROM undelivered WHERE player_id = $1)
     OR EXISTS (SELECT FROM console_changes WHERE subject = $1)
     OR EXISTS (SELECT FROM outbox WHERE record_key = $1) AS any_left;

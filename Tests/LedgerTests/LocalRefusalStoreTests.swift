@@ -1,0 +1,42 @@
+import Encodings
+import Foundation
+import Testing
+import Timestamps
+
+@testable import Ledger
+
+@Suite("What is kept of local refusals")
+struct LocalRefusalStoreTests {
+    private static func refusal(_ number: Int, player: String = "p", detail: String = "Another app's.")
+        -> LocalRefusalStore.Refusal
+    {
+        LocalRefusalStore.Refusal(
+            eventID: "00000000-0000-5000-8000-00000000000\(number)", submissionID: "s-\(number)", playerID: player,
+            bundleID: nil, reason: "foreign_app", detailCode: "foreign_app", detail: detail,
+            occurredAt: "2026-11-27T04:52:16Z")
+    }
+
+    @Test("a local refusal is found by submission, player and event, once however often it was told")
+    func found() async throws {
+        let database = try await LedgerDatabase()
+        let store = LocalRefusalStore(pool: database.pool)
+        try await store.add([Self.refusal(1), Self.refusal(2, player: "q"), Self.refusal(3, detail: "nul\0")])
+        try await store.add([Self.refusal(1)])
+        for id in ["s-1", "p", "00000000-0000-5000-8000-000000000001"] {
+            let found = try await Inspection.of(id, days: 2, limit: 5, in: database.pool)
+            let rows = try #require(found.sections.first { $0.name == "local_refusals" }).rows
+            #expect(rows.map { $0["submission_id"]?.string } == ["s-1"], "\(id)")
+        }
+    }
+
+    @Test("local refusals are forgotten after three days")
+    func forgotten() async throws {
+        let database = try await LedgerDatabase()
+        try await LocalRefusalStore(pool: database.pool).add((1...6).map { Self.refusal($0) })
+        try await database.run(
+            "UPDATE local_refusals SET kept_at = now() - (right(submission_id, 1)::int - 1) * interval '1 day'")
+        _ = try await OutcomeRetention(pool: database.pool, days: 30, turnSeconds: 0).run(
+            now: .init(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)))
+        #expect(try await database.number("SELECT count(*) FROM local_refusals") == 4)
+    }
+}
