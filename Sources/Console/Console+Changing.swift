@@ -39,7 +39,6 @@ extension Console {
     /// What a change would be of.
     private struct Found {
         let count: Int
-        var detail = ""
         /// What the form carries to tell whether it is still the same.
         var mark: String { "\(count):\(digest)" }
         var digest = ""
@@ -70,10 +69,16 @@ extension Console {
                 return Found(count: 0)
             }
             let revoked = grant.operatorRevokedAt != nil
-            return Found(
-                count: revoked == (choice.change == .reinstate) ? 1 : 0,
-                detail: "\(grant.quantity) × \(grant.productID) of player \(grant.playerID)")
+            return Found(count: revoked == (choice.change == .reinstate) ? 1 : 0)
         }
+    }
+
+    /// What is known of the one that a change names; of a submission's id, of each player who chose it.
+    private func facts(_ choice: Choice) async throws -> [InspectionRow] {
+        guard let id = choice.id else { return [] }
+        let inspection = try await Inspection.of(
+            id, days: 0, limit: SearchLimits.standings, within: SearchLimits.seconds, in: pool)
+        return inspection.rows(choice.change.section).filter { $0.text(choice.change.idColumn) == id }
     }
 
     func confirm(_ request: ConsoleRequest, _ session: Sessions.Session) async throws -> ConsoleAnswer {
@@ -88,7 +93,7 @@ extension Console {
         return ConsoleAnswer(
             body: ConfirmPage(
                 change: choice.change, id: choice.id, filter: choice.filter, count: found.count, mark: found.mark,
-                detail: found.detail, session: session
+                rows: try await facts(choice), session: session
             ).html)
     }
 
@@ -103,6 +108,7 @@ extension Console {
         }
         switch request.path {
         case "/sign-out": return signOut(request, session)
+        case "/end-session": return endSession(request, session)
         case "/change": break
         default: return Self.message("There is no such page.", .notFound, title: "Not found", session: session)
         }
@@ -134,7 +140,19 @@ extension Console {
         return .seeOther(ConsolePage.address("/changes", [("made", "\(entry)")]))
     }
 
-    private static func mayNot(_ session: Sessions.Session) -> ConsoleAnswer {
+    private func endSession(_ request: ConsoleRequest, _ session: Sessions.Session) -> ConsoleAnswer {
+        guard session.user.mayChange else { return Self.mayNot(session) }
+        guard let number = request.form["number"].flatMap({ Int($0) }), let ended = sessions.end(number: number) else {
+            return Self.message(
+                "This session has ended before: nothing was done.", .conflict, title: "Sessions", session: session)
+        }
+        logger.info(
+            "a session of the console was ended by an operator",
+            [.operatorName: "\(session.user.name ?? "")", .detail: "\(ended.user.name ?? "")"])
+        return .seeOther("/sessions")
+    }
+
+    static func mayNot(_ session: Sessions.Session) -> ConsoleAnswer {
         message("Your role is to read: nothing was done.", .forbidden, title: "Refused", session: session)
     }
 

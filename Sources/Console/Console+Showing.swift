@@ -24,6 +24,9 @@ extension Console {
         case "/search": return try await search(request, session)
         case "/dead-letters", "/dead-letters.csv": return try await deadLetters(request, session)
         case "/changes": return try await changes(request, session)
+        case "/sessions":
+            guard session.user.mayChange else { return Self.mayNot(session) }
+            return ConsoleAnswer(body: SessionsPage(sessions: sessions.all(now: Self.now), session: session).html)
         case "/confirm": return try await confirm(request, session)
         default: break
         }
@@ -81,6 +84,7 @@ extension Console {
             return Self.message(
                 "Days are 0 to \(SearchLimits.maximumDays).", .badRequest, title: "Search", session: session)
         }
+        guard let page = Self.page(request) else { return Self.noPage("Search", session) }
         let isFar = days > SearchLimits.days
         guard !isFar || farSearch.begin() else {
             return Self.message(
@@ -91,15 +95,16 @@ extension Console {
         let inspection: Inspection
         do {
             inspection = try await Inspection.of(
-                id, days: days, limit: SearchLimits.rows, within: SearchLimits.seconds, in: pool)
+                id, days: days, limit: SearchLimits.rows, skipping: (page - 1) * SearchLimits.rows,
+                within: SearchLimits.seconds, in: pool)
         } catch is Inspection.TooLong {
             return Self.message(
                 "The search was ended after \(Int(SearchLimits.seconds)) s, and nothing is known from it: search fewer days, or "
                     + "let an operator run `receiptd inspect --days \(days)`.", .serviceUnavailable, title: "Search",
                 session: session)
         }
-        let summary = InspectionSummary(id: id, inspection: inspection, kafka: KafkaFindings())
-        return ConsoleAnswer(body: InspectionPage(id: id, days: days, summary: summary, session: session).html)
+        return ConsoleAnswer(
+            body: InspectionPage(id: id, days: days, page: page, inspection: inspection, session: session).html)
     }
 
     /// Nil where it is not there, or empty.
@@ -128,10 +133,11 @@ extension Console {
         guard let page = Self.page(request) else { return Self.noPage(list.title, session) }
         let count = try await list.count(filter)
         let rows = try await list.rows(filter, limit: page * ListLimits.page)
+        let kinds: ListedKinds? = if let table = list.table { try await ListedKinds.of(table, in: pool) } else { nil }
         return ConsoleAnswer(
             body: ListPage(
                 list: list, filter: filter, count: count, rows: Array(rows.dropFirst((page - 1) * ListLimits.page)),
-                page: page, session: session
+                page: page, kinds: kinds, session: session
             ).html)
     }
 

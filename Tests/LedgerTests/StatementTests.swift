@@ -89,6 +89,7 @@ struct StatementTests {
         "inspect_refunds": "receiptd inspect", "inspect_refusals": "receiptd inspect",
         "inspect_replays": "receiptd inspect", "inspect_refund_requests": "receiptd inspect",
         "inspect_undelivered": "receiptd inspect", "inspect_local_refusals": "receiptd inspect",
+        "inspect_counts": "receiptd inspect",
         "inspect_consumption_reports": "receiptd inspect", "inspect_finishes": "receiptd inspect",
         "create_import_table": "receiptd grants import", "upsert_imported_claims": "receiptd grants import",
         "insert_imported_grants": "receiptd grants import", "find_import_conflicts": "receiptd grants import",

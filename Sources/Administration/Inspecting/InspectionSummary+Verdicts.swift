@@ -7,11 +7,11 @@ import Timestamps
 extension InspectionSummary {
     /// What still waits comes first, then what was given, then what was refused.
     var verdicts: [String] {
-        told(rows("parked"), Self.parked, more: "more that wait for Apple")
-            + told(rows("holds"), Self.held, more: "more that are held")
+        told(rows("parked"), of: "parked", Self.parked, more: "more that wait for Apple")
+            + told(rows("holds"), of: "holds", Self.held, more: "more that are held")
             + told(
                 rows("announced").filter { $0["state"]?.string == "unclaimed" }, Self.unclaimed, more: "more unclaimed")
-            + told(rows("grants"), granted, more: "more grants")
+            + told(rows("grants"), of: "grants", granted, more: "more grants")
             + told(
                 rows("hold_decisions").filter { $0["decision"]?.string == "reject" }, Self.rejected,
                 more: "more that operators refused")
@@ -20,9 +20,13 @@ extension InspectionSummary {
             + told(rows("local_refusals"), Self.refusedLocally, more: "more that were refused without asking anyone")
     }
 
-    private func told(_ rows: [JSONValue], _ sentence: (JSONValue) -> String, more: String) -> [String] {
+    /// - Parameter section: nil where the rows are some of a section's: then they are all that is counted.
+    private func told(
+        _ rows: [JSONValue], of section: String? = nil, _ sentence: (JSONValue) -> String, more: String
+    ) -> [String] {
         let lines = rows.prefix(Self.maximumTold).map(sentence)
-        return rows.count > Self.maximumTold ? lines + ["and \(rows.count - Self.maximumTold) \(more)"] : lines
+        let total = section.map { inspection.total($0) } ?? rows.count
+        return total > lines.count && !lines.isEmpty ? lines + ["and \(total - lines.count) \(more)"] : lines
     }
 
     private static func parked(_ row: JSONValue) -> String {
@@ -69,8 +73,9 @@ extension InspectionSummary {
     }
 
     private static func refusedLocally(_ row: JSONValue) -> String {
-        "refused without asking anyone at \(time(row, "occurred_at")): \(submission(row)): \(text(row, "reason")), "
-            + "\(ShownText.plain(row["detail"]?.string ?? "", limit: 300)) (event \(text(row, "event_id")))"
+        "refused without asking anyone: \(submission(row)): \(text(row, "reason")), "
+            + "\(ShownText.plain(row["detail"]?.string ?? "", limit: 300)) (\(time(row, "occurred_at")), event "
+            + "\(text(row, "event_id")))"
     }
 
     private func isPending(_ subject: String?) -> Bool {

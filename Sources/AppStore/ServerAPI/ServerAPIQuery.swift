@@ -109,6 +109,14 @@ struct ServerAPIQuery: Sendable {
         return ServerAPIQuery(.testNotification, .get, "inApps/v1/notifications/test", query: "/\(token)", ofApp: app)
     }
 
+    /// Look Up Order ID. Nil for what no order number of Apple's looks like: it goes into an address.
+    static func orderLookup(_ order: String, of app: BundleID) -> ServerAPIQuery? {
+        guard (1...maximumIDLength).contains(order.utf8.count),
+            order.utf8.allSatisfy({ $0 != UInt8(ascii: ".") && $0 != UInt8(ascii: "~") && URLQuery.isPlain($0) })
+        else { return nil }
+        return ServerAPIQuery(.orderLookup, .get, "inApps/v1/lookup", query: "/\(order)", ofApp: app)
+    }
+
     static func finish(_ id: StoreTransactionID) -> ServerAPIQuery? {
         isAskable(id) ? ServerAPIQuery(.finish, .post, "inApps/v1/transactions", of: id, then: "/finish") : nil
     }

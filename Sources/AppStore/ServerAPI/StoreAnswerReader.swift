@@ -74,6 +74,22 @@ public struct StoreAnswerReader: Sendable {
         return Reading(value: transaction)
     }
 
+    /// Look Up Order ID: status 0 has transactions, 1 none.
+    public func order(_ body: [UInt8]) throws(Fault) -> Reading<[NotifiedTransaction]> {
+        let answer = try parse(body)
+        guard let status = answer["status"]?.wholeNumber else { throw .incomplete }
+        guard status == 0 else { return Reading(value: []) }
+        guard let items = answer["signedTransactions"]?.array, items.count <= Self.maximumPageItems else {
+            throw .incomplete
+        }
+        var transactions: [NotifiedTransaction] = []
+        for item in items {
+            guard let jws = item.string else { throw .incomplete }
+            transactions.append(try transaction(jws))
+        }
+        return Reading(value: transactions)
+    }
+
     /// Get Transaction History.
     /// - Parameter page: the one that was asked for.
     public func history(_ body: [UInt8], page: String?) throws(Fault) -> Reading<TransactionHistoryPage> {

@@ -23,6 +23,8 @@ struct ChangeRun: Sendable {
         ) { try await perform(change, id: id, filter: filter, shown: shown, note: note) }.entry
     }
 
+    private static let nothing = "nothing changed: it was decided meanwhile, or somebody works on it now"
+
     private func perform(
         _ change: ConsoleChange, id: String?, filter: ListFilter, shown: Int, note: String?
     ) async throws -> String {
@@ -30,7 +32,7 @@ struct ChangeRun: Sendable {
         case .release:
             let released = try await HoldAdministration(pool: pool).release(
                 HeldList.filter(filter, id: id), by: operatorName, limit: shown)
-            return "\(released) released; a worker judges them within seconds"
+            return released == 0 ? Self.nothing : "\(released) released; a worker judges them within seconds"
         case .rejectHeld:
             return try await HoldAdministration(pool: pool).reject(
                 HeldList.filter(filter, id: id), by: operatorName, at: WallClock.now, limit: shown
@@ -38,7 +40,7 @@ struct ChangeRun: Sendable {
         case .retry:
             let due = try await ParkedAdministration(pool: pool).retry(
                 ParkedList.filter(filter, id: id), limit: shown)
-            return "\(due) are due now"
+            return due == 0 ? Self.nothing : "\(due) are due now"
         case .rejectParked:
             return try await ParkedRejection(pool: pool, by: operatorName).run(
                 ParkedList.filter(filter, id: id), limit: shown
@@ -46,7 +48,7 @@ struct ChangeRun: Sendable {
         case .retryUnclaimed:
             let due = try await UnclaimedAdministration(pool: pool).retry(
                 UnclaimedList.filter(filter, id: id), limit: shown)
-            return "\(due) are due now"
+            return due == 0 ? Self.nothing : "\(due) are due now"
         case .revoke, .reinstate:
             return try await decide(change, StoreTransactionID(id ?? ""), note: note)
         }

@@ -41,11 +41,11 @@ enum ConsoleChange: String, Sendable, CaseIterable {
         switch self {
         case .release: "The reason is let pass. A worker asks Apple again, judges the rest anew, and grants."
         case .rejectHeld, .rejectParked:
-            "Each is answered with receipt.rejected, refused_by_operator. There is no way back."
+            "Each is answered with receipt.rejected, refused_by_operator."
         case .retry: "A worker tries them within seconds."
         case .retryUnclaimed:
             "A worker looks at each within seconds, also at what killed some: it is delivered, or unclaimed again."
-        case .revoke: "A worker publishes receipt.revoked with revoked_by_operator. It can be reinstated."
+        case .revoke: "A worker publishes receipt.revoked with revoked_by_operator."
         case .reinstate: "A worker publishes receipt.reinstated, unless Apple has refunded it too."
         }
     }
@@ -72,4 +72,38 @@ enum ConsoleChange: String, Sendable, CaseIterable {
     }
 
     var takesFilter: Bool { self != .revoke && self != .reinstate }
+
+    /// How it is undone, or why it cannot be.
+    var undoing: String {
+        switch self {
+        case .release: "Until a worker has judged it, it can still be rejected; afterwards Revoke takes the grant back."
+        case .rejectHeld, .rejectParked: "This cannot be undone: the game is told that it is final."
+        case .retry: "There is nothing to undo: it is tried as it would be later."
+        case .retryUnclaimed: "What is delivered then can be taken back by Revoke."
+        case .revoke: "Reinstate undoes it."
+        case .reinstate: "Revoke undoes it."
+        }
+    }
+
+    /// Of an inspection, with what it is about.
+    var section: String {
+        switch self {
+        case .release, .rejectHeld: "holds"
+        case .retry, .rejectParked: "parked"
+        case .retryUnclaimed: "announced"
+        case .revoke, .reinstate: "grants"
+        }
+    }
+
+    var idColumn: String { section == "parked" ? "submission_id" : "transaction_id" }
+
+    /// Since when it waits, or is granted.
+    var sinceColumn: String {
+        switch section {
+        case "holds": "held_at"
+        case "parked": "parked_at"
+        case "announced": "stored_at"
+        default: "granted_at"
+        }
+    }
 }

@@ -40,6 +40,8 @@ protocol ConsoleList: Sendable {
     /// Of what the second filter chooses.
     var reasonLabel: String { get }
     var reasons: [String] { get }
+    /// Where it is known of which apps and reasons there are rows, the table that knows it.
+    var table: ListedKinds.Table? { get }
     var columns: [ListColumn] { get }
     var changes: [ConsoleChange] { get }
 

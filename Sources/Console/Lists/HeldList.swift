@@ -12,6 +12,7 @@ struct HeldList: ConsoleList {
     let explanation = "Paid purchases that wait for a person's decision."
     let reasonLabel = "Reason"
     let reasons = Reason.allCases.map(\.rawValue).sorted()
+    let table: ListedKinds.Table? = .holds
     let columns = [
         ListColumn(name: "Transaction"), ListColumn(name: "Player"), ListColumn(name: "App"),
         ListColumn(name: "Product"), ListColumn(name: "Quantity", isNumber: true), ListColumn(name: "Reason"),

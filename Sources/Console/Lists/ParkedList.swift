@@ -11,6 +11,7 @@ struct ParkedList: ConsoleList {
     let explanation = "Submissions that wait in PostgreSQL until Apple or the app's settings can answer them."
     let reasonLabel = "Reason"
     let reasons = ParkingReason.allCases.map(\.rawValue).sorted()
+    let table: ListedKinds.Table? = .parked
     let columns = [
         ListColumn(name: "Submission"), ListColumn(name: "Player"), ListColumn(name: "App"), ListColumn(name: "Reason"),
         ListColumn(name: "Detail"), ListColumn(name: "Failures", isNumber: true), ListColumn(name: "Parked"),

@@ -13,6 +13,7 @@ struct RefundList: ConsoleList {
     let explanation = "What Apple took back, or gave again, the newest first."
     let reasonLabel = "State"
     let reasons = RefundFilter.State.allCases.map(\.rawValue)
+    let table: ListedKinds.Table? = nil
     let columns = [
         ListColumn(name: "Transaction"), ListColumn(name: "Player"), ListColumn(name: "App"),
         ListColumn(name: "Product"), ListColumn(name: "State"), ListColumn(name: "Part"), ListColumn(name: "Units"),

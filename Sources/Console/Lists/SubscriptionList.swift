@@ -11,6 +11,7 @@ struct SubscriptionList: ConsoleList {
     let explanation = "What each subscription was last known to be, the newest change first."
     let reasonLabel = "State"
     let reasons = SubscriptionState.allCases.map(\.rawValue)
+    let table: ListedKinds.Table? = .subscriptions
     let columns = [
         ListColumn(name: "Original transaction"), ListColumn(name: "Player"), ListColumn(name: "App"),
         ListColumn(name: "Product"), ListColumn(name: "State"), ListColumn(name: "Expires"),

@@ -11,6 +11,7 @@ struct UnclaimedList: ConsoleList {
     let explanation = "Purchases that Apple told of, and that belong to no known player."
     let reasonLabel = "Reason"
     let reasons = UnclaimedReason.allCases.map(\.rawValue).sorted()
+    let table: ListedKinds.Table? = nil
     let columns = [
         ListColumn(name: "Transaction"), ListColumn(name: "App"), ListColumn(name: "Product"),
         ListColumn(name: "Reason"), ListColumn(name: "Bought"), ListColumn(name: "Told"), ListColumn(name: "Renewal"),

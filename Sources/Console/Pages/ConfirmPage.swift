@@ -11,8 +11,8 @@ struct ConfirmPage {
     let count: Int
     /// Comes back with the form: whether it is still the same that is changed.
     let mark: String
-    /// What it is about, beyond its id.
-    var detail = ""
+    /// What it is about, where it is one.
+    var rows: [InspectionRow] = []
     let session: Sessions.Session
 
     /// Of so many one confirmation changes at most.
@@ -27,17 +27,20 @@ struct ConfirmPage {
         let fields =
             [("token", session.token), ("change", change.rawValue), ("shown", "\(changed)"), ("found", mark)]
             + (id.map { [("id", $0)] } ?? filter.fields)
-        let note =
-            change == .revoke || change == .reinstate
-            ? """
-            <label for="note">Why, for whoever asks later</label>
+        let note = """
+            <label for="note">Why, for whoever asks later: the ticket's number</label>
             <input id="note" name="note" maxlength="\(Self.maximumNote)">
-            """ : ""
+            """
+        let facts = rows.map { row in
+            let since: [(name: String, html: String)] =
+                row.time(change.sinceColumn).map { [("Age", HTMLText.shown(ShownTime.age($0)))] } ?? []
+            return Facts.html(Facts.of(row) + since)
+        }
         return ConsolePage(
             title: change.question(changed), session: session,
             main: """
-                <p id="subject">\(HTMLText.shown(subject)) \(HTMLText.shown(detail))</p>
-                <p>\(HTMLText.escaped(change.consequence))</p>\(limit)
+                <p id="subject">\(HTMLText.shown(subject))</p>\(facts.joined())
+                <p>\(HTMLText.escaped(change.consequence)) \(HTMLText.escaped(change.undoing))</p>\(limit)
                 <form class="column" action="/change" method="post">\
                 \(fields.map { ConsolePage.hidden($0.0, $0.1) }.joined())\(note)
                 <button\(change.isFinal ? " class=\"danger\"" : "")>\(change.title) \(changed)</button></form>

@@ -9,6 +9,8 @@ struct ConsolePage {
         ("/dead-letters", "Dead letters"), ("/subscriptions", "Subscriptions"), ("/refunds", "Refunds"),
         ("/changes", "Changes"),
     ]
+    /// For those who may change.
+    static let operatorsPlaces: [(path: String, title: String)] = [("/sessions", "Sessions")]
 
     let title: String
     /// Of `places`.
@@ -46,8 +48,8 @@ struct ConsolePage {
     }
 
     private var navigation: String {
-        guard session != nil else { return "" }
-        let links = Self.places.map { path, title in
+        guard let session else { return "" }
+        let links = (Self.places + (session.user.mayChange ? Self.operatorsPlaces : [])).map { path, title in
             "<li><a href=\"\(path)\"\(path == place ? " aria-current=\"page\"" : "")>\(title)</a></li>"
         }
         return """
@@ -103,11 +105,18 @@ struct ConsolePage {
         guard (20...35).contains(text.utf8.count), let time = Timestamp(rfc3339: text) else {
             return HTMLText.shown(text)
         }
-        let whole = time.rfc3339
-        return "<time datetime=\"\(whole)\">\(whole.prefix(10)) \(whole.dropFirst(11).prefix(8))</time>"
+        return ShownTime.html(time)
     }
 
-    /// A table that scrolls by itself where it is wider than the page, also by keyboard.
+    /// Leads to the page that asks whether to make this change.
+    static func button(_ change: ConsoleChange, id: String) -> String {
+        let address = address("/confirm", [("change", change.rawValue), ("id", id)])
+        // A screen reader reads links without their row.
+        return "<a class=\"button\(change.isFinal ? " danger" : "")\" href=\"\(HTMLText.escaped(address))\" "
+            + "aria-label=\"\(change.title) \(HTMLText.shown(id))\">\(change.title)</a>"
+    }
+
+    /// A table that scrolls by itself where it is wider than the page, also by keyboard. On a phone each row is a card.
     /// - Parameters:
     ///   - heads: with whether each is a number.
     ///   - rows: cells of HTML.
@@ -115,7 +124,9 @@ struct ConsolePage {
         guard !rows.isEmpty else { return "<p>\(HTMLText.shown(none))</p>" }
         func cells(_ tag: String, _ cells: [String]) -> String {
             zip(cells, heads).map { cell, head in
-                "<\(tag)\(head.1 ? " class=\"n\"" : "")\(tag == "th" ? " scope=\"col\"" : "")>\(cell)</\(tag)>"
+                "<\(tag)\(head.1 ? " class=\"n\"" : "")"
+                    + (tag == "th" ? " scope=\"col\"" : " data-label=\"\(HTMLText.shown(head.0))\"")
+                    + ">\(cell)</\(tag)>"
             }.joined()
         }
         let body = rows.map { "<tr>\(cells("td", $0))</tr>" }.joined(separator: "\n")

@@ -21,11 +21,23 @@ enum ConsoleStyle {
             .column { display: grid; gap: .4rem; max-width: 24rem; margin-top: 1rem; } .column button { margin-top: .5rem; }
             .actions { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; margin: .75rem 0; }
             .wide { overflow-x: auto; margin: .75rem 0; } caption { text-align: left; color: var(--soft); padding-bottom: .25rem; }
-            .wide table { width: max-content; min-width: 100%; } .wide td { max-width: 26rem; overflow-wrap: anywhere; }
+            body { max-width: 100rem; } .wide td { max-width: 26rem; min-width: 4.5rem; overflow-wrap: anywhere; }
             time { white-space: nowrap; } td { vertical-align: top; padding-right: 1rem; } td.n, th.n { white-space: nowrap; } td .button, td button { min-height: 2rem; padding: .15rem .5rem; }
             .message { border-left: 4px solid var(--warn); padding: .5rem .75rem; background: var(--tile); margin: .75rem 0; }
-            .verdict { margin: .5rem 0; padding-left: 1.2rem; } .verdict li { margin: .25rem 0; overflow-wrap: anywhere; }
+            .answer { font-size: 1.15rem; margin: .75rem 0; overflow-wrap: anywhere; }
+            .badge { border: 1px solid currentColor; border-radius: 1rem; padding: .1rem .6rem; white-space: nowrap; }
+            .badge.soft { color: var(--soft); } td .badge { white-space: normal; }
+            .standings { list-style: none; margin: .5rem 0; padding: 0; } .standings > li { margin: .5rem 0; overflow-wrap: anywhere; }
+            .timeline { margin: .5rem 0; padding: 0 0 0 .75rem; border-left: 3px solid var(--line); list-style: none; }
+            .timeline li { margin: .3rem 0; overflow-wrap: anywhere; } .timeline time { color: var(--soft); margin-right: .5rem; }
+            .facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(16rem, 100%), 1fr)); gap: .4rem 1.5rem; margin: .5rem 0; }
+            .facts dt { color: var(--soft); } .facts dd { margin: 0; overflow-wrap: anywhere; }
+            .looks { color: var(--soft); margin-top: 1.5rem; } details { margin-top: 1rem; } summary { cursor: pointer; padding: .35rem 0; }
             h2 { margin-top: 1.5rem; } .pages { display: flex; gap: 1rem; align-items: center; }
+            @media (max-width: 44rem) { .wide table, .wide caption, .wide tbody, .wide tr, .wide td { display: block; }
+              .wide thead { display: none; } .wide tr { border: 1px solid var(--line); border-radius: .4rem; padding: .4rem .6rem; margin: .6rem 0; }
+              .wide td { border: 0; padding: .15rem 0; max-width: none; text-align: left; white-space: normal; } .wide td:empty { display: none; }
+              .wide td::before { content: attr(data-label) ": "; color: var(--soft); } }
             @media (max-width: 30rem) { .search button, .search input { width: 100%; } td, th { padding-right: .75rem; } }
 
             """

@@ -11,60 +11,173 @@ enum SearchLimits {
     static let maximumDays = 400
     /// For all of a search. Of those that go farther back than `days` there is one at a time.
     static let seconds = 30.0
-    /// Rows of a kind.
+    /// Rows of a kind, on a page.
     static let rows = 100
+    static let maximumPages = 100
     /// Characters of a cell.
     static let maximumCell = 400
+    /// Answers above the tables.
+    static let standings = 10
 }
 
-/// All that the database knows of an id, as `inspect` has it.
+/// All that the database knows of an id: the answer first, then what happened, then the rows.
 struct InspectionPage {
     let id: String
     let days: Int
-    let summary: InspectionSummary
+    /// From 1.
+    let page: Int
+    let inspection: Inspection
     let session: Sessions.Session
 
     var html: String {
-        let sentences = summary.sentences.map { "<li>\(HTMLText.shown($0))</li>" }.joined()
+        let standings = Standings(inspection: inspection)
+        let all = standings.all
+        let isPlayer = !all.contains { $0.row.isNamed(id) } && all.contains { $0.row.text("player_id") == id }
+        return ConsolePage(
+            title: isPlayer ? "Player \(id)" : id, searched: id, session: session,
+            main: """
+                <section id="verdict" aria-label="The answer">\(isPlayer ? player(standings) : answer(all))</section>
+                \(isPlayer ? "" : Timeline(inspection).html)\(isPlayer ? "" : facts(all))
+                \(purchases(standings, isPlayer))\(isPlayer ? of(standings) : "")\(pages)\(looks)
+                <details><summary>All rows of the database</summary>\
+                \(inspection.sections.filter { !$0.rows.isEmpty }.map(RawSection.html).joined())</details>
+                """
+        ).html
+    }
+
+    // MARK: - The answer
+
+    private func answer(_ all: [Standing]) -> String {
+        let others =
+            inspection.names.isEmpty
+            ? ""
+            : "<p>This is the id of an order or of an event, of \(inspection.names.map(InspectionRow.link).joined(separator: ", ")).</p>"
+        guard let first = all.first(where: { $0.row.isNamed(id) }) ?? all.first else {
+            let rest =
+                inspection.sections.allSatisfy(\.rows.isEmpty)
+                ? "nothing is known of it here" : "it is named in the rows below only"
+            let order =
+                id.wholeMatch(of: /M[A-Z0-9]{7,15}/) == nil
+                ? ""
+                : "<p>It looks like an order number of Apple's mail: <code>receiptd inspect --apple-order \(HTMLText.shown(id))</code> "
+                    + "asks Apple for its transactions, which are found here.</p>"
+            return """
+                \(others)<p class="answer"><b class="badge soft">not found</b> \(rest): check the id, search more days, or the \
+                submission has not been read yet.</p>\(order)
+                """
+        }
+        let further = all.filter { $0.sentence != first.sentence }.prefix(SearchLimits.standings)
+        let items = further.map { "<li>\($0.badge) \($0.sentence)\($0.buttons(session.user.mayChange))</li>" }
+        return
+            "\(others)<p class=\"answer\">\(first.badge) \(first.sentence)</p>\(first.buttons(session.user.mayChange))"
+            + (items.isEmpty ? "" : "<h2>Also</h2><ul class=\"standings\">\(items.joined())</ul>")
+    }
+
+    private func player(_ standings: Standings) -> String {
+        func count(_ name: String, _ words: String) -> String? {
+            let total = inspection.total(name)
+            return total == 0 ? nil : "\(ShownNumber.whole(Double(total))) \(words)"
+        }
+        let refused = standings.all.filter { $0.state.hasPrefix("refused") }.count
+        let told = [
+            count("grants", "granted"), count("holds", "held"), count("parked", "waiting for Apple"),
+            count("subscriptions", "subscriptions"),
+            refused == 0 ? nil : "\(refused) refused in the last \(days) days",
+        ].compactMap(\.self)
+        let waiting = standings.waiting.prefix(SearchLimits.standings).map {
+            "<li>\($0.badge) \($0.sentence)\($0.buttons(session.user.mayChange))</li>"
+        }
+        return "<p class=\"answer\"><b class=\"badge soft\">player</b> \(told.joined(separator: ", ")).</p>"
+            + (waiting.isEmpty ? "" : "<ul class=\"standings\">\(waiting.joined())</ul>")
+    }
+
+    private func facts(_ all: [Standing]) -> String {
+        guard let first = all.first(where: { $0.row.isNamed(id) }) ?? all.first else { return "" }
+        return "<h2>Facts</h2>" + Facts.html(Facts.of(first.row))
+    }
+
+    // MARK: - Tables
+
+    private func purchases(_ standings: Standings, _ isPlayer: Bool) -> String {
+        let grants = standings.grants
+        guard grants.count > (isPlayer ? 0 : 1) else { return "" }
+        let rows = grants.map { one in
+            [
+                one.row.link("transaction_id"), one.badge, one.row.purchase, one.row.link("player_id"),
+                one.row.time("purchased_at").map(ShownTime.html) ?? "",
+                one.row.time("granted_at").map(ShownTime.html) ?? "",
+            ]
+        }
+        let total = ShownNumber.whole(Double(inspection.total("grants")))
+        let heads = ["Transaction", "State", "Purchase", "Player", "Bought", "Granted"].map { ($0, false) }
+        return "<h2>Purchases</h2>" + ConsolePage.table("Purchases, the newest first (\(total))", heads, rows, none: "")
+    }
+
+    /// A player's subscriptions and submissions.
+    private func of(_ standings: Standings) -> String {
+        func table(_ title: String, _ id: String, _ time: String, _ all: [Standing]) -> String {
+            guard !all.isEmpty else { return "" }
+            let rows = all.map { one in
+                [one.row.link(id), one.badge, one.row.time(time).map(ShownTime.html) ?? "", one.sentence]
+            }
+            let heads = ["Id", "State", "Time", "What"].map { ($0, false) }
+            return "<h2>\(title)</h2>" + ConsolePage.table("\(title), the newest first", heads, rows, none: "")
+        }
+        let refused = standings.all.filter { $0.state.hasPrefix("refused") }
+        return table("Subscriptions", "original_transaction_id", "updated_at", standings.subscriptions)
+            + table(
+                "Refused submissions", "submission_id", "decided_at",
+                refused.filter { $0.row.section != "local_refusals" })
+            + table(
+                "Refused without asking Apple", "submission_id", "occurred_at",
+                refused.filter { $0.row.section == "local_refusals" })
+    }
+
+    private var pages: String {
+        func link(_ title: String, _ number: Int) -> String {
+            ConsolePage.link(
+                title,
+                to: ConsolePage.address("/search", [("q", id), ("days", "\(days)"), ("page", "\(number)")]))
+        }
+        let hasMore = inspection.hasMore(after: page * SearchLimits.rows) && page < SearchLimits.maximumPages
+        guard page > 1 || hasMore else { return "" }
+        return "<p class=\"pages\">\(page > 1 ? link("Newer", page - 1) : "") <span>Page \(page)</span> "
+            + "\(hasMore ? link("Older", page + 1) : "")</p>"
+    }
+
+    private var looks: String {
         let farther = min(max(days, 1) * 15, SearchLimits.maximumDays)
         let more =
             days < SearchLimits.maximumDays
             ? ConsolePage.link(
                 "Search \(farther) days back",
                 to: ConsolePage.address("/search", [("q", id), ("days", "\(farther)")])) : ""
-        return ConsolePage(
-            title: "What is known of \(id)", searched: id, session: session,
-            main: """
-                <ul class="verdict" id="verdict">\(sentences)</ul>
-                <p>Decided submissions were searched \(days) days back. \(more)</p>
-                <p>The console does not look into Kafka: what no worker has read yet, or has in memory, and what was refused
-                without asking anyone, is known to <code>receiptd inspect</code>.</p>
-                \(summary.inspection.sections.filter { !$0.rows.isEmpty }.map(section).joined())
-                """
-        ).html
+        return """
+            <p class="looks">Decided submissions were searched \(days) days back. \(more) Of those refused without asking Apple a \
+            sample of the last three days is kept. What no worker has read yet, and the rest, is known to \
+            <code>receiptd inspect</code>.</p>
+            """
     }
+}
 
-    private func section(_ section: Inspection.Section) -> String {
+/// Rows of one kind as they are stored, with links.
+enum RawSection {
+    static func html(_ section: Inspection.Section) -> String {
         guard case .object(let members)? = section.rows.first else { return "" }
         // Those of which any row has a value.
-        let columns = members.map(\.name).filter { name in section.rows.contains { !Self.cell($0[name]).isEmpty } }
-        let mayDecide = session.user.mayChange && section.name == "grants"
-        let heads = (mayDecide ? [("decide", false)] : []) + columns.map { ($0.replacing("_", with: " "), false) }
-        let rows = section.rows.map { row in
-            (mayDecide ? [decision(row)] : []) + columns.map { ConsolePage.cell(Self.cell(row[$0])) }
-        }
+        let columns = members.map(\.name).filter { name in section.rows.contains { !cell($0[name]).isEmpty } }
+        let heads = columns.map { ($0.replacing("_", with: " "), false) }
+        let rows = section.rows.map { row in columns.map { linked($0, cell(row[$0])) } }
         let title = section.name.replacing("_", with: " ")
         return "<h2>\(HTMLText.shown(title))</h2>"
             + ConsolePage.table("\(title) (\(section.rows.count))", heads, rows, none: "")
     }
 
-    private func decision(_ row: JSONValue) -> String {
-        guard let id = row["transaction_id"]?.string else { return "" }
-        return [ConsoleChange.revoke, .reinstate].map { change in
-            let address = ConsolePage.address("/confirm", [("change", change.rawValue), ("id", id)])
-            return "<a class=\"button\" href=\"\(HTMLText.escaped(address))\" "
-                + "aria-label=\"\(change.title) \(HTMLText.shown(id))\">\(change.title)</a>"
-        }.joined(separator: " ")
+    private static func linked(_ column: String, _ text: String) -> String {
+        let isID =
+            column.hasSuffix("player_id") || column.hasSuffix("transaction_id") || column == "submission_id"
+        return isID && !text.isEmpty && text.count <= SearchLimits.maximumID
+            ? InspectionRow.link(text) : ConsolePage.cell(text)
     }
 
     private static func cell(_ value: JSONValue?) -> String {

@@ -1,3 +1,4 @@
+import Ledger
 import Operations
 
 /// One page of a list, with its filter and what can be done about it.
@@ -8,6 +9,8 @@ struct ListPage {
     let rows: [ListRow]
     /// From 1.
     let page: Int
+    /// What the filters offer; nil: it is not known of what there are rows.
+    var kinds: ListedKinds?
     let session: Sessions.Session
 
     var html: String {
@@ -20,17 +23,27 @@ struct ListPage {
     }
 
     private var filters: String {
-        let options = list.reasons.map { reason in
-            "<option\(reason == filter.reason ? " selected" : "")>\(HTMLText.escaped(reason))</option>"
-        }.joined()
+        let app =
+            kinds.map { "<select id=\"bundle\" name=\"bundle\">\(options($0.bundleIDs, filter.bundleID))</select>" }
+                ?? """
+                <input id="bundle" name="bundle" value="\(HTMLText.escaped(filter.bundleID ?? ""))" placeholder="any" spellcheck="false">
+                """
         return """
             <form class="filter" action="/\(list.name)" method="get">
-            <label for="bundle">App</label>
-            <input id="bundle" name="bundle" value="\(HTMLText.escaped(filter.bundleID ?? ""))" placeholder="any" spellcheck="false">
+            <label for="bundle">App</label>\(app)
             <label for="reason">\(list.reasonLabel)</label>
-            <select id="reason" name="reason"><option value="">any</option>\(options)</select>
+            <select id="reason" name="reason">\(options(kinds?.reasons ?? list.reasons, filter.reason))</select>
             <button>Show</button></form>
             """
+    }
+
+    /// Any, and each that there is; what is chosen is among them, though its last row be gone.
+    private func options(_ offered: [String], _ chosen: String?) -> String {
+        let all = offered + [chosen].compactMap(\.self).filter { !offered.contains($0) }
+        return "<option value=\"\">any</option>"
+            + all.map { one in
+                "<option value=\"\(HTMLText.escaped(one))\"\(one == chosen ? " selected" : "")>\(HTMLText.shown(one))</option>"
+            }.joined()
     }
 
     private var actions: String {
@@ -67,13 +80,7 @@ struct ListPage {
 
     private func decisions(_ row: ListRow) -> String {
         guard let id = row.id else { return "" }
-        return (row.changes ?? list.changes).map { change in
-            let address = ConsolePage.address("/confirm", [("change", change.rawValue), ("id", id)])
-            let kind = change.isFinal ? "button danger" : "button"
-            // A screen reader reads links without their row.
-            return "<a class=\"\(kind)\" href=\"\(HTMLText.escaped(address))\" "
-                + "aria-label=\"\(change.title) \(HTMLText.shown(id))\">\(change.title)</a>"
-        }.joined(separator: " ")
+        return (row.changes ?? list.changes).map { ConsolePage.button($0, id: id) }.joined(separator: " ")
     }
 
     private var pages: String {

@@ -1,6 +1,8 @@
+import Clocks
 import Fulfillment
 import Ledger
 import Operations
+import Timestamps
 
 /// The fleet's traffic of an hour, a day or a month.
 struct TrafficPage {
@@ -61,6 +63,16 @@ struct TrafficPage {
         }
     }
 
+    /// When each bin began.
+    private var times: [String] {
+        let span = traffic.span
+        let newest = WallClock.now.milliseconds / 1000 / span.binSeconds
+        return (0..<span.bins).map { place in
+            let began = (newest - Int64(span.bins - 1 - place)) * span.binSeconds
+            return ShownTime.text(Timestamp(milliseconds: began * 1000))
+        }
+    }
+
     func bins(_ kind: Class) -> [Int] {
         var rows = traffic.rows(.ofClass).filter { kind.counted.contains($0.name) }
         if kind == .junk { rows += traffic.rows(.deadLetter) }
@@ -73,7 +85,7 @@ struct TrafficPage {
             Class.allCases.map { kind in
                 Chart.Series(name: kind.rawValue, style: kind.style, values: bins(kind).map { Double($0) / unit })
             }, title: "Submissions per minute over the last \(traffic.span.rawValue), by class", ends: ends,
-            unit: "/min")
+            unit: "/min", times: times)
     }
 
     private var shares: String {
@@ -124,6 +136,6 @@ struct TrafficPage {
         return Chart.lines(
             [line("p50", 0.5), line("p95", 0.95)],
             title: "Apple's latency over the last \(traffic.span.rawValue) in milliseconds: median and 95th percentile",
-            ends: ends, unit: "ms")
+            ends: ends, unit: "ms", times: times)
     }
 }

@@ -1,7 +1,9 @@
+import Clocks
 import Crypto
 import Foundation
 import ReceiptdConfiguration
 import Synchronization
+import Timestamps
 
 /// Who is signed in. In memory: whoever restarts the console signs everybody out.
 final class Sessions: Sendable {
@@ -15,6 +17,9 @@ final class Sessions: Sendable {
         let user: ConsoleUser
         /// In each form, so that no other page can post it.
         let token: String
+        /// Tells one from another to whoever may end it; no secret.
+        let number: Int
+        let beganAt: Timestamp
         /// Monotonic seconds.
         fileprivate let endsAt: Double
 
@@ -25,9 +30,13 @@ final class Sessions: Sendable {
     }
 
     private let sessions = Mutex<[String: Session]>([:])
+    private let lastNumber = Atomic(0)
 
     func start(_ user: ConsoleUser, now: Double) -> Session {
-        let session = Session(id: Self.secret(), user: user, token: Self.secret(), endsAt: now + Self.seconds)
+        let number = lastNumber.add(1, ordering: .relaxed).newValue
+        let session = Session(
+            id: Self.secret(), user: user, token: Self.secret(), number: number, beganAt: WallClock.now,
+            endsAt: now + Self.seconds)
         sessions.withLock { sessions in
             sessions = sessions.filter { $0.value.endsAt > now }
             if sessions.count >= Self.maximum, let oldest = sessions.values.min(by: { $0.endsAt < $1.endsAt }) {
@@ -50,6 +59,21 @@ final class Sessions: Sendable {
 
     func end(_ id: String) {
         sessions.withLock { $0[id] = nil }
+    }
+
+    /// Those of users, the newest first.
+    func all(now: Double) -> [Session] {
+        sessions.withLock { Array($0.values) }.filter { $0.endsAt > now && $0.user.name != nil }
+            .sorted { $0.number > $1.number }
+    }
+
+    /// Nil where it has ended before.
+    func end(number: Int) -> Session? {
+        sessions.withLock { sessions in
+            guard let session = sessions.values.first(where: { $0.number == number }) else { return nil }
+            sessions[session.id] = nil
+            return session
+        }
     }
 
     /// 256 random bits in hexadecimal.

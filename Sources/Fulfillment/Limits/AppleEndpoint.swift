@@ -9,6 +9,8 @@ public enum AppleEndpoint: String, Sendable, CaseIterable {
     case consumption
     /// Asked by `receiptd check` alone.
     case testNotification = "test_notification"
+    /// Asked by `receiptd inspect --apple-order` alone.
+    case orderLookup = "order_lookup"
 
     /// Apple takes 50 requests a second of an app at each of these endpoints: half of that is left to submissions, and to
     /// whatever else of the studio asks (https://developer.apple.com/documentation/appstoreserverapi/identifying-rate-limits).
@@ -21,7 +23,8 @@ public enum AppleEndpoint: String, Sendable, CaseIterable {
         switch self {
         case .verifyReceipt: nil
         case .notificationHistory: Self.historyPerSecond
-        case .transactions, .subscriptions, .transactionHistory, .finish, .consumption, .testNotification:
+        case .transactions, .subscriptions, .transactionHistory, .finish, .consumption, .testNotification,
+            .orderLookup:
             Self.ownPerSecond
         }
     }

@@ -33,6 +33,9 @@ public struct Inspection: Sendable {
     private static let localRefusals = LedgerSQL.statement(PackageResources.inspect_local_refusals_sql)
     private static let proofs = LedgerSQL.statement(PackageResources.inspect_proofs_sql)
 
+    private static let counts = LedgerSQL.statement(PackageResources.inspect_counts_sql)
+    /// The kinds of rows that are counted, and that come in pages.
+    private static let counted: [StaticString] = ["grants", "holds", "parked", "subscriptions"]
     private static let eventNames = LedgerSQL.statement(PackageResources.find_event_names_sql)
     private static let parkedOrders = LedgerSQL.statement(PackageResources.find_parked_orders_sql)
     private static let readableSubmissions = PostgresStatement(
@@ -44,9 +47,27 @@ public struct Inspection: Sendable {
     /// Where the id is an order's or an event's: the submissions and transactions that it belongs to, and that are told.
     public let names: [String]
 
-    init(sections: [Section], names: [String] = []) {
-        self.sections = sections
-        self.names = names
+    /// Of the kinds whose rows a page does not hold, how many there are.
+    private let totals: [String: Int]
+    /// There may be more decided submissions than the page holds.
+    private let hasMoreOutcomes: Bool
+
+    init(
+        sections: [Section], names: [String] = [], totals: [String: Int] = [:], hasMoreOutcomes: Bool = false
+    ) {
+        (self.sections, self.names) = (sections, names)
+        (self.totals, self.hasMoreOutcomes) = (totals, hasMoreOutcomes)
+    }
+
+    /// How many rows of a kind there are, on this page and on others.
+    public func total(_ name: String) -> Int {
+        let shown = sections.first { $0.name == name }?.rows.count ?? 0
+        return max(totals[name] ?? 0, shown)
+    }
+
+    /// Whether a further page has rows. `shown` counts those of a kind up to the end of this one.
+    public func hasMore(after shown: Int) -> Bool {
+        hasMoreOutcomes || totals.values.contains { $0 > shown }
     }
 
     /// It took longer than it may.
@@ -59,9 +80,11 @@ public struct Inspection: Sendable {
     /// - Parameters:
     ///   - days: how far back decided submissions are searched, which have no index by name.
     ///   - limit: rows of a section.
+    ///   - skipping: newer rows of each section that comes in pages.
     ///   - seconds: for all of it.
     public static func of(
-        _ id: String, days: Int, limit: Int, within seconds: Double = longestSeconds, in pool: PostgresPool
+        _ id: String, days: Int, limit: Int, skipping: Int = 0, within seconds: Double = longestSeconds,
+        in pool: PostgresPool
     ) async throws -> Inspection {
         // What cannot be stored is not known.
         guard !id.utf8.contains(0) else { return Inspection(sections: []) }
@@ -74,10 +97,10 @@ public struct Inspection: Sendable {
                         """)
                 let reader = InspectionReader(session: session, seconds: seconds)
                 let days = Int32(clamping: days)
-                let found = try read(id, days: days, limit: Int64(limit), in: reader)
+                let found = try read(id, days: days, limit: Int64(limit), skipping: Int64(skipping), in: reader)
                 guard found.sections.allSatisfy(\.rows.isEmpty) else { return found }
                 let names = try names(of: id, days: days, in: reader)
-                let each = try names.map { try read($0, days: days, limit: Int64(limit), in: reader) }
+                let each = try names.map { try read($0, days: days, limit: Int64(limit), skipping: 0, in: reader) }
                 return each.isEmpty ? found : Inspection(merging: each, names: names)
             }
         }
@@ -112,27 +135,31 @@ public struct Inspection: Sendable {
     }
 
     private static func read(
-        _ id: String, days: Int32, limit: Int64, in session: InspectionReader
+        _ id: String, days: Int32, limit: Int64, skipping: Int64, in session: InspectionReader
     ) throws -> Inspection {
+        let skipped = PostgresParameter.int8(skipping)
         func rows(_ statement: PostgresStatement, _ parameters: [PostgresParameter]) throws -> [JSONValue] {
             let found = try session.execute(statement, parameters)
             let text = found.bytes(0, try found.column("rows")) ?? []
             return (try? JSONParser.parse(text).value.array) ?? []
         }
         let name = PostgresParameter.text(id)
-        let outcomes = try rows(outcomes, [name, .int4(days), .int8(limit)])
+        let outcomes = try rows(outcomes, [name, .int4(days), .int8(limit), skipped])
         let granted = outcomes.flatMap { $0["granted_transaction_ids"]?.array ?? [] }.compactMap(\.string)
-        let grants = try rows(grants, [name, .int8(limit), .textArray(granted)])
-        let holds = try rows(holds, [name, .int8(limit)])
+        let grants = try rows(grants, [name, .int8(limit), .textArray(granted), skipped])
+        let holds = try rows(holds, [name, .int8(limit), skipped])
         let originals = (grants + holds).compactMap { $0["original_transaction_id"]?.string }
         let transactions = PostgresParameter.textArray((grants + holds).compactMap { $0["transaction_id"]?.string })
         let digests = outcomes.compactMap { $0["proof_sha256"]?.string }
-        let parked = try rows(parked, [name, .int8(limit)])
+        let parked = try rows(parked, [name, .int8(limit), skipped])
         let listed = outcomes.flatMap { $0["transactions"]?.array ?? [] }.compactMap { $0["transaction_id"]?.string }
         var trace = TraceSteps(events: try rows(events, [.textArray(granted + listed)]))
         for outcome in outcomes.reversed() { trace.add(outcome: outcome) }
         for waiting in parked.reversed() { trace.add(parked: waiting) }
-        return Inspection(sections: [
+        let subscriptions = try rows(subscriptions, [name, .textArray(originals), .int8(limit), skipped])
+        let isFull = [grants, holds, parked, subscriptions].contains { $0.count >= limit }
+        let totals = try isFull || skipping > 0 ? totals(of: name, in: session) : [:]
+        let sections = [
             Section(name: "story", rows: trace.rows),
             Section(name: "grants", rows: grants), Section(name: "holds", rows: holds),
             Section(name: "refunds", rows: try rows(refunds, [name, transactions, .int8(limit)])),
@@ -148,8 +175,7 @@ public struct Inspection: Sendable {
             Section(name: "local_refusals", rows: try rows(localRefusals, [name, .int8(limit)])),
             Section(name: "hold_decisions", rows: try rows(decisions, [name, .int8(limit)])),
             Section(name: "grant_decisions", rows: try rows(grantDecisions, [name, .int8(limit)])),
-            Section(
-                name: "subscriptions", rows: try rows(subscriptions, [name, .textArray(originals), .int8(limit)])),
+            Section(name: "subscriptions", rows: subscriptions),
             Section(
                 name: "subscription_transfers",
                 rows: try rows(transfers, [name, .textArray(originals), .int8(limit)])),
@@ -158,7 +184,15 @@ public struct Inspection: Sendable {
             Section(name: "outbox", rows: try rows(outbox, [name, .int8(limit)])),
             Section(name: "claims", rows: try rows(claims, [name, .textArray(originals)])),
             Section(name: "proofs", rows: try rows(proofs, [.textArray(digests)])),
-        ])
+        ]
+        return Inspection(sections: sections, totals: totals, hasMoreOutcomes: outcomes.count >= limit)
+    }
+
+    private static func totals(of name: PostgresParameter, in session: InspectionReader) throws -> [String: Int] {
+        let found = try session.execute(counts, [name])
+        var totals: [String: Int] = [:]
+        for kind in counted { totals["\(kind)"] = Int(clamping: found.int8(0, try found.column(kind)) ?? 0) }
+        return totals
     }
 }
 

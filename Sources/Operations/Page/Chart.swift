@@ -22,7 +22,10 @@ package enum Chart {
     ///   - title: what it shows, for those who do not see it.
     ///   - ends: the words under its left and right ends.
     ///   - unit: of the scale's highest value.
-    package static func stacked(_ series: [Series], title: String, ends: (String, String), unit: String) -> String {
+    ///   - times: of each place, for whoever points at it; empty: none is told.
+    package static func stacked(
+        _ series: [Series], title: String, ends: (String, String), unit: String, times: [String] = []
+    ) -> String {
         let places = series.first?.values.count ?? 0
         let sums = (0..<places).map { place in series.reduce(0) { $0 + ($1.values[place] ?? 0) } }
         let top = ceiling(sums.max() ?? 0)
@@ -39,11 +42,28 @@ package enum Chart {
                     + " width=\"\(text(step * 0.85))\" height=\"\(text(tall))\"/>"
             }
         }
+        drawing += hints(series, times, unit)
         return frame(drawing, title: title, top: top, ends: ends, unit: unit) + legend(series)
     }
 
+    /// What is under the pointer: a place's time and its values.
+    private static func hints(_ series: [Series], _ times: [String], _ unit: String) -> String {
+        let step = (width - left) / Double(max(1, times.count))
+        return times.enumerated().map { place, time in
+            let values = series.compactMap { one in
+                one.values.indices.contains(place)
+                    ? one.values[place].map { "\(one.name) \(ShownNumber.short($0)) \(unit)" } : nil
+            }
+            let words = values.isEmpty ? "\(time): nothing" : "\(time): \(values.joined(separator: ", "))"
+            return "<rect class=\"hint\" x=\"\(text(left + Double(place) * step))\" y=\"0\" width=\"\(text(step))\" "
+                + "height=\"\(text(height - bottom))\"><title>\(HTMLText.escaped(words))</title></rect>"
+        }.joined()
+    }
+
     /// One line for each series, with gaps where there is nothing.
-    package static func lines(_ series: [Series], title: String, ends: (String, String), unit: String) -> String {
+    package static func lines(
+        _ series: [Series], title: String, ends: (String, String), unit: String, times: [String] = []
+    ) -> String {
         let places = series.first?.values.count ?? 0
         let top = ceiling(series.flatMap(\.values).compactMap(\.self).max() ?? 0)
         let step = (width - left) / Double(max(1, places))
@@ -64,6 +84,7 @@ package enum Chart {
             }
             if !path.isEmpty { drawing += "<path class=\"line \(one.style)\" d=\"\(path)\"/>" }
         }
+        drawing += hints(series, times, unit)
         return frame(drawing, title: title, top: top, ends: ends, unit: unit) + legend(series)
     }
 

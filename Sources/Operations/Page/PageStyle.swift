@@ -32,7 +32,7 @@ package enum PageStyle {
         .c-junk { --c: var(--junk); } .c-forged { --c: var(--forged); } .c-unverifiable { --c: var(--unverifiable); }
         .c-other { --c: var(--other); } .c-p50 { --c: var(--repeat); } .c-p95 { --c: var(--unverifiable); }
         @media (max-width: 30rem) { body { padding: 1rem; } .tables { font-size: .8rem; } .chart text { font-size: 13px; } }
-        rect { fill: var(--c); } .line { stroke: var(--c); }
+        rect { fill: var(--c); } .hint { fill: transparent; } .line { stroke: var(--c); }
         table { border-collapse: collapse; width: 100%; } th, td { text-align: left; padding: .3rem .5rem .3rem 0;
           border-bottom: 1px solid var(--line); } .n { text-align: right; font-variant-numeric: tabular-nums; }
         footer { margin-top: 1.5rem; font-size: .85rem; } a { color: inherit; }

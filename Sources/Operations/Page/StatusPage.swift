@@ -110,7 +110,7 @@ extension StatusPage {
     private var traffic: String {
         let series = TrafficClass.allCases.enumerated().map { index, kind in
             Chart.Series(
-                name: kind.rawValue, style: "c-\(kind.rawValue)",
+                name: kind == .repeated ? "repeated" : kind.rawValue, style: "c-\(kind.rawValue)",
                 values: bins.map { Double($0.classes[index]) / TrafficHistory.binSeconds })
         }
         let chart = Chart.stacked(

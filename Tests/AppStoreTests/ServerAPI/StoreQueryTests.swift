@@ -176,6 +176,33 @@ struct StoreQueryTests {
         }
     }
 
+    @Test(
+        "an order number leads to its transactions, to none where Apple knows no such order, and into no other address")
+    func orderLookup() async throws {
+        let signed = try SignedByApple.transaction("1001", original: "1000")
+        try await ScriptedServerAPI.run { request in
+            let isKnown = request.uri.hasSuffix("/MK5TTTVWJ3")
+            return .init(body: isKnown ? #"{"status":0,"signedTransactions":["\#(signed)"]}"# : #"{"status":1}"#)
+        } _: { apple in
+            let context = ScriptedServerAPI.context()
+            guard case .answered(let found) = await apple.client.lookUpOrder("MK5TTTVWJ3", context) else {
+                Issue.record("not answered")
+                return
+            }
+            #expect(found.map(\.purchase.transactionID) == ["1001"])
+            #expect(await apple.client.lookUpOrder("MK1", context) == .answered([]))
+            for order in ["", "..", "a/b", "a?b", String(repeating: "M", count: 65)] {
+                guard case .refused = await apple.client.lookUpOrder(order, context) else {
+                    Issue.record("asked for \(order)")
+                    continue
+                }
+            }
+            let path = "/production/inApps/v1/lookup"
+            #expect(apple.uris == ["\(path)/MK5TTTVWJ3", "\(path)/MK1"])
+            #expect(apple.observer.requests.map(\.endpoint) == ["order_lookup", "order_lookup"])
+        }
+    }
+
     @Test("a transaction is finished, and again, and Apple's success says all")
     func finish() async throws {
         try await ScriptedServerAPI.run { _ in

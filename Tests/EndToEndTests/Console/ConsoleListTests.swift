@@ -34,7 +34,9 @@ struct ConsoleListTests {
                 """)
             let rob = try await ConsoleClient.signedIn(port: try await ConsoleTests.start(in: bed), "rob", "another")
             func rows(_ path: String) async throws -> [String] {
-                try await rob.get(path).body.matches(of: /<tr><td>([a-z_]+)<\/td>/).map { String($0.output.1) }
+                try await rob.get(path).body.matches(of: /<tr><td data-label="Reason">([a-z_]+)<\/td>/).map {
+                    String($0.output.1)
+                }
             }
             #expect(try await rows("/dead-letters") == ["bad_signature", "too_large"])
             #expect(try await rows("/dead-letters?reason=") == ["bad_signature", "too_large"])

@@ -1,4 +1,5 @@
--- Newest first. $1 a transaction, an original transaction, a player or a submission; $2 how many
+-- Newest first. $1 a transaction, an original transaction, a player or a submission; $2 how many; $3 how many newer ones are
+-- left out
 SELECT coalesce(json_agg(found), '[]')::text AS rows
 FROM (
     SELECT transaction_id, original_transaction_id, player_id, bundle_id, product_id, quantity, environment, reason,
@@ -14,5 +15,5 @@ FROM (
         SELECT transaction_id FROM holds WHERE submission_id = $1
     )
     ORDER BY held_at DESC, transaction_id
-    LIMIT $2
+    LIMIT $2::int8 OFFSET $3::int8
 ) AS found;

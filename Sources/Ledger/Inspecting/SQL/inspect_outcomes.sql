@@ -1,4 +1,5 @@
--- Newest first. $1 a submission, a player, or a transaction that it was granted or that it had held; $2 days back, by the records' day; $3 how many
+-- Newest first. $1 a submission, a player, or a transaction that it was granted or that it had held; $2 days back, by the
+-- records' day; $3 how many; $4 how many newer ones are left out
 SELECT coalesce(json_agg(found), '[]')::text AS rows
 FROM (
     SELECT decided_at, submission_id, player_id, bundle_id, source_topic AS topic, source_partition AS partition,
@@ -15,6 +16,6 @@ FROM (
                 UNION ALL
                 SELECT submission_key FROM grants WHERE transaction_id = $1)
             OR submission_id IN (SELECT submission_id FROM hold_decisions WHERE transaction_id = $1))
-    ORDER BY decided_at DESC
-    LIMIT $3
+    ORDER BY decided_at DESC, submission_id
+    LIMIT $3::int8 OFFSET $4::int8
 ) AS found;

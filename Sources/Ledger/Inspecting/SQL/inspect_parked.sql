@@ -1,4 +1,4 @@
--- $1 a submission or a player; $2 how many
+-- $1 a submission or a player; $2 how many; $3 how many newer ones are left out
 SELECT coalesce(json_agg(found), '[]')::text AS rows
 FROM (
     SELECT submission_id, player_id, bundle_id, reason, detail, sql_state, failures, parkings, parked_at, due_at,
@@ -12,6 +12,6 @@ FROM (
         UNION
         SELECT id FROM parked WHERE player_id = $1 AND reason = 'player_share'
     )
-    ORDER BY parked_at DESC
-    LIMIT $2
+    ORDER BY parked_at DESC, id
+    LIMIT $2::int8 OFFSET $3::int8
 ) AS found;

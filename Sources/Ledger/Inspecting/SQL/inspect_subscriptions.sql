@@ -1,4 +1,5 @@
--- $1 an original transaction or a player; $2 original transactions of others' sections; $3 how many
+-- $1 an original transaction or a player; $2 original transactions of others' sections; $3 how many; $4 how many newer ones
+-- are left out
 SELECT coalesce(json_agg(found), '[]')::text AS rows
 FROM (
     SELECT original_transaction_id, player_id, bundle_id, product_id, subscription_group_id, state, expires_at,
@@ -12,5 +13,5 @@ FROM (
         SELECT original_transaction_id FROM subscriptions WHERE player_id = $1
     )
     ORDER BY updated_at DESC, original_transaction_id
-    LIMIT $3
+    LIMIT $3::int8 OFFSET $4::int8
 ) AS found;

@@ -1,0 +1,68 @@
+import AppStore
+import AppleProofs
+import Fulfillment
+import Identifiers
+import Ledger
+import Postgres
+import ReceiptdConfiguration
+import Timestamps
+
+/// Asks Apple which transactions belong to an order number, as a customer reads it in Apple's mail (Look Up Order ID).
+package struct AppleOrder: Sendable {
+    private let settings: Settings
+    private let secrets: SecretSource
+    private let pool: PostgresPool
+
+    package init(_ settings: Settings, _ secrets: SecretSource, in pool: PostgresPool) {
+        (self.settings, self.secrets, self.pool) = (settings, secrets, pool)
+    }
+
+    /// Its transactions: each app with `server_api` is asked until one knows the order. Throws a `CommandFailure` where no app
+    /// does, or not all could be asked, and a `PostgresError`.
+    package func transactions(of order: String) async throws -> [NotifiedTransaction] {
+        let catalog = try await StoredCatalog.latest(in: CatalogStore(pool: pool))
+        let apps = catalog.map { Array($0.apps.values) } ?? []
+        let asked = apps.sorted { $0.bundleID.text < $1.bundleID.text }.filter { $0.serverAPI != nil }
+        guard !asked.isEmpty else {
+            throw CommandFailure(
+                "no app of the catalog has server_api, by which Apple is asked for an order",
+                code: CommandFailure.wrongSettings)
+        }
+        let client = try ServerAPIClient(
+            settings: settings.apple.client, secrets: { [secrets] in secrets.secret(named: $0) },
+            proofs: ProofReader(roots: settings.apple.roots), observer: ReachNote())
+        var failure: CommandFailure?
+        var found: [NotifiedTransaction] = []
+        for app in asked where found.isEmpty {
+            guard let credentials = app.serverAPI else { continue }
+            let bundleID = app.bundleID
+            // Apple has orders of production only.
+            let context = StoreQueryContext(
+                bundleID: bundleID, credentials: credentials, environment: .production, share: .submission)
+            switch await client.lookUpOrder(order, context) {
+            case .answered(let transactions): found = transactions
+            case .notFound, .refused: break
+            case .blocked:
+                failure = CommandFailure(
+                    "Apple does not take the credentials of \(ShownText.plain(bundleID.text)): `receiptd check` tells of them",
+                    code: CommandFailure.wrongSettings)
+            case .trouble:
+                failure = CommandFailure(
+                    "Apple gives no answer about \(ShownText.plain(bundleID.text)): try again, or `receiptd check`",
+                    code: CommandFailure.unavailable)
+            }
+        }
+        await client.shutdown()
+        if !found.isEmpty { return found }
+        throw failure ?? CommandFailure("Apple knows no order \(ShownText.quoted(order)) of any app", code: 1)
+    }
+
+    /// Apple's word for one of them, beside what the ledger has.
+    package static func sentence(_ transaction: NotifiedTransaction) -> String {
+        let purchase = transaction.purchase
+        let refunded = purchase.cancelledAt.map { "; Apple refunded it at \($0.rfc3339)" } ?? ""
+        return "transaction \(ShownText.plain(purchase.transactionID.text)): \(purchase.quantity) x "
+            + "\(ShownText.plain(purchase.productID.text)) of \(ShownText.plain(transaction.bundleID.text)), bought at "
+            + "\(purchase.purchasedAt.rfc3339)\(refunded)"
+    }
+}

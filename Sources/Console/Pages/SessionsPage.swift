@@ -1,0 +1,32 @@
+import Operations
+
+/// Who is signed in, for those who may end it.
+struct SessionsPage {
+    let sessions: [Sessions.Session]
+    let session: Sessions.Session
+
+    var html: String {
+        let rows = sessions.map { one in
+            let name = HTMLText.shown(one.user.name ?? "")
+            let isOwn = one.number == session.number
+            let form = """
+                <form action="/end-session" method="post">\(ConsolePage.hidden("token", session.token))\
+                \(ConsolePage.hidden("number", "\(one.number)"))\
+                <button aria-label="End session \(one.number) of \(name)">End</button></form>
+                """
+            return [
+                isOwn ? "this one" : form, name, one.user.mayChange ? "may change" : "reads only",
+                ShownTime.html(one.beganAt),
+            ]
+        }
+        let heads = ["End", "Name", "Role", "Signed in"].map { ($0, false) }
+        return ConsolePage(
+            title: "Sessions", place: "/sessions", session: session,
+            main: """
+                <p>Who is signed in to this console. A session ends by itself after \(Int(Sessions.seconds / 3600)) hours. Whoever \
+                knows the password can sign in again: to keep a user out, change their line and restart the console.</p>
+                \(ConsolePage.table("Sessions", heads, rows, none: "Nobody is signed in."))
+                """
+        ).html
+    }
+}

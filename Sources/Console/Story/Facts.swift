@@ -1,0 +1,35 @@
+import Operations
+
+/// What one asks about a purchase besides its state, as a short list.
+enum Facts {
+    private static let ids = [
+        ("Player", "player_id"), ("Transaction", "transaction_id"), ("Original transaction", "original_transaction_id"),
+        ("Submission", "submission_id"),
+    ]
+    private static let words = [
+        ("App", "bundle_id"), ("Environment", "environment"), ("Kind", "kind"), ("Reason", "reason"),
+        ("Cause", "detail_code"), ("Event", "event_id"),
+    ]
+    private static let times = [
+        ("Bought", "purchased_at"), ("Granted", "granted_at"), ("Held", "held_at"), ("Waits since", "parked_at"),
+        ("Expires", "expires_at"), ("Grace until", "grace_expires_at"), ("Taken back", "revoked_at"),
+    ]
+
+    /// Of a row, each with HTML.
+    static func of(_ row: InspectionRow) -> [(name: String, html: String)] {
+        var facts: [(name: String, html: String)] = []
+        if row.text("product_id") != nil { facts.append(("Purchase", row.purchase)) }
+        if let price = row.number("price_milliunits"), let currency = row.text("currency") {
+            facts.append(("Price", "\(ShownNumber.short(Double(price) / 1000)) \(HTMLText.shown(currency))"))
+        }
+        facts += ids.filter { row.text($0.1) != nil }.map { ($0.0, row.link($0.1)) }
+        facts += words.filter { row.text($0.1) != nil }.map { ($0.0, row.shown($0.1)) }
+        facts += times.compactMap { name, column in row.time(column).map { (name, ShownTime.html($0)) } }
+        return facts
+    }
+
+    static func html(_ facts: [(name: String, html: String)]) -> String {
+        "<dl class=\"facts\">"
+            + facts.map { "<div><dt>\($0.name)</dt><dd>\($0.html)</dd></div>" }.joined() + "</dl>"
+    }
+}

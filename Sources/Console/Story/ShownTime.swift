@@ -1,0 +1,35 @@
+import Clocks
+import Operations
+import Timestamps
+
+/// Times as people read them, `27 Nov 04:52:16 UTC`, with the exact one beside.
+enum ShownTime {
+    private static let months = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+
+    /// Without the year where it is the present one.
+    static func text(_ time: Timestamp, now: Timestamp = WallClock.now) -> String {
+        let civil = CivilTime(time)
+        let year = civil.date.year == CivilTime(now).date.year ? "" : " \(civil.date.year)"
+        let clock = [civil.hour, civil.minute, civil.second].map { $0 < 10 ? "0\($0)" : "\($0)" }
+        return "\(civil.date.day) \(months[civil.date.month - 1])\(year) \(clock.joined(separator: ":")) UTC"
+    }
+
+    static func html(_ time: Timestamp) -> String {
+        "<time datetime=\"\(time.rfc3339)\" title=\"\(time.rfc3339)\">\(text(time))</time>"
+    }
+
+    /// How long ago, in one unit: `3 days`.
+    static func age(_ time: Timestamp, now: Timestamp = WallClock.now) -> String {
+        let seconds = max(0, (now.milliseconds - time.milliseconds) / 1000)
+        let (count, unit): (Int64, String) =
+            switch seconds {
+            case ..<120: (seconds, "second")
+            case ..<7_200: (seconds / 60, "minute")
+            case ..<172_800: (seconds / 3_600, "hour")
+            default: (seconds / 86_400, "day")
+            }
+        return "\(count) \(unit)\(count == 1 ? "" : "s")"
+    }
+}

@@ -1,0 +1,179 @@
+import Encodings
+import Fulfillment
+import Ledger
+import Operations
+
+/// What an inspection found, thing by thing: what still waits comes first, then what was given, then what was refused.
+struct Standings {
+    let inspection: Inspection
+
+    var all: [Standing] { waiting + subscriptions + grants + refused }
+
+    private func rows(_ name: String) -> [InspectionRow] { inspection.rows(name) }
+
+    var waiting: [Standing] { rows("holds").map(held) + rows("parked").map(parked) + announced }
+
+    /// The sentence of a reason, for people; empty for one that this version does not know.
+    private static func meaning(_ reason: String?) -> String {
+        reason.flatMap(Reason.init(rawValue:)).map { " " + HTMLText.shown($0.cause.sentence) } ?? ""
+    }
+
+    private func held(_ row: InspectionRow) -> Standing {
+        let reason = row.text("reason") ?? "?"
+        let what = "\(row.purchase) of player \(row.link("player_id"))"
+        let isReleased = row.text("released_at") != nil
+        let reject = row.text("transaction_id").map { Standing.Change(change: .rejectHeld, id: $0) }
+        let release = row.text("transaction_id").map { Standing.Change(change: .release, id: $0) }
+        return Standing(
+            row: row, state: "held: \(reason)", tone: .warn,
+            sentence: isReleased
+                ? "\(what) was held and is released since \(row.shownTime("released_at")): a worker judges it anew."
+                : "\(what) is paid and waits for a person's decision since \(row.shownTime("held_at")).\(Self.meaning(reason))",
+            changes: [isReleased ? nil : release, reject].compactMap(\.self))
+    }
+
+    private func parked(_ row: InspectionRow) -> Standing {
+        let detail = row.text("detail").map { ", " + HTMLText.shown($0) } ?? ""
+        let next =
+            row.isTrue("is_leased")
+            ? "A worker tries it now."
+            : row.time("due_at").map { "It is tried next at \(ShownTime.html($0))." } ?? "An operator has to retry it."
+        let changes = row.text("submission_id").map { id in
+            (row.isTrue("is_leased") ? [] : [Standing.Change(change: .retry, id: id)])
+                + [Standing.Change(change: .rejectParked, id: id)]
+        }
+        return Standing(
+            row: row, state: "waits for Apple", tone: .warn,
+            sentence: "The submission \(row.link("submission_id")) of player \(row.link("player_id")) waits since "
+                + "\(row.shownTime("parked_at")): \(row.shown("reason"))\(detail). \(next)",
+            changes: changes ?? [])
+    }
+
+    private var announced: [Standing] {
+        rows("announced").compactMap { row in
+            let told = "Apple told of \(row.purchase) at \(row.shownTime("stored_at"))"
+            switch row.text("state") {
+            case "unclaimed":
+                let id = row.text("transaction_id")
+                return Standing(
+                    row: row, state: "unclaimed: \(row.text("reason") ?? "?")", tone: .warn,
+                    sentence: "\(told), and it belongs to no known player.",
+                    changes: [id.map { Standing.Change(change: .retryUnclaimed, id: $0) }].compactMap(\.self))
+            case "waiting":
+                return Standing(
+                    row: row, state: "waits", tone: .warn, sentence: "\(told); its submission has not come yet.")
+            default: return nil
+            }
+        }
+    }
+
+    var subscriptions: [Standing] {
+        rows("subscriptions").map { row in
+            let state = row.text("state").flatMap(SubscriptionState.init)
+            let what =
+                "The subscription \(row.link("original_transaction_id")) to \(row.shown("product_id")) of player "
+                + row.link("player_id")
+            let until = row.shownTime("expires_at")
+            return switch state {
+            case .active:
+                Standing(
+                    row: row, state: "subscribed", tone: .good, sentence: "\(what) is paid until \(until).")
+            case .gracePeriod:
+                Standing(
+                    row: row, state: "subscribed: in grace", tone: .warn,
+                    sentence: "\(what) was not paid at \(until), and Apple grants it until "
+                        + "\(row.shownTime("grace_expires_at")): the player keeps it and should mend the payment.")
+            case .billingRetry:
+                Standing(
+                    row: row, state: "not paid", tone: .bad,
+                    sentence: "\(what) ended at \(until): the payment failed, and Apple goes on trying.")
+            case .revoked:
+                Standing(
+                    row: row, state: "taken back", tone: .bad, sentence: "\(what) was refunded or taken back by Apple.")
+            case .expired, nil:
+                Standing(
+                    row: row, state: row.text("state") ?? "?", tone: .plain, sentence: "\(what) ended at \(until).")
+            }
+        }
+    }
+
+    // MARK: - Granted
+
+    var grants: [Standing] { rows("grants").map(granted) }
+
+    private func granted(_ row: InspectionRow) -> Standing {
+        let id = row.text("transaction_id") ?? ""
+        let quantity = row.number("quantity") ?? 1
+        let units = row.number("revoked_units") ?? 0
+        let isRevoked = row.text("revoked_at") != nil
+        let isPart = isRevoked && (1..<quantity).contains(units)
+        let isByOperator = row.text("operator_revoked_at") != nil
+        let given = "\(row.purchase) was granted to player \(row.link("player_id")) at \(row.shownTime("granted_at"))"
+        let reinstate = Standing.Change(change: .reinstate, id: id)
+        let revoke = Standing.Change(change: .revoke, id: id)
+        if isRevoked {
+            let part = isPart ? "\(units) of \(quantity) were taken back" : "It was taken back"
+            return Standing(
+                row: row, state: isPart ? "granted, \(units) of \(quantity) taken back" : "taken back",
+                tone: isPart ? .warn : .bad,
+                sentence: "\(given). \(part) at \(row.shownTime("revoked_at")) \(revoker(id, isByOperator)).",
+                changes: isByOperator ? [reinstate] : isPart ? [revoke] : [])
+        }
+        let isPending = rows("outbox").contains { $0.text("subject") == id }
+        let event =
+            row.isTrue("imported")
+            ? "It was entered by an import, without an event."
+            : isPending ? "Its event is not published yet." : "The game's servers were told."
+        return Standing(row: row, state: "granted", tone: .good, sentence: "\(given). \(event)", changes: [revoke])
+    }
+
+    private func revoker(_ transaction: String, _ isByOperator: Bool) -> String {
+        guard isByOperator else { return "by Apple" }
+        let decision = rows("grant_decisions").first {
+            $0.text("transaction_id") == transaction && $0.text("decision") == "revoke"
+        }
+        return "by operator " + (decision?.shown("operator") ?? "?")
+    }
+
+    // MARK: - Refused
+
+    private var refused: [Standing] { rejectedByOperators + answers + locallyRefused }
+
+    private var rejectedByOperators: [Standing] {
+        let granted = Set(rows("grants").compactMap { $0.text("transaction_id") })
+        return rows("hold_decisions").filter {
+            $0.text("decision") == "reject" && !granted.contains($0.text("transaction_id") ?? "")
+        }.map { row in
+            Standing(
+                row: row, state: "refused: refused_by_operator", tone: .bad,
+                sentence:
+                    "\(row.purchase) of player \(row.link("player_id")), transaction \(row.link("transaction_id")), "
+                    + "was refused by operator \(row.shown("operator")) at \(row.shownTime("decided_at")).")
+        }
+    }
+
+    private var answers: [Standing] {
+        rows("outcomes").filter { $0.text("answer") == "receipt.rejected" }.map { row in
+            let reason = row.text("reason") ?? "?"
+            let listed = (row.value["transactions"]?.array ?? []).compactMap { $0["transaction_id"]?.string }
+            let of =
+                listed.isEmpty
+                ? "" : " It is about \(listed.prefix(10).map(InspectionRow.link).joined(separator: ", "))."
+            return Standing(
+                row: row, state: "refused: \(reason)", tone: reason == Reason.alreadyGranted.rawValue ? .plain : .bad,
+                sentence:
+                    "The submission \(row.link("submission_id")) of player \(row.link("player_id")) was refused at "
+                    + "\(row.shownTime("decided_at")).\(Self.meaning(reason))\(of)")
+        }
+    }
+
+    private var locallyRefused: [Standing] {
+        rows("local_refusals").map { row in
+            Standing(
+                row: row, state: "refused: \(row.text("reason") ?? "?")", tone: .bad,
+                sentence:
+                    "The submission \(row.link("submission_id")) of player \(row.link("player_id")) was refused at "
+                    + "\(row.shownTime("occurred_at")) without asking Apple. \(row.shown("detail"))")
+        }
+    }
+}

@@ -1,0 +1,123 @@
+import Encodings
+import Testing
+import Timestamps
+
+@testable import Console
+@testable import Ledger
+
+@Suite("The console's answer")
+struct StandingTests {
+    private static let session = Sessions().start(ConsoleUser(name: "ann", mayChange: true), now: 0)
+
+    private func section(_ name: String, _ objects: String...) throws -> Inspection.Section {
+        Inspection.Section(name: name, rows: try objects.map { try JSONParser.parse(Array($0.utf8)).value })
+    }
+
+    private func grant(_ further: String = "") -> String {
+        """
+        {"transaction_id":"1","original_transaction_id":"1","player_id":"p","product_id":"gems","quantity":10,\
+        "submission_id":"s","purchased_at":"2026-11-27T04:50:00+00:00","granted_at":"2026-11-27T04:52:16.5+00:00"\(further)}
+        """
+    }
+
+    private func first(_ sections: Inspection.Section...) throws -> Standing {
+        try #require(Standings(inspection: Inspection(sections: sections)).all.first)
+    }
+
+    @Test("what stands has Revoke, what an operator took back Reinstate, and what Apple took back whole neither")
+    func grants() throws {
+        let stands = try first(section("grants", grant()))
+        #expect(stands.state == "granted" && stands.tone == .good)
+        #expect(stands.changes.map(\.change) == [.revoke])
+        let taken = grant(#","revoked_at":"2026-11-27T05:00:00+00:00","revoked_units":10"#)
+        let apples = try first(section("grants", taken))
+        #expect(apples.state == "taken back" && apples.sentence.contains("by Apple") && apples.changes.isEmpty)
+        let operators = grant(
+            #","revoked_at":"2026-11-27T05:00:00+00:00","operator_revoked_at":"2026-11-27T05:00:00+00:00""#)
+        let decided =
+            #"{"transaction_id":"1","decision":"revoke","operator":"ann","decided_at":"2026-11-27T05:00:00+00:00"}"#
+        let own = try first(section("grants", operators), section("grant_decisions", decided))
+        #expect(own.sentence.contains("by operator ann") && own.changes.map(\.change) == [.reinstate])
+        let part = try first(
+            section("grants", grant(#","revoked_at":"2026-11-27T05:00:00+00:00","revoked_units":3"#)))
+        #expect(part.state == "granted, 3 of 10 taken back" && part.changes.map(\.change) == [.revoke])
+    }
+
+    @Test("what is held, parked or unclaimed is decided on its page, as far as it can be now")
+    func waiting() throws {
+        let hold = #"{"transaction_id":"2","player_id":"p","product_id":"gems","quantity":1,"reason":"daily_limit""#
+        let held = try first(section("holds", hold + "}"))
+        #expect(held.state == "held: daily_limit" && held.changes.map(\.change) == [.release, .rejectHeld])
+        let released = try first(section("holds", hold + #","released_at":"2026-11-27T05:00:00+00:00"}"#))
+        #expect(released.changes.map(\.change) == [.rejectHeld])
+        let parked = try first(section("parked", #"{"submission_id":"s","player_id":"p","reason":"apple_trouble"}"#))
+        #expect(parked.state == "waits for Apple" && parked.changes.map(\.change) == [.retry, .rejectParked])
+        let leased = try first(
+            section("parked", #"{"submission_id":"s","player_id":"p","reason":"doubt","is_leased":true}"#))
+        #expect(leased.changes.map(\.change) == [.rejectParked])
+        let unclaimed = try first(
+            section("announced", #"{"transaction_id":"3","product_id":"gems","state":"unclaimed","reason":"crashed"}"#))
+        #expect(unclaimed.state == "unclaimed: crashed" && unclaimed.changes.map(\.change) == [.retryUnclaimed])
+    }
+
+    @Test("a subscription in grace is told as one, and a refusal with its reason in words")
+    func others() throws {
+        let grace = try first(
+            section(
+                "subscriptions",
+                #"{"original_transaction_id":"4","player_id":"p","product_id":"pass","state":"grace_period"}"#))
+        #expect(grace.state == "subscribed: in grace" && grace.sentence.contains("mend the payment"))
+        let local = #"{"submission_id":"s","player_id":"p","reason":"foreign_app","detail":"Another <app>."}"#
+        let refused = try first(section("local_refusals", local))
+        #expect(refused.state == "refused: foreign_app" && refused.sentence.contains("Another &lt;app&gt;."))
+    }
+
+    @Test(
+        "the page of a purchase has the state first, then what happened, oldest first, then facts, with times in words")
+    func page() throws {
+        let inspection = Inspection(sections: [
+            try section("grants", grant(#","revoked_at":"2026-11-28T05:00:00+00:00","revoked_units":10"#))
+        ])
+        let html = InspectionPage(id: "1", days: 2, page: 1, inspection: inspection, session: Self.session).html
+        let parts = [
+            "badge bad", "class=\"timeline\"", "Bought from Apple", "Granted to player", "Taken back from",
+            "class=\"facts\"", "<details>",
+        ]
+        let places = parts.compactMap { html.firstRange(of: $0)?.lowerBound }
+        #expect(places.count == parts.count)
+        #expect(places == places.sorted())
+        #expect(html.contains("title=\"2026-11-27T04:52:16.500Z\">27 Nov") && html.contains("04:52:16 UTC</time>"))
+        #expect(html.contains("/search?q=p\">p</a>") && !html.contains("<script"))
+    }
+
+    @Test("a player's page has true counts, and leads to the page of older rows")
+    func player() throws {
+        let inspection = Inspection(
+            sections: [try section("grants", grant())], totals: ["grants": 3_000])
+        let html = InspectionPage(id: "p", days: 2, page: 1, inspection: inspection, session: Self.session).html
+        #expect(html.contains("3,000 granted") && html.contains("page=2\">Older</a>"))
+        let last = InspectionPage(id: "p", days: 2, page: 30, inspection: inspection, session: Self.session).html
+        #expect(!last.contains(">Older</a>") && last.contains("page=29\">Newer</a>"))
+    }
+
+    @Test("a time is told without its year where that is the present one")
+    func times() {
+        let time = Timestamp(milliseconds: 1_795_755_136_000)
+        let now = Timestamp(milliseconds: 1_795_755_136_000 + 3 * 3_600_000)
+        #expect(ShownTime.text(time, now: now) == "27 Nov 04:52:16 UTC")
+        #expect(ShownTime.text(time, now: Timestamp(milliseconds: 0)) == "27 Nov 2026 04:52:16 UTC")
+        #expect(ShownTime.age(time, now: now) == "3 hours" && ShownTime.age(now, now: time) == "0 seconds")
+    }
+
+    @Test("sessions of users are listed, the newest first, and ended by their number once")
+    func sessions() throws {
+        let sessions = Sessions()
+        let ann = sessions.start(ConsoleUser(name: "ann", mayChange: true), now: 0)
+        let rob = sessions.start(ConsoleUser(name: "rob", mayChange: false), now: 1)
+        _ = sessions.start(ConsoleUser(name: nil, mayChange: false), now: 1)
+        #expect(sessions.all(now: 2).map(\.number) == [rob.number, ann.number])
+        #expect(sessions.end(number: rob.number)?.user.name == "rob")
+        #expect(sessions.end(number: rob.number) == nil && sessions.find(rob.id, now: 2) == nil)
+        #expect(sessions.all(now: 2).map(\.id) == [ann.id] && sessions.all(now: Sessions.seconds).isEmpty)
+    }
+}
