@@ -64,7 +64,7 @@ extension AppleMetrics: AppleLimitsObserver {
         metrics.credentialsDoubted.with(bundleID.text).set(areDoubted)
         if areDoubted {
             logger.warning(
-                "Apple takes none of an app's unproven receipts with its shared secret: they are another app's, or it is wrong",
+                "Apple takes none of an app's unproven receipts: they are another app's, or the shared secret is wrong",
                 [.bundleID: "\(bundleID)"])
         } else {
             logger.notice("Apple takes a receipt with the app's shared secret again", [.bundleID: "\(bundleID)"])

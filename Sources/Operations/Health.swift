@@ -13,11 +13,11 @@ public final class Health: Sendable {
         case outcomePublisher = "outcome publisher"
         case parkedLoop = "loop of parked submissions"
         case heldLoop = "loop of held transactions"
-        case announcedLoop = "loop of purchases that Apple told of"
+        case announcedLoop = "loop of announced purchases"
         case notificationLoop = "notification loop"
         case subscriptionLoop = "loop of subscriptions"
         case accountLoop = "loop of players' accounts"
-        case finishLoop = "loop of deliveries that Apple is to be told of"
+        case finishLoop = "loop of deliveries to report to Apple"
         case refundRequestLoop = "loop of refund requests"
         case consumptionLoop = "loop of the game's reports of consumption"
 

@@ -61,7 +61,7 @@ extension MetricDeclaration {
         "receiptd_assigned_partitions", help: "Partitions of the submissions topic that this replica reads.")
     static let ready = Self("receiptd_ready", help: "1 while /readyz says ready.")
     static let failures = Self(
-        "receiptd_failures_total", help: "Failures of what runs by itself and tries again, by part.", labels: ["part"])
+        "receiptd_failures_total", help: "Failures of background parts, by part.", labels: ["part"])
     static let failing = Self(
         "receiptd_failing", help: "1 while a part fails, and until it has worked for a while.", labels: ["part"])
     static let foreignRoots = Self(
@@ -72,7 +72,7 @@ extension MetricDeclaration {
         labels: ["against"])
     static let httpConnectionsEvicted = Self(
         "receiptd_http_connections_evicted_total",
-        help: "Connections to the operators' HTTP server that had to go, for there were too many.")
+        help: "Connections that the HTTP server closed because there were too many.")
     static let consoleSignIns = Self(
         "receiptd_console_sign_ins_total", help: "Tries to sign in to the console: right, wrong, or too many at once.",
         labels: ["result"])
@@ -82,19 +82,20 @@ extension MetricDeclaration {
         "receiptd_submission_duration_seconds", help: "From a record's timestamp to its published outcome.",
         buckets: Buckets.submission)
     static let misconfigured = Self(
-        "receiptd_misconfigured", help: "1 while an app's submissions wait for an operator to mend its settings.",
+        "receiptd_misconfigured", help: "1 while an app's submissions wait for an operator to correct its settings.",
         labels: ["bundle_id"])
     static let credentialsDoubted = Self(
         "receiptd_credentials_doubted",
-        help: "1 while Apple takes none of an app's receipts with its secret, of which none is proven here.",
+        help:
+            "1 while Apple refuses an app's shared secret for all of its receipts, and receiptd can prove none of them.",
         labels: ["bundle_id"])
     static let appleDown = Self(
         "receiptd_apple_down", help: "1 while Apple is held back for every app and endpoint in use.")
     static let appleNoAnswer = Self(
-        "receiptd_apple_no_answer", help: "Of Apple's addresses, how many give no answer now.")
+        "receiptd_apple_no_answer", help: "Addresses of Apple's that give no answer now.")
     static let appleWait = Self(
         "receiptd_apple_wait_seconds",
-        help: "What requests waited for a circuit, a Retry-After or the budget, of those that had to.",
+        help: "How long requests waited for a circuit, a Retry-After or the budget; only requests that had to wait.",
         buckets: Buckets.request)
     static let incidentTimestamp = Self(
         "receiptd_incident_timestamp_seconds",
@@ -103,41 +104,41 @@ extension MetricDeclaration {
         "receiptd_incidents", help: "The fleet's incidents of this kind within 90 days.", labels: ["kind"])
     static let databaseFallbacks = Self(
         "receiptd_database_fallbacks_total",
-        help: "Assignments that started below Kafka's offset, for the database lacked what had been committed.")
+        help: "Partitions that started below Kafka's offset because PostgreSQL lacked what was committed.")
     static let offsetResets = Self(
         "receiptd_offset_resets_total",
-        help: "Times that a partition's committed offset, or the record to be read next, no longer existed.")
+        help: "Partitions whose committed offset or next record no longer existed.")
     static let notifications = Self(
-        "receiptd_notifications_total", help: "App Store Server Notifications taken, by type and what came of them.",
+        "receiptd_notifications_total", help: "App Store Server Notifications taken, by type and result.",
         labels: ["type", "result"])
     static let announced = Self(
         "receiptd_announced_total",
-        help: "Purchases that Apple told of and nobody submitted, by what told of them and what came of them.",
+        help: "Purchases that Apple announced and nobody submitted, by source and outcome.",
         labels: ["source", "outcome", "reason"])
     static let crashedPurchases = Self(
         "receiptd_crashed_purchases_total",
         help: "Held and announced purchases that killed their workers and were set aside.", labels: ["kind"])
     static let unclaimed = Self(
-        "receiptd_unclaimed", help: "Purchases that Apple told of and that belong to no known player: the fleet's.")
+        "receiptd_unclaimed", help: "Purchases of the fleet that Apple announced and that belong to no known player.")
     static let unknownAppsDropped = Self(
         "receiptd_unclaimed_dropped_total",
         help: "Unclaimed purchases of apps that the catalog does not have, forgotten because there were too many.")
     static let isolating = Self(
         "receiptd_isolating", help: "1 while records that may have killed the process are taken one at a time.")
     static let subscriptions = Self(
-        "receiptd_subscriptions", help: "Subscriptions that are followed, by state: the fleet's.", labels: ["state"])
+        "receiptd_subscriptions", help: "Subscriptions that the fleet follows, by state.", labels: ["state"])
     static let subscriptionChecksOverdue = Self(
         "receiptd_subscription_checks_overdue",
-        help: "Subscriptions that Apple should have been asked about a while ago: the fleet's.")
+        help: "Subscriptions of the fleet whose question to Apple is an hour overdue.")
     static let finishes = Self(
-        "receiptd_finishes_total", help: "Delivered transactions that Apple was told of, by what came of it.",
+        "receiptd_finishes_total", help: "Deliveries to report to Apple, by result.",
         labels: ["result"])
     static let consumptionAnswers = Self(
-        "receiptd_consumption_answers_total", help: "Answers to Apple's questions about refunds, by what came of them.",
+        "receiptd_consumption_answers_total", help: "Answers to Apple's questions about refunds, by result.",
         labels: ["result"])
     static let localRefusalsDisputed = Self(
         "receiptd_local_refusals_disputed_total",
-        help: "Receipts that were refused here and that Apple calls genuine, by the reason of the refusal.",
+        help: "Receipts that receiptd rejected and Apple calls genuine, by the reason of the rejection.",
         labels: ["reason"])
     static let proofsRepaired = Self(
         "receiptd_proofs_repaired_total",
@@ -145,9 +146,9 @@ extension MetricDeclaration {
         labels: ["repair"])
     static let recordsWithOtherKey = Self(
         "receiptd_records_with_other_key_total",
-        help: "Submissions whose record is not keyed by their player, so that their order is not kept.")
+        help: "Submissions whose record key is not their player_id, so that their order is not kept.")
     static let oldestInFlightSeconds = Self(
-        "receiptd_oldest_in_flight_seconds", help: "For how long the oldest submission in memory has been there.")
+        "receiptd_oldest_in_flight_seconds", help: "How long the oldest submission in memory has been there.")
     static let inFlightBytes = Self("receiptd_in_flight_bytes", help: "Bytes of the submissions in memory.")
     static let databaseBatchRows = Self(
         "receiptd_database_batch_rows", help: "Submissions decided in one database transaction.", buckets: Buckets.rows)
@@ -155,7 +156,7 @@ extension MetricDeclaration {
         "receiptd_database_commit_duration_seconds", help: "One database transaction, from BEGIN to COMMIT.",
         buckets: Buckets.stage)
     static let stageDuration = Self(
-        "receiptd_stage_duration_seconds", help: "What a submission spends in one stage.",
+        "receiptd_stage_duration_seconds", help: "Time that a submission spends in one stage.",
         labels: ["stage"], buckets: Buckets.stage)
     static let paused = Self("receiptd_paused", help: "1 while no records are fetched.")
     static let rebalances = Self("receiptd_rebalances_total", help: "Changes of the partitions assigned.")
@@ -163,13 +164,13 @@ extension MetricDeclaration {
     static let recalled = Self(
         "receiptd_recalled_total", help: "Submissions answered from an earlier outcome, without Apple.")
     static let submissions = Self(
-        "receiptd_submissions_total", help: "Submissions answered, by what they turned out to be.", labels: ["class"])
+        "receiptd_submissions_total", help: "Submissions answered, by class of traffic.", labels: ["class"])
     static let replayingPlayers = Self(
         "receiptd_replaying_players_total",
-        help: "Players whose submissions of purchases that others own came to ten within 30 days.")
+        help: "Players who sent ten submissions of others' purchases within 30 days.")
     static let constantTokens = Self(
         "receiptd_constant_account_tokens_total",
-        help: "Account tokens that more than five players sent, and that name nobody any more.")
+        help: "Account tokens that more than five players sent: they identify nobody any more.")
     static let disputedTokens = Self(
         "receiptd_disputed_account_tokens_total",
         help: "Purchases held because their account token was first another player's.")

@@ -221,7 +221,7 @@ struct SettingsTests {
         #expect(Set(settings.apple.roots.fingerprints).isDisjoint(with: AppleRoots.builtIn.fingerprints))
         #expect(try Settings.Reader(environment: [:]).read(requiring: []).apple.roots.fingerprints.count == 3)
         let faults = settingsFaults(["APPLE_ROOT_CERTIFICATES_FILE": signing.appendingPathComponent("leaf.pem").path])
-        #expect(faults.map(\.message) == ["the file is no use: no certificate in it is a root's"])
+        #expect(faults.map(\.message) == ["the file cannot be used: no certificate in it is a root's"])
     }
 
     static let good: [(String, [String])] = [

@@ -64,6 +64,6 @@ package struct CheckUp: Sendable {
         let foreign = settings.apple.foreignRoots
         guard foreign > 0 else { return CheckFinding("Apple's, of \(file)") }
         return CheckFinding(
-            "\(foreign) of \(file) are not Apple's: whoever holds their keys can make receipts", isWarning: true)
+            "\(foreign) of \(file) are not Apple's: anyone who holds their keys can make receipts", isWarning: true)
     }
 }

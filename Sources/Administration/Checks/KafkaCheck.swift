@@ -50,7 +50,7 @@ package struct KafkaCheck: Sendable {
                 let isMissing = Self.missing.contains(error.code)
                 if isMissing, !needed.contains(topic) {
                     if topic == kafka.notificationsTopic {
-                        notes.append("none of notifications, so that no refund is heard of")
+                        notes.append("no topic of notifications: receiptd will not learn of refunds")
                     }
                 } else {
                     faults.append(isMissing ? "topic \(topic) is missing" : "topic \(topic): \(Self.words(error))")

@@ -86,7 +86,7 @@ public final class AppleLimits: Sendable {
         observer?.concurrency(limit: concurrency.limit)
     }
 
-    /// For a client that asks a few questions and wants each answer as it is: only so many requests at once, and no more.
+    /// No circuit breaker or retries: only a concurrency cap.
     public init(fixedConcurrency: Int) {
         gate = ConcurrencyGate(limit: fixedConcurrency)
         isFixed = true

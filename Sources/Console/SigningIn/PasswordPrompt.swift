@@ -14,7 +14,7 @@ package enum PasswordPrompt {
     /// The password's hash. Throws a `CommandFailure`: 64 for what is no password.
     package static func hash() throws -> PasswordHash {
         guard let hash = PasswordHash(of: try read()) else {
-            throw CommandFailure("there is no memory for it: 32 MiB are needed", code: 1)
+            throw CommandFailure("not enough memory: 32 MiB are needed", code: 1)
         }
         return hash
     }

@@ -87,7 +87,7 @@ struct SubmissionFields {
             return (.transactionID(StoreTransactionID(id)), nil)
         case (nil, nil, nil):
             throw Fault(
-                code: "proof_missing", message: "none of receipt_data, signed_transaction and transaction_id is there")
+                code: "proof_missing", message: "receipt_data, signed_transaction and transaction_id are all missing")
         default:
             throw Fault(
                 code: "several_proofs",

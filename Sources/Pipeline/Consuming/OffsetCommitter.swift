@@ -164,7 +164,7 @@ extension OffsetCommitter {
             return true
         } catch {
             logger.warning(
-                "the last commit failed: what was decided will be recognised when it comes again",
+                "the last commit failed: records that come again are recognised",
                 [.error: "\(error.name)"])
             return error.code != KafkaError.Code.timedOut
         }

@@ -44,7 +44,7 @@ struct FinishSource: DueWork {
             try await end(finish, as: .finished)
         case .refused(let code):
             logger.notice(
-                "Apple will not be told of a delivery",
+                "Apple refuses the report of a delivery for good",
                 [
                     .transactionID: "\(finish.transactionID)", .bundleID: "\(finish.bundleID)",
                     .environment: "\(finish.environment.rawValue)", .code: .stringConvertible(code),

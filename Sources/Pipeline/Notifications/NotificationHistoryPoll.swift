@@ -154,7 +154,7 @@ struct NotificationHistoryPoll: Sendable {
                 case .lost: return .lost
                 case .otherDatabase:
                     return .trouble(
-                        words(context, "the database has become another one: the window goes on where that one has it"))
+                        words(context, "another database is in use: the window continues where that one has it"))
                 }
                 if page == nil { break }
             }

@@ -61,7 +61,7 @@ extension Settings.Reader {
         if intake.apps == .all {
             checks.warn(
                 .intakeBundleIDs,
-                "takes the notifications of every app: whoever has an app of their own in the App Store can fill the topic"
+                "takes the notifications of every app: anyone with an app in the App Store can fill the topic"
             )
         }
     }

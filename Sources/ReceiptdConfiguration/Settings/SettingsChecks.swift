@@ -106,7 +106,7 @@ struct SettingsChecks {
         do throws(AppleRoots.Fault) {
             target = try AppleRoots(pem: text)
         } catch {
-            fail(name, "the file is no use: \(error)")
+            fail(name, "the file cannot be used: \(error)")
         }
     }
 

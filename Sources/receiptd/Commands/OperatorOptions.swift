@@ -50,7 +50,7 @@ struct Confirmation {
         if isGiven { return }
         guard isTerminal else {
             throw CommandFailure(
-                "this would \(what) for good: say --yes where nobody can be asked; nothing was done", code: Self.usage)
+                "this would \(what) for good: without a terminal it needs --yes; nothing was done", code: Self.usage)
         }
         let answer = answer("This will \(what) for good. Type yes to go on: ")?.trimmed.lowercased()
         guard answer == "yes" || answer == "y" else { throw CommandFailure("nothing was done", code: 1) }

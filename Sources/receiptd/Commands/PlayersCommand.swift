@@ -45,7 +45,7 @@ struct PlayersCommand: CommandGroup {
             let name = ShownText.quoted(playerID)
             let isWaiting = waiting.held + waiting.parked + waiting.announced > 0
             // What Apple told of is named where there is any.
-            let announced = waiting.announced > 0 ? ", and \(waiting.announced) that Apple told of" : ""
+            let announced = waiting.announced > 0 ? ", and \(waiting.announced) that Apple announced" : ""
             let ended = "\(waiting.held) held and \(waiting.parked) parked\(announced)"
             if !force, isWaiting {
                 throw CommandFailure("\(ended) of \(name): end them first, or reject them with --force", code: 1)
@@ -61,7 +61,7 @@ struct PlayersCommand: CommandGroup {
             }
             guard erased.isComplete else {
                 throw CommandFailure(
-                    "somebody goes on submitting for \(name): close the account in the game, and run this again",
+                    "somebody still submits for \(name): close the account in the game, and run this again",
                     code: 1)
             }
             print(Self.ending(erased.pseudonym, settings))
