@@ -43,7 +43,7 @@ chaos: ## minutes of faults over a running load, judged from outside
 chaos-faults: ## plant known bugs in the worker: the judge of make chaos must find each
 	@scripts/chaos.sh --planted
 
-histories: ## histories that are drawn, judged by the contract: COUNT=100 SEED=n WIDTH=8
+histories: ## histories that are drawn, judged by the contract: COUNT=100 SEED=n WIDTH=40
 	@scripts/histories.sh $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED)) $(if $(WIDTH),--width $(WIDTH))
 
 fuzz: ## try the parsers with hostile bytes, a minute each

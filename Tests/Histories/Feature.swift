@@ -3,18 +3,18 @@
 enum Feature: String, CaseIterable, Sendable {
     // What is bought.
     case quantities, nonConsumables, subscriptions, familySharing
-    case restores, renewals, upgrades, conversions, endings, trials
+    case restores, renewals, upgrades, conversions, endings, trials, seats
     // What Apple takes back, and how it tells of anything.
     case refunds, parts, reversals
     case lostNews, doubledNews, lateNews, askedHistory
     // Who submits what.
     case thieves, forgeries, foreignProofs, signedTransactions, bareIDs, oldReceipts, oddFacts, staleProofs
-    case hints, tokens, wrongTimes, repeats, unsubmitted, unknownProducts, boundAccounts
+    case hints, tokens, wrongTimes, repeats, unsubmitted, unknownProducts, boundAccounts, crowds, malformed
     // The surroundings.
     case kills, freezes, secondWorker, stops
     case slowApple, failingApple, emptyAnswers, unknownAtApple, hopelessReceipts
     case putBacks, cuts, hangs, brokerTrouble
-    case operators, transfers, catalogChanges
+    case operators, transfers, catalogChanges, erasures, redrives
     // How the time passes.
     case longWaits, shortWaits
 }

@@ -18,6 +18,7 @@ extension Drawing {
         let (app, account) = (chance.pick(apps), chance.below(has(.thieves) ? 3 : Scenery.accounts))
         var choices = ["app": app, "account": account, "product": product, "told": told()]
         if product <= 1, may(.quantities, 60) { choices["quantity"] = chance.pick([2, 3, 7, 10]) }
+        if product >= 3, product <= 4, may(.seats, 40) { choices["quantity"] = chance.pick([2, 5]) }
         if product == 2 { used.insert(.nonConsumables) }
         if Self.subscriptions.contains(product) { used.insert(.subscriptions) }
         if product == 5 { used.insert(.unknownProducts) }
@@ -122,6 +123,7 @@ extension Drawing {
             _ = add(.again, ["of": chance.pick(submitted)])
             return
         }
+        if may(.thieves, 20), steal() { return }
         let isStale = !taken.isEmpty && may(.staleProofs, 40)
         guard let proof = isStale ? chance.pick(taken) : taken.last else { return take() }
         var player = proof.bought.account % Scenery.players.count
@@ -138,12 +140,37 @@ extension Drawing {
         }
         if may(.wrongTimes, 35) { choices["stamp"] = 1 + chance.below(2) }
         if may(.foreignProofs, 15) { choices["alter"] = 1 + chance.below(3) }
+        if may(.malformed, 15) { choices["alter"] = 4 }
         submitted.append(add(.submit, choices))
+    }
+
+    /// A thief has an old receipt of another's account, and names what that account has bought since.
+    private mutating func steal() -> Bool {
+        guard let newest = bought.last,
+            let old = taken.last(where: {
+                $0.form == 0 && $0.bought.account == newest.account && $0.bought.app == newest.app
+                    && $0.bought.product != newest.product && $0.number < newest.number
+            })
+        else { return false }
+        used.insert(.hints)
+        submitted.append(
+            add(
+                .submit,
+                ["of": old.number, "player": newest.account + 1, "hint": 2, "product": newest.product]))
+        return true
     }
 
     // MARK: The surroundings
 
     mutating func surround() {
+        if !features.contains(.hopelessReceipts), may(.crowds, 75) {
+            _ = add(
+                .crowd,
+                [
+                    "app": chance.pick(apps), "count": chance.pick([8, 16, 32]), "told": told(),
+                    "silent": may(.unsubmitted, 50) ? 1 : 0,
+                ])
+        }
         let before = steps.count
         // One of them, in an order of chance.
         var left: [(inout Drawing) -> Void] = [
@@ -160,6 +187,8 @@ extension Drawing {
             { if $0.may(.brokerTrouble, 30) { $0.add(.broker, ["milliseconds": $0.chance.pick([200, 2000])]) } },
             { if $0.may(.operators, 60) { $0.operate() } },
             { if $0.may(.catalogChanges, 25) { $0.add(.catalog) } },
+            { if $0.may(.redrives, 30) { $0.add(.redrive) } },
+            { if $0.may(.erasures, 15) { $0.erase() } },
             { if $0.hopeless == nil, $0.may(.hopelessReceipts, 60) { $0.hopeless = $0.add(.hopeless) } },
         ]
         while steps.count == before, !left.isEmpty { left.remove(at: chance.below(left.count))(&self) }
@@ -192,6 +221,11 @@ extension Drawing {
         else { return }
         _ = add(.settle)
         _ = add(.transfer, ["of": subject.number, "player": chance.below(Scenery.players.count)])
+    }
+
+    private mutating func erase() {
+        _ = add(.settle)
+        _ = add(.erase, ["player": chance.below(Scenery.players.count)])
     }
 
     private mutating func operate() {

@@ -5,7 +5,7 @@ struct Step: Sendable, Hashable {
         // At Apple.
         case buy, restore, renew, fail, upgrade, convert, extend, expire, refund, reverse
         // On a device, and at the game server.
-        case take, submit, again, bind
+        case take, submit, again, bind, crowd
         // At Apple's and the broker's post.
         case deliver
         // Time: by the calendar of the history, and by the clock.
@@ -13,7 +13,7 @@ struct Step: Sendable, Hashable {
         // The surroundings.
         case kill, freeze, worker, stop, apple, spoil, hide, keep, putBack, cut, hang, broker, hopeless, demand
         // Operators.
-        case release, refuse, revoke, reinstate, rewind, transfer, catalog
+        case release, refuse, revoke, reinstate, rewind, transfer, catalog, erase, redrive
     }
 
     let number: Int

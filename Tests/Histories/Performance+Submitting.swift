@@ -99,6 +99,7 @@ extension Performance {
         case 2: bundleID = Scenery.apps.first { $0.bundleID != proof.bundleID }?.bundleID ?? bundleID
         case 3:
             (text, quality) = proof.form == .transactionID ? (text, quality) : ("??? no receipt at all", .unreadable)
+        case 4: quality = .malformed
         default: break
         }
         // An id tells nothing of its app.
@@ -132,7 +133,7 @@ extension Performance {
         json.member("player_id", player)
         json.member("bundle_id", bundleID)
         json.name(proof.field)
-        json.string(text)
+        if quality == .malformed { json.bool(true) } else { json.string(text) }
         json.member("product_id", ifPresent: submission.hint)
         json.member("app_account_token", ifPresent: submission.token)
         json.endObject()
@@ -145,7 +146,27 @@ extension Performance {
                 + (submission.hint.map { ", as \($0)" } ?? "")
                 + (submission.token.map { ", with \(Scenery.name($0))'s token" } ?? "")
                 + (["", ", with a time of 1970", ", with a time ahead"][min(2, step["stamp"])])
-                + (quality == .unreadable ? ", unreadable" : ""))
+                + (quality == .unreadable ? ", unreadable" : "") + (quality == .malformed ? ", malformed" : ""))
+    }
+
+    /// Many purchases at a time, each submitted by its payer: what comes in one batch, and what a kill finds at work.
+    func crowd(_ step: Step) async throws {
+        let lines = trace.count
+        let token = step["app"] >= 2 ? 1 : 0
+        for index in 0..<step["count"] {
+            passTime(10)
+            let (bought, account) = (step.number * 1000 + 3 * index, 10 + index)
+            try await trade(
+                Step(bought, .buy, ["app": step["app"], "account": account, "token": token, "told": step["told"]]))
+            take(Step(bought + 1, .take, ["of": bought, "form": index % 2]))
+            guard index % 8 != 7 || step["silent"] == 0 else { continue }
+            try await submit(
+                Step(
+                    bought + 2, .submit,
+                    ["of": bought + 1, "player": account % Scenery.players.count, "token": token]))
+        }
+        trace.removeSubrange(lines...)
+        say(step, "\(step["count"]) accounts buy gems in \(app(step["app"]).bundleID), and submit them")
     }
 
     func sendAgain(_ step: Step) async throws {

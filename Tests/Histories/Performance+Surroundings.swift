@@ -171,7 +171,7 @@ extension Performance {
             submission.quality == .proven && submission.form != .transactionID && submission.oddity == nil
                 && submission.hint == nil && troubles.purchases.isDisjoint(with: submission.holds)
         }
-        let end = Date.now.addingTimeInterval(20)
+        let end = Date.now.addingTimeInterval(45)
         while Date.now < end {
             let answered = Set(world.outcomes.seen.events.map(\.submission))
             if honest.allSatisfy({ answered.contains($0.id) }) { return say(step, "(what is honest is answered)") }
@@ -179,7 +179,7 @@ extension Performance {
         }
         let answered = Set(world.outcomes.seen.events.map(\.submission))
         troubles.late += honest.map(\.id).filter { !answered.contains($0) }
-        say(step, "(\(troubles.late.count) honest submissions are not answered in 20 s)")
+        say(step, "(\(troubles.late.count) honest submissions are not answered in 45 s)")
     }
 
     func operate(_ step: Step) async throws {
@@ -199,6 +199,16 @@ extension Performance {
             let time = ISO8601DateFormatter().string(from: Date(timeIntervalSince1970: 1_000_000_000))
             let ending = try await world.command(["rewind", "--to", time, "--yes"])
             return say(step, "an operator rewinds the group to its beginning (exit \(ending.code))")
+        }
+        if step.kind == .redrive {
+            let ending = try await world.command(["dead-letters", "redrive", "--yes"])
+            return say(step, "an operator redrives dead letters (exit \(ending.code))")
+        }
+        if step.kind == .erase {
+            let player = Scenery.player(step["player"])
+            let ending = try await world.command(["players", "erase", player, "--yes"])
+            if ending.code == 0 { facts.conditions.erased.insert(player) }
+            return say(step, "an operator erases \(Scenery.name(player)) (exit \(ending.code))")
         }
         guard let id = bought[step["of"]] else { return }
         let (arguments, order): ([String], OperatorAct.Order) =

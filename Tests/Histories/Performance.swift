@@ -59,6 +59,8 @@ final class Performance {
     let signer: SimulatedSigner
     var facts = Facts()
     var trace: [String] = []
+    /// Seconds, by the kind of step.
+    private(set) var times: [String: Double] = [:]
     /// By the number of the step.
     var bought: [Int: String] = [:]
     var proofs: [Int: Proof] = [:]
@@ -101,7 +103,9 @@ final class Performance {
     func play() async throws {
         for step in history.steps {
             passTime(1000)
+            let began = Date.now
             try await perform(step)
+            times[step.kind.rawValue, default: 0] += Date.now.timeIntervalSince(began)
         }
         await makeWell()
         // What was only late comes.
@@ -133,6 +137,7 @@ final class Performance {
         case .submit: try await submit(step)
         case .bind: try await bind(step)
         case .again: try await sendAgain(step)
+        case .crowd: try await crowd(step)
         case .deliver:
             let mail = step["order"] == 1 ? post.held.reversed() : post.held
             post.held = []
@@ -148,7 +153,8 @@ final class Performance {
         case .kill, .freeze, .worker, .stop, .apple, .spoil, .hide, .keep, .putBack, .cut, .hang, .broker, .hopeless,
             .demand:
             try await disturb(step)
-        case .release, .refuse, .revoke, .reinstate, .rewind, .transfer, .catalog: try await operate(step)
+        case .release, .refuse, .revoke, .reinstate, .rewind, .transfer, .catalog, .erase, .redrive:
+            try await operate(step)
         }
     }
 

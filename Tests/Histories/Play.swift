@@ -7,6 +7,8 @@ struct Outcome: Sendable {
     var trace: [String] = []
     var submissions = 0
     var seconds = 0.0
+    /// How long its parts took: the start, each kind of step, the judging, the end.
+    var times: [String: Double] = [:]
     /// What else than the worker failed: the history says nothing.
     var trouble: String?
 
@@ -22,19 +24,25 @@ extension History {
         var outcome = Outcome()
         do {
             let world = try await World.start(ground, self)
+            outcome.times["start"] = Date.now.timeIntervalSince(began)
             do {
                 let performance = try Performance(world, self)
                 try await performance.play()
+                outcome.times.merge(performance.times) { $1 }
+                let played = Date.now
                 outcome.differences = await Self.judge(performance, patience)
+                outcome.times["judge"] = Date.now.timeIntervalSince(played)
                 if world.broker?.isRunning == false { throw Fault(description: "the broker has died") }
-                outcome.trace = performance.trace
-                if keepsLog { outcome.trace += world.outcomes.seen.events.map(\.line) }
+                outcome.trace =
+                    performance.trace + world.outcomes.seen.events.compactMap { $0.line(in: outcome.differences) }
                 outcome.submissions = performance.facts.submissions.count
             } catch {
                 outcome.differences = []
                 outcome.trouble = "\(error)"
             }
+            let judged = Date.now
             await world.close(keepsLog: keepsLog)
+            outcome.times["close"] = Date.now.timeIntervalSince(judged)
             if keepsLog { outcome.trace.append("the workers' log: \(world.logFile.path)") }
         } catch {
             outcome.trouble = "\(error)"
@@ -89,5 +97,18 @@ extension History {
             }
             try? await Task.sleep(for: .milliseconds(200))
         }
+    }
+}
+
+extension Event {
+    /// For the story, where a difference is about its purchase or its submission.
+    fileprivate func line(in differences: [Difference]) -> String? {
+        let isTold = differences.contains { difference in
+            transaction.map { difference.text.contains($0) } ?? false
+                || !submission.isEmpty && difference.text.split(separator: " ").contains { $0 == submission }
+        }
+        guard isTold else { return nil }
+        let revision = number("revision").map { ", revision \($0)" } ?? ""
+        return "→ \(type) \(transaction ?? "") to \(Scenery.name(player)) for \(submission) \(reason ?? "")\(revision)"
     }
 }

@@ -17,6 +17,7 @@ final class Session {
     private var played = 0
     private var submissions = 0
     private var troubles = 0
+    private var times: [String: Double] = [:]
     private let began = Date.now
 
     init(ground: Ground, seed: UInt64, options: Histories) throws {
@@ -81,6 +82,7 @@ final class Session {
     private func report(_ named: Named, _ outcome: Outcome) {
         played += 1
         submissions += outcome.submissions
+        times.merge(outcome.times, uniquingKeysWith: +)
         if let trouble = outcome.trouble {
             troubles += 1
             say("? \(named.name): \(trouble)")
@@ -101,7 +103,7 @@ final class Session {
 
     private func shrink(_ named: Named, _ outcome: Outcome) async {
         let start = Date.now
-        let short = await Shrinker(ground: ground, width: options.width).shrink(
+        let short = await Shrinker(ground: ground, width: min(8, options.width)).shrink(
             named.history, rules: Set(outcome.differences.map(\.rule)))
         let again = await short.play(on: ground, keepsLog: options.logs)
         let took = Int(Date.now.timeIntervalSince(start))
@@ -128,6 +130,10 @@ final class Session {
             \(played) histories, \(submissions) submissions, \(failed.count) with differences, \(troubles) that could not be \
             played; \(pairs) of \(FeaturePair.count) pairs of features met; \(Int(seconds)) s, seed \(seed)
             """)
+        let longest = times.sorted { $0.value > $1.value }.prefix(12).map { part, time in
+            String(format: "\(part) %.1f", time / Double(max(1, played)))
+        }
+        say("seconds a history: \(longest.joined(separator: ", "))")
         let rules = Dictionary(grouping: failed.flatMap { one in Set(one.outcome.differences.map(\.rule)) }) { $0 }
         for (rule, all) in rules.sorted(by: { $0.value.count > $1.value.count }) {
             say("  \(all.count) × \(rule.rawValue)")

@@ -1,81 +1,62 @@
+import Foundation
 import HistoryModel
 
-/// Makes a history that fails shorter, by leaving choices out and lowering them, as long as it still breaks the same rule.
+/// Makes a history that fails shorter, by leaving steps and then choices out, as long as it still breaks the same rule.
 struct Shrinker {
     let ground: Ground
-    /// How many histories may be played for it.
-    var budget = 160
-    /// Played side by side.
+    /// Nothing more is tried after so many seconds: what is shortest by then is told.
+    var seconds = 240.0
+    /// Played side by side. More would make one another slow, and what depends on an instant would not show.
     let width: Int
 
     func shrink(_ history: History, rules: Set<Difference.Rule>) async -> History {
+        let end = Date.now.addingTimeInterval(seconds)
         var best = history
-        var played = 0
         var chunk = max(1, best.steps.count / 2)
-        while played < budget {
-            var tries: [History] = []
-            var start = 0
-            while start < best.steps.count {
+        while Date.now < end {
+            let tries = stride(from: 0, to: best.steps.count, by: chunk).map { start in
                 var shorter = best
                 shorter.steps.removeSubrange(start..<min(start + chunk, best.steps.count))
-                tries.append(shorter)
-                start += chunk
+                return shorter
             }
-            if let found = await first(of: tries, rules, &played) {
+            if let found = await first(of: tries, rules, until: end) {
                 best = found
                 chunk = min(chunk, max(1, best.steps.count / 2))
-                continue
-            }
-            guard chunk > 1 else { break }
-            chunk = max(1, chunk / 2)
-        }
-        var progress = true
-        while progress, played < budget {
-            progress = false
-            if let found = await first(of: lowered(best), rules, &played) {
-                best = found
-                progress = true
+            } else if chunk > 1 {
+                chunk /= 2
+            } else {
+                break
             }
         }
+        while let found = await first(of: lowered(best), rules, until: end) { best = found }
         return best
     }
 
     private func lowered(_ history: History) -> [History] {
-        var tries: [History] = []
-        for (index, step) in history.steps.enumerated() {
-            for (name, value) in step.choices.sorted(by: { $0.key < $1.key }) where value != 0 && name != "of" {
+        history.steps.indices.flatMap { index in
+            history.steps[index].choices.filter { $0.value != 0 && $0.key != "of" }.keys.sorted().map { name in
                 var lower = history
                 lower.steps[index].choices[name] = nil
-                tries.append(lower)
+                return lower
             }
         }
-        if history.world["slow"] != nil {
-            var lower = history
-            lower.world["slow"] = nil
-            tries.append(lower)
-        }
-        return tries
     }
 
-    /// The first, in their order, that still fails.
-    private func first(
-        of tries: [History], _ rules: Set<Difference.Rule>, _ played: inout Int
-    ) async -> History? {
-        var rest = tries[...]
-        while !rest.isEmpty, played < budget {
-            let batch = Array(rest.prefix(width))
-            rest = rest.dropFirst(width)
-            played += batch.count
-            let failed = await withTaskGroup(of: (Int, Bool).self) { group in
+    /// The first, in their order, that still fails. Each is played twice at most.
+    private func first(of tries: [History], _ rules: Set<Difference.Rule>, until end: Date) async -> History? {
+        for start in stride(from: 0, to: tries.count, by: width) where Date.now < end {
+            let batch = Array(tries[start..<min(start + width, tries.count)])
+            let failed = await withTaskGroup(of: Int?.self) { [ground] group in
                 for (index, history) in batch.enumerated() {
-                    group.addTask { [ground] in
-                        let outcome = await history.play(on: ground, patience: 3)
-                        return (index, !rules.isDisjoint(with: outcome.differences.map(\.rule)))
+                    group.addTask {
+                        for _ in 0..<2 where Date.now < end {
+                            let outcome = await history.play(on: ground, patience: 3)
+                            if !rules.isDisjoint(with: outcome.differences.map(\.rule)) { return index }
+                        }
+                        return nil
                     }
                 }
-                var failed: [Int] = []
-                for await (index, isFailing) in group where isFailing { failed.append(index) }
-                return failed.min()
+                return await group.reduce(into: [Int]()) { all, one in all += one.map { [$0] } ?? [] }.min()
             }
             if let failed { return batch[failed] }
         }

@@ -21,6 +21,9 @@ final class World: Sendable {
     let broker: BrokerProcess?
     let producer: KafkaProducer
     let outcomes: OutcomeReader
+    let lagReader: LagReader
+    /// For what is looked at again and again.
+    let looking: PostgresPool
     let settings: [String: String]
     let prefix: String
     let workers = Mutex<[ChildProcess]>([])
@@ -71,7 +74,17 @@ final class World: Sendable {
         }
         producer = try KafkaProducer(properties: own, log: { _ in })
         outcomes = OutcomeReader(prefix: prefix, partitions: Self.partitions, properties: properties)
-        settings = Scenery.settings(history).merging(
+        lagReader = LagReader(
+            groups: [
+                prefix + "receipt-submissions": prefix + "receiptd",
+                prefix + "app-store-notifications": prefix + "receiptd-notifications",
+            ], partitions: Self.partitions, properties: properties)
+        looking = PostgresPool(
+            configuration: PostgresConfiguration(
+                uri: ground.server.uri(database: name), applicationName: "histories"), size: 1)
+        var fitting = Scenery.settings(history)
+        if broker == nil { fitting["KAFKA_PROPERTIES"] = Scenery.consumer(sessionMilliseconds: 6000) }
+        settings = fitting.merging(
             [
                 "KAFKA_BOOTSTRAP_SERVERS": servers, "KAFKA_GROUP_ID": prefix + "receiptd",
                 "KAFKA_SUBMISSIONS_TOPIC": prefix + "receipt-submissions",
@@ -134,6 +147,8 @@ final class World: Sendable {
             worker.send(SIGKILL)
         }
         outcomes.stop()
+        lagReader.stop()
+        await looking.close()
         try? await apple.shutdown()
         _ = try? await blocking { [self] in
             for worker in all { _ = worker.wait() }

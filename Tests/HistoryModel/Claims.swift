@@ -88,6 +88,7 @@ extension Model {
 
     /// The reasons for which a submission may be, or is, refused as a whole.
     func whole(_ submission: Submission) -> [Obstacle] {
+        if submission.quality == .malformed { return [.never("malformed_submission")] }
         guard let app = facts.apps[submission.bundleID] else { return [.never("unknown_app")] }
         if submission.quality == .unreadable || submission.oddity == .identity, submission.quality != .forged {
             return [.never("malformed_receipt")]

@@ -115,8 +115,8 @@ public struct RefundWord: Sendable {
 /// One record of the submissions topic.
 public struct Submission: Sendable {
     public enum Form: Sendable { case receipt, signedTransaction, transactionID }
-    /// What the signature of a proof is worth. `forged`: it fails.
-    public enum Quality: Sendable { case proven, unproven, forged, unreadable }
+    /// What the signature of a proof is worth. `forged`: it fails. `malformed`: the record is no submission.
+    public enum Quality: Sendable { case proven, unproven, forged, unreadable, malformed }
 
     public let id: String
     public let player: String
@@ -211,6 +211,8 @@ public struct Conditions: Sendable {
     public var wasPutBack = false
     /// What an operator did that a database put back has lost.
     public var lostOrders: Set<String> = []
+    /// Players whom an operator erased: what is theirs has a pseudonym from then on.
+    public var erased: Set<String> = []
     /// Nothing was killed, frozen, slow or in trouble, and one worker had all partitions: order is promised.
     public var isCalm = true
 

@@ -12,17 +12,22 @@ extension Model {
         }
     }
 
-    /// Nothing that a history submits is no submission.
+    /// Section 5: what is no submission is set aside, and nothing else is.
     private func deadLetters() -> [Difference] {
-        let places = Dictionary(facts.submissions.map { ($0.place, $0.id) }) { first, _ in first }
-        return seen.deadLetters.map {
-            .init(.answered, "\(places[$0.place] ?? "a record at \($0.place)") is a dead letter: \($0.reason)")
+        let sent = Dictionary(facts.submissions.map { ($0.place, $0) }) { first, _ in first }
+        let malformed = facts.submissions.filter { $0.quality == .malformed }
+        let dead = Set(seen.deadLetters.filter { $0.reason == "malformed_message" }.map(\.place))
+        return malformed.filter { !dead.contains($0.place) }.map {
+            .init(.answered, "\($0.id) is malformed and no dead letter")
         }
+            + seen.deadLetters.filter { sent[$0.place]?.quality != .malformed }.map {
+                .init(.answered, "\(sent[$0.place]?.id ?? "a record at \($0.place)") is a dead letter: \($0.reason)")
+            }
     }
 
     private func answered(_ event: Event) -> [Difference] {
         guard ["receipt.granted", "receipt.rejected", "receipt.held"].contains(event.type),
-            event.text("source") ?? "submission" == "submission"
+            event.text("source") ?? "submission" == "submission", !facts.conditions.erased.contains(event.player)
         else { return [] }
         let sent = submissions(event.submission)
         guard !sent.isEmpty else {

@@ -9,7 +9,7 @@ extension Model {
         }
         for (id, row) in seen.grants { players[id, default: []].insert(row.player) }
         for (id, all) in players.sorted(by: { $0.key < $1.key }) {
-            guard !facts.conditions.lostOrders.contains(id) else { continue }
+            guard !isUnknown(id) else { continue }
             if all.count > 1 { found.append(.init(.onePlayer, "\(id) was granted to \(all.sorted())")) }
             guard let purchase = facts.purchases[id] else {
                 found.append(.init(.grantsAreEarned, "\(id) was granted, which nobody bought"))
@@ -39,7 +39,7 @@ extension Model {
         }
         for (family, group) in Dictionary(grouping: known, by: { self.family(of: $0.id) }) {
             guard transferred(group).isEmpty,
-                group.allSatisfy({ !facts.conditions.lostOrders.contains($0.id) })
+                group.allSatisfy({ !isUnknown($0.id) })
             else { continue }
             let owners = group.reduce(into: Set<String>()) { $0.formUnion(players[$1.id] ?? []) }
             if owners.count > 1 { found.append(.init(.onePlayer, "what goes with \(family) is \(owners.sorted())'s")) }
@@ -83,7 +83,7 @@ extension Model {
                 let ids = facts.purchases.values.filter { $0.goods == goods }.map(\.id)
                 // A hold ends by an operator's word alone, also where a better proof comes behind it.
                 guard !ids.contains(where: mayBeHeld) else { continue }
-                guard ids.allSatisfy({ seen.grants[$0] == nil && !facts.conditions.lostOrders.contains($0) }) else {
+                guard ids.allSatisfy({ seen.grants[$0] == nil && !isUnknown($0) }) else {
                     continue
                 }
                 let who = Set(claims.map(\.1.player)).sorted()

@@ -8,7 +8,7 @@ extension Model {
     func refunds() -> [Difference] {
         changes().sorted { $0.key < $1.key }.flatMap { id, events -> [Difference] in
             guard let purchase = facts.purchases[id], let last = events.last,
-                !facts.conditions.lostOrders.contains(id)
+                !isUnknown(id)
             else { return [] }
             let orders = facts.operators.filter { $0.transactionID == id && [.revoke, .reinstate].contains($0.order) }
             let isRevokedByOperator = orders.last?.order == .revoke
@@ -59,17 +59,17 @@ extension Model {
                 found.append(.init(.ledger, "the grant of \(id) was never published"))
                 continue
             }
-            if row.isInForce != (last.type != "receipt.revoked"), !facts.conditions.lostOrders.contains(id) {
+            if row.isInForce != (last.type != "receipt.revoked"), !isUnknown(id) {
                 found.append(
                     .init(
                         .ledger,
                         "\(id) is \(row.isInForce ? "in force" : "revoked"), and its newest event is \(last.type)"))
             }
-            if let event = granted[id], event.player != row.player, !facts.conditions.lostOrders.contains(id) {
+            if let event = granted[id], event.player != row.player, !isUnknown(id) {
                 found.append(.init(.ledger, "\(id) is \(row.player)'s, and its event \(event.player)'s"))
             }
         }
-        found += granted.keys.filter { seen.grants[$0] == nil && !facts.conditions.lostOrders.contains($0) }.sorted()
+        found += granted.keys.filter { seen.grants[$0] == nil && !isUnknown($0) }.sorted()
             .map {
                 .init(.ledger, "\($0) was told as granted and is not in the ledger")
             }
@@ -79,7 +79,7 @@ extension Model {
     /// Section 14: a followed subscription has the state that Apple told last.
     func subscriptions() -> [Difference] {
         seen.subscriptions.sorted { $0.key < $1.key }.flatMap { id, row -> [Difference] in
-            guard let wanted = facts.subscriptions[id], !facts.conditions.lostOrders.contains(id) else { return [] }
+            guard let wanted = facts.subscriptions[id], !isUnknown(id) else { return [] }
             var found: [Difference] = []
             if row.state != wanted.state {
                 found.append(.init(.subscriptions, "\(id) is \(row.state), not \(wanted.state)"))

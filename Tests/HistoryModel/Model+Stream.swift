@@ -33,7 +33,7 @@ extension Model {
             if facts.conditions.wasPutBack && isAnswer { continue }
             // An operator's order that is lost is not given again.
             let subject = event.transaction ?? event.text("original_transaction_id") ?? ""
-            if facts.conditions.lostOrders.contains(subject) { continue }
+            if isUnknown(subject) { continue }
             let isSame =
                 facts.conditions.wasPutBack ? known.effect == event.effect : known.json == event.json
             if !isSame || known.key != event.key {

@@ -8,6 +8,8 @@ public struct Model: Sendable {
     private let families: [String: String]
     /// The newest grant event of each transaction.
     let granted: [String: Event]
+    /// Families of which an erased player may have something.
+    private var erased: Set<String> = []
     private let submissionsByID: [String: [Submission]]
 
     public init(_ facts: Facts, _ seen: Seen) {
@@ -18,6 +20,11 @@ public struct Model: Sendable {
             seen.events.filter { $0.type == "receipt.granted" }.map { ($0.transaction ?? "", $0) }
         ) { first, _ in first }
         submissionsByID = Dictionary(grouping: facts.submissions) { $0.id }
+        guard !facts.conditions.erased.isEmpty else { return }
+        erased = Set(
+            facts.purchases.values.filter { purchase in
+                claims(on: purchase).contains { facts.conditions.erased.contains($0.player) }
+            }.map { family(of: $0.id) })
     }
 
     /// Empty where everything is as the contract says. Everything must be quiet.
@@ -25,6 +32,11 @@ public struct Model: Sendable {
         form() + contents() + revisions() + owners() + arrivals() + grantFacts() + refunds() + ledger()
             + subscriptions() + answers()
             + (facts.conditions.isCalm ? order() : [])
+    }
+
+    /// An operator's order about it was lost with the database, or whose it was has been erased.
+    func isUnknown(_ id: String) -> Bool {
+        facts.conditions.lostOrders.contains(id) || erased.contains(family(of: id))
     }
 
     func submissions(_ id: String) -> [Submission] { submissionsByID[id] ?? [] }

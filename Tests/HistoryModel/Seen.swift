@@ -41,10 +41,10 @@ public struct Event: Sendable {
         reason = json["reason"]?.string
     }
 
-    /// What a consumer acts by.
+    /// What a consumer acts by. `purchased_at` is not here: a receipt tells it in whole seconds, Apple's other words in thousandths.
     private static let effects: Set<String> = [
         "type", "player_id", "bundle_id", "transaction_id", "original_transaction_id", "product_id", "quantity",
-        "environment", "purchased_at", "revision", "payload", "units", "revocation_percentage", "reason", "state",
+        "environment", "revision", "payload", "units", "revocation_percentage", "reason", "state",
     ]
 
     /// What must be the same also where a lost state was decided anew.
@@ -60,19 +60,12 @@ public struct Event: Sendable {
         }
     }
 
-    func number(_ name: String) -> Int? {
+    /// Nil where it has no such member, or no whole number in it.
+    public func number(_ name: String) -> Int? {
         if case .number(let text)? = json[name] { Int(text) } else { nil }
     }
 
     func text(_ name: String) -> String? { json[name]?.string }
-
-    /// In a line, for people.
-    public var line: String {
-        let revision = number("revision").map { "revision \($0)" }
-        let listed = entries.map { "\($0.transaction) \($0.outcome)" }.joined(separator: ", ")
-        return [type, transaction ?? listed, reason, revision, "player \(player)", "by \(submission)"]
-            .compactMap(\.self).joined(separator: " ")
-    }
 }
 
 public struct DeadLetter: Sendable {
@@ -134,7 +127,7 @@ public struct Difference: Sendable, Hashable, CustomStringConvertible {
 extension Difference {
     /// - Parameter late: a submission that was not decided while others failed.
     public init(late: String) {
-        self.init(.progress, "\(late) was not decided in 20 s, though Apple answers for it")
+        self.init(.progress, "\(late) was not decided in 45 s, though Apple answers for it")
     }
 
     /// - Parameter unquiet: what is still to be done after a minute and more.

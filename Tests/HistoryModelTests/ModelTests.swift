@@ -168,4 +168,23 @@ struct ModelTests {
         seen.deadLetters = [DeadLetter(reason: "crashed", place: Place(partition: 0, offset: 1))]
         #expect(Model(facts, seen).differences().map(\.rule) == [.answered])
     }
+
+    @Test("a malformed record is a dead letter with an answer, and both are missed")
+    func malformed() {
+        var facts = facts()
+        facts.submissions[0] = Submission(
+            id: "s1", player: "anna", bundleID: Self.app, form: .receipt, quality: .malformed, holds: ["1"],
+            signedAt: 1_000_500)
+        #expect(Model(facts, Seen()).differences().map(\.rule) == [.answered, .answered])
+    }
+
+    @Test("an erased player's purchase keeps its pseudonym, and is still granted once")
+    func erased() throws {
+        var facts = facts()
+        facts.conditions.erased = ["anna"]
+        let granted = try event("receipt.granted", "1", id: "e1")
+        #expect(rules(facts, [granted], ["1": row("pseudonym")]).isEmpty)
+        let second = try event("receipt.granted", "1", id: "e2", to: "ben", of: "s1", revision: 2)
+        #expect(rules(facts, [granted, second], ["1": row("pseudonym")]).contains(.oneGrant))
+    }
 }
