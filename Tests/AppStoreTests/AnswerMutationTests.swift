@@ -1,28 +1,17 @@
 import AppStore
 import Fulfillment
+import TestSupport
 import Testing
 
 @Suite("Damaged answers")
 struct AnswerMutationTests {
-    /// SplitMix64: the same damage in every run.
-    private struct Dice: RandomNumberGenerator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
-    }
-
     /// Damage that keeps the answer's own text whole never invents a purchase: what is cut, doubled, moved or
     /// overwritten by punctuation yields Apple's ids or nothing.
     @Test("Thousands of damaged answers neither trap nor yield a purchase that was not there", arguments: 1...8)
     func mutations(seed: UInt64) {
         let originals = [PublishedAnswers.live2017, PublishedAnswers.baloot2023].map { Array($0.utf8) }
         let punctuation = Array("{}[]\",: \n".utf8)
-        var dice = Dice(state: seed)
+        var dice = SeededRandom(seed: seed)
         for _ in 0..<500 {
             var bytes = originals.randomElement(using: &dice) ?? []
             for _ in 0..<Int.random(in: 1...4, using: &dice) where !bytes.isEmpty {
@@ -58,7 +47,7 @@ struct AnswerMutationTests {
     @Test("Any single byte overwritten with any other never traps, and ids stay those of the text")
     func singleBytes() {
         let original = Array(PublishedAnswers.live2017.utf8)
-        var dice = Dice(state: 99)
+        var dice = SeededRandom(seed: 99)
         for _ in 0..<4000 {
             var bytes = original
             bytes[Int.random(in: 0..<bytes.count, using: &dice)] = UInt8.random(in: 0...255, using: &dice)

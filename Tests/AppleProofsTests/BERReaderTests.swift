@@ -1,4 +1,5 @@
 import SwiftASN1
+import TestSupport
 import Testing
 
 @testable import AppleProofs

@@ -1,5 +1,6 @@
 import Encodings
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Encodings

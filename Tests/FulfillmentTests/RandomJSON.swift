@@ -1,3 +1,5 @@
+import TestSupport
+
 /// Random valid JSON documents, with every kind of value, escape, number and white space.
 struct RandomJSON {
     var random: SeededRandom

@@ -1,4 +1,5 @@
 import Identifiers
+import TestSupport
 import Testing
 
 @testable import Fulfillment

@@ -1,6 +1,7 @@
 import Encodings
 import Fulfillment
 import Identifiers
+import TestSupport
 import Testing
 import Timestamps
 

@@ -1,5 +1,6 @@
 import Fulfillment
 import Identifiers
+import TestSupport
 import Testing
 
 @testable import AppStore
@@ -99,18 +100,6 @@ struct StoreAnswerReaderTests {
         #expect(throws: StoreAnswerReader.Fault.incomplete) { try Self.reader().statuses(body, asked: "1") }
     }
 
-    /// SplitMix64: the same damage in every run.
-    private struct Dice: RandomNumberGenerator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
-    }
-
     @Test("thousands of damaged answers neither trap nor tell what Apple did not sign", arguments: 1...4)
     func mutations(seed: UInt64) throws {
         let reader = try Self.reader()
@@ -119,7 +108,7 @@ struct StoreAnswerReaderTests {
         let history = #"{"revision":"r","hasMore":true,"signedTransactions":["\#(signed)","\#(signed)"]}"#
         let whole = try reader.statuses(Array(statuses.utf8), asked: "1000").value
         let punctuation = Array("{}[]\",: \n\\0".utf8)
-        var dice = Dice(state: seed)
+        var dice = SeededRandom(seed: seed)
         for _ in 0..<400 {
             var bytes = Array((Bool.random(using: &dice) ? statuses : history).utf8)
             for _ in 0..<Int.random(in: 1...4, using: &dice) where !bytes.isEmpty {

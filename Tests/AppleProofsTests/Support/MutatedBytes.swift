@@ -1,3 +1,5 @@
+import TestSupport
+
 /// Makes hostile bytes out of genuine ones.
 struct MutatedBytes {
     private var random: SeededRandom

@@ -1,3 +1,5 @@
+import TestSupport
+
 /// What the chaos run does to the parts around its workers, and to the workers.
 enum ChaosFault: String, CaseIterable, Sendable {
     case workerKilled, workerFrozen, workerStopped, workerAdded, workerPortTaken

@@ -1,6 +1,7 @@
 import AppStoreSimulation
 import Encodings
 import Fulfillment
+import TestSupport
 
 /// Makes mixed submissions from a seed, and what must come of each.
 struct TrafficGenerator {

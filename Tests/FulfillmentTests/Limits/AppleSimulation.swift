@@ -1,3 +1,4 @@
+import TestSupport
 import Timestamps
 
 @testable import Fulfillment

@@ -1,3 +1,5 @@
+import TestSupport
+
 @testable import Fulfillment
 
 /// A worker at default settings in front of an Apple that answers some and not others, on a clock of its own. The

@@ -1,4 +1,5 @@
 import Kafka
+import TestSupport
 
 @testable import Pipeline
 

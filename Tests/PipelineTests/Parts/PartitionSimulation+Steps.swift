@@ -1,5 +1,6 @@
 import Fulfillment
 import Kafka
+import TestSupport
 
 @testable import Pipeline
 

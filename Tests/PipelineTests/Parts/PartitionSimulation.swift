@@ -1,6 +1,7 @@
 import Fulfillment
 import Identifiers
 import Kafka
+import TestSupport
 
 @testable import Pipeline
 
