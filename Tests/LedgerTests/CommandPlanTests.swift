@@ -6,8 +6,8 @@ import Testing
 @Suite("Plans of operators' commands on large tables")
 struct CommandPlanTests {
     private static let statements: [(name: String, types: String, parameters: String)] = [
-        ("inspect_parked", "text, int8", "'s-7', 100"),
-        ("inspect_holds", "text, int8", "'s-7', 100"),
+        ("inspect_parked", "text, int8, int8", "'s-7', 100, 0"),
+        ("inspect_holds", "text, int8, int8", "'s-7', 100, 0"),
         ("inspect_refusals", "text, int8", "'p-7', 100"),
         ("inspect_decisions", "text, int8", "'s-7', 100"),
         ("inspect_grant_decisions", "text, int8", "'p-7', 100"),
@@ -45,7 +45,7 @@ struct CommandPlanTests {
         ),
         ("find_subscriptions", "text[]", "'{t-7,t-8}'"),
         ("list_subscriptions", "int8, text, text", "100, 'b7', 'active'"),
-        ("inspect_subscriptions", "text, text[], int8", "'p-7', '{t-8}', 100"),
+        ("inspect_subscriptions", "text, text[], int8, int8", "'p-7', '{t-8}', 100, 0"),
         ("lease_chosen_subscription", "text, float8", "'t-7', 60"),
         ("release_hold", "text, text", "'ann', 't-7'"),
         ("release_holds_page", "text, text, int8, text, text, int8", "'ann', '', 1000, NULL, 'unknown_product', NULL"),

@@ -12,7 +12,10 @@ FROM (
         SELECT transaction_id FROM grants
         WHERE original_transaction_id = $1 AND original_transaction_id <> transaction_id
         UNION
-        (SELECT transaction_id FROM grants WHERE player_id = $1 ORDER BY purchased_at DESC LIMIT $2::int8 + $4::int8)
+        (
+            SELECT transaction_id FROM grants WHERE player_id = $1
+            ORDER BY purchased_at DESC, granted_at DESC, transaction_id LIMIT $2::int8 + $4::int8
+        )
     )
     -- As the inner rows, so that pages hold each once.
     ORDER BY purchased_at DESC, granted_at DESC, transaction_id
