@@ -88,7 +88,7 @@ whole='^EndToEndTests\.'
 # These have little time for what they do, or fill the machine: not beside the others.
 stopping='^EndToEndTests\.EndToEnd/stopping'
 chaos='^EndToEndTests\.Chaos'
-browser='^EndToEndTests\.(Console|WorkerPage)BrowserTests'
+browser='^EndToEndTests\.((Console|WorkerPage)Browser|ConsoleTicket)Tests'
 tests "what only computes" --filter "$pure"
 # One process at a time, beside tests that mostly wait: what is counted is no time.
 packages() {
