@@ -452,6 +452,9 @@ CREATE TABLE IF NOT EXISTS outbox (
 );
 -- For sweeps: the table keeps the size that it once had, and a sweep must not look through dead rows.
 CREATE INDEX IF NOT EXISTS outbox_created ON outbox (created_at, ordinal);
+-- For workers, each second.
+CREATE INDEX IF NOT EXISTS outbox_handed_over ON outbox (created_at, ordinal) WHERE leased_until = '-infinity';
+COMMENT ON COLUMN outbox.leased_until IS 'The end of the lease of the worker that publishes it. -infinity: an operator''s command decided it, and any worker publishes it. Null: the worker that decided it publishes it from memory.';
 COMMENT ON TABLE outbox IS 'Events that the broker has not acknowledged yet. A granted event''s bytes are in its grant. The daemon publishes from memory; only a sweeper and a partition''s new owner read here.';
 
 CREATE TABLE IF NOT EXISTS partition_progress (

@@ -218,11 +218,15 @@ public struct Pipeline: Sendable {
         let relay = OutboxRelay(
             unpublished: stores.outbox, publisher: publisher, ledger: stores.ledger, metrics: worker.metrics,
             logger: logger)
+        var untilOrphans = 0.0
         while !Task.isCancelled {
-            let seconds = PipelineLimits.orphanSeconds * Double.random(in: 0.5..<1.5)
+            if untilOrphans <= 0 { untilOrphans = PipelineLimits.orphanSeconds * Double.random(in: 0.5..<1.5) }
+            let seconds = PipelineLimits.handedOverSeconds * Double.random(in: 0.5..<1.5)
             guard (try? await Task.sleep(for: .seconds(seconds))) != nil else { return }
+            untilOrphans -= seconds
             do {
-                while try await relay.publishOrphans() == PipelineLimits.orphanBatch {}
+                while try await relay.publishHandedOver() == PipelineLimits.orphanBatch {}
+                if untilOrphans <= 0 { while try await relay.publishOrphans() == PipelineLimits.orphanBatch {} }
                 health.failures.recovered(.outbox)
             } catch {
                 health.failures.report(error, of: .outbox)

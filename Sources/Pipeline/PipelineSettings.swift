@@ -70,6 +70,8 @@ enum PipelineLimits {
     /// Between two looks for the events of dead replicas; each is drawn from half of it to one and a half.
     static let orphanSeconds = 5.0
     static let orphanBatch = 500
+    /// Between two looks for the events of operators' decisions, drawn likewise.
+    static let handedOverSeconds = 1.0
     /// Bytes of a value that go to the dead-letter topic where it does not take the whole.
     static let deadLetterExcerptBytes = 64 * 1024
     /// Bytes that a header takes in memory besides its name and value.

@@ -1,4 +1,5 @@
 import Fulfillment
+import Identifiers
 import Ledger
 import Postgres
 import Testing
@@ -55,6 +56,39 @@ struct OutboxTests {
         #expect(Set((taken + rest).map(\.event.value)) == Set(events.map(\.value)))
         try await database.run("UPDATE outbox SET leased_until = now() - interval '1 second'")
         #expect(try await sweeper.leaseOrphans(olderThanSeconds: 0, limit: 100, leaseSeconds: 60).count == 60)
+        await ledger.close()
+    }
+
+    @Test("what operators decide of grants, holds and parked submissions is any worker's to publish at once")
+    func operators() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        _ = try await granted(1..<2, in: ledger)
+        _ = try await ledger.record(
+            Sample.decision([Sample.judged(Sample.purchase("2"), nil, .hold(.unknownProduct))], offset: 2))
+        let parking = PostgresParking(pool: LedgerDatabase.pool(database.uri))
+        for (offset, name) in [(3, "waits"), (4, "waits too")] {
+            try await parking.park(
+                ParkingSubmission(
+                    submission: Sample.submission(name, player: name), position: Sample.position(Int64(offset)),
+                    proof: Sample.digest(name), traceparent: nil, reason: .appleTrouble, history: WaitingHistory(),
+                    dueAfterSeconds: 60))
+        }
+        let sweeper = OutboxSweeper(pool: database.pool)
+        func reasons() async throws -> [Reason?] {
+            try await sweeper.leaseHandedOver(limit: 10, leaseSeconds: 60).map(\.event.reason)
+        }
+        #expect(try await reasons() == [])
+        let revocation = GrantDecision(.revoke, "1", by: "ann", note: nil, at: Sample.noon)
+        _ = try await GrantAdministration(pool: database.pool).apply(revocation, catalog: Catalog(version: 1, apps: []))
+        #expect(try await reasons() == [.revokedByOperator])
+        _ = try await HoldAdministration(pool: database.pool).reject(HoldFilter(), by: "ann", at: Sample.noon)
+        #expect(try await reasons() == [.refusedByOperator])
+        _ = try await ParkedRejection(pool: database.pool, by: "ann").run(ParkedFilter(submissionID: "waits"))
+        #expect(try await reasons() == [.refusedByOperator])
+        try await ParkedRejection(pool: database.pool, by: "ann").run(of: "waits too")
+        #expect(try await reasons() == [.refusedByOperator])
+        await parking.close()
         await ledger.close()
     }
 

@@ -107,6 +107,7 @@ struct StatementTests {
         "lock_passed_on_announced": "receiptd players erase", "update_announced_evidence": "receiptd players erase",
         "count_granted_units": "receiptd reconcile",
         "insert_catalog": "receiptd catalog import", "find_latest_catalog": "receiptd catalog import",
+        "hand_over_outbox": "receiptd parked, holds and grants",
         "find_redriven_dead_letters": "receiptd dead-letters redrive",
         "insert_redriven_dead_letters": "receiptd dead-letters redrive",
         "find_index_states": "receiptd migrate", "find_snapshot_holders": "receiptd migrate",

@@ -6,6 +6,7 @@ struct OutboxRow {
     let partition: InMemoryLedger.Partition
     var createdAt = ContinuousClock.now
     var leasedUntil: ContinuousClock.Instant?
+    var isHandedOver = false
 
     init(_ event: OutcomeEvent, traceparent: String?, of partition: InMemoryLedger.Partition) {
         self.event = event
@@ -16,6 +17,16 @@ struct OutboxRow {
     var unpublished: UnpublishedEvent { UnpublishedEvent(event: event, traceparent: traceparent) }
 }
 
+extension InMemoryLedger.State {
+    fileprivate mutating func lease(_ rows: ArraySlice<Int>, now: ContinuousClock.Instant) -> [UnpublishedEvent] {
+        for index in rows {
+            outbox[index].leasedUntil = now + .seconds(30)
+            outbox[index].isHandedOver = false
+        }
+        return rows.map { outbox[$0].unpublished }
+    }
+}
+
 extension InMemoryLedger: UnpublishedEvents {
     public func orphans(limit: Int) async throws -> [UnpublishedEvent] {
         let now = ContinuousClock.now
@@ -24,8 +35,23 @@ extension InMemoryLedger: UnpublishedEvents {
                 let row = state.outbox[index]
                 return now - row.createdAt > .seconds(10) && row.leasedUntil.map { $0 <= now } ?? true
             }.prefix(limit)
-            for index in taken { state.outbox[index].leasedUntil = now + .seconds(30) }
-            return taken.map { state.outbox[$0].unpublished }
+            return state.lease(taken, now: now)
+        }
+    }
+
+    public func handedOver(limit: Int) async throws -> [UnpublishedEvent] {
+        state.update { state in
+            state.lease(state.outbox.indices.filter { state.outbox[$0].isHandedOver }.prefix(limit), now: .now)
+        }
+    }
+
+    /// As operators' commands leave their events.
+    public func handOver(_ events: [NameBasedUUID]) {
+        state.update { state in
+            for index in state.outbox.indices
+            where events.contains(state.outbox[index].event.eventID) && state.outbox[index].leasedUntil == nil {
+                state.outbox[index].isHandedOver = true
+            }
         }
     }
 

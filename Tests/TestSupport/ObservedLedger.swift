@@ -52,6 +52,10 @@ public final class ObservedLedger: PurchaseLedger, UnpublishedEvents {
 
     public func orphans(limit: Int) async throws -> [UnpublishedEvent] { try await database.orphans(limit: limit) }
 
+    public func handedOver(limit: Int) async throws -> [UnpublishedEvent] {
+        try await database.handedOver(limit: limit)
+    }
+
     public func unpublished(topic: String, partition: Int32, limit: Int) async throws -> [UnpublishedEvent] {
         try await database.unpublished(topic: topic, partition: partition, limit: limit)
     }

@@ -14,6 +14,9 @@ public protocol UnpublishedEvents: Sendable {
     /// Events whose worker has probably died, oldest first, leased to the caller for a while.
     func orphans(limit: Int) async throws -> [UnpublishedEvent]
 
+    /// Events that no worker decided and that wait for any: of any age, oldest first, leased to the caller for a while.
+    func handedOver(limit: Int) async throws -> [UnpublishedEvent]
+
     /// All that one partition still owes, oldest first, whoever decided it.
     func unpublished(topic: String, partition: Int32, limit: Int) async throws -> [UnpublishedEvent]
 

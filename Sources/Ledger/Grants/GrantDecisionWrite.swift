@@ -43,6 +43,7 @@ struct GrantDecisionWrite: Sendable {
                     .uuid(event.eventID.stored), .text(Self.source), .int4(0), .text(event.playerID.text), .text(nil),
                     .text(nil), .bytea(event.value),
                 ])
+            try HandOverEvents.run([event.eventID], in: session)
             return .published(event)
         }
     }

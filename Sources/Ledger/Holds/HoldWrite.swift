@@ -80,6 +80,7 @@ struct HoldWrite: Sendable {
                     try UndeliveredRows(row).write(in: session)
                 }
                 try publish(event, in: session)
+                if operatorName != nil { try HandOverEvents.run([event.eventID], in: session) }
                 return .published(event)
             case .held(let reason):
                 if reason != .ownershipDisputed, claim.player == nil {

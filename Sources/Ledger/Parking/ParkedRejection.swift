@@ -69,8 +69,12 @@ public struct ParkedRejection: Sendable {
                         leaseSeconds: PostgresParking.leaseSeconds, in: session)
                 }
                 refused += leased.unreadable
-                for submission in leased.leased where try await reject(submission, in: ledger) == .refused {
-                    refused.append(submission.id)
+                for submission in leased.leased {
+                    switch try await reject(submission, in: ledger) {
+                    case .rejected(let event): try await handOver([event])
+                    case .answeredBefore: break
+                    case .refused: refused.append(submission.id)
+                    }
                 }
                 if leased.leased.isEmpty, leased.unreadable.isEmpty { break }
             }
@@ -97,13 +101,17 @@ public struct ParkedRejection: Sendable {
                 for submission in leased.submissions {
                     group.addTask { (submission.id, try await reject(submission, in: ledger)) }
                 }
+                var events: [NameBasedUUID] = []
                 for try await (id, fate) in group {
                     switch fate {
-                    case .rejected: ending.rejected += 1
+                    case .rejected(let event):
+                        ending.rejected += 1
+                        events.append(event)
                     case .answeredBefore: ending.answeredBefore += 1
                     case .refused: refused.append(id)
                     }
                 }
+                try await handOver(events)
             }
             ending.refused = refused.count
             progress(ending.rejected + ending.answeredBefore + refused.count)
@@ -115,7 +123,7 @@ public struct ParkedRejection: Sendable {
     }
 
     private enum Fate {
-        case rejected
+        case rejected(NameBasedUUID)
         case answeredBefore
         case refused
     }
@@ -128,8 +136,14 @@ public struct ParkedRejection: Sendable {
             catalogVersion: 0, traceparent: leased.traceparent, parkedID: leased.id,
             trace: DecisionTrace(refusedBy: operatorName, tries: leased.history.tries))
         switch try await ledger.settle(decision).value {
-        case .events(let events): return events.last?.reason == .refusedByOperator ? .rejected : .answeredBefore
+        case .events(let events):
+            guard let event = events.last, event.reason == .refusedByOperator else { return .answeredBefore }
+            return .rejected(event.eventID)
         case .parked: return .refused
         }
+    }
+
+    private func handOver(_ events: [NameBasedUUID]) async throws {
+        try await pool.run { try HandOverEvents.run(events, in: $0) }
     }
 }

@@ -57,6 +57,7 @@ extension LedgerRehearsal {
             "take events out of the outbox",
             [
                 PackageResources.lease_orphaned_outbox_sql,
+                PackageResources.lease_handed_over_outbox_sql,
                 PackageResources.lease_partition_outbox_sql,
                 PackageResources.delete_outbox_sql,
             ]),

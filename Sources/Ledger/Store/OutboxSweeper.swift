@@ -14,6 +14,7 @@ public struct OrphanEvent: Sendable, Equatable {
 /// Every function throws a `PostgresError`; a failed one can be called again.
 public struct OutboxSweeper: Sendable {
     private static let orphans = LedgerSQL.statement(PackageResources.lease_orphaned_outbox_sql)
+    private static let handedOver = LedgerSQL.statement(PackageResources.lease_handed_over_outbox_sql)
     private static let ofPartition = LedgerSQL.statement(PackageResources.lease_partition_outbox_sql)
 
     private let pool: PostgresPool
@@ -41,6 +42,11 @@ public struct OutboxSweeper: Sendable {
                         .timestamptz(unixMicroseconds: first),
                     ]))
         }
+    }
+
+    /// Leases what operators decided, of any age, oldest first: nobody else takes them before the lease is over.
+    public func leaseHandedOver(limit: Int, leaseSeconds: Double) async throws -> [OrphanEvent] {
+        try await take(Self.handedOver, [.int8(Int64(limit)), .float8(leaseSeconds)])
     }
 
     /// A partition's events for its new owner, oldest first, of any age and whoever leased them. The same come again

@@ -2,7 +2,7 @@ import Fulfillment
 
 /// The ledger's outbox, as the pipeline reads it. Every function throws a `PostgresError`.
 public struct PostgresOutbox: UnpublishedEvents {
-    /// How long a replica has for publishing the orphans that it leased.
+    /// How long a replica has for publishing the events that it leased.
     private static let leaseSeconds = 30.0
 
     private let ledger: PostgresLedger
@@ -20,6 +20,10 @@ public struct PostgresOutbox: UnpublishedEvents {
         try await sweeper.leaseOrphans(
             olderThanSeconds: orphanSeconds, limit: limit, leaseSeconds: Self.leaseSeconds
         ).map(\.unpublished)
+    }
+
+    public func handedOver(limit: Int) async throws -> [UnpublishedEvent] {
+        try await sweeper.leaseHandedOver(limit: limit, leaseSeconds: Self.leaseSeconds).map(\.unpublished)
     }
 
     public func unpublished(topic: String, partition: Int32, limit: Int) async throws -> [UnpublishedEvent] {

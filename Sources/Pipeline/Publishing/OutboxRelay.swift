@@ -50,6 +50,13 @@ struct OutboxRelay: Sendable {
         return events.count
     }
 
+    /// One round over what operators decided. Returns how many events were published.
+    func publishHandedOver() async throws -> Int {
+        let events = try await unpublished.handedOver(limit: PipelineLimits.orphanBatch)
+        try await publish(events)
+        return events.count
+    }
+
     private func publish(_ events: [UnpublishedEvent]) async throws(Abandoned) {
         guard !events.isEmpty else { return }
         let acknowledged = try await publisher.publish(events)

@@ -1,7 +1,9 @@
 import Fulfillment
-import Ledger
+import Postgres
 import TestSupport
 import Testing
+
+@testable import Ledger
 
 /// What every outbox does, those in memory and the one in PostgreSQL.
 @Suite("Every outbox")
@@ -17,6 +19,8 @@ struct UnpublishedEventsConformance {
         let outbox: any UnpublishedEvents
         /// As if a minute had passed since the events were made.
         let age: () async throws -> Void
+        /// As an operator's command leaves its events.
+        let handOver: ([NameBasedUUID]) async throws -> Void
 
         func grant(_ ids: Range<Int>, partition: Int32 = 0) async throws -> [OutcomeEvent] {
             var events: [OutcomeEvent] = []
@@ -34,19 +38,22 @@ struct UnpublishedEventsConformance {
         switch kind {
         case .inMemory:
             let ledger = InMemoryLedger()
-            try await body(Subject(ledger: ledger, outbox: ledger, age: ledger.ageOutbox))
+            try await body(Subject(ledger: ledger, outbox: ledger, age: ledger.ageOutbox, handOver: ledger.handOver))
         case .observed:
             let ledger = ObservedLedger()
-            try await body(Subject(ledger: ledger, outbox: ledger, age: ledger.database.ageOutbox))
+            try await body(
+                Subject(
+                    ledger: ledger, outbox: ledger, age: ledger.database.ageOutbox, handOver: ledger.database.handOver))
         case .postgres:
             let database = try await LedgerDatabase()
             let ledger = database.ledger()
             let outbox = PostgresOutbox(
                 ledger: ledger, sweeper: OutboxSweeper(pool: database.pool), orphanSeconds: 600)
             try await body(
-                Subject(ledger: ledger, outbox: outbox) {
-                    try await database.run("UPDATE outbox SET created_at = created_at - interval '1 hour'")
-                })
+                Subject(
+                    ledger: ledger, outbox: outbox,
+                    age: { try await database.run("UPDATE outbox SET created_at = created_at - interval '1 hour'") },
+                    handOver: { events in try await database.pool.run { try HandOverEvents.run(events, in: $0) } }))
             await ledger.close()
         }
     }
@@ -83,6 +90,20 @@ struct UnpublishedEventsConformance {
             #expect(try await subject.outbox.orphans(limit: 100).isEmpty)
             // Whoever owns the partition has all of them.
             #expect(try await subject.outbox.unpublished(topic: Sample.topic, partition: 0, limit: 100).count == 5)
+        }
+    }
+
+    @Test("what an operator's command hands over is anybody's at once, and only that", arguments: Kind.allCases)
+    func handedOver(kind: Kind) async throws {
+        try await with(kind) { subject in
+            let events = try await subject.grant(0..<5)
+            #expect(try await subject.outbox.handedOver(limit: 100).isEmpty)
+            try await subject.handOver(events.suffix(3).map(\.eventID))
+            #expect(try await subject.outbox.handedOver(limit: 2).map(\.event) == Array(events[2...3]))
+            #expect(try await subject.outbox.handedOver(limit: 100).map(\.event) == Array(events.suffix(1)))
+            // Whoever leased them publishes them: handed over once more, they stay leased.
+            try await subject.handOver(events.suffix(3).map(\.eventID))
+            #expect(try await subject.outbox.handedOver(limit: 100).isEmpty)
         }
     }
 

@@ -205,6 +205,14 @@ struct FlowTests {
         #expect(running.fails("offsets cannot be committed"))
     }
 
+    @Test("what an operator decided is published, fresh as it is, by any worker")
+    func handedOver() async throws {
+        let events = (5..<8).map { Sample.event($0, player: "of an operator") }
+        bench.ledger.handOver(events)
+        try await bench.untilAnswered("of an operator", count: 3)
+        #expect(bench.answers("of an operator") == (5..<8).map { "granted \($0)" })
+    }
+
     @Test("events of dead replicas are published by whoever finds them")
     func orphans() async throws {
         let events = (0..<5).map { Sample.event($0, player: "orphan") }

@@ -11,4 +11,10 @@ extension ObservedLedger {
     func orphan(_ events: [OutcomeEvent]) {
         database.owe(events, topic: "a topic of before", partition: 0, highestOffset: 0, ageSeconds: 60)
     }
+
+    /// What an operator's command left just now.
+    func handOver(_ events: [OutcomeEvent]) {
+        database.owe(events, topic: "a topic of before", partition: 0, highestOffset: 0)
+        database.handOver(events.map(\.eventID))
+    }
 }
