@@ -54,7 +54,7 @@ package struct RedriveReading: Sendable {
     private func refusal(ofNotification value: [UInt8]?) -> DeadLetter? {
         guard let value else { return DeadLetter(reason: .malformedMessage, detail: "the value is null") }
         switch proofs.parse(notification: value) {
-        case .unusable(let why), .notProvable(let why): return DeadLetter(reason: .malformedMessage, detail: why)
+        case .unusable(let why), .notProvable(let why): return DeadLetter(notification: value, unreadable: why)
         case .read(let notification):
             guard case .deadLetter(let letter) = notification.verdict(under: catalog, from: .notification) else {
                 return nil

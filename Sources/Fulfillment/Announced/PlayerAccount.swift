@@ -36,6 +36,13 @@ public struct PlayerAccountDecoder: Sendable {
     ///   - key: `<bundle_id>/<token>`, the token in lower case: the topic is compacted by it.
     ///   - value: an object with `player_id`; nil forgets the token, and is not signed: the broker's rights decide who may.
     public func decode(key: [UInt8]?, value: [UInt8]?, signatureHeaders: [[UInt8]]) -> Decoded {
+        switch read(key, value, signatureHeaders) {
+        case .account(let account): .account(account)
+        case .deadLetter(let letter): .deadLetter(letter.naming(formOf: value, in: .account))
+        }
+    }
+
+    private func read(_ key: [UInt8]?, _ value: [UInt8]?, _ signatureHeaders: [[UInt8]]) -> Decoded {
         func unreadable(_ detail: String) -> Decoded {
             .deadLetter(DeadLetter(reason: .malformedMessage, detail: detail))
         }

@@ -53,6 +53,13 @@ public struct ConsumptionReportDecoder: Sendable {
     ///   - key: the record's.
     ///   - signatureHeaders: the values of every header `receiptd-signature`.
     public func decode(key: [UInt8]?, _ value: [UInt8]?, signatureHeaders: [[UInt8]]) -> Decoded {
+        switch read(key, value, signatureHeaders) {
+        case .report(let report): .report(report)
+        case .deadLetter(let letter): .deadLetter(letter.naming(formOf: value, in: .consumption))
+        }
+    }
+
+    private func read(_ key: [UInt8]?, _ value: [UInt8]?, _ signatureHeaders: [[UInt8]]) -> Decoded {
         guard let value else { return Self.malformed("the value is null") }
         if let refusal = signature.refusal(ofKey: key, value: value, headers: signatureHeaders) {
             return .deadLetter(refusal)

@@ -23,6 +23,13 @@ public struct SubmissionDecoder: Sendable {
     ///   - value: the record's value; nil is a tombstone, which is no submission.
     ///   - signatureHeaders: the values of the record's `receiptd-signature` headers.
     public func decode(key: [UInt8]? = nil, _ value: [UInt8]?, signatureHeaders: [[UInt8]]) -> Decoded {
+        switch read(key, value, signatureHeaders) {
+        case .submission(let submission): .submission(submission)
+        case .deadLetter(let letter): .deadLetter(letter.naming(formOf: value, in: .submission))
+        }
+    }
+
+    private func read(_ key: [UInt8]?, _ value: [UInt8]?, _ signatureHeaders: [[UInt8]]) -> Decoded {
         if let refusal = signature.refusal(ofKey: key, value: value ?? [], headers: signatureHeaders) {
             return .deadLetter(refusal)
         }

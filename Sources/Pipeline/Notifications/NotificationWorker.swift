@@ -97,7 +97,7 @@ struct NotificationWorker: Sendable {
         }
         switch source.parser.parse(notification: value) {
         case .unusable(let why), .notProvable(let why):
-            return (Self.unreadable, .deadLetter(DeadLetter(reason: .malformedMessage, detail: why)))
+            return (Self.unreadable, .deadLetter(DeadLetter(notification: value, unreadable: why)))
         case .read(let notification):
             return (
                 Self.seriesName(of: notification.type), notification.verdict(under: catalog, from: received.source)

@@ -1,0 +1,63 @@
+import Encodings
+
+/// What a record of one of receiptd's topics is, as the names in its object tell.
+public enum RecordForm: Sendable, CaseIterable {
+    case submission
+    case notification
+    case account
+    case consumption
+    case outcome
+
+    /// Nil where it looks like none of them.
+    /// - Parameter value: a record's.
+    public init?(of value: [UInt8]) {
+        guard value.count <= SubmissionLimits.maximumBytes, let document = try? JSONParser.parse(value),
+            case .object(let members) = document.value
+        else { return nil }
+        let names = Set(members.map(\.name))
+        // An outcome names its submission too, and a submission its player.
+        let form = Self.signs.first { !$0.names.isDisjoint(with: names) }?.form
+        guard let form = form ?? (names == ["player_id"] ? .account : nil) else { return nil }
+        self = form
+    }
+
+    private static let signs: [(form: RecordForm, names: Set<String>)] = [
+        (.outcome, ["event_id"]),
+        (.notification, ["signedPayload"]),
+        (.consumption, ["consumption_percentage", "refund_preference", "customer_consented"]),
+        (.submission, ["submission_id", "receipt_data", "signed_transaction"]),
+    ]
+
+    /// With an article, and the setting that names its topic.
+    private var words: (name: String, setting: String) {
+        switch self {
+        case .submission: ("a submission", "KAFKA_SUBMISSIONS_TOPIC")
+        case .notification: ("one of Apple's notifications", "KAFKA_NOTIFICATIONS_TOPIC")
+        case .account: ("a player's account", "KAFKA_ACCOUNTS_TOPIC")
+        case .consumption: ("a consumption report", "KAFKA_CONSUMPTION_TOPIC")
+        case .outcome: ("one of receiptd's own events", "KAFKA_OUTCOMES_TOPIC")
+        }
+    }
+
+    fileprivate var hint: String { "it looks like \(words.name), whose topic is \(words.setting)" }
+}
+
+extension DeadLetter {
+    /// The same, which also says where the record belongs if it looks like one of another topic.
+    /// - Parameters:
+    ///   - form: what its topic holds.
+    ///   - value: the record's.
+    public func naming(formOf value: [UInt8]?, in form: RecordForm) -> DeadLetter {
+        guard reason == .malformedMessage || reason == .badSignature, let value, let own = RecordForm(of: value),
+            own != form
+        else { return self }
+        return DeadLetter(
+            reason: reason, detail: "\(detail); \(own.hint)", code: cause.code, sender: sender, lastOffset: lastOffset)
+    }
+
+    /// Of a record of the notifications' topic that is none.
+    /// - Parameter why: one sentence, without anything of the record.
+    public init(notification value: [UInt8], unreadable why: String) {
+        self = DeadLetter(reason: .malformedMessage, detail: why).naming(formOf: value, in: .notification)
+    }
+}
