@@ -59,6 +59,8 @@ struct ProofParserTests {
         let table: [(purchase: TestReceipt.Purchase, isEnough: Bool)] = [
             (.init(kind: 3, expiryDate: end, cancellationDate: cancelled), false),
             (.init(kind: 9, expiryDate: end, cancellationDate: cancelled), false),
+            (.init(kind: 4, expiryDate: end, cancellationDate: cancelled), false),
+            (.init(kind: 4, cancellationDate: cancelled), true),
             (.init(kind: 3, cancellationDate: cancelled), false), (.init(kind: 3, expiryDate: end), true),
             (.init(kind: 0, cancellationDate: cancelled), true), (.init(kind: 2, cancellationDate: cancelled), true),
         ]

@@ -13,8 +13,10 @@ struct ReceiptPurchase {
         guard let fields = try? Fields(bytes, in: range), let transactionID = fields.transactionID,
             let productID = fields.productID, let purchasedAt = fields.purchasedAt, !fields.isImpossible
         else { return nil }
-        kind = fields.kind
-        isAutoRenewable = fields.kind == .autoRenewableSubscription || (fields.kind == nil && fields.expiresAt != nil)
+        kind = fields.kindCode.flatMap(ProductKind.init(receiptCode:))
+        // A free subscription has no period. One that has is none.
+        let mayRenew = kind == nil || fields.kindCode == ProductKind.freeSubscriptionCode
+        isAutoRenewable = kind == .autoRenewableSubscription || (mayRenew && fields.expiresAt != nil)
         var purchase = StorePurchase(
             transactionID: transactionID, originalTransactionID: fields.originalTransactionID ?? transactionID,
             productID: productID, quantity: fields.quantity, purchasedAt: purchasedAt, expiresAt: fields.expiresAt,
@@ -28,7 +30,7 @@ struct ReceiptPurchase {
         var originalTransactionID: StoreTransactionID?
         var productID: ProductID?
         var quantity: Int32 = 1
-        var kind: ProductKind?
+        var kindCode: Int64?
         var purchasedAt: Timestamp?
         var expiresAt: Timestamp?
         var cancelledAt: Timestamp?
@@ -46,8 +48,7 @@ struct ReceiptPurchase {
                 case ReceiptAttribute.originalTransactionID:
                     originalTransactionID = attributes.transactionID(value)
                     if originalTransactionID == nil, !attributes.isUnset(value) { isImpossible = true }
-                case ReceiptAttribute.productKind:
-                    kind = attributes.integer(value).flatMap(ProductKind.init(receiptCode:))
+                case ReceiptAttribute.productKind: kindCode = attributes.integer(value)
                 case ReceiptAttribute.purchaseDate: purchasedAt = date(value, attributes)
                 case ReceiptAttribute.expiryDate: expiresAt = date(value, attributes)
                 case ReceiptAttribute.cancellationDate: cancelledAt = date(value, attributes)
@@ -76,13 +77,17 @@ struct ReceiptPurchase {
 }
 
 extension ProductKind {
+    /// Newsstand's free subscriptions: they never end, and come back on every device.
+    fileprivate static let freeSubscriptionCode: Int64 = 4
+
     /// Attribute 1707, documented nowhere.
-    init?(receiptCode: Int64) {
+    fileprivate init?(receiptCode: Int64) {
         switch receiptCode {
         case 0: self = .nonConsumable
         case 1: self = .consumable
         case 2: self = .nonRenewingSubscription
         case 3: self = .autoRenewableSubscription
+        case Self.freeSubscriptionCode: self = .nonRenewingSubscription
         default: return nil
         }
     }
