@@ -60,7 +60,8 @@ public final class VerifyReceiptClient: ReceiptVerifier {
         let password = setting.flatMap(secrets).flatMap { $0.isEmpty ? nil : $0 }
         let hasSecret = password != nil || setting == nil
         let mayAsk = limits.mayAsk(
-            request.bundleID, endpoint: Self.endpoint, hasSecret: hasSecret, isProven: request.isProven)
+            request.bundleID, endpoint: Self.endpoint, setting: setting, hasSecret: hasSecret,
+            isProven: request.isProven)
         guard mayAsk else { return .blocked(.sharedSecret) }
         let answer = await withTaskExecutorPreference(connection.executor) {
             await ask(request, receipt, password: password)

@@ -49,14 +49,15 @@ extension AppleMetrics: AppleLimitsObserver {
             [.bundleID: "\(bundleID)", .endpoint: "\(endpoint)"])
     }
 
-    package func credentials(bundleID: BundleID, endpoint: String, areWrong: Bool) {
-        metrics.misconfiguration.set(bundleID.text, "credentials", areWrong)
-        if areWrong {
+    package func credentials(bundleID: BundleID, endpoint: String, fault: CredentialsFault?) {
+        metrics.misconfiguration.set(bundleID.text, "credentials \(endpoint)", because: fault?.sentence)
+        var fields: Logger.Fields = [.bundleID: "\(bundleID)", .endpoint: "\(endpoint)"]
+        if let fault {
+            fields[.detail] = "\(fault.sentence)"
             logger.error(
-                "Apple does not take this app's credentials, or they are missing: its submissions wait",
-                [.bundleID: "\(bundleID)", .endpoint: "\(endpoint)"])
+                "Apple does not take this app's credentials, or they are missing: its submissions wait", fields)
         } else {
-            logger.notice("Apple takes this app's credentials again", [.bundleID: "\(bundleID)"])
+            logger.notice("Apple takes this app's credentials again", fields)
         }
     }
 

@@ -4,21 +4,26 @@ import Synchronization
 /// `receiptd_misconfigured`, so that the end of one cause does not hide another.
 public final class Misconfiguration: Sendable {
     private let gauge: GaugeFamily
-    private let causes = Mutex<[String: Set<String>]>([:])
+    /// What to do, by app and cause.
+    private let causes = Mutex<[String: [String: String]]>([:])
 
     init(gauge: GaugeFamily) {
         self.gauge = gauge
     }
 
-    public func set(_ bundleID: String, _ cause: String, _ holds: Bool) {
+    /// - Parameter sentence: one clause for an operator, what is wrong and what to do; nil: the cause has ended.
+    public func set(_ bundleID: String, _ cause: String, because sentence: String?) {
         causes.withLock { causes in
-            if holds {
-                causes[bundleID, default: []].insert(cause)
-            } else {
-                causes[bundleID]?.remove(cause)
-                if causes[bundleID]?.isEmpty == true { causes[bundleID] = nil }
-            }
+            causes[bundleID, default: [:]][cause] = sentence
+            if causes[bundleID]?.isEmpty == true { causes[bundleID] = nil }
             gauge.with(bundleID).set(causes[bundleID] != nil)
         }
+    }
+
+    /// One clause for each app and cause, in an order of their own.
+    var sentences: [String] {
+        causes.withLock { causes in
+            causes.flatMap { app in app.value.values.map { "\(app.key) waits for an operator: \($0)" } }
+        }.sorted()
     }
 }

@@ -6,8 +6,13 @@ import Testing
 
 @Suite("The worker's page")
 struct StatusPageTests {
-    private let metrics = ReceiptdMetrics(version: "1.2.3")
-    private let health = Health()
+    private let metrics: ReceiptdMetrics
+    private let health: Health
+
+    init() {
+        metrics = ReceiptdMetrics(version: "1.2.3")
+        health = Health(failures: Failures(metrics: metrics))
+    }
 
     private func sample(at seconds: Double) -> TrafficHistory.Sample {
         TrafficHistory.Sample(StatusReport(metrics: metrics, health: health), metrics: metrics, seconds: seconds)
@@ -28,7 +33,7 @@ struct StatusPageTests {
         metrics.outcomes.with("receipt.rejected", hostile).increment()
         metrics.appleRequests.with(hostile, "Production", "genuine").increment()
         metrics.consumerLag.with(hostile, "0").set(1)
-        metrics.misconfiguration.set(hostile, "wrong_secret", true)
+        metrics.misconfiguration.set(hostile, "wrong_secret", because: "mend it")
         health.set(.joinedGroup, unmet: hostile)
         let page = page(TrafficHistory(), at: 0, about: [("Group", hostile)])
         #expect(!page.contains("<script>alert") && !page.contains("'x'"))

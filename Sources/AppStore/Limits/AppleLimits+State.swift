@@ -64,11 +64,17 @@ extension AppleLimits: AppleState {
     // MARK: Credentials
 
     /// False where asking is no use: the answer is `blocked`.
-    func mayAsk(_ bundleID: BundleID, endpoint: String, hasSecret: Bool, isProven: Bool = true) -> Bool {
+    /// - Parameters:
+    ///   - setting: the one that is to hold the secret or the key; nil where the catalog names none.
+    ///   - hasSecret: it holds one, or none is named.
+    func mayAsk(
+        _ bundleID: BundleID, endpoint: String, setting: String?, hasSecret: Bool, isProven: Bool = true
+    ) -> Bool {
         if isFixed { return hasSecret }
         return change(bundleID, endpoint) { credentials, now in
-            credentials.secret(isMissing: !hasSecret)
-            return hasSecret && credentials.mayAsk(isProven: isProven, now: now)
+            credentials.setting = setting
+            credentials.state.secret(isMissing: !hasSecret)
+            return hasSecret && credentials.state.mayAsk(isProven: isProven, now: now)
         }
     }
 
@@ -78,9 +84,10 @@ extension AppleLimits: AppleState {
     func noted(_ answer: AppleAnswer, to request: VerificationRequest, endpoint: String) -> AppleAnswer {
         if isFixed { return answer }
         switch answer {
-        case .blocked:
+        case .blocked(let blockage):
             change(request.bundleID, endpoint) { credentials, now in
-                credentials.refused(
+                if request.isProven { credentials.refusal = blockage }
+                credentials.state.refused(
                     player: request.playerID?.hashValue ?? request.proofHash,
                     receipt: request.proofHash, isProven: request.isProven,
                     holdsAutoRenewable: request.holdsAutoRenewable, now: now)
@@ -88,7 +95,7 @@ extension AppleLimits: AppleState {
             return request.isProven ? answer : .trouble(.init(.credentials))
         case .genuine(let receipt):
             change(request.bundleID, endpoint) { credentials, _ in
-                credentials.succeeded(
+                credentials.state.succeeded(
                     receipt: request.proofHash, didCheckSecret: receipt.holdsAutoRenewable)
             }
         case .refused, .trouble: break
@@ -100,7 +107,12 @@ extension AppleLimits: AppleState {
     func noteToken(isTaken: Bool, of bundleID: BundleID, endpoint: String) {
         if isFixed { return }
         change(bundleID, endpoint) { credentials, now in
-            if isTaken { credentials.succeeded(didCheckSecret: true) } else { credentials.refusedForCertain(now: now) }
+            credentials.refusal = .serverAPI
+            if isTaken {
+                credentials.state.succeeded(didCheckSecret: true)
+            } else {
+                credentials.state.refusedForCertain(now: now)
+            }
         }
     }
 
@@ -118,11 +130,11 @@ extension AppleLimits: AppleState {
         let gone = state.withLock { state in
             state.credentials.keys.filter { $0.endpoint == endpoint && !apps.contains($0.bundleID) }
         }
-        for key in gone { change(key.bundleID, endpoint) { credentials, _ in credentials = CredentialsState() } }
+        for key in gone { change(key.bundleID, endpoint) { credentials, _ in credentials.state = CredentialsState() } }
     }
 
     private func change<Value>(
-        _ bundleID: BundleID, _ endpoint: String, _ body: (inout CredentialsState, Double) -> Value
+        _ bundleID: BundleID, _ endpoint: String, _ body: (CredentialsBox, Double) -> Value
     ) -> Value {
         let now = now()
         let key = Credentials(bundleID: bundleID, endpoint: endpoint)
@@ -130,16 +142,12 @@ extension AppleLimits: AppleState {
             let known = state.credentials[key]
             let credentials = known ?? CredentialsBox()
             if known == nil { state.credentials[key] = credentials }
-            let value = body(&credentials.state, now)
-            let areWrong = credentials.state.isMisconfigured(now: now)
+            let value = body(credentials, now)
             noteDoubt(key, credentials.state.areDoubted, &state)
-            if state.told.misconfigured.contains(key) != areWrong {
-                let wereWrong = state.told.misconfigured.contains { $0.bundleID == bundleID }
-                if areWrong { state.told.misconfigured.insert(key) } else { state.told.misconfigured.remove(key) }
-                let areStillWrong = state.told.misconfigured.contains { $0.bundleID == bundleID }
-                if wereWrong != areStillWrong {
-                    observer?.credentials(bundleID: bundleID, endpoint: endpoint, areWrong: areStillWrong)
-                }
+            let fault = credentials.fault(of: endpoint, now: now)
+            if state.told.misconfigured[key] != fault {
+                state.told.misconfigured[key] = fault
+                observer?.credentials(bundleID: bundleID, endpoint: endpoint, fault: fault)
             }
             return value
         }
@@ -185,5 +193,12 @@ extension AppleLimits: AppleState {
             }
             guard (try? await Task.sleep(for: .seconds(Self.pollSeconds))) != nil else { return }
         }
+    }
+}
+
+extension AppleLimits.CredentialsBox {
+    fileprivate func fault(of endpoint: String, now: Double) -> CredentialsFault? {
+        guard state.isMisconfigured(now: now) else { return nil }
+        return CredentialsFault(endpoint: endpoint, setting: setting, refusal: state.isMissing ? nil : refusal)
     }
 }

@@ -52,13 +52,17 @@ public final class AppleLimits: Sendable {
     /// What the observer was last told.
     struct Told {
         var openCircuits: Set<Credentials> = []
-        var misconfigured: Set<Credentials> = []
+        var misconfigured: [Credentials: CredentialsFault] = [:]
         var doubted: Set<BundleID> = []
     }
 
     /// Changes in place; guarded by the lock around it.
     final class CredentialsBox {
         var state = CredentialsState()
+        /// That was to hold the secret, when Apple was last to be asked.
+        var setting: String?
+        /// The last one.
+        var refusal = AppleAnswer.Blockage.sharedSecret
     }
 
     struct Credentials: Hashable {

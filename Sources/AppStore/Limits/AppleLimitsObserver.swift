@@ -5,8 +5,8 @@ import Fulfillment
 public protocol AppleLimitsObserver: Sendable {
     /// Also once, as closed, when an app and endpoint are first used.
     func circuit(bundleID: BundleID, endpoint: String, isOpen: Bool)
-    /// An app's credentials for any endpoint, the one named at last, turned out to be wrong, or none are any more.
-    func credentials(bundleID: BundleID, endpoint: String, areWrong: Bool)
+    /// An app's credentials for an endpoint turned out to be wrong, wrong for another reason, or (nil) right again.
+    func credentials(bundleID: BundleID, endpoint: String, fault: CredentialsFault?)
     /// Apple refused the app's shared secret with several players' receipts of which none is proven, and has taken none since;
     /// or it took one. Nobody is held back for it: such receipts may be another app's.
     func credentials(bundleID: BundleID, areDoubted: Bool)

@@ -64,7 +64,8 @@ extension ServerAPIClient: StoreQueries {
     ) async -> StoreQueryAnswer<Value> {
         guard let query else { return .refused(code: StoreErrorCode.invalidTransactionID) }
         let hasToken = token(for: context.bundleID, context.credentials) != nil
-        guard limits.mayAsk(context.bundleID, endpoint: Self.endpoint, hasSecret: hasToken) else {
+        let setting = context.credentials.privateKeySetting
+        guard limits.mayAsk(context.bundleID, endpoint: Self.endpoint, setting: setting, hasSecret: hasToken) else {
             return .blocked(.serverAPI)
         }
         for environment in context.environment.map({ [$0] }) ?? [.production, .sandbox] {

@@ -70,7 +70,8 @@ public final class ServerAPIClient: Sendable {
         guard let query = ServerAPIQuery.transaction(id) else { return .refused(.invalidTransaction) }
         let hasToken = token(for: request.bundleID, credentials) != nil
         let mayAsk = limits.mayAsk(
-            request.bundleID, endpoint: Self.endpoint, hasSecret: hasToken, isProven: request.isProven)
+            request.bundleID, endpoint: Self.endpoint, setting: credentials.privateKeySetting, hasSecret: hasToken,
+            isProven: request.isProven)
         guard mayAsk else { return .blocked(.serverAPI) }
         let answer = await ask(query, about: id, credentials, for: request)
         var telling = answer

@@ -27,7 +27,7 @@ public struct CredentialsState: Sendable {
     private var proven: ProvenRefusal?
     /// Of the credentials themselves, with no answer since.
     private var certainRefusals = 0
-    private var isMissing = false
+    public private(set) var isMissing = false
     private var hasSucceeded = false
 
     /// Several players' proofs that are not proven were refused, and Apple has taken nothing since.

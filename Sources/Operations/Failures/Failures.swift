@@ -119,12 +119,12 @@ public final class Failures: Sendable {
         return states.withLock { $0.unmet(now: now) }
     }
 
-    /// What fails although the process is ready, and what the fleet lost within a day.
+    /// What fails although the process is ready, which apps wait for an operator, and what the fleet lost within a day.
     public var notes: [String] {
-        let losses = metrics?.incidents.losses() ?? []
-        guard ongoing.load(ordering: .relaxed) != 0 else { return losses }
+        let others = metrics.map { $0.misconfiguration.sentences + $0.incidents.losses() } ?? []
+        guard ongoing.load(ordering: .relaxed) != 0 else { return others }
         let now = now()
-        return states.withLock { $0.notes(now: now) } + losses
+        return states.withLock { $0.notes(now: now) } + others
     }
 }
 

@@ -46,9 +46,7 @@ struct StatusPage {
             report.apple.isDown
             ? ["Apple as a whole is down: submissions wait, Kafka keeps the backlog"]
             : report.apple.openCircuits.map { "\($0): requests held back after failures" }
-        let told =
-            report.problems + report.notes + report.misconfigured.map { "\($0): waits for its settings to be mended" }
-            + report.apple.outages + apple
+        let told = report.problems + report.notes + report.apple.outages + apple
         guard !told.isEmpty else { return "" }
         return "<ul class=\"problems\">\(told.map { "<li>\(escaped($0))</li>" }.joined())</ul>"
     }

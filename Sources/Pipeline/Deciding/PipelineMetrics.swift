@@ -39,7 +39,9 @@ final class PipelineMetrics: Sendable {
     }
 
     func lacksServerAPI(_ bundleID: BundleID, _ isLacking: Bool) {
-        all.misconfiguration.set(bundleID.text, AppleAnswer.Blockage.noServerAPI.rawValue, isLacking)
+        all.misconfiguration.set(
+            bundleID.text, AppleAnswer.Blockage.noServerAPI.rawValue,
+            because: isLacking ? MissingCredentials.sentence : nil)
     }
 
     /// Counts each event, and the submission's class and way from record to answer once. `events` are not empty.

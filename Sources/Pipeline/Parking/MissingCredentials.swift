@@ -15,6 +15,10 @@ final class MissingCredentials: Sendable {
 
     /// What is parked comes again within it. Without news for longer, nothing waits any more.
     private static let forgottenSeconds = 2 * ParkingPolicy.longestSeconds
+    /// One clause for an operator.
+    static let sentence =
+        "its players send transaction_id, and the catalog gives it no server_api: import a catalog with the app's "
+        + "server_api, or have the game send receipt_data or signed_transaction"
     private let apps = Mutex<[BundleID: Evidence]>([:])
 
     /// Whether the app is to be called misconfigured now, and whether that is news.

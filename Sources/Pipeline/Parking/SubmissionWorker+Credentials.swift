@@ -22,7 +22,10 @@ extension SubmissionWorker {
         guard isNews else { return }
         logger.error(
             "transaction ids are parked: the app has no App Store Server API credentials",
-            [.bundleID: "\(submission.bundleID)", .reason: "\(blockage.rawValue)"])
+            [
+                .bundleID: "\(submission.bundleID)", .reason: "\(blockage.rawValue)",
+                .detail: "\(MissingCredentials.sentence)",
+            ])
     }
 
     /// Wakes what the newest catalog has credentials for.

@@ -65,7 +65,13 @@ struct CredentialsTests {
                 #expect(answer == .blocked(.sharedSecret))
             }
             #expect(apple.store.counters.requests == CredentialsState.playersWithoutSuccess)
-            #expect(observer.heard.misconfigured == ["com.example.game"])
+            #expect(
+                observer.heard.faults == [
+                    "com.example.game": [
+                        "verifyReceipt": CredentialsFault(
+                            endpoint: "verifyReceipt", setting: "WRONG", refusal: .sharedSecret)
+                    ]
+                ])
             // Apple goes by what the receipt says, so one of another app is asked about under that app's name.
             let other = SimulatedReceipt(
                 bundleID: "com.example.other", appAppleID: 78, environment: .production,
@@ -81,9 +87,31 @@ struct CredentialsTests {
         try await Self.run { apple, observer in
             #expect(await apple.ask(SimulatedApple.receipt("1"), secret: "NOWHERE") == .blocked(.sharedSecret))
             #expect(apple.store.counters.requests == 0)
-            #expect(observer.heard.misconfigured == ["com.example.game"])
+            let missing = CredentialsFault(endpoint: "verifyReceipt", setting: "NOWHERE", refusal: nil)
+            #expect(observer.heard.faults == ["com.example.game": ["verifyReceipt": missing]])
             #expect(await apple.ask(SimulatedApple.receipt("1"), secret: "RIGHT").genuine != nil)
             #expect(observer.heard.misconfigured.isEmpty)
+        }
+    }
+
+    @Test("what is wrong with credentials is said with the setting's name, whether it is missing, and what to do")
+    func sentences() {
+        func sentence(_ endpoint: String, _ setting: String?, _ refusal: AppleAnswer.Blockage?) -> String {
+            CredentialsFault(endpoint: endpoint, setting: setting, refusal: refusal).sentence
+        }
+        let (receipts, transactions) = (VerifyReceiptClient.endpoint, ServerAPIClient.endpoint)
+        for (sentence, words) in [
+            (sentence(receipts, "GAME_SECRET", nil), ["GAME_SECRET", "shared_secret_setting", "not set", "give"]),
+            (sentence(receipts, "GAME_SECRET", .sharedSecret), ["GAME_SECRET", "refuses", "21004", "compare"]),
+            (sentence(receipts, nil, .sharedSecret), ["21004", "names none", "give the app a shared_secret_setting"]),
+            (sentence(receipts, "GAME_SECRET", .request), ["21000", "proxy"]),
+            (sentence(transactions, "GAME_KEY", nil), ["GAME_KEY", "private_key_setting", "no private key", "give"]),
+            (
+                sentence(transactions, "GAME_KEY", .serverAPI),
+                ["GAME_KEY", "refuses", "401", "compare issuer_id, key_id"]
+            ),
+        ] {
+            for word in words { #expect(sentence.contains(word), "\(sentence)") }
         }
     }
 }

@@ -15,7 +15,8 @@ struct ServerAPICredentialsTests {
         try await SimulatedServerAPI.run(keys: ["KEY": key], limits: limits) { apple in
             #expect(await apple.ask("1000") == .blocked(.serverAPI))
             #expect(apple.store.counters.requests == 0)
-            #expect(observer.heard.misconfigured == [Self.bundle])
+            let told = try #require(observer.heard.faults[Self.bundle]?[ServerAPIClient.endpoint])
+            #expect(told.setting == "KEY" && told.refusal == nil)
             // Another app has a key of its own, and this one may have lost its credentials altogether.
             limits.keepCredentials(of: [Self.bundle], endpoint: ServerAPIClient.endpoint)
             #expect(observer.heard.misconfigured == [Self.bundle])
@@ -69,7 +70,8 @@ struct ServerAPICredentialsTests {
             for number in 0..<10 {
                 #expect(await apple.ask("\(number)", player: "p", isProven: false) == .blocked(.serverAPI))
             }
-            #expect(observer.heard.misconfigured == [Self.bundle])
+            let told = try #require(observer.heard.faults[Self.bundle]?[ServerAPIClient.endpoint])
+            #expect(told.setting == "KEY" && told.refusal == .serverAPI)
             // Two ids, and a question of receiptd's own after each.
             #expect(apple.store.counters.requests == 2 * CredentialsState.certainRefusalsNeeded)
         }

@@ -8,7 +8,9 @@ import Testing
 final class RecordingLimits: AppleLimitsObserver {
     struct Heard {
         var openCircuits: Set<BundleID> = []
-        var misconfigured: Set<BundleID> = []
+        /// By app and endpoint.
+        var faults: [BundleID: [String: CredentialsFault]] = [:]
+        var misconfigured: Set<BundleID> { Set(faults.filter { !$0.value.isEmpty }.keys) }
         var doubted: Set<BundleID> = []
         var circuitsOpened = 0
         var holds: [AppleScope: Double] = [:]
@@ -79,10 +81,8 @@ final class RecordingLimits: AppleLimitsObserver {
         }
     }
 
-    func credentials(bundleID: BundleID, endpoint: String, areWrong: Bool) {
-        hear { heard in
-            if areWrong { heard.misconfigured.insert(bundleID) } else { heard.misconfigured.remove(bundleID) }
-        }
+    func credentials(bundleID: BundleID, endpoint: String, fault: CredentialsFault?) {
+        hear { $0.faults[bundleID, default: [:]][endpoint] = fault }
     }
 
     func credentials(bundleID: BundleID, areDoubted: Bool) {

@@ -1,0 +1,38 @@
+import Fulfillment
+
+/// Why an app's submissions wait until somebody corrects its credentials for one of Apple's endpoints.
+public struct CredentialsFault: Sendable, Equatable {
+    /// `verifyReceipt` or `transactions`.
+    public let endpoint: String
+    /// The setting that holds the shared secret or the private key. Nil: the catalog names none.
+    public let setting: String?
+    /// What Apple refused. Nil: the setting is empty, or holds no key.
+    public let refusal: AppleAnswer.Blockage?
+
+    public init(endpoint: String, setting: String?, refusal: AppleAnswer.Blockage?) {
+        (self.endpoint, self.setting, self.refusal) = (endpoint, setting, refusal)
+    }
+
+    /// One clause for an operator: what is wrong, and what to do.
+    public var sentence: String {
+        if refusal == .request {
+            return "Apple refuses the request itself (21000): look for a proxy that changes requests"
+        }
+        let isRefused = refusal != nil
+        guard endpoint == VerifyReceiptClient.endpoint else {
+            let key = "\(setting ?? "its key"), the app's private_key_setting"
+            return isRefused
+                ? "Apple refuses the key in \(key) (401): compare issuer_id, key_id and key with App Store Connect, "
+                    + "and the machine's clock"
+                : "\(key), holds no private key: give the workers the .p8 file's text under that name"
+        }
+        guard let setting else {
+            return
+                "Apple wants a shared secret (21004), and the catalog names none: give the app a shared_secret_setting"
+        }
+        return isRefused
+            ? "Apple refuses the secret in \(setting), the app's shared_secret_setting (21004): "
+                + "compare it with App Store Connect"
+            : "\(setting), the app's shared_secret_setting, is not set: give the workers the secret under that name"
+    }
+}
