@@ -5,7 +5,7 @@ import Operations
 import Postgres
 import Timestamps
 
-/// Compares this process's clock with PostgreSQL's and with the timestamps of records, at the start and each minute.
+/// Compares this process's clock with PostgreSQL's, with the timestamps of records and with what Apple signs, at the start and each minute.
 package struct ClockWatch: Sendable {
     private static let pauseSeconds = 60.0
     /// An answer that took longer tells nothing of the clock. Seconds.
@@ -25,9 +25,10 @@ package struct ClockWatch: Sendable {
         while !Task.isCancelled {
             differences.note(
                 database: await aheadOfDatabase(), record: metrics.recordClock.take(),
-                now: ProcessInfo.processInfo.systemUptime)
+                apple: metrics.signedClock.take(), now: ProcessInfo.processInfo.systemUptime)
             if let seconds = differences.database { metrics.clockSkew.with("postgresql").set(seconds) }
             metrics.clockSkew.with("record").set(differences.record ?? 0)
+            metrics.clockSkew.with("apple").set(differences.apple ?? 0)
             if let complaint = differences.complaint {
                 failures.failed(.clocks, complaint)
             } else {

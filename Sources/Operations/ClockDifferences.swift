@@ -2,33 +2,42 @@
 public struct ClockDifferences: Sendable, Equatable {
     /// Beyond it clocks disagree.
     public static let toleranceSeconds = 60.0
-    /// For which what a record told is believed while no other tells anything.
+    /// For which what a record, or something that Apple signed, told is believed while no other tells anything.
     public static let recordSeconds = 600.0
 
     public private(set) var database: Double?
     public private(set) var record: Double?
+    public private(set) var apple: Double?
     private var recordAt = 0.0
+    private var appleAt = 0.0
 
     public init() {}
 
     /// - Parameters:
     ///   - database: nil where PostgreSQL did not answer: then what was known stays.
     ///   - record: nil where no record told.
+    ///   - apple: nil where nothing that Apple signed was from the future.
     ///   - now: monotonic seconds.
-    public mutating func note(database: Double?, record: Double?, now: Double) {
+    public mutating func note(database: Double?, record: Double?, apple: Double? = nil, now: Double) {
         self.database = database ?? self.database
-        if let record {
-            self.record = record
-            recordAt = now
-        } else if now - recordAt > Self.recordSeconds {
-            self.record = nil
+        Self.note(record, in: &self.record, at: &recordAt, now: now)
+        Self.note(apple, in: &self.apple, at: &appleAt, now: now)
+    }
+
+    private static func note(_ told: Double?, in known: inout Double?, at time: inout Double, now: Double) {
+        if told != nil {
+            (known, time) = (told, now)
+        } else if now - time > recordSeconds {
+            known = nil
         }
     }
 
     /// Names the clocks that disagree, and by how much; nil where none does.
     public var complaint: String? {
-        let clauses = [(database, "PostgreSQL's clock"), (record, "the newest records' timestamps")].compactMap {
-            seconds, other -> String? in
+        let clauses = [
+            (database, "PostgreSQL's clock"), (record, "the newest records' timestamps"),
+            (apple, "the time at which Apple signed a proof"),
+        ].compactMap { seconds, other -> String? in
             guard let seconds, abs(seconds) > Self.toleranceSeconds else { return nil }
             let amount = Int(abs(seconds).rounded())
             return "the worker's clock is \(amount) s \(seconds > 0 ? "ahead of" : "behind") \(other)"

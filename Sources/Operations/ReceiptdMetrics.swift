@@ -48,6 +48,8 @@ public struct ReceiptdMetrics: Sendable {
     public let consoleChanges: CounterFamily
     /// What records tell of this process's clock.
     public let recordClock = RecordClock()
+    /// What proofs tell of it.
+    public let signedClock = SignedClock()
     /// `against`; seconds that the worker's clock is ahead.
     public let clockSkew: GaugeFamily
     /// 0 or 1.
@@ -192,6 +194,6 @@ public struct ReceiptdMetrics: Sendable {
             _ = failing.with(part.rawValue)
         }
         for result in ["right", "wrong", "refused"] { _ = consoleSignIns.with(result) }
-        for clock in ["postgresql", "record"] { _ = clockSkew.with(clock) }
+        for clock in ["postgresql", "record", "apple"] { _ = clockSkew.with(clock) }
     }
 }

@@ -53,3 +53,26 @@ public final class RecordClock: Sendable {
         }
     }
 }
+
+/// What Apple signed at a time that has not come yet by this process's clock: one of the two clocks is wrong. Times are
+/// milliseconds since the epoch.
+public final class SignedClock: Sendable {
+    /// By which what Apple signed was furthest in the future since the last look; 0 where nothing was.
+    private let furthest = Mutex<Int64>(0)
+
+    public init() {}
+
+    /// - Parameter timestamp: when it was signed, as proven by its signature.
+    public func took(signedAt timestamp: Int64, now: Int64) {
+        guard timestamp > now else { return }
+        furthest.withLock { $0 = max($0, timestamp - now) }
+    }
+
+    /// Seconds that this process's clock is behind, as a number below 0; nil where nothing has told since the last call.
+    public func take() -> Double? {
+        furthest.withLock { furthest in
+            defer { furthest = 0 }
+            return furthest > 0 ? -Double(furthest) / 1000 : nil
+        }
+    }
+}

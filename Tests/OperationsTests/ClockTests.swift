@@ -57,4 +57,24 @@ struct ClockTests {
         differences.note(database: 0, record: nil, now: 60 + ClockDifferences.recordSeconds + 1)
         #expect(differences.complaint == nil)
     }
+
+    @Test("What Apple signed in the future tells by how much the clock is behind, until nothing tells so for a while")
+    func signed() {
+        let clock = SignedClock()
+        clock.took(signedAt: 1_000, now: 5_000)
+        #expect(clock.take() == nil)
+        clock.took(signedAt: 95_000, now: 5_000)
+        clock.took(signedAt: 6_000, now: 5_000)
+        let told = clock.take()
+        #expect(told == -90)
+        #expect(clock.take() == nil)
+        var differences = ClockDifferences()
+        differences.note(database: 0, record: nil, apple: told, now: 0)
+        let words = "the worker's clock is 90 s behind the time at which Apple signed a proof"
+        #expect(differences.complaint == words)
+        differences.note(database: 0, record: nil, apple: nil, now: 60)
+        #expect(differences.complaint == words)
+        differences.note(database: 0, record: nil, apple: nil, now: ClockDifferences.recordSeconds + 1)
+        #expect(differences.complaint == nil)
+    }
 }

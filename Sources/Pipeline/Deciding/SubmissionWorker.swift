@@ -3,6 +3,7 @@ import Fulfillment
 import Kafka
 import Logging
 import Operations
+import Timestamps
 
 /// One submission's life, from admission or lease to the acknowledged event.
 ///
@@ -68,9 +69,13 @@ public final class SubmissionWorker: Sendable {
         if case .held(let hold) = item.origin, hold.announced != nil {
             return .admitted(ScreenedSubmission(announced: hold, item))
         }
-        switch Screening.screen(submission, catalog: catalog, parser: verification.parser, now: WallClock.now) {
+        let now = WallClock.now
+        switch Screening.screen(submission, catalog: catalog, parser: verification.parser, now: now) {
         case .admitted(let proof):
             CrashPoint.screened.reached()
+            if proof.signature == .proven, let signedAt = proof.content?.signedAt {
+                metrics.all.signedClock.took(signedAt: signedAt.milliseconds, now: now.milliseconds)
+            }
             if let repair = proof.repair { metrics.all.proofsRepaired.with(repair.code).increment() }
             return .admitted(ScreenedSubmission(item: item, submission: submission, proof: proof))
         case .rejected(let refusal, let proof):

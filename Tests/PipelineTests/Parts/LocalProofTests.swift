@@ -1,3 +1,4 @@
+import Clocks
 import Fulfillment
 import Identifiers
 import Logging
@@ -141,6 +142,24 @@ struct LocalProofTests {
             #expect(bench.ledger.queries.map(\.evidence) == [receipt])
             #expect(bench.apple.asked.count == 0)
             #expect(bench.ledger.decisions.map(\.verdict.purchases) == [receipt.purchases])
+        }
+    }
+
+    @Test("what Apple signed in the future tells of the clock, where the signature is proven")
+    func futureProof() async throws {
+        try await with { bench in
+            var future = Self.content
+            let receipt = GenuineReceipt(
+                bundleID: ParkingBench.bundle, environment: .production, purchases: future.purchases)
+            future.signedAt = Timestamp(milliseconds: WallClock.now.milliseconds + 3_600_000)
+            for (name, signature) in [("a", ParsedProof.Signature.notProvable), ("b", .proven)] {
+                let submission = ParkingBench.submission(name)
+                bench.proofs.read(submission.proof, as: .read(future, signature))
+                bench.apple.answer(.genuine(receipt))
+                try await bench.work(on: bench.item(submission, offset: name == "a" ? 1 : 2))
+                let isBehind = bench.metrics.signedClock.take().map { $0 < -3_500 } ?? false
+                #expect(isBehind == (signature == .proven))
+            }
         }
     }
 
